@@ -1,0 +1,5 @@
+"""The nouns: frozen, typed values with no behaviour beyond their own meaning.
+
+Here belong brokers, partitions, snapshots, placements and the ControlPlane port.
+Not here: choosing (planning), acting (applying), text (reporting), any input or output.
+"""

@@ -1,0 +1,36 @@
+"""A broker as the controller knows it."""
+
+from dataclasses import dataclass
+
+from replan.model.names import BrokerId
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """A registered broker; `fenced` means registered but not usable (dead, starting, or cut off)."""
+
+    id: BrokerId
+    rack: str | None = None
+    fenced: bool = False
+    cordoned: bool = False
+    """All of its log directories are cordoned (KIP-1066): nothing new may be placed on it."""
+
+    @property
+    def live(self) -> bool:
+        """Whether it can lead and follow now."""
+        return not self.fenced
+
+
+@dataclass(frozen=True, slots=True)
+class LogDir:
+    """One log directory of one live broker, as DescribeLogDirs (KIP-827, KIP-1066) tells it."""
+
+    broker: BrokerId
+    path: str
+    total_bytes: int | None = None
+    usable_bytes: int | None = None
+    """Of the whole volume; directories on one volume repeat it. None where the broker is too old to say."""
+    logs: int = 0
+    """How many logs it holds: a new replica is placed where there are fewest."""
+    cordoned: bool = False
+    error: str | None = None

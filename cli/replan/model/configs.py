@@ -1,0 +1,89 @@
+"""Configuration values that replan reads and writes, with where each value comes from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+from replan.model.names import BrokerId
+
+LEADER_RATE = "leader.replication.throttled.rate"
+FOLLOWER_RATE = "follower.replication.throttled.rate"
+LEADER_REPLICAS = "leader.replication.throttled.replicas"
+FOLLOWER_REPLICAS = "follower.replication.throttled.replicas"
+MIN_INSYNC_REPLICAS = "min.insync.replicas"
+UNCLEAN_ELECTION = "unclean.leader.election.enable"
+
+
+class ConfigSource(IntEnum):
+    """Where an effective value comes from (DescribeConfigsResponse.ConfigSource)."""
+
+    UNKNOWN = 0
+    TOPIC = 1
+    BROKER = 2
+    CLUSTER_DEFAULT = 3
+    BROKER_FILE = 4
+    KAFKA_DEFAULT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigValue:
+    """An effective value; a throttle rate counts only from source BROKER or CLUSTER_DEFAULT (CfgH in KIP-73)."""
+
+    value: str
+    source: ConfigSource
+
+
+Configs = Mapping[str, ConfigValue]
+
+
+class ConfigOperation(IntEnum):
+    """What IncrementalAlterConfigs (KIP-339) does with one key."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+class ConfigScope(StrEnum):
+    """Whose configuration it is."""
+
+    TOPIC = "topic"
+    BROKER = "broker"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigChange:
+    """One operation on one key of one topic or broker."""
+
+    scope: ConfigScope
+    name: str
+    """The topic's name, or the broker's id in decimal."""
+    key: str
+    operation: ConfigOperation
+    value: str = ""
+    """A list for APPEND and SUBTRACT: elements joined by commas, no spaces, no empty element."""
+
+
+def broker_change(
+    broker: BrokerId, key: str, operation: ConfigOperation, value: str = ""
+) -> ConfigChange:
+    """Make a change of one broker's dynamic configuration."""
+    return ConfigChange(ConfigScope.BROKER, str(broker), key, operation, value)
+
+
+def topic_change(topic: str, key: str, operation: ConfigOperation, value: str = "") -> ConfigChange:
+    """Make a change of one topic's configuration."""
+    return ConfigChange(ConfigScope.TOPIC, topic, key, operation, value)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSettings:
+    """What safety needs to know of a topic: configured values, each with its source."""
+
+    min_insync_replicas: int = 1
+    min_insync_source: ConfigSource = ConfigSource.KAFKA_DEFAULT
+    unclean_election: bool = False
+    leader_throttled: str | None = None
+    """The topic's own override of leader.replication.throttled.replicas; None where it has none."""
+    follower_throttled: str | None = None

@@ -1,0 +1,53 @@
+"""A partition as it is observed, and what runs on it.
+
+While a reassignment runs, Kafka's `replicas` is the target followed by the removing ones; nothing else
+is stored (PartitionReassignmentReplicas): the target is only implied, the original order is lost.
+"""
+
+from dataclasses import dataclass
+
+from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Reassignment:
+    """A running reassignment as ListPartitionReassignments shows it."""
+
+    replicas: Replicas
+    adding: Replicas
+    removing: Replicas
+
+    @property
+    def target(self) -> Replicas:
+        """The list it will end with."""
+        return tuple(b for b in self.replicas if b not in self.removing)
+
+    @property
+    def original(self) -> Replicas:
+        """The members before it began; their order is not known any more."""
+        return tuple(b for b in self.replicas if b not in self.adding)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionState:
+    """One partition at one moment; `leader` is None when it has none."""
+
+    partition: TopicPartition
+    topic_id: TopicId
+    replicas: Replicas
+    isr: Replicas
+    leader: BrokerId | None
+    leader_epoch: int = 0
+    adding: Replicas = ()
+    removing: Replicas = ()
+    elr: Replicas = ()
+    last_known_elr: Replicas = ()
+    bytes: int = 0
+    """Size of its largest replica on disk; 0 where it was not asked for."""
+
+    @property
+    def running(self) -> Reassignment | None:
+        """The reassignment that runs on it, if any."""
+        if not self.adding and not self.removing:
+            return None
+        return Reassignment(self.replicas, self.adding, self.removing)

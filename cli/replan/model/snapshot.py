@@ -1,0 +1,171 @@
+"""Everything observed of one cluster at one moment, in columns.
+
+Partitions and topics are Arrow tables, because there may be a million of them: no Python object exists for
+a partition until somebody asks for that one. Brokers and log directories are few and are objects.
+How a snapshot is written to disk is in `snapshot_json` (one document) and `snapshot_parquet` (a folder).
+
+Invariants: `topics` is sorted by name, without repetition; `partitions` is sorted by (topic, partition);
+the dictionary of `partitions.topic` is exactly `topics.name`, so a topic's code is its row in `topics`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from replan.model.broker import Broker, LogDir
+from replan.model.columns import BROKERS
+from replan.model.configs import Configs, ConfigSource, TopicSettings
+from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
+from replan.model.partition import PartitionState
+
+TOPICS_SCHEMA = pa.schema(
+    [
+        pa.field("name", pa.string(), nullable=False),
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("min_insync_replicas", pa.int32(), nullable=False),
+        pa.field("min_insync_source", pa.int8(), nullable=False),
+        pa.field("unclean_election", pa.bool_(), nullable=False),
+        pa.field("leader_throttled", pa.string()),
+        pa.field("follower_throttled", pa.string()),
+    ]
+)
+PARTITIONS_SCHEMA = pa.schema(
+    [
+        pa.field("topic", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("leader", pa.int32(), nullable=False),  # -1: none
+        pa.field("leader_epoch", pa.int32(), nullable=False),
+        pa.field("replicas", BROKERS, nullable=False),
+        pa.field("isr", BROKERS, nullable=False),
+        pa.field("adding", BROKERS, nullable=False),
+        pa.field("removing", BROKERS, nullable=False),
+        pa.field("elr", BROKERS, nullable=False),
+        pa.field("last_known_elr", BROKERS, nullable=False),
+        pa.field("bytes", pa.int64(), nullable=False),  # of the largest replica
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What this cluster can do, asked of it rather than derived from a version number."""
+
+    replication_factor_guard: bool = False
+    """AlterPartitionReassignments knows AllowReplicationFactorChange (KIP-860, request version 1)."""
+    eligible_leader_replicas: bool = False
+    """ELR (KIP-966) is on."""
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedOrder:
+    """The order that a partition without a declared one had before the leader blacklist changed it."""
+
+    order: Replicas
+    topic_id: TopicId
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One cluster at one moment."""
+
+    cluster_id: str
+    observed_at: str
+    """RFC 3339, UTC; expiries are judged by it and by nothing else."""
+    features: Features
+    brokers: tuple[Broker, ...]
+    topics: pa.Table
+    partitions: pa.Table
+    log_dirs: tuple[LogDir, ...] = ()
+    broker_configs: Mapping[BrokerId, Configs] = field(default_factory=dict)
+    """Throttle rates of live brokers that have any, each with its source."""
+    silent: tuple[BrokerId, ...] = ()
+    """Live brokers that did not tell their log directories: sizes there are not known."""
+    remembered: Mapping[TopicPartition, RememberedOrder] = field(default_factory=dict)
+
+    def broker_ids(self) -> frozenset[BrokerId]:
+        """All registered brokers."""
+        return frozenset(b.id for b in self.brokers)
+
+    def live_brokers(self) -> frozenset[BrokerId]:
+        """Registered brokers that are not fenced."""
+        return frozenset(b.id for b in self.brokers if b.live)
+
+    def topic_row(self, topic: str) -> int | None:
+        """The row of a topic in `topics`."""
+        names = self.topics.column("name").to_numpy(zero_copy_only=False)
+        at = int(np.searchsorted(names, topic)) if len(names) else 0
+        return at if at < len(names) and names[at] == topic else None
+
+    def settings(self, topic: str) -> TopicSettings | None:
+        """What safety needs to know of a topic; None where there is no such topic."""
+        at = self.topic_row(topic)
+        if at is None:
+            return None
+        found = self.topics.slice(at, 1).to_pylist()[0]
+        return TopicSettings(
+            found["min_insync_replicas"],
+            ConfigSource(found["min_insync_source"]),
+            found["unclean_election"],
+            found["leader_throttled"],
+            found["follower_throttled"],
+        )
+
+    def topic_rows(self, topic: str) -> range:
+        """The rows of a topic's partitions in `partitions`; empty where there is no such topic."""
+        code = self.topic_row(topic)
+        if code is None:
+            return range(0)
+        codes = topic_codes(self.partitions)
+        return range(
+            int(np.searchsorted(codes, code, "left")), int(np.searchsorted(codes, code, "right"))
+        )
+
+    def partition(self, wanted: TopicPartition) -> PartitionState | None:
+        """One partition as an object; None where it does not exist."""
+        rows = self.topic_rows(wanted.topic)
+        numbers = self.partitions.column("partition").to_numpy()[rows.start : rows.stop]
+        at = int(np.searchsorted(numbers, wanted.partition))
+        if at >= len(numbers) or numbers[at] != wanted.partition:
+            return None
+        return next(self.states([rows.start + at]))
+
+    def states(self, rows: Iterable[int]) -> Iterator[PartitionState]:
+        """The partitions of some rows as objects, in the order asked."""
+        wanted = pa.array(list(rows), pa.int64())
+        ids = self.topics.column("id")
+        chosen = self.partitions.take(wanted)
+        codes = topic_codes(chosen)
+        for code, found in zip(codes, chosen.to_pylist(), strict=True):
+            leader = found["leader"]
+            yield PartitionState(
+                partition=TopicPartition(found["topic"], found["partition"]),
+                topic_id=TopicId(ids[int(code)].as_py()),
+                replicas=tuple(found["replicas"]),
+                isr=tuple(found["isr"]),
+                leader=None if leader < 0 else leader,
+                leader_epoch=found["leader_epoch"],
+                adding=tuple(found["adding"]),
+                removing=tuple(found["removing"]),
+                elr=tuple(found["elr"]),
+                last_known_elr=tuple(found["last_known_elr"]),
+                bytes=found["bytes"],
+            )
+
+
+def topic_codes(partitions: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.int32]]":
+    """The topic of each row as its row number in `topics`."""
+    column = partitions.column("topic").combine_chunks()
+    if isinstance(column, pa.ChunkedArray):  # no rows: combine_chunks keeps it chunked
+        return np.array([], dtype=np.int32)
+    return np.asarray(column.indices, dtype=np.int32)
+
+
+def partitions_table(
+    topic_names: pa.Array, codes: pa.Array, columns: Mapping[str, pa.Array]
+) -> pa.Table:
+    """Make a `partitions` table from topic codes and the other columns; sorts nothing."""
+    topic = pa.DictionaryArray.from_arrays(codes.cast(pa.int32()), topic_names)
+    arrays = [topic, *(columns[name] for name in PARTITIONS_SCHEMA.names[1:])]
+    return pa.Table.from_arrays(arrays, schema=PARTITIONS_SCHEMA)

@@ -1,0 +1,64 @@
+"""A move: one partition from its original list to its target, and what the way there consists of.
+
+Letters used in this package, as in docs/life-of-a-move.md: O original, T target, N = T∖O new, X = O∖T leaving,
+E the list that expand asks for.
+"""
+
+from dataclasses import dataclass
+
+from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One partition from `original` to `target`, with the state that it was planned from."""
+
+    partition: TopicPartition
+    topic_id: TopicId
+    original: Replicas
+    target: Replicas
+    min_insync_replicas: int
+    """The topic's configured value when planned: a precondition, and the floor for the target."""
+    unclean_election: bool
+    """unclean.leader.election.enable when planned: a precondition."""
+    reason: str
+    bytes: int = 0
+    """Size of the partition when planned; each new replica copies so much."""
+    elect: bool = True
+    """Whether target[0] is wanted as leader; False where only the set is declared."""
+    unnameable: frozenset[BrokerId] = frozenset()
+    """Members of the original that no request may name: unregistered, or (from 4.4 on) cordoned."""
+    below_min_isr: bool = False
+    """The author accepts a target shorter than min.insync.replicas."""
+
+    def __post_init__(self) -> None:
+        for name, brokers in (("original", self.original), ("target", self.target)):
+            if not brokers:
+                raise ValueError(f"{self.partition}: empty {name}")
+            if len(set(brokers)) != len(brokers):
+                raise ValueError(f"{self.partition}: duplicate replica in {name} {list(brokers)}")
+
+    @property
+    def new(self) -> Replicas:
+        """N: the replicas that have to be copied, in target order."""
+        return tuple(b for b in self.target if b not in self.original)
+
+    @property
+    def leaving(self) -> Replicas:
+        """X: the replicas that go, in original order."""
+        return tuple(b for b in self.original if b not in self.target)
+
+    @property
+    def expanded(self) -> Replicas:
+        """E: the original, as far as it can be named, with the new replicas behind."""
+        return tuple(b for b in self.original if b not in self.unnameable) + self.new
+
+    @property
+    def copies_bytes(self) -> int:
+        """Bytes that cross the network for this move."""
+        return self.bytes * len(self.new)
+
+    @property
+    def is_leader_only(self) -> bool:
+        """Whether nothing changes but who leads: same list, in the same order."""
+        return self.original == self.target

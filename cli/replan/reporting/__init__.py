@@ -1,0 +1,1 @@
+"""Values into text: plain, markdown, json. Pure; prints nothing itself."""
