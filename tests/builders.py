@@ -1,0 +1,142 @@
+"""Small literals for tests: a builder takes what matters and fills in the rest sanely."""
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from replan.model.broker import Broker
+from replan.model.columns import from_lists
+from replan.model.configs import ConfigSource
+from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition, replicas
+from replan.model.partition import PartitionState
+from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
+from replan.planning.moves import Move
+
+TOPIC = "orders"
+TOPIC_ID = TopicId("b3JkZXJzLW9yZGVycy0wMA")
+CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
+OBSERVED_AT = "2026-11-21T03:00:00Z"
+
+
+def move(
+    original: Sequence[int],
+    target: Sequence[int],
+    *,
+    partition: int = 0,
+    topic: str = TOPIC,
+    min_insync_replicas: int = 2,
+    unclean_election: bool = False,
+    elect: bool = True,
+    unnameable: Sequence[int] = (),
+    size: int = 0,
+) -> Move:
+    """A move of one partition."""
+    return Move(
+        partition=TopicPartition(topic, partition),
+        topic_id=TOPIC_ID,
+        original=replicas(*original),
+        target=replicas(*target),
+        min_insync_replicas=min_insync_replicas,
+        unclean_election=unclean_election,
+        reason="declared",
+        bytes=size,
+        elect=elect,
+        unnameable=frozenset(replicas(*unnameable)),
+    )
+
+
+def state(
+    listed: Sequence[int],
+    isr: Sequence[int] | None = None,
+    *,
+    leader: int | None = -2,
+    adding: Sequence[int] = (),
+    removing: Sequence[int] = (),
+    partition: int = 0,
+    topic: str = TOPIC,
+    topic_id: TopicId = TOPIC_ID,
+    size: int = 0,
+) -> PartitionState:
+    """A partition as observed; in sync and led by its first replica unless said otherwise."""
+    in_sync = listed if isr is None else isr
+    leads = (in_sync[0] if in_sync else None) if leader == -2 else leader
+    return PartitionState(
+        partition=TopicPartition(topic, partition),
+        topic_id=topic_id,
+        replicas=replicas(*listed),
+        isr=replicas(*in_sync),
+        leader=None if leads is None else BrokerId(leads),
+        adding=replicas(*adding),
+        removing=replicas(*removing),
+        bytes=size,
+    )
+
+
+def brokers(
+    count: int = 5, racks: str = "abcab", *, fenced: Sequence[int] = ()
+) -> tuple[Broker, ...]:
+    """Brokers 1..count over the racks, one letter each, again from the start when they run out."""
+    return tuple(
+        Broker(BrokerId(i), racks[(i - 1) % len(racks)], fenced=i in fenced)
+        for i in range(1, count + 1)
+    )
+
+
+def snapshot(
+    states: Sequence[PartitionState],
+    *,
+    registered: Sequence[Broker] | None = None,
+    min_insync_replicas: int = 2,
+    unclean: Sequence[str] = (),
+    topic_ids: Mapping[str, TopicId] | None = None,
+    features: Features = Features(replication_factor_guard=True, eligible_leader_replicas=True),
+    observed_at: str = OBSERVED_AT,
+) -> Snapshot:
+    """A snapshot of these partitions."""
+    ordered = sorted(states, key=lambda s: s.partition)
+    names = sorted({s.partition.topic for s in ordered})
+    ids = dict(topic_ids or {}) | {s.partition.topic: s.topic_id for s in ordered}
+    topics = pa.Table.from_pydict(
+        {
+            "name": names,
+            "id": [ids[n] for n in names],
+            "min_insync_replicas": [min_insync_replicas] * len(names),
+            "min_insync_source": [int(ConfigSource.TOPIC)] * len(names),
+            "unclean_election": [n in unclean for n in names],
+            "leader_throttled": [None] * len(names),
+            "follower_throttled": [None] * len(names),
+        },
+        schema=TOPICS_SCHEMA,
+    )
+    codes = {name: i for i, name in enumerate(names)}
+
+    def column(of: str) -> pa.Array:
+        return from_lists([getattr(s, of) for s in ordered])
+
+    partitions = partitions_table(
+        pa.array(names, pa.string()),
+        pa.array([codes[s.partition.topic] for s in ordered], pa.int32()),
+        {
+            "partition": pa.array([s.partition.partition for s in ordered], pa.int32()),
+            "leader": pa.array([-1 if s.leader is None else s.leader for s in ordered], pa.int32()),
+            "leader_epoch": pa.array([s.leader_epoch for s in ordered], pa.int32()),
+            **{
+                c: column(c)
+                for c in ("replicas", "isr", "adding", "removing", "elr", "last_known_elr")
+            },
+            "bytes": pa.array([s.bytes for s in ordered], pa.int64()),
+        },
+    )
+    return Snapshot(
+        cluster_id=CLUSTER_ID,
+        observed_at=observed_at,
+        features=features,
+        brokers=tuple(brokers() if registered is None else registered),
+        topics=topics,
+        partitions=partitions,
+    )
+
+
+def lists(*ids: int) -> Replicas:
+    """A list of replicas."""
+    return replicas(*ids)
