@@ -89,7 +89,7 @@ def snapshot(
     min_insync_replicas: int = 2,
     unclean: Sequence[str] = (),
     topic_ids: Mapping[str, TopicId] | None = None,
-    features: Features = Features(replication_factor_guard=True, eligible_leader_replicas=True),
+    features: Features | None = None,
     observed_at: str = OBSERVED_AT,
 ) -> Snapshot:
     """A snapshot of these partitions."""
@@ -130,7 +130,7 @@ def snapshot(
     return Snapshot(
         cluster_id=CLUSTER_ID,
         observed_at=observed_at,
-        features=features,
+        features=features or Features(True, True),
         brokers=tuple(brokers() if registered is None else registered),
         topics=topics,
         partitions=partitions,

@@ -1,0 +1,183 @@
+"""The one comparison: which partitions stand otherwise than declared. Runs in-process and inside Spark.
+
+A pure function of two Arrow tables, in numpy on padded matrices: no Python object exists for a partition
+that does not differ. What a partition *should* look like is decided before (`wanted`), what to do about a
+difference afterwards (`planner`).
+
+Kinds, the first that fits:
+    missing    declared, but the cluster has no such topic or partition
+    replicas   the set of replicas differs (of the target, while a reassignment runs)
+    order      same set, other order
+    running    as declared, once the reassignment that runs on it has ended
+    leader     as declared, but another replica leads although the first one is in the ISR
+A leader that is not first because the first is out of sync is no difference: nobody could change it.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from replan.model.columns import (
+    BROKERS,
+    PAD,
+    Ints,
+    Matrix,
+    from_matrix,
+    same_width,
+    to_matrix,
+)
+
+Flags = npt.NDArray[np.bool_]
+
+DIFFERENCE_SCHEMA = pa.schema(
+    [
+        pa.field("topic", pa.string(), nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("declared", BROKERS, nullable=False),
+        pa.field("observed", BROKERS, nullable=False),  # the target, while a reassignment runs
+        pa.field("leader", pa.int32(), nullable=False),  # -1: none
+    ]
+)
+
+KINDS = ("missing", "replicas", "order", "running", "leader")
+_MISSING, _REPLICAS, _ORDER, _RUNNING, _LEADER = range(5)
+
+
+def differing(declared: pa.Table, observed: pa.Table) -> pa.Table:
+    """Partitions that stand otherwise than declared, sorted by topic and partition.
+
+    `declared`: columns topic, partition, replicas (lists without repetition).
+    `observed`: columns as `model.snapshot.PARTITIONS_SCHEMA`. Neither needs to be sorted.
+    """
+    rows = observed_rows(declared, observed)
+    lists = to_matrix(declared.column("replicas"))
+    found = np.flatnonzero(rows >= 0)
+    kind = np.full(len(rows), _MISSING, dtype=np.int8)
+    kind[found] = -1
+    aligned = len(found) == len(observed) and _in_order(rows)
+    compared = observed if aligned else observed.take(pa.array(rows[found]))
+    targets, running = _targets(compared)
+    wanted, targets = same_width(lists[found], targets)
+    kind[found] = _kinds(wanted, targets, running, compared)
+    chosen = np.flatnonzero(kind >= 0)
+    return _table(declared, lists, chosen, kind, found, targets, compared)
+
+
+def observed_rows(declared: pa.Table, observed: pa.Table) -> Ints:
+    """The observed row of each declared partition, -1 where the cluster has none; shape (declared,)."""
+    declared_names, declared_codes = _topics(declared)
+    observed_names, observed_codes = _topics(observed)
+    to_observed = pc.index_in(declared_names, value_set=observed_names).fill_null(-1)
+    codes = np.asarray(to_observed, dtype=np.int64)[declared_codes]
+    return _find(_keys(codes, declared), _keys(observed_codes, observed))
+
+
+def _topics(table: pa.Table) -> tuple[pa.Array, Ints]:
+    """Distinct topic names and the code of each row."""
+    column = table.column("topic")
+    if not pa.types.is_dictionary(column.type):
+        column = pc.dictionary_encode(column)
+    column = column.unify_dictionaries()
+    if column.num_chunks == 0:
+        return pa.array([], pa.string()), np.array([], dtype=np.int64)
+    one = column.combine_chunks()
+    chunk = one.chunk(0) if isinstance(one, pa.ChunkedArray) else one
+    return chunk.dictionary.cast(pa.string()), np.asarray(chunk.indices, dtype=np.int64)
+
+
+def _keys(codes: Ints, table: pa.Table) -> Ints:
+    """One sortable number per row: topic code and partition; negative where the topic is unknown."""
+    partitions = np.asarray(table.column("partition"), dtype=np.int64)
+    return np.where(codes < 0, np.int64(-1), (codes << 32) | partitions)
+
+
+def _find(wanted: Ints, observed: Ints) -> Ints:
+    """The observed row of each wanted key, -1 where there is none."""
+    if not len(observed):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    order = None if bool(np.all(observed[1:] > observed[:-1])) else np.argsort(observed)
+    ordered = observed if order is None else observed[order]
+    at = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+    rows = at if order is None else order[at]
+    return np.where((ordered[at] == wanted) & (wanted >= 0), rows, -1)
+
+
+def _in_order(rows: Ints) -> bool:
+    return bool(np.array_equal(rows, np.arange(len(rows))))
+
+
+def _targets(observed: pa.Table) -> tuple[Matrix, Flags]:
+    """Each row's list without its removing replicas, and whether a reassignment runs on it."""
+    matrix = to_matrix(observed.column("replicas"))
+    removing = _lengths(observed, "removing") > 0
+    running = removing | (_lengths(observed, "adding") > 0)
+    if removing.any():
+        rows = np.flatnonzero(removing)
+        matrix = matrix.copy()
+        leaving = to_matrix(observed.column("removing").take(pa.array(rows)))
+        matrix[rows] = _without(matrix[rows], leaving)
+    return matrix, running
+
+
+def _lengths(table: pa.Table, column: str) -> Ints:
+    return np.asarray(pc.list_value_length(table.column(column)), dtype=np.int64)
+
+
+def _without(lists: Matrix, leaving: Matrix) -> Matrix:
+    """Each row without the brokers of the same row of `leaving`, moved up to the left."""
+    gone = (lists[:, :, None] == leaving[:, None, :]).any(axis=2) | (lists == PAD)
+    order = np.argsort(gone, axis=1, kind="stable")
+    kept: Matrix = np.take_along_axis(np.where(gone, PAD, lists), order, axis=1)
+    return kept.astype(np.int32, copy=False)
+
+
+def _kinds(
+    wanted: Matrix, targets: Matrix, running: Flags, observed: pa.Table
+) -> npt.NDArray[np.int8]:
+    kind = np.full(len(wanted), -1, dtype=np.int8)
+    different = (wanted != targets).any(axis=1)
+    rows = np.flatnonzero(different)
+    same_set = (np.sort(wanted[rows], axis=1) == np.sort(targets[rows], axis=1)).all(axis=1)
+    kind[rows] = np.where(same_set, _ORDER, _REPLICAS)
+    kind[~different & running] = _RUNNING
+    if wanted.shape[1]:
+        leaders = np.asarray(observed.column("leader"), dtype=np.int32)
+        rows = np.flatnonzero(~different & ~running & (leaders != wanted[:, 0]))
+        isr = to_matrix(observed.column("isr").take(pa.array(rows)))
+        electable = (isr == wanted[rows, :1]).any(axis=1)
+        kind[rows[electable]] = _LEADER
+    return kind
+
+
+def _table(
+    declared: pa.Table,
+    lists: Matrix,
+    chosen: Ints,
+    kind: npt.NDArray[np.int8],
+    found: Ints,
+    targets: Matrix,
+    compared: pa.Table,
+) -> pa.Table:
+    """The differing rows in full, sorted by topic and partition."""
+    position = np.full(len(kind), -1, dtype=np.int64)
+    position[found] = np.arange(len(found))
+    at = position[chosen]
+    stands = np.full((len(chosen), targets.shape[1]), PAD, dtype=np.int32)
+    stands[at >= 0] = targets[at[at >= 0]]
+    leaders = np.full(len(chosen), -1, dtype=np.int32)
+    leaders[at >= 0] = np.asarray(compared.column("leader"), dtype=np.int32)[at[at >= 0]]
+    rows = declared.select(["topic", "partition"]).take(pa.array(chosen))
+    table = pa.Table.from_arrays(
+        [
+            rows.column("topic").cast(pa.string()),
+            rows.column("partition").cast(pa.int32()),
+            pa.array(np.array(KINDS, dtype=object)[kind[chosen]], pa.string()),
+            from_matrix(lists[chosen]),
+            from_matrix(stands),
+            pa.array(leaders, pa.int32()),
+        ],
+        schema=DIFFERENCE_SCHEMA,
+    )
+    return table.sort_by([("topic", "ascending"), ("partition", "ascending")])
