@@ -1,0 +1,261 @@
+"""A snapshot as one JSON document: what the keys mean, and what is left out because it follows.
+
+Belongs here: the entry points `to_document` and `from_document`, the head of the document, the brokers.
+Topics and partitions are in `json_topics`, text and layout in `json_text`, files in `files`.
+
+People write these documents too (a cluster to simulate, a case for a test), so only what cannot be
+derived has to be said. When reading: a partition's number is its position, its ISR its replicas, its
+leader the first member of its ISR, a topic's id is made from its name. Writing leaves the same things out.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+
+from replan.model.broker import Broker, LogDir
+from replan.model.configs import Configs, ConfigSource, ConfigValue
+from replan.model.names import BrokerId, TopicId, TopicPartition
+from replan.model.snapshot import Features, RememberedOrder, Snapshot
+from replan.snapshots.fields import Node, optional
+from replan.snapshots.json_topics import (
+    read_source,
+    read_topics,
+    source_word,
+    write_topics,
+)
+
+KIND = "replan.snapshot"
+FORMAT_VERSION = 1
+
+HEAD_KEYS = (
+    "$schema",
+    "formatVersion",
+    "kind",
+    "clusterId",
+    "observedAt",
+    "features",
+    "brokers",
+    "topics",
+    "silent",
+    "remembered",
+    "simulation",
+)
+FEATURE_KEYS = ("replicationFactorGuard", "eligibleLeaderReplicas")
+BROKER_KEYS = ("id", "rack", "fenced", "cordoned", "logDirs", "configs")
+LOG_DIR_KEYS = ("path", "totalBytes", "usableBytes", "logs", "cordoned", "error")
+CONFIG_KEYS = ("value", "source")
+REMEMBERED_KEYS = ("topic", "partition", "topicId", "order")
+
+_UTC_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z")
+
+
+def to_document(snapshot: Snapshot) -> dict[str, object]:
+    """The snapshot as a JSON document; what is known of an unregistered broker is left out."""
+    features = _without_defaults(
+        {
+            "replicationFactorGuard": (snapshot.features.replication_factor_guard, False),
+            "eligibleLeaderReplicas": (snapshot.features.eligible_leader_replicas, False),
+        }
+    )
+    optional_parts: dict[str, object] = {
+        "features": features,
+        "brokers": [_write_broker(broker, snapshot) for broker in snapshot.brokers],
+        "topics": write_topics(snapshot.topics, snapshot.partitions),
+        "silent": list(snapshot.silent),
+        "remembered": [_write_remembered(p, o) for p, o in sorted(snapshot.remembered.items())],
+    }
+    return {
+        "formatVersion": FORMAT_VERSION,
+        "kind": KIND,
+        "clusterId": snapshot.cluster_id,
+        "observedAt": snapshot.observed_at,
+        **{key: value for key, value in optional_parts.items() if value},
+    }
+
+
+def from_document(document: Mapping[str, object], source: str) -> Snapshot:
+    """Read a parsed JSON document; raises BadFile naming `source` and the JSON path of what is wrong.
+
+    A key `simulation` at the top is somebody else's and is not looked at.
+    """
+    root = Node(dict(document), source)
+    check_head(root)
+    root.mapping(HEAD_KEYS)
+    brokers, log_dirs, configs = _read_brokers(root)
+    topics, partitions = read_topics(root)
+    silent = root.get("silent")
+    return Snapshot(
+        cluster_id=root.child("clusterId").text(),
+        observed_at=read_time(root.child("observedAt")),
+        features=_read_features(root),
+        brokers=brokers,
+        topics=topics,
+        partitions=partitions,
+        log_dirs=log_dirs,
+        broker_configs=configs,
+        silent=() if silent is None else tuple(sorted(silent.broker_list())),
+        remembered=_read_remembered(root),
+    )
+
+
+def check_head(root: Node) -> None:
+    """Check that a document is a snapshot, and not of a format newer than this program."""
+    if not isinstance(root.value, dict) or "kind" not in root.value:
+        raise root.wrong(f'this is not a snapshot: "kind" should say "{KIND}"')
+    kind = root.child("kind")
+    if kind.value != KIND:
+        raise kind.wrong(f'this is not a snapshot: expected "{KIND}", found {kind.value!r}')
+    version = root.child("formatVersion")
+    if version.int32(1) > FORMAT_VERSION:
+        raise version.wrong(
+            f"format version {version.value} is newer than this program reads "
+            f"({FORMAT_VERSION}); use a newer replan"
+        )
+
+
+def read_time(node: Node) -> str:
+    """A moment in UTC as RFC 3339 writes it, kept as text."""
+    text = node.text()
+    if _UTC_TIME.fullmatch(text):
+        try:
+            datetime.fromisoformat(text[:19] + "+00:00")
+        except ValueError:
+            pass
+        else:
+            return text
+    raise node.wrong(f'expected a time in UTC such as "2026-11-21T03:00:00Z", found "{text}"')
+
+
+def _read_features(root: Node) -> Features:
+    node = root.get("features")
+    if node is None:
+        return Features()
+    node.mapping(FEATURE_KEYS)
+    return Features(
+        optional(node.get("replicationFactorGuard"), Node.flag, False),
+        optional(node.get("eligibleLeaderReplicas"), Node.flag, False),
+    )
+
+
+def _read_brokers(
+    root: Node,
+) -> tuple[tuple[Broker, ...], tuple[LogDir, ...], dict[BrokerId, Configs]]:
+    brokers: dict[BrokerId, Broker] = {}
+    log_dirs: dict[BrokerId, list[LogDir]] = {}
+    configs: dict[BrokerId, Configs] = {}
+    for node in root.elements("brokers"):
+        node.mapping(BROKER_KEYS)
+        broker = BrokerId(node.child("id").int32())
+        if broker in brokers:
+            raise node.child("id").wrong(f"broker {broker} stands here twice; keep one")
+        brokers[broker] = Broker(
+            broker,
+            optional(node.get("rack"), _text_or_null, None),
+            optional(node.get("fenced"), Node.flag, False),
+            optional(node.get("cordoned"), Node.flag, False),
+        )
+        log_dirs[broker] = [_read_log_dir(found, broker) for found in node.elements("logDirs")]
+        found_configs = {key: _read_config(found) for key, found in node.members("configs")}
+        if found_configs:
+            configs[broker] = found_configs
+    in_order = sorted(brokers)
+    return (
+        tuple(brokers[b] for b in in_order),
+        tuple(found for b in in_order for found in log_dirs[b]),
+        {b: configs[b] for b in in_order if b in configs},
+    )
+
+
+def _read_log_dir(node: Node, broker: BrokerId) -> LogDir:
+    node.mapping(LOG_DIR_KEYS)
+    return LogDir(
+        broker,
+        node.child("path").text(),
+        optional(node.get("totalBytes"), _bytes_or_null, None),
+        optional(node.get("usableBytes"), _bytes_or_null, None),
+        optional(node.get("logs"), Node.int32, 0),
+        optional(node.get("cordoned"), Node.flag, False),
+        optional(node.get("error"), _text_or_null, None),
+    )
+
+
+def _read_config(node: Node) -> ConfigValue:
+    node.mapping(CONFIG_KEYS)
+    return ConfigValue(
+        node.child("value").any_text(),
+        optional(node.get("source"), read_source, ConfigSource.BROKER),
+    )
+
+
+def _read_remembered(root: Node) -> dict[TopicPartition, RememberedOrder]:
+    remembered: dict[TopicPartition, RememberedOrder] = {}
+    for node in root.elements("remembered"):
+        node.mapping(REMEMBERED_KEYS)
+        name = TopicPartition(node.child("topic").text(), node.child("partition").int32())
+        if name in remembered:
+            raise node.wrong(f"{name} is remembered twice; keep one")
+        remembered[name] = RememberedOrder(
+            node.child("order").broker_list(), TopicId(node.child("topicId").text())
+        )
+    return dict(sorted(remembered.items()))
+
+
+def _write_broker(broker: Broker, snapshot: Snapshot) -> dict[str, object]:
+    configs = snapshot.broker_configs.get(broker.id, {})
+    return {
+        "id": broker.id,
+        **_without_defaults(
+            {
+                "rack": (broker.rack, None),
+                "fenced": (broker.fenced, False),
+                "cordoned": (broker.cordoned, False),
+                "logDirs": ([_write_log_dir(d) for d in _dirs_of(broker, snapshot)], []),
+                "configs": ({k: _write_config(v) for k, v in sorted(configs.items())}, {}),
+            }
+        ),
+    }
+
+
+def _dirs_of(broker: Broker, snapshot: Snapshot) -> list[LogDir]:
+    return [d for d in snapshot.log_dirs if d.broker == broker.id]
+
+
+def _write_log_dir(found: LogDir) -> dict[str, object]:
+    return {
+        "path": found.path,
+        **_without_defaults(
+            {
+                "totalBytes": (found.total_bytes, None),
+                "usableBytes": (found.usable_bytes, None),
+                "logs": (found.logs, 0),
+                "cordoned": (found.cordoned, False),
+                "error": (found.error, None),
+            }
+        ),
+    }
+
+
+def _write_config(config: ConfigValue) -> dict[str, object]:
+    source = {} if config.source is ConfigSource.BROKER else {"source": source_word(config.source)}
+    return {"value": config.value, **source}
+
+
+def _write_remembered(name: TopicPartition, remembered: RememberedOrder) -> dict[str, object]:
+    return {
+        "topic": name.topic,
+        "partition": name.partition,
+        "topicId": remembered.topic_id,
+        "order": list(remembered.order),
+    }
+
+
+def _without_defaults(fields: Mapping[str, tuple[object, object]]) -> dict[str, object]:
+    return {key: value for key, (value, default) in fields.items() if value != default}
+
+
+def _text_or_null(node: Node) -> str | None:
+    return None if node.value is None else node.text()
+
+
+def _bytes_or_null(node: Node) -> int | None:
+    return None if node.value is None else node.int64()

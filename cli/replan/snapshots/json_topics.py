@@ -1,0 +1,255 @@
+"""The `topics` of a snapshot document: partitions nested in topics there, two Arrow tables here.
+
+Belongs here: `read_topics` and `write_topics`, and the defaults of topics and partitions.
+Does not belong here: the head of the document and the brokers; they are in `json_form`.
+"""
+
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from replan.model.columns import BROKERS
+from replan.model.configs import ConfigSource
+from replan.model.snapshot import TOPICS_SCHEMA, partitions_table, topic_codes
+from replan.snapshots.fields import Node, optional
+
+TOPIC_KEYS = frozenset(
+    {
+        "name",
+        "id",
+        "minInsyncReplicas",
+        "minInsyncSource",
+        "uncleanLeaderElection",
+        "throttledReplicas",
+        "partitions",
+    }
+)
+THROTTLED_KEYS = ("leader", "follower")
+PARTITION_KEYS = frozenset(
+    {
+        "partition",
+        "replicas",
+        "isr",
+        "leader",
+        "leaderEpoch",
+        "adding",
+        "removing",
+        "elr",
+        "lastKnownElr",
+        "bytes",
+    }
+)
+_LISTS = (
+    ("adding", "adding"),
+    ("removing", "removing"),
+    ("elr", "elr"),
+    ("last_known_elr", "lastKnownElr"),
+)
+
+
+def derived_topic_id(name: str) -> str:
+    """The id of a topic whose document names none: the same for the same name, never starting with '-'."""
+    digest = bytearray(sha256(f"replan topic {name}".encode()).digest()[:16])
+    digest[0] &= 0x7F
+    return urlsafe_b64encode(bytes(digest)).decode().rstrip("=")
+
+
+def source_word(source: ConfigSource) -> str:
+    """A config source as documents spell it: `topic`, `clusterDefault`, …"""
+    first, *rest = source.name.lower().split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def read_source(node: Node) -> ConfigSource:
+    """A config source out of its word."""
+    for source in ConfigSource:
+        if node.value == source_word(source):
+            return source
+    words = ", ".join(source_word(s) for s in ConfigSource)
+    raise node.wrong(f"unknown source {node.value!r}; one of {words}")
+
+
+def read_topics(root: Node) -> tuple[pa.Table, pa.Table]:
+    """The topics and the partitions under a document's `topics`, in order of their names."""
+    nodes: dict[str, Node] = {}
+    for node in root.elements("topics"):
+        node.mapping(TOPIC_KEYS)
+        name = node.child("name").text()
+        if name in nodes:
+            raise node.child("name").wrong(f"topic {name} stands here twice; keep one")
+        nodes[name] = node
+    names = sorted(nodes)
+    topics = pa.Table.from_pylist([_read_topic(nodes[n], n) for n in names], schema=TOPICS_SCHEMA)
+    columns = _Columns()
+    for code, name in enumerate(names):
+        for number, node in _numbered(nodes[name]):
+            columns.add(code, number, node)
+    return topics, columns.table(names)
+
+
+def _read_topic(node: Node, name: str) -> dict[str, object]:
+    stated = node.get("minInsyncReplicas")
+    assumed = ConfigSource.KAFKA_DEFAULT if stated is None else ConfigSource.TOPIC
+    throttled = node.get("throttledReplicas")
+    if throttled is not None:
+        throttled.mapping(THROTTLED_KEYS)
+    return {
+        "name": name,
+        "id": optional(node.get("id"), Node.text, derived_topic_id(name)),
+        "min_insync_replicas": optional(stated, lambda n: n.int32(1), 1),
+        "min_insync_source": int(optional(node.get("minInsyncSource"), read_source, assumed)),
+        "unclean_election": optional(node.get("uncleanLeaderElection"), Node.flag, False),
+        "leader_throttled": _throttled(throttled, "leader"),
+        "follower_throttled": _throttled(throttled, "follower"),
+    }
+
+
+def _throttled(node: Node | None, side: str) -> str | None:
+    found = None if node is None else node.get(side)
+    return None if found is None or found.value is None else found.any_text()
+
+
+def _numbered(topic: Node) -> list[tuple[int, Node]]:
+    found: dict[int, Node] = {}
+    for position, node in enumerate(topic.elements("partitions")):
+        node.mapping(PARTITION_KEYS)
+        number = optional(node.get("partition"), Node.int32, position)
+        if number in found:
+            raise node.wrong(f"partition {number} stands here twice; keep one")
+        found[number] = node
+    return sorted(found.items(), key=lambda entry: entry[0])
+
+
+class _Columns:
+    """The partitions read so far, a Python list a column."""
+
+    def __init__(self) -> None:
+        self.codes: list[int] = []
+        self.numbers: dict[str, list[int]] = {
+            name: [] for name in ("partition", "leader", "leader_epoch", "bytes")
+        }
+        self.lists: dict[str, list[Sequence[int]]] = {
+            name: [] for name in ("replicas", "isr", *(column for column, _ in _LISTS))
+        }
+
+    def add(self, code: int, number: int, node: Node) -> None:
+        """Append one partition, checked."""
+        replicas = node.child("replicas").broker_list()
+        if not replicas:
+            raise node.child("replicas").wrong("a partition has at least one replica")
+        isr = _isr(node, replicas)
+        epoch, size = node.get("leaderEpoch"), node.get("bytes")
+        self.codes.append(code)
+        self.numbers["partition"].append(number)
+        self.numbers["leader"].append(_leader(node, replicas, isr))
+        self.numbers["leader_epoch"].append(0 if epoch is None else epoch.int32())
+        self.numbers["bytes"].append(0 if size is None else size.int64())
+        self.lists["replicas"].append(replicas)
+        self.lists["isr"].append(isr)
+        for column, key in _LISTS:
+            found = node.get(key)
+            self.lists[column].append(() if found is None else found.broker_list())
+
+    def table(self, names: Sequence[str]) -> pa.Table:
+        """What was added as the partitions table of these topics."""
+        return partitions_table(
+            pa.array(names, pa.string()),
+            pa.array(self.codes, pa.int32()),
+            {
+                **{
+                    name: pa.array(values, pa.int64() if name == "bytes" else pa.int32())
+                    for name, values in self.numbers.items()
+                },
+                **{name: _list_column(values) for name, values in self.lists.items()},
+            },
+        )
+
+
+def _isr(node: Node, replicas: Sequence[int]) -> Sequence[int]:
+    found = node.get("isr")
+    if found is None:
+        return replicas
+    isr = found.broker_list()
+    for broker in isr:
+        if broker not in replicas:
+            raise found.wrong(f"broker {broker} is in sync but no replica of {list(replicas)}")
+    return isr
+
+
+def _leader(node: Node, replicas: Sequence[int], isr: Sequence[int]) -> int:
+    found = node.get("leader")
+    if found is None:
+        return isr[0] if isr else -1
+    if found.value is None:
+        return -1
+    leader = found.int32()
+    if leader not in replicas:
+        raise found.wrong(f"leader {leader} is no replica of {list(replicas)}")
+    return leader
+
+
+def _list_column(lists: Sequence[Sequence[int]]) -> pa.Array:
+    offsets = np.zeros(len(lists) + 1, dtype=np.int32)
+    np.cumsum(np.fromiter(map(len, lists), np.int32, len(lists)), out=offsets[1:])
+    values = np.fromiter(chain.from_iterable(lists), np.int32, int(offsets[-1]))
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values), type=BROKERS)
+
+
+def write_topics(topics: pa.Table, partitions: pa.Table) -> list[dict[str, object]]:
+    """The tables as the document's list of topics, defaults left out."""
+    written = [_write_topic(found) for found in topics.to_pylist()]
+    nested: list[list[dict[str, object]]] = [[] for _ in written]
+    columns = partitions.drop_columns(["topic"])
+    codes = topic_codes(partitions)
+    for batch_start in range(0, len(codes), 50_000):
+        rows = columns.slice(batch_start, 50_000).to_pylist()
+        for code, found in zip(codes[batch_start : batch_start + 50_000], rows, strict=True):
+            nested[code].append(_write_partition(found, len(nested[code])))
+    return [
+        {**topic, "partitions": found} if found else topic
+        for topic, found in zip(written, nested, strict=True)
+    ]
+
+
+def _write_topic(found: Mapping[str, Any]) -> dict[str, object]:
+    written: dict[str, object] = {"name": found["name"]}
+    if found["id"] != derived_topic_id(str(found["name"])):
+        written["id"] = found["id"]
+    assumed = ConfigSource.KAFKA_DEFAULT
+    if found["min_insync_replicas"] != 1:
+        written["minInsyncReplicas"] = found["min_insync_replicas"]
+        assumed = ConfigSource.TOPIC
+    if found["min_insync_source"] != assumed:
+        written["minInsyncSource"] = source_word(ConfigSource(found["min_insync_source"]))
+    if found["unclean_election"]:
+        written["uncleanLeaderElection"] = True
+    sides = {side: found[f"{side}_throttled"] for side in THROTTLED_KEYS}
+    throttled = {side: listed for side, listed in sides.items() if listed is not None}
+    if throttled:
+        written["throttledReplicas"] = throttled
+    return written
+
+
+def _write_partition(found: Mapping[str, Any], position: int) -> dict[str, object]:
+    written: dict[str, object] = {}
+    if found["partition"] != position:
+        written["partition"] = found["partition"]
+    written["replicas"] = found["replicas"]
+    isr, leader = found["isr"], found["leader"]
+    if isr != found["replicas"]:
+        written["isr"] = isr
+    if leader != (isr[0] if isr else -1):
+        written["leader"] = None if leader == -1 else leader
+    if found["leader_epoch"]:
+        written["leaderEpoch"] = found["leader_epoch"]
+    for column, key in _LISTS:
+        if found[column]:
+            written[key] = found[column]
+    if found["bytes"]:
+        written["bytes"] = found["bytes"]
+    return written
