@@ -10,6 +10,7 @@ the dictionary of `partitions.topic` is exactly `topics.name`, so a topic's code
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -103,14 +104,11 @@ class Snapshot:
         at = self.topic_row(topic)
         if at is None:
             return None
-        found = self.topics.slice(at, 1).to_pylist()[0]
-        return TopicSettings(
-            found["min_insync_replicas"],
-            ConfigSource(found["min_insync_source"]),
-            found["unclean_election"],
-            found["leader_throttled"],
-            found["follower_throttled"],
-        )
+        return _settings(self.topics.slice(at, 1).to_pylist()[0])
+
+    def all_settings(self) -> dict[str, TopicSettings]:
+        """Settings of every topic, by name."""
+        return {found["name"]: _settings(found) for found in self.topics.to_pylist()}
 
     def topic_rows(self, topic: str) -> range:
         """The rows of a topic's partitions in `partitions`; empty where there is no such topic."""
@@ -152,6 +150,16 @@ class Snapshot:
                 last_known_elr=tuple(found["last_known_elr"]),
                 bytes=found["bytes"],
             )
+
+
+def _settings(found: Mapping[str, Any]) -> TopicSettings:
+    return TopicSettings(
+        found["min_insync_replicas"],
+        ConfigSource(found["min_insync_source"]),
+        found["unclean_election"],
+        found["leader_throttled"],
+        found["follower_throttled"],
+    )
 
 
 def topic_codes(partitions: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.int32]]":

@@ -30,6 +30,8 @@ class Move:
     """Members of the original that no request may name: unregistered, or (from 4.4 on) cordoned."""
     below_min_isr: bool = False
     """The author accepts a target shorter than min.insync.replicas."""
+    leader: BrokerId | None = None
+    """Who led when planned: the source of the copy, for estimates and the preview only; never a precondition."""
 
     def __post_init__(self) -> None:
         for name, brokers in (("original", self.original), ("target", self.target)):
@@ -57,6 +59,11 @@ class Move:
     def copies_bytes(self) -> int:
         """Bytes that cross the network for this move."""
         return self.bytes * len(self.new)
+
+    @property
+    def elects(self) -> bool:
+        """Whether, as planned, a preferred election is needed: assign moves the leader only when it leaves."""
+        return self.elect and self.leader in self.target and self.leader != self.target[0]
 
     @property
     def is_leader_only(self) -> bool:

@@ -1,0 +1,84 @@
+"""What moved by itself: the differences as they are, without a word on what to do about them. Read only.
+
+Classes are the kernel's kinds, and `partitions` where a topic has other partitions than the list form declares.
+A reassignment that is already heading for the declared list is no drift; it is counted apart.
+"""
+
+from dataclasses import dataclass
+
+from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.placement import Placement
+from replan.model.snapshot import Snapshot
+from replan.planning.against_cluster import check_cluster
+from replan.planning.kernel import differing
+from replan.planning.wanted import wanted_table
+
+
+@dataclass(frozen=True, slots=True)
+class Drifted:
+    """One partition that stands otherwise than declared."""
+
+    partition: TopicPartition
+    kind: str
+    declared: Replicas
+    observed: Replicas
+    leader: BrokerId | None
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionCount:
+    """A topic with more partitions than its list form declares."""
+
+    topic: str
+    declared: int
+    observed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """All that drifted on one cluster."""
+
+    cluster_id: str
+    observed_at: str
+    partitions: tuple[Drifted, ...]
+    counts: tuple[PartitionCount, ...]
+    heading: tuple[TopicPartition, ...]
+    """Partitions whose running reassignment leads to the declared list."""
+
+    @property
+    def none(self) -> bool:
+        """Whether nothing drifted."""
+        return not self.partitions and not self.counts
+
+
+def find_drift(placement: Placement, snapshot: Snapshot) -> Drift:
+    """Compare; raises WrongCluster where the placement names another cluster."""
+    check_cluster(placement, snapshot)
+    rows = differing(wanted_table(placement, snapshot), snapshot.partitions).to_pylist()
+    drifted = [
+        Drifted(
+            TopicPartition(r["topic"], r["partition"]),
+            r["kind"],
+            tuple(r["declared"]),
+            tuple(r["observed"]),
+            BrokerId(r["leader"]) if r["leader"] >= 0 else None,
+        )
+        for r in rows
+    ]
+    return Drift(
+        snapshot.cluster_id,
+        snapshot.observed_at,
+        tuple(d for d in drifted if d.kind != "running"),
+        tuple(partition_counts(placement, snapshot)),
+        tuple(d.partition for d in drifted if d.kind == "running"),
+    )
+
+
+def partition_counts(placement: Placement, snapshot: Snapshot) -> list[PartitionCount]:
+    """Topics that declare fewer partitions than exist (the list form declares the count)."""
+    return [
+        PartitionCount(name, entry.partition_count, live)
+        for name, entry in sorted(placement.topics.items())
+        if entry.partition_count is not None
+        and entry.partition_count < (live := len(snapshot.topic_rows(name)))
+    ]

@@ -1,0 +1,113 @@
+"""Why a move is not planned: the safety rules that are judged per partition, before anything is asked for.
+
+Each refusal names the partition, the measure, the limit and the way out. The applier checks the ones that may
+change (safe start, unclean guard) again at admission. Mistakes of the manifest against this cluster, such as
+an unknown broker, are not refusals: they are in `against_cluster`.
+"""
+
+from collections.abc import Iterator
+
+from replan.model.names import BrokerId
+from replan.model.partition import PartitionState
+from replan.model.snapshot import Snapshot
+from replan.planning.moves import Move
+from replan.planning.plan import Refusal
+
+
+def refusals(move: Move, seen: PartitionState, snapshot: Snapshot) -> list[Refusal]:
+    """All the reasons for which this move must not be planned; empty when it may."""
+    return [
+        Refusal(str(move.partition), rule, f"{move.partition}: {message}", held=rule == "running")
+        for rule, message in _reasons(move, seen, snapshot)
+    ]
+
+
+def _reasons(move: Move, seen: PartitionState, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    running = seen.running
+    if running is not None:
+        yield (
+            "running",
+            (
+                f"a reassignment to {list(running.target)} is running on it (adding {list(running.adding)}, "
+                f"removing {list(running.removing)}); let it end or cancel it, then plan again. "
+                "If it is replan's own, resume it: run the same `replan apply` again"
+            ),
+        )
+        return
+    if seen.leader is None:
+        yield (
+            "no-leader",
+            (
+                f"no leader, in sync: {list(seen.isr)}; no step can help it but a recovery: "
+                "bring back one of its in-sync or eligible replicas first"
+            ),
+        )
+    yield from _target_below_min_isr(move)
+    yield from _cordoned(move, snapshot)
+    if move.new:
+        yield from _safe_start(move)
+        yield from _unclean_guard(move, seen, snapshot.live_brokers())
+
+
+def _target_below_min_isr(move: Move) -> Iterator[tuple[str, str]]:
+    """Kafka accepts such a target silently (ReplicationControlManager); KIP-966 asks tools to refuse it."""
+    m = move.min_insync_replicas
+    shrinks = len(move.target) < len(move.original)
+    if shrinks and len(move.target) < m and not move.below_min_isr:
+        yield (
+            "target-below-min-isr",
+            (
+                f"target {list(move.target)} has {len(move.target)} replicas, min.insync.replicas is {m}; "
+                f"declare at least {m}, lower min.insync.replicas, or write `belowMinIsr: true` at the topic"
+            ),
+        )
+
+
+def _cordoned(move: Move, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """From 4.4 on any list that names a fully cordoned broker is refused with 39 (KAFKA-20832)."""
+    cordoned = {b.id for b in snapshot.brokers if b.cordoned}
+    if cordoned.isdisjoint(move.target) or move.is_leader_only:
+        return
+    named = sorted(cordoned.intersection(move.target))
+    yield (
+        "cordoned",
+        (
+            f"target {list(move.target)} names broker {_ids(named)}, all of whose log directories are cordoned; "
+            "uncordon it, or declare another broker. Until then its replicas can only be dropped"
+        ),
+    )
+
+
+def _safe_start(move: Move) -> Iterator[tuple[str, str]]:
+    """Adding replicas enlarges the effective minimum min(m, assigned) (Partition.effectiveMinIsr since 3.7)."""
+    needed = min(move.min_insync_replicas, len({*move.original, *move.target}))
+    if len(move.original) < needed:
+        yield (
+            "safe-start",
+            (
+                f"{len(move.original)} replicas {list(move.original)}, and min.insync.replicas "
+                f"{move.min_insync_replicas} would ask for {needed} in sync as soon as others are added: writes with "
+                f"acks=all would stop for the whole copy; set min.insync.replicas of {move.partition.topic} to "
+                f"{len(move.original)} first and back afterwards"
+            ),
+        )
+
+
+def _unclean_guard(
+    move: Move, seen: PartitionState, live: frozenset[BrokerId]
+) -> Iterator[tuple[str, str]]:
+    """With unclean election on, an empty newcomer could be elected when the only in-sync replica restarts."""
+    in_sync = [b for b in seen.isr if b in live]
+    if move.unclean_election and len(in_sync) < 2:
+        yield (
+            "unclean-guard",
+            (
+                f"unclean.leader.election.enable is true and only {in_sync} of the live replicas is in sync: an empty "
+                "new replica could be elected and the data lost; run `kafka-configs.sh --alter --entity-type topics "
+                f"--entity-name {move.partition.topic} --add-config unclean.leader.election.enable=false` first"
+            ),
+        )
+
+
+def _ids(brokers: list[BrokerId]) -> str:
+    return ", ".join(str(b) for b in brokers)
