@@ -51,14 +51,8 @@ _UTC_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z")
 
 def to_document(snapshot: Snapshot) -> dict[str, object]:
     """The snapshot as a JSON document; what is known of an unregistered broker is left out."""
-    features = _without_defaults(
-        {
-            "replicationFactorGuard": (snapshot.features.replication_factor_guard, False),
-            "eligibleLeaderReplicas": (snapshot.features.eligible_leader_replicas, False),
-        }
-    )
     optional_parts: dict[str, object] = {
-        "features": features,
+        "features": write_features(snapshot.features),
         "brokers": [_write_broker(broker, snapshot) for broker in snapshot.brokers],
         "topics": write_topics(snapshot.topics, snapshot.partitions),
         "silent": list(snapshot.silent),
@@ -87,7 +81,7 @@ def from_document(document: Mapping[str, object], source: str) -> Snapshot:
     return Snapshot(
         cluster_id=root.child("clusterId").text(),
         observed_at=read_time(root.child("observedAt")),
-        features=_read_features(root),
+        features=read_features(root),
         brokers=brokers,
         topics=topics,
         partitions=partitions,
@@ -126,7 +120,18 @@ def read_time(node: Node) -> str:
     raise node.wrong(f'expected a time in UTC such as "2026-11-21T03:00:00Z", found "{text}"')
 
 
-def _read_features(root: Node) -> Features:
+def write_features(features: Features) -> dict[str, object]:
+    """The features that a cluster has."""
+    return _without_defaults(
+        {
+            "replicationFactorGuard": (features.replication_factor_guard, False),
+            "eligibleLeaderReplicas": (features.eligible_leader_replicas, False),
+        }
+    )
+
+
+def read_features(root: Node) -> Features:
+    """The features under the head's `features`; what is not named there is not there."""
     node = root.get("features")
     if node is None:
         return Features()

@@ -1,0 +1,40 @@
+"""Snapshots by path: which of the two forms stands there, or should.
+
+A folder is the Parquet form, a file is the JSON form. A path that ends in `.json` is written as a document,
+any other as a folder. Both are there whole or not at all.
+"""
+
+from pathlib import Path
+
+from replan.errors import BadFile
+from replan.model.snapshot import Snapshot
+from replan.snapshots.atomic import cannot, write_file
+from replan.snapshots.json_form import from_document, to_document
+from replan.snapshots.json_text import parse_document, render_document
+from replan.snapshots.parquet_form import read_folder, write_folder
+
+
+def read_snapshot(path: Path) -> Snapshot:
+    """Read a snapshot of either form; raises BadFile."""
+    if path.is_dir():
+        return read_folder(path)
+    return from_document(read_document(path), str(path))
+
+
+def write_snapshot(snapshot: Snapshot, path: Path) -> None:
+    """Write a snapshot in the form that the path asks for; raises BadFile."""
+    if path.suffix == ".json" or (path.exists() and not path.is_dir()):
+        write_file(path, render_document(to_document(snapshot)))
+    else:
+        write_folder(snapshot, path)
+
+
+def read_document(path: Path) -> dict[str, object]:
+    """Read a file as one JSON object; raises BadFile."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as problem:
+        raise BadFile(f"{path}: this is not JSON: byte {problem.start} is not UTF-8") from problem
+    except OSError as problem:
+        raise cannot("read", path, problem) from problem
+    return parse_document(text, str(path))
