@@ -1,0 +1,61 @@
+"""Clusters for the tests of this folder, and what their nodes said when a test fails.
+
+Every test here is marked `kafka`. `REPLAN_KAFKA_VERSION` chooses the version of `one_jvm` and
+of `kafka_cluster` (4.3.1 if unset).
+"""
+
+import os
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+from tests.kafka.harness.distribution import DEFAULT_VERSION
+from tests.kafka.harness.layout import Layout
+from tests.kafka.harness.one_jvm import OneJvmCluster
+
+
+class Talkative(Protocol):
+    """Anything with logs to show when a test fails."""
+
+    def log_tails(self) -> str: ...
+
+
+RUNNING = pytest.StashKey[list[Talkative]]()
+HERE = Path(__file__).parent
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[RUNNING] = []
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.kafka)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed:
+        for cluster in item.config.stash[RUNNING]:
+            report.sections.append((f"{type(cluster).__name__} logs", cluster.log_tails()))
+    return report
+
+
+@pytest.fixture(scope="session")
+def kafka_version() -> str:
+    """The Kafka version under test."""
+    return os.environ.get("REPLAN_KAFKA_VERSION", DEFAULT_VERSION)
+
+
+@pytest.fixture(scope="session")
+def one_jvm(kafka_version: str, pytestconfig: pytest.Config) -> Iterator[OneJvmCluster]:
+    """Five brokers in one JVM, shared by the whole run: take a topic of your own."""
+    with OneJvmCluster(Layout(version=kafka_version)) as cluster:
+        pytestconfig.stash[RUNNING].append(cluster)
+        yield cluster
+        pytestconfig.stash[RUNNING].remove(cluster)

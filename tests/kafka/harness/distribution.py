@@ -1,0 +1,126 @@
+"""One version of Kafka as the harness runs it: its jars, and our small Java main, compiled.
+
+Jars come through Maven, by the pom.xml beside this file; a second call finds them in the cache
+and starts neither Maven nor Java. How a node is configured or started is not here.
+"""
+
+import os
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.kafka.harness.cache import cache_directory, fingerprint, made_once
+
+DEFAULT_VERSION = "4.3.1"
+VERSIONS = ("3.9.2", "4.3.1", "4.4.0")
+
+_HERE = Path(__file__).parent
+_POM = _HERE / "pom.xml"
+_MAIN = _HERE / "Nodes.java"
+_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+
+
+class BadDistribution(Exception):
+    """Kafka's jars could not be fetched, or our Java main not compiled; says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """Where the jars and the compiled main of one Kafka version lie."""
+
+    version: str
+    home: Path
+    jars: Path
+    main: Path
+
+    @property
+    def classpath(self) -> str:
+        """Sorted and spelled out: a class-data archive fits only the classpath it was made of."""
+        return os.pathsep.join([str(self.main), *sorted(map(str, self.jars.glob("*.jar")))])
+
+    @property
+    def logging_option(self) -> str:
+        """Kafka 3 logs to log4j 1 (reload4j), Kafka 4 to log4j 2."""
+        if self.version.startswith("3."):
+            return f"-Dlog4j.configuration=file:{_HERE / 'log4j.properties'}"
+        return f"-Dlog4j2.configurationFile={_HERE / 'log4j2.properties'}"
+
+
+def distribution(version: str) -> Distribution:
+    """The version's jars and compiled main, fetched and compiled if they are not in the cache.
+
+    Raises:
+        BadDistribution: Maven or javac is missing or failed.
+    """
+    home = cache_directory() / "kafka" / version
+    jars = made_once(
+        home / f"jars-{fingerprint(_POM.read_bytes())}", lambda draft: _fetch(version, draft)
+    )
+    main = made_once(
+        home / f"nodes-{fingerprint(_POM.read_bytes(), _MAIN.read_bytes())}.jar",
+        lambda draft: _compile(jars, draft),
+    )
+    return Distribution(version, home, jars, main)
+
+
+def message_schemas(kafka: Distribution) -> Path:
+    """The folder of the JSON schemas of Kafka's messages, taken out of its clients jar."""
+    return made_once(
+        kafka.home / f"messages-{fingerprint(_POM.read_bytes())}",
+        lambda draft: _unpack_schemas(kafka.jars / f"kafka-clients-{kafka.version}.jar", draft),
+    )
+
+
+def _profiles(version: str) -> str:
+    match version:
+        case "4.4.0":  # kafka-tools 4.4.0 is not published
+            return "log4j2"
+        case version if version.startswith("3."):
+            return "tools,reload4j"
+        case _:
+            return "tools,log4j2"
+
+
+def _fetch(version: str, draft: Path) -> None:
+    _run(
+        [
+            *("mvn", "--batch-mode", "--quiet", "--file", str(_POM)),
+            *("--activate-profiles", _profiles(version), f"-Dkafka.version={version}", _COPY),
+            *(f"-DoutputDirectory={draft}", "-DincludeScope=runtime"),
+        ],
+        f"Kafka {version} could not be fetched; is there a network, or a mirror in ~/.m2?",
+    )
+
+
+def _compile(jars: Path, draft: Path) -> None:
+    classes = draft.with_name("classes")
+    _run(
+        ["javac", "-cp", f"{jars}/*", "-d", str(classes), str(_MAIN)],
+        f"{_MAIN.name} could not be compiled; is there a JDK 17 or newer?",
+    )
+    # A jar, because a class-data archive refuses folders in the class path.
+    with zipfile.ZipFile(draft, "w") as jar:
+        for compiled in classes.glob("*.class"):
+            jar.write(compiled, compiled.name)
+
+
+def _unpack_schemas(jar: Path, draft: Path) -> None:
+    draft.mkdir()
+    with zipfile.ZipFile(jar) as archive:
+        for name in archive.namelist():
+            if name.startswith("common/message/") and name.endswith(".json"):
+                (draft / Path(name).name).write_bytes(archive.read(name))
+
+
+def _run(command: Sequence[str], advice: str) -> None:
+    if shutil.which(command[0]) is None:
+        raise BadDistribution(f"{command[0]} is not installed. {advice}")
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        said = (done.stdout + done.stderr)[-3000:]
+        raise BadDistribution(f"{advice}\n{' '.join(command)}\n{said}")
