@@ -1,0 +1,52 @@
+"""`validate`, `export`, `snapshot`, `show`: files and reading; nothing is changed anywhere."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from replan.commands.cluster import Target, observe
+from replan.commands.output import Format, note, result, save
+from replan.commands.plan import read_plan, render
+from replan.errors import Exit
+
+
+def validate(files: Sequence[Path]) -> Exit:
+    """Check placement files alone."""
+    from replan.manifest.load import load_placement
+
+    placement = load_placement(files)
+    topics = len(placement.topics)
+    note(f"valid: {placement.explicit.num_rows:,} partitions of {topics:,} topics are declared")
+    return Exit.OK
+
+
+def export(chosen: Target, topics: Sequence[str], output: Path | None) -> Exit:
+    """Write the placement file that describes the cluster as it is."""
+    from replan.manifest.export import export_placement
+
+    text = export_placement(observe(chosen), topics)
+    if output is None:
+        result(text)
+    else:
+        save(text, output)
+        note(f"wrote {output}")
+    return Exit.OK
+
+
+def take_snapshot(chosen: Target, output: Path) -> Exit:
+    """Write the observed state."""
+    from replan.snapshots.files import write_snapshot
+
+    seen = observe(chosen)
+    write_snapshot(seen, output)
+    note(f"wrote {output}: {seen.partitions.num_rows:,} partitions, {len(seen.brokers)} brokers")
+    if seen.silent:
+        note(
+            f"no log directories from broker {', '.join(map(str, seen.silent))}: sizes there are not known"
+        )
+    return Exit.OK
+
+
+def show(plan_file: Path, how: Format, *, everything: bool) -> Exit:
+    """Render a saved plan."""
+    result(render(read_plan(plan_file), how, everything=everything))
+    return Exit.OK

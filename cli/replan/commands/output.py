@@ -1,0 +1,32 @@
+"""Where text goes: results to stdout or a file, everything else to stderr."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+
+from replan.snapshots.atomic import write_file
+
+
+class Format(StrEnum):
+    """How a result is written."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    JSON = "json"
+
+
+def result(text: str) -> None:
+    """Print what the command was asked for."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def note(text: str) -> None:
+    """Tell the person in front of it something beside the result."""
+    sys.stderr.write(text.rstrip("\n") + "\n")
+    sys.stderr.flush()
+
+
+def save(text: str, path: Path) -> None:
+    """Write a file whole or not at all. Raises BadFile."""
+    write_file(path, text)

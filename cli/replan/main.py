@@ -1,0 +1,190 @@
+"""Arguments: one function a command, which declares its flags, makes one call, and returns the exit code.
+
+Nothing is decided here. Heavy modules are imported by the command that needs them, so that `--help` and
+`--version` answer at once.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from replan import __version__
+from replan.commands.cluster import BOOTSTRAP_VARIABLE, CONFIG_VARIABLE, target
+from replan.commands.output import Format, note, result
+from replan.errors import Exit, ReplanError
+
+app = typer.Typer(
+    name="replan",
+    help="Kafka replica placement as code: plan, apply, drift; never below min ISR.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+Bootstrap = Annotated[
+    str | None,
+    typer.Option(
+        "--bootstrap-server",
+        metavar="HOST:PORT,…",
+        help=f"A real cluster. {BOOTSTRAP_VARIABLE} stands in where no cluster is named.",
+    ),
+]
+CommandConfig = Annotated[
+    Path | None,
+    typer.Option(
+        "--command-config",
+        metavar="FILE",
+        help=f"Client properties in librdkafka's spelling (security, timeouts). Or {CONFIG_VARIABLE}.",
+    ),
+]
+Simulated = Annotated[
+    Path | None,
+    typer.Option("--simulated", metavar="FILE", help="The embedded cluster that lives in FILE."),
+]
+SnapshotFile = Annotated[
+    Path | None,
+    typer.Option("--snapshot", metavar="FILE", help="A saved snapshot, read only."),
+]
+Files = Annotated[
+    list[Path],
+    typer.Option("-f", "--file", metavar="PATH", help="Placement file or folder; repeats."),
+]
+DEFAULT_FILES = [Path("placement.yaml")]
+HowFormat = Annotated[Format, typer.Option("--format", help="How the result is written.")]
+Everything = Annotated[bool, typer.Option("--all", help="List everything, however long.")]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        result(f"replan {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def validate(files: Files = DEFAULT_FILES) -> Exit:
+    """Check placement files alone; no cluster is asked."""
+    from replan.commands import offline
+
+    return offline.validate(files)
+
+
+@app.command()
+def export(
+    topics: Annotated[
+        list[str] | None, typer.Option("--topic", help="Name or glob; repeats.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE")] = None,
+    bootstrap_server: Bootstrap = None,
+    command_config: CommandConfig = None,
+    simulated: Simulated = None,
+    snapshot: SnapshotFile = None,
+) -> Exit:
+    """Write the placement file that describes the cluster as it is; planning it changes nothing."""
+    from replan.commands import offline
+
+    chosen = target(bootstrap_server, command_config, simulated, snapshot)
+    return offline.export(chosen, topics or [], output)
+
+
+@app.command("snapshot")
+def take_snapshot(
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", metavar="PATH", help="FILE.json, or a folder of Parquet."),
+    ],
+    bootstrap_server: Bootstrap = None,
+    command_config: CommandConfig = None,
+    simulated: Simulated = None,
+    snapshot: SnapshotFile = None,
+) -> Exit:
+    """Write the observed state, to plan from it offline or to feed the fleet pipeline."""
+    from replan.commands import offline
+
+    return offline.take_snapshot(
+        target(bootstrap_server, command_config, simulated, snapshot), output
+    )
+
+
+@app.command()
+def plan(
+    files: Files = DEFAULT_FILES,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Save the plan for apply.")
+    ] = None,
+    how: HowFormat = Format.TEXT,
+    bootstrap_server: Bootstrap = None,
+    command_config: CommandConfig = None,
+    simulated: Simulated = None,
+    snapshot: SnapshotFile = None,
+) -> Exit:
+    """Compare the placement with the cluster: 0 nothing to do, 2 changes, 3 refused, 4 held."""
+    from replan.commands import plan as command
+
+    chosen = target(bootstrap_server, command_config, simulated, snapshot)
+    return command.plan(chosen, files, output, how)
+
+
+@app.command()
+def show(
+    plan_file: Annotated[Path, typer.Argument(metavar="PLAN")],
+    how: HowFormat = Format.TEXT,
+    everything: Everything = False,
+) -> Exit:
+    """Render a saved plan."""
+    from replan.commands import offline
+
+    return offline.show(plan_file, how, everything=everything)
+
+
+@app.command()
+def drift(
+    files: Files = DEFAULT_FILES,
+    how: HowFormat = Format.TEXT,
+    everything: Everything = False,
+    bootstrap_server: Bootstrap = None,
+    command_config: CommandConfig = None,
+    simulated: Simulated = None,
+    snapshot: SnapshotFile = None,
+) -> Exit:
+    """Tell what moved by itself: 0 none, 2 drift; changes nothing."""
+    from replan.commands import plan as command
+
+    chosen = target(bootstrap_server, command_config, simulated, snapshot)
+    return command.drift(chosen, files, how, everything=everything)
+
+
+def main() -> None:
+    """Run a command and leave with its exit code; Click's 2 for wrong usage becomes 1."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command; every failure that replan explains becomes its message and its exit code."""
+    try:
+        code = app(args=arguments, prog_name="replan", standalone_mode=False)
+        return int(code) if isinstance(code, int) else int(Exit.OK)
+    except ReplanError as error:
+        note(f"replan: {error}")
+        return int(error.exit_code)
+    except typer.TyperException as error:
+        error.show()
+        return int(Exit.ERROR)
+    except (KeyboardInterrupt, typer.Abort):
+        note("replan: interrupted")
+        return int(Exit.INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()
+        return int(Exit.ERROR)

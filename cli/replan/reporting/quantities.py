@@ -1,0 +1,44 @@
+"""Bytes, rates and durations as people read them; decimal units, three significant digits."""
+
+from replan.model.names import Replicas
+
+
+def size(count: int) -> str:
+    """Bytes: `0 B`, `999 B`, `1.23 MB`, `45.6 GB`."""
+    if count < 1000:
+        return f"{count} B"
+    amount = float(count)
+    for unit in ("kB", "MB", "GB", "TB"):
+        amount /= 1000
+        if amount < 999.5:
+            return f"{amount:.3g} {unit}"
+    return f"{amount / 1000:.3g} PB"
+
+
+def rate(bytes_per_second: int | None) -> str:
+    """Bytes per second: `20 MB/s`; None is `unlimited`."""
+    return "unlimited" if bytes_per_second is None else f"{size(bytes_per_second)}/s"
+
+
+def duration(seconds: float) -> str:
+    """Seconds: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def brokers(listed: Replicas) -> str:
+    """A replica list as Kafka's tools print it: `[1,2,3]`."""
+    return "[" + ",".join(str(b) for b in listed) + "]"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 move`, `2 moves`, `1,204 moves`."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
