@@ -16,7 +16,7 @@ from replan.model.broker import Broker, LogDir
 from replan.model.configs import Configs, ConfigSource, ConfigValue
 from replan.model.names import BrokerId, TopicId, TopicPartition
 from replan.model.snapshot import Features, RememberedOrder, Snapshot
-from replan.snapshots.fields import Node, optional
+from replan.snapshots.fields import Node, optional, shown
 from replan.snapshots.json_topics import (
     read_source,
     read_topics,
@@ -98,7 +98,7 @@ def check_head(root: Node) -> None:
         raise root.wrong(f'this is not a snapshot: "kind" should say "{KIND}"')
     kind = root.child("kind")
     if kind.value != KIND:
-        raise kind.wrong(f'this is not a snapshot: expected "{KIND}", found {kind.value!r}')
+        raise kind.wrong(f'this is not a snapshot: expected "{KIND}", found {shown(kind.value)}')
     version = root.child("formatVersion")
     if version.int32(1) > FORMAT_VERSION:
         raise version.wrong(

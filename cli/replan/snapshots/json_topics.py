@@ -16,7 +16,7 @@ import pyarrow as pa
 from replan.model.columns import BROKERS
 from replan.model.configs import ConfigSource
 from replan.model.snapshot import TOPICS_SCHEMA, partitions_table, topic_codes
-from replan.snapshots.fields import Node, optional
+from replan.snapshots.fields import Node, optional, shown
 
 TOPIC_KEYS = frozenset(
     {
@@ -71,7 +71,7 @@ def read_source(node: Node) -> ConfigSource:
         if node.value == source_word(source):
             return source
     words = ", ".join(source_word(s) for s in ConfigSource)
-    raise node.wrong(f"unknown source {node.value!r}; one of {words}")
+    raise node.wrong(f"unknown source {shown(node.value)}; one of {words}")
 
 
 def read_topics(root: Node) -> tuple[pa.Table, pa.Table]:

@@ -147,11 +147,19 @@ def _read_table(path: Path, name: str, rows: int | None) -> pa.Table:
     if missing:
         raise BadFile(f"{file}: has no column {', '.join(missing)}")
     try:
-        return table.select(schema.names).cast(schema)
+        return _without_nulls_in_lists(table.select(schema.names).cast(schema))
     except (pa.ArrowException, ValueError) as problem:
         raise BadFile(
             f"{file}: its columns are not those of a snapshot: {_first_line(problem)}"
         ) from problem
+
+
+def _without_nulls_in_lists(table: pa.Table) -> pa.Table:
+    """The table; raises ValueError where a list holds a null, which casting does not see."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_list(column.type) and pc.list_flatten(column).null_count:
+            raise ValueError(f"a list in {name} holds a null")
+    return table
 
 
 def _unreadable(file: Path, problem: OSError) -> BadFile:

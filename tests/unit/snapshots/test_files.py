@@ -1,0 +1,246 @@
+"""Snapshots on disk: both forms, whole or not at all, and what is said about broken ones."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from tests.builders import snapshot, state
+from tests.unit.snapshots.strategies import snapshots
+
+from replan.errors import BadFile
+from replan.model.snapshot import Snapshot
+from replan.snapshots.atomic import publish_folder, write_file
+from replan.snapshots.files import read_snapshot, write_snapshot
+
+
+@pytest.fixture
+def orders() -> Snapshot:
+    return snapshot([state([1, 2, 3]), state([2, 3, 1], [2, 3], partition=1, size=7)])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, orders: Snapshot) -> Path:
+    write_snapshot(orders, tmp_path / "orders")
+    return tmp_path / "orders"
+
+
+@given(snapshots())
+def test_a_snapshot_survives_both_forms(found: Snapshot) -> None:
+    with TemporaryDirectory() as home:
+        for name in ("snapshot.json", "snapshot"):
+            write_snapshot(found, Path(home, name))
+            assert read_snapshot(Path(home, name)) == found
+        assert sorted(p.name for p in Path(home).iterdir()) == ["snapshot", "snapshot.json"]
+
+
+def test_the_name_says_which_form_is_written(tmp_path: Path, orders: Snapshot) -> None:
+    write_snapshot(orders, tmp_path / "a.json")
+    write_snapshot(orders, tmp_path / "a")
+    assert (tmp_path / "a.json").is_file()
+    assert sorted(p.name for p in (tmp_path / "a").iterdir()) == [
+        "brokers.parquet",
+        "header.json",
+        "log_dirs.parquet",
+        "partitions.parquet",
+        "remembered.parquet",
+        "topics.parquet",
+    ]
+
+
+def test_a_later_snapshot_takes_the_place_of_an_earlier_one(
+    tmp_path: Path, orders: Snapshot
+) -> None:
+    later = snapshot([state([4, 5])])
+    for name in ("a.json", "a"):
+        write_snapshot(orders, tmp_path / name)
+        write_snapshot(later, tmp_path / name)
+        assert read_snapshot(tmp_path / name) == later
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a", "a.json"]
+
+
+def test_an_empty_folder_is_filled_and_another_one_is_left_alone(
+    tmp_path: Path, orders: Snapshot
+) -> None:
+    (tmp_path / "empty").mkdir()
+    write_snapshot(orders, tmp_path / "empty")
+    assert read_snapshot(tmp_path / "empty") == orders
+
+    other = tmp_path / "photos"
+    other.mkdir()
+    (other / "cat.jpg").touch()
+    with pytest.raises(BadFile) as refused:
+        write_snapshot(orders, other)
+    assert str(refused.value) == (
+        f"{other}: something else stands there already; remove it or choose another name"
+    )
+    assert [p.name for p in other.iterdir()] == ["cat.jpg"]
+
+
+def test_a_write_that_fails_leaves_what_was_there(
+    tmp_path: Path, folder: Path, orders: Snapshot
+) -> None:
+    def fill(partial: Path) -> None:
+        (partial / "half.parquet").touch()
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(BadFile) as refused:
+        publish_folder(folder, fill, lambda _: True)
+    assert str(refused.value) == f"{folder}: cannot write: No space left on device"
+    assert read_snapshot(folder) == orders
+    assert [p.name for p in tmp_path.iterdir()] == ["orders"]
+
+
+def test_a_file_behind_a_link_is_exchanged_and_the_link_stays(tmp_path: Path) -> None:
+    (tmp_path / "real").write_text("before", encoding="utf-8")
+    (tmp_path / "link").symlink_to("real")
+    write_file(tmp_path / "link", "after")
+    assert (tmp_path / "real").read_text(encoding="utf-8") == "after"
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_a_file_is_readable_by_whom_the_umask_allows(tmp_path: Path, orders: Snapshot) -> None:
+    (tmp_path / "plain").touch()
+    write_snapshot(orders, tmp_path / "a.json")
+    write_snapshot(orders, tmp_path / "a")
+    (tmp_path / "plain_folder").mkdir()
+    assert (tmp_path / "a.json").stat().st_mode == (tmp_path / "plain").stat().st_mode
+    assert (tmp_path / "a").stat().st_mode == (tmp_path / "plain_folder").stat().st_mode
+
+
+def test_what_is_no_regular_file_is_written_as_it_is() -> None:
+    write_file(Path("/dev/null"), "gone")
+    assert Path("/dev/null").is_char_device()
+
+
+def test_the_folder_of_a_snapshot_may_look_like_a_partition_column(
+    tmp_path: Path, orders: Snapshot
+) -> None:
+    write_snapshot(orders, tmp_path / "cluster=eu" / ".." / "topic=x")
+    assert read_snapshot(tmp_path / "topic=x") == orders
+
+
+def cut(file: Path) -> None:
+    content = file.read_bytes()
+    file.write_bytes(content[: len(content) // 2])
+
+
+def first_row_only(file: Path) -> None:
+    pq.write_table(pq.read_table(file).slice(0, 1), file)
+
+
+def upside_down(file: Path) -> None:
+    table = pq.read_table(file)
+    pq.write_table(table.take(pa.array(range(table.num_rows))[::-1]), file)
+
+
+def other_topic(file: Path) -> None:
+    table = pq.read_table(file)
+    topic = pa.array(["clicks"] * table.num_rows).dictionary_encode()
+    pq.write_table(table.set_column(0, "topic", topic), file)
+
+
+def no_leader_column(file: Path) -> None:
+    pq.write_table(pq.read_table(file).drop_columns(["leader"]), file)
+
+
+def leader_in_words(file: Path) -> None:
+    table = pq.read_table(file)
+    words = pa.array(["one"] * table.num_rows)
+    at = table.column_names.index("leader")
+    pq.write_table(table.set_column(at, "leader", words), file)
+
+
+def without_isr(file: Path) -> None:
+    table = pq.read_table(file)
+    nothing = pa.nulls(table.num_rows, pa.list_(pa.int32()))
+    at = table.column_names.index("isr")
+    pq.write_table(table.set_column(at, "isr", nothing), file)
+
+
+def null_in_isr(file: Path) -> None:
+    table = pq.read_table(file)
+    lists = pa.array([[1, None]] * table.num_rows, pa.list_(pa.int32()))
+    at = table.column_names.index("isr")
+    pq.write_table(table.set_column(at, "isr", lists), file)
+
+
+BROKEN_TABLES: list[tuple[Callable[[Path], None], str]] = [
+    (Path.unlink, "this table of the snapshot is missing"),
+    (
+        cut,
+        (
+            "this is no whole Parquet file: Parquet magic bytes not found in footer. "
+            "Either the file is corrupted or this is not a parquet file."
+        ),
+    ),
+    (null_in_isr, "its columns are not those of a snapshot: a list in isr holds a null"),
+    (first_row_only, "has 1 rows where header.json says 2"),
+    (upside_down, "not sorted by topic and partition, or one stands twice"),
+    (other_topic, "names topics that topics.parquet does not have"),
+    (no_leader_column, "has no column leader"),
+    (
+        leader_in_words,
+        (
+            "its columns are not those of a snapshot: Failed to parse string: 'one' as a "
+            "scalar of type int32"
+        ),
+    ),
+    (
+        without_isr,
+        "its columns are not those of a snapshot: Casting field 'isr' with null values to non-nullable",
+    ),
+]
+
+
+@pytest.mark.parametrize(("damage", "message"), BROKEN_TABLES, ids=[m for _, m in BROKEN_TABLES])
+def test_a_broken_table_is_refused_by_name(
+    folder: Path, damage: Callable[[Path], None], message: str
+) -> None:
+    damage(folder / "partitions.parquet")
+    with pytest.raises(BadFile) as refused:
+        read_snapshot(folder)
+    assert str(refused.value) == f"{folder / 'partitions.parquet'}: {message}"
+
+
+def test_a_folder_without_a_header_is_no_snapshot(tmp_path: Path) -> None:
+    with pytest.raises(BadFile) as refused:
+        read_snapshot(tmp_path)
+    assert str(refused.value) == f"{tmp_path}: this folder is no snapshot: it has no header.json"
+
+
+def test_a_folder_of_a_newer_format_is_refused(folder: Path) -> None:
+    header = json.loads((folder / "header.json").read_text())
+    (folder / "header.json").write_text(json.dumps({**header, "formatVersion": 2, "new": 1}))
+    with pytest.raises(BadFile) as refused:
+        read_snapshot(folder)
+    assert str(refused.value) == (
+        f"{folder / 'header.json'}: $.formatVersion: format version 2 is newer than this program "
+        "reads (1); use a newer replan"
+    )
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadFile) as refused:
+        read_snapshot(tmp_path / "gone.json")
+    assert str(refused.value) == f"{tmp_path / 'gone.json'}: cannot read: No such file or directory"
+
+
+def test_a_file_of_other_bytes_is_not_json(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(b'{"a": \xff}')
+    with pytest.raises(BadFile) as refused:
+        read_snapshot(tmp_path / "a.json")
+    assert str(refused.value) == f"{tmp_path / 'a.json'}: this is not JSON: byte 6 is not UTF-8"
+
+
+def test_a_folder_below_a_file_cannot_be_written(tmp_path: Path, orders: Snapshot) -> None:
+    (tmp_path / "file").touch()
+    for name in ("a.json", "a"):
+        target = tmp_path / "file" / name
+        with pytest.raises(BadFile) as refused:
+            write_snapshot(orders, target)
+        assert str(refused.value) == f"{target}: cannot write: Not a directory"

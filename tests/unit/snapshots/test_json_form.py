@@ -1,0 +1,339 @@
+"""The JSON form: defaults, laws, and what it says about documents that are wrong."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, note
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from tests.unit.snapshots.strategies import broken, snapshots
+
+from replan.errors import BadFile
+from replan.model.configs import LEADER_RATE, ConfigSource, ConfigValue
+from replan.model.names import BrokerId, TopicPartition, replicas
+from replan.model.snapshot import Snapshot
+from replan.snapshots.json_form import from_document, to_document
+from replan.snapshots.json_text import parse_document, render_document
+from replan.snapshots.json_topics import derived_topic_id
+
+SCHEMA = json.loads((Path(__file__).parents[3] / "schema" / "snapshot.v1.json").read_text())
+VALIDATOR = Draft202012Validator(SCHEMA)
+
+
+def document(**parts: object) -> dict[str, object]:
+    """The least document there can be, and these parts of it."""
+    head = {"formatVersion": 1, "kind": "replan.snapshot", "clusterId": "c"}
+    return {**head, "observedAt": "2026-11-21T03:00:00Z", **parts}
+
+
+def one_partition(**keys: object) -> dict[str, object]:
+    return document(topics=[{"name": "orders", "partitions": [{"replicas": [1, 2, 3], **keys}]}])
+
+
+def refusal(found: dict[str, object]) -> str | None:
+    """What the reader says to a document; None where it takes it."""
+    try:
+        from_document(found, "f")
+    except BadFile as problem:
+        return str(problem)
+    return None
+
+
+@given(snapshots())
+def test_a_snapshot_survives_its_document_and_the_text_of_it(snapshot: Snapshot) -> None:
+    text = render_document(to_document(snapshot))
+    assert from_document(parse_document(text, "f"), "f") == snapshot
+
+
+@given(snapshots())
+def test_the_schema_accepts_what_is_written(snapshot: Snapshot) -> None:
+    VALIDATOR.validate(to_document(snapshot))
+
+
+@given(st.data())
+def test_what_the_schema_refuses_the_reader_refuses_and_nothing_else_happens(
+    data: st.DataObject,
+) -> None:
+    found: Any = data.draw(broken(to_document(data.draw(snapshots()))))
+    if not isinstance(found, dict):
+        return
+    note(json.dumps(found))
+    message = refusal(found)
+    assert message is None or message.startswith("f: $")
+    assert message is not None or VALIDATOR.is_valid(found)
+
+
+def test_the_schema_is_a_valid_schema_that_names_its_file() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    assert SCHEMA["$id"].endswith("snapshot.v1.json")
+
+
+def test_what_is_left_out_is_derived() -> None:
+    snapshot = from_document(
+        document(topics=[{"name": "orders", "partitions": [{"replicas": [3, 1]}]}]), "f"
+    )
+    state = snapshot.partition(TopicPartition("orders", 0))
+    settings = snapshot.settings("orders")
+    assert state is not None
+    assert settings is not None
+    assert state.isr == (3, 1)
+    assert state.leader == 3
+    assert state.topic_id == "bJA8DxqC3ET2CmP3v1yulQ"
+    assert (settings.min_insync_replicas, settings.min_insync_source) == (
+        1,
+        ConfigSource.KAFKA_DEFAULT,
+    )
+    assert snapshot.brokers == ()
+
+
+def test_a_partition_whose_isr_is_empty_has_no_leader() -> None:
+    state = from_document(one_partition(isr=[]), "f").partition(TopicPartition("orders", 0))
+    assert state is not None
+    assert state.leader is None
+
+
+def test_a_partition_may_have_no_leader_although_replicas_are_in_sync() -> None:
+    state = from_document(one_partition(leader=None), "f").partition(TopicPartition("orders", 0))
+    assert state is not None
+    assert (state.leader, state.isr) == (None, (1, 2, 3))
+
+
+def test_a_stated_min_isr_is_the_topics_own_unless_said_otherwise() -> None:
+    topics = [{"name": "a", "minInsyncReplicas": 1}, {"name": "b", "minInsyncSource": "broker"}]
+    snapshot = from_document(document(topics=topics), "f")
+    found = [settings.min_insync_source for n in "ab" if (settings := snapshot.settings(n))]
+    assert found == [ConfigSource.TOPIC, ConfigSource.BROKER]
+
+
+def test_topics_and_partitions_and_brokers_are_put_in_order() -> None:
+    topics = [
+        {"name": "b", "partitions": [{"replicas": [1], "partition": 4}, {"replicas": [2]}]},
+        {"name": "a", "partitions": [{"replicas": [3]}]},
+    ]
+    snapshot = from_document(
+        document(topics=topics, brokers=[{"id": 2}, {"id": 1}], silent=[2, 1]), "f"
+    )
+    names = [str(s.partition) for s in snapshot.states(range(3))]
+    assert names == ["a-0", "b-1", "b-4"]
+    assert [b.id for b in snapshot.brokers] == [1, 2]
+    assert snapshot.silent == replicas(1, 2)
+
+
+def test_a_config_of_a_broker_is_its_own_unless_said_otherwise() -> None:
+    snapshot = from_document(
+        document(brokers=[{"id": 1, "configs": {LEADER_RATE: {"value": "5"}}}]), "f"
+    )
+    assert snapshot.broker_configs == {
+        BrokerId(1): {LEADER_RATE: ConfigValue("5", ConfigSource.BROKER)}
+    }
+
+
+def test_what_the_simulator_keeps_beside_the_state_is_not_looked_at() -> None:
+    extra = document(simulation={"clock": [3]}, **{"$schema": "snapshot.v1.json"})
+    assert from_document(extra, "f") == from_document(document(), "f")
+
+
+def test_a_made_up_topic_id_is_one_that_kafka_could_have_given() -> None:
+    ids = {derived_topic_id(f"topic-{n}") for n in range(1000)}
+    assert len(ids) == 1000
+    assert all(len(i) == 22 and not i.startswith("-") for i in ids)
+
+
+def test_a_snapshot_with_everything_is_written_so() -> None:
+    full: dict[str, object] = document(
+        features={"eligibleLeaderReplicas": True},
+        brokers=[
+            {
+                "id": 1,
+                "rack": "a",
+                "fenced": True,
+                "logDirs": [{"path": "/d1", "totalBytes": 9, "logs": 2}, {"path": "/d2"}],
+                "configs": {LEADER_RATE: {"value": "5", "source": "clusterDefault"}},
+            }
+        ],
+        topics=[
+            {
+                "name": "orders",
+                "minInsyncReplicas": 2,
+                "throttledReplicas": {"leader": "0:1"},
+                "partitions": [
+                    {"replicas": [1, 2, 3], "bytes": 1000},
+                    {"replicas": [2, 3, 4], "isr": [2, 3], "leader": 3, "adding": [4]},
+                ],
+            }
+        ],
+        silent=[2],
+        remembered=[{"topic": "orders", "partition": 0, "topicId": "t", "order": [3, 1]}],
+    )
+    assert to_document(from_document(full, "f")) == full
+    assert render_document(full) == (
+        """{
+  "formatVersion": 1,
+  "kind": "replan.snapshot",
+  "clusterId": "c",
+  "observedAt": "2026-11-21T03:00:00Z",
+  "features": {"eligibleLeaderReplicas": true},
+  "brokers": [
+    {
+      "id": 1,
+      "rack": "a",
+      "fenced": true,
+      "logDirs": [
+        {"path": "/d1", "totalBytes": 9, "logs": 2},
+        {"path": "/d2"}
+      ],
+      "configs": {"leader.replication.throttled.rate": """
+        """{"value": "5", "source": "clusterDefault"}}
+    }
+  ],
+  "topics": [
+    {
+      "name": "orders",
+      "minInsyncReplicas": 2,
+      "throttledReplicas": {"leader": "0:1"},
+      "partitions": [
+        {"replicas": [1, 2, 3], "bytes": 1000},
+        {"replicas": [2, 3, 4], "isr": [2, 3], "leader": 3, "adding": [4]}
+      ]
+    }
+  ],
+  "silent": [2],
+  "remembered": [
+    {"topic": "orders", "partition": 0, "topicId": "t", "order": [3, 1]}
+  ]
+}
+"""
+    )
+
+
+WRONG_DOCUMENTS = [
+    ({}, 'f: $: this is not a snapshot: "kind" should say "replan.snapshot"'),
+    (
+        document(kind="replan.plan"),
+        'f: $.kind: this is not a snapshot: expected "replan.snapshot", found "replan.plan"',
+    ),
+    (
+        document(formatVersion=2),
+        (
+            "f: $.formatVersion: format version 2 is newer than this program reads (1); "
+            "use a newer replan"
+        ),
+    ),
+    (
+        document(observedAt="2026-11-21 03:00"),
+        (
+            'f: $.observedAt: expected a time in UTC such as "2026-11-21T03:00:00Z", '
+            'found "2026-11-21 03:00"'
+        ),
+    ),
+    (
+        document(observedAt="2026-02-30T00:00:00Z"),
+        (
+            'f: $.observedAt: expected a time in UTC such as "2026-11-21T03:00:00Z", '
+            'found "2026-02-30T00:00:00Z"'
+        ),
+    ),
+    (document(topic=[]), 'f: $: unknown key "topic"; did you mean "topics"?'),
+    (
+        document(features={"zzz": True}),
+        (
+            'f: $.features: unknown key "zzz"; known keys: eligibleLeaderReplicas, '
+            "replicationFactorGuard"
+        ),
+    ),
+    (document(topics={}), "f: $.topics: expected a list, found {}"),
+    (document(topics=[{}]), 'f: $.topics[0]: "name" is missing'),
+    (
+        document(topics=[{"name": ""}]),
+        'f: $.topics[0].name: expected a string that is not empty, found ""',
+    ),
+    (
+        document(topics=[{"name": "a"}, {"name": "a"}]),
+        "f: $.topics[1].name: topic a stands here twice; keep one",
+    ),
+    (
+        document(topics=[{"name": "a", "minInsyncReplicas": 0}]),
+        "f: $.topics[0].minInsyncReplicas: expected a number from 1 to 2147483647, found 0",
+    ),
+    (
+        document(topics=[{"name": "a", "minInsyncSource": "default"}]),
+        (
+            'f: $.topics[0].minInsyncSource: unknown source "default"; one of unknown, topic, broker, '
+            "clusterDefault, brokerFile, kafkaDefault"
+        ),
+    ),
+    (
+        one_partition(replicas=[1, "2"]),
+        'f: $.topics[0].partitions[0].replicas[1]: expected a whole number, found "2"',
+    ),
+    (
+        one_partition(replicas=[1, 2, 1]),
+        "f: $.topics[0].partitions[0].replicas: broker 1 is listed twice; name it once",
+    ),
+    (
+        one_partition(replicas=[]),
+        "f: $.topics[0].partitions[0].replicas: a partition has at least one replica",
+    ),
+    (
+        one_partition(isr=[1, 9]),
+        "f: $.topics[0].partitions[0].isr: broker 9 is in sync but no replica of [1, 2, 3]",
+    ),
+    (
+        one_partition(leader=9),
+        "f: $.topics[0].partitions[0].leader: leader 9 is no replica of [1, 2, 3]",
+    ),
+    (
+        one_partition(leader=True),
+        "f: $.topics[0].partitions[0].leader: expected a whole number, found true",
+    ),
+    (
+        document(
+            topics=[
+                {"name": "a", "partitions": [{"replicas": [1]}, {"replicas": [1], "partition": 0}]}
+            ]
+        ),
+        "f: $.topics[0].partitions[1]: partition 0 stands here twice; keep one",
+    ),
+    (
+        document(brokers=[{"id": 1}, {"id": 1}]),
+        "f: $.brokers[1].id: broker 1 stands here twice; keep one",
+    ),
+    (
+        document(brokers=[{"id": 1, "logDirs": [{"path": "/d", "logs": 1.5}]}]),
+        "f: $.brokers[0].logDirs[0].logs: expected a whole number, found 1.5",
+    ),
+    (
+        document(brokers=[{"id": 1, "configs": {"k": {"value": 5}}}]),
+        "f: $.brokers[0].configs.k.value: expected a string, found 5",
+    ),
+    (
+        document(remembered=[{"topic": "a", "partition": 0, "topicId": "t", "order": [1]}] * 2),
+        "f: $.remembered[1]: a-0 is remembered twice; keep one",
+    ),
+]
+
+
+@pytest.mark.parametrize(("found", "message"), WRONG_DOCUMENTS, ids=[m for _, m in WRONG_DOCUMENTS])
+def test_a_wrong_document_is_refused_with_its_place(found: dict[str, object], message: str) -> None:
+    with pytest.raises(BadFile) as refused:
+        from_document(found, "f")
+    assert str(refused.value) == message
+
+
+WRONG_TEXTS = [
+    ('{"a": 1,\n "b" 2}', "f:2:6: this is not JSON: Expecting ':' delimiter"),
+    ("", "f:1:1: this is not JSON: Expecting value"),
+    ("[1]", "f: expected a JSON object, found list"),
+    ('{"a": {"b": 1, "b": 2}}', 'f: the key "b" stands twice in one object; keep one'),
+    ('{"a": NaN}', "f: NaN is no number in JSON"),
+    ('{"a": ' + "[" * 100_000, "f: this is nested too deeply for a document of replan's"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG_TEXTS, ids=[m for _, m in WRONG_TEXTS])
+def test_text_that_is_no_document_is_refused_with_its_place(text: str, message: str) -> None:
+    with pytest.raises(BadFile) as refused:
+        parse_document(text, "f")
+    assert str(refused.value) == message
