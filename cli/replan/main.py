@@ -180,7 +180,7 @@ def run(arguments: list[str]) -> int:
         note(f"replan: {error}")
         return int(error.exit_code)
     except typer.TyperException as error:
-        error.show()
+        error.show()  # type: ignore[attr-defined]  # typer vendors Click and does not declare it
         return int(Exit.ERROR)
     except (KeyboardInterrupt, typer.Abort):
         note("replan: interrupted")
