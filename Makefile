@@ -1,0 +1,69 @@
+# Verbs of this repository; CI runs the same ones. `make demo` and `make test` set up what they need.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest -q
+
+.PHONY: help install demo demo-kafka test test-fast test-nightly lint format types contracts package bench jars lock clean
+
+help:            ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
+
+install: $(BIN)/replan   ## the command, at .venv/bin/replan
+
+$(BIN)/replan: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=…" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+jars: install    ## Kafka's jars for the tests and the demo, by Maven, into a cache
+	@$(BIN)/python -m tests.kafka.harness.fetch 4.3.1
+
+jars-all: install
+	@$(BIN)/python -m tests.kafka.harness.fetch 4.3.1 3.9.2 4.4.0
+
+demo: install    ## plan, apply, drift on the embedded cluster
+	@$(BIN)/python examples/demo.py
+
+demo-kafka: jars ## the same on a real local cluster of five brokers
+	@$(BIN)/python -m tests.kafka.demo
+
+test: lint types contracts jars-all   ## everything CI runs
+	$(PYTEST) tests
+	@$(MAKE) --no-print-directory package
+
+test-fast: install   ## the inner loop, without a JVM
+	$(PYTEST) tests -m "not kafka and not spark and not nightly" -n 2
+
+test-nightly: install jars-all   ## the slow ones: more cases, more versions
+	HYPOTHESIS_PROFILE=nightly $(PYTEST) tests --run-nightly
+
+lint: install    ## format and lint
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+format: install
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+types: install
+	$(BIN)/mypy
+
+contracts: install   ## which layer may import which
+	$(BIN)/lint-imports
+
+package: install ## build the wheel, install it elsewhere, run it there
+	sh .ci/package.sh
+
+bench: install   ## the numbers of benchmarks/README.md
+	$(BIN)/python benchmarks/run.py
+
+lock:            ## renew requirements.lock (needs uv)
+	uv pip compile pyproject.toml --extra fleet --group dev --python-version 3.11 --universal \
+	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header -q -o requirements.lock
+
+clean:
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache
