@@ -1,0 +1,86 @@
+"""How the partitions of a snapshot stand: the four health words of Kafka's own metrics, and what runs.
+
+under-replicated, under-min-ISR, at-min-ISR, offline, as kafka.cluster.Partition counts them; the effective minimum
+is min(min.insync.replicas, assigned replicas) since Kafka 3.7 (KAFKA-15583). The first that fits is a partition's word.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow.compute as pc
+
+from replan.model.broker import Broker
+from replan.model.partition import PartitionState
+from replan.model.snapshot import Snapshot, topic_codes
+
+WORDS = ("offline", "under-min-ISR", "at-min-ISR", "under-replicated")
+
+
+@dataclass(frozen=True, slots=True)
+class Ailing:
+    """One partition that is not whole."""
+
+    state: PartitionState
+    word: str
+    min_insync: int
+    """The effective minimum."""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """A whole cluster."""
+
+    partitions: int
+    ailing: tuple[Ailing, ...]
+    """Worst first, then by name."""
+    running: tuple[PartitionState, ...]
+    fenced: tuple[Broker, ...]
+
+    def count(self, word: str) -> int:
+        """How many partitions stand so."""
+        return sum(1 for a in self.ailing if a.word == word)
+
+
+def judge(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> Health:
+    """Judge all partitions, or those of some topics."""
+    table = snapshot.partitions
+    codes = topic_codes(table)
+    assigned = np.asarray(pc.list_value_length(table.column("replicas")), dtype=np.int64)
+    in_sync = np.asarray(pc.list_value_length(table.column("isr")), dtype=np.int64)
+    configured = np.asarray(snapshot.topics.column("min_insync_replicas"), dtype=np.int64)
+    minimum = np.minimum(configured[codes], assigned) if len(codes) else assigned
+    leaderless = np.asarray(table.column("leader")) < 0
+    word = np.select(
+        [
+            leaderless,
+            in_sync < minimum,
+            (in_sync == minimum) & (in_sync < assigned),
+            in_sync < assigned,
+        ],
+        [0, 1, 2, 3],
+        default=-1,
+    )
+    moving = np.asarray(pc.list_value_length(table.column("adding"))) > 0
+    moving |= np.asarray(pc.list_value_length(table.column("removing"))) > 0
+    chosen = _chosen(snapshot, topics)
+    rows = np.flatnonzero((word >= 0) & chosen)
+    ailing = [
+        Ailing(state, WORDS[int(word[at])], int(minimum[at]))
+        for at, state in zip(rows, snapshot.states(rows), strict=True)
+    ]
+    return Health(
+        partitions=int(chosen.sum()),
+        ailing=tuple(sorted(ailing, key=lambda a: (WORDS.index(a.word), a.state.partition))),
+        running=tuple(snapshot.states(np.flatnonzero(moving & chosen))),
+        fenced=tuple(b for b in snapshot.brokers if b.fenced),
+    )
+
+
+def _chosen(
+    snapshot: Snapshot, topics: frozenset[str]
+) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    chosen = np.full(snapshot.partitions.num_rows, not topics)
+    for name in topics:
+        rows = snapshot.topic_rows(name)
+        chosen[rows.start : rows.stop] = True
+    return chosen

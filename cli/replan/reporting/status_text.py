@@ -1,0 +1,128 @@
+"""Health and running reassignments as text and json: the worst first, every running replica with its progress."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from replan.model.names import BrokerId, TopicPartition
+from replan.planning.health import WORDS, Ailing, Health
+from replan.reporting.quantities import brokers, count, size
+
+SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaProgress:
+    """One adding or removing replica of a running reassignment, as KIP-179 wanted it told."""
+
+    partition: TopicPartition
+    broker: BrokerId
+    status: str
+    copied: int | None
+    total: int | None
+
+
+def replica_progress(
+    health: Health, sizes: Mapping[tuple[TopicPartition, BrokerId], int]
+) -> list[ReplicaProgress]:
+    """Each replica that comes or goes, by size against its leader's; compaction and retention may distort it."""
+    rows: list[ReplicaProgress] = []
+    for state in health.running:
+        total = None if state.leader is None else sizes.get((state.partition, state.leader))
+        for broker in state.adding:
+            status = "in sync" if broker in state.isr else "copying"
+            copied = sizes.get((state.partition, broker))
+            rows.append(ReplicaProgress(state.partition, broker, status, copied, total))
+        rows += [
+            ReplicaProgress(state.partition, b, "leaving", None, None)
+            for b in state.removing
+            if b not in state.adding
+        ]
+    return rows
+
+
+def render_status(
+    health: Health, rows: list[ReplicaProgress], application: str | None, observed_at: str
+) -> str:
+    """Plain text; ends with a newline."""
+    words = ", ".join(f"{health.count(word):,} {word}" for word in WORDS if health.count(word))
+    lines = [f"{count(health.partitions, 'partition')}: {words or 'all in sync'}."]
+    if health.fenced:
+        lines.append("Fenced: " + ", ".join(f"broker {b.id}" for b in health.fenced) + ".")
+    lines += [f"  {_ailing(a)}" for a in health.ailing[:SHOWN]]
+    if len(health.ailing) > SHOWN:
+        lines.append(f"  and {len(health.ailing) - SHOWN:,} more")
+    lines += _running(rows) if rows else ["No reassignment is running."]
+    if application is not None:
+        lines.append(application)
+    return "\n".join([*lines, f"As of {observed_at}."]) + "\n"
+
+
+def _ailing(ailing: Ailing) -> str:
+    state = ailing.state
+    leader = "no leader" if state.leader is None else f"leader {state.leader}"
+    return (
+        f"{state.partition}  {ailing.word}  in sync {brokers(state.isr)} of {brokers(state.replicas)}, "
+        f"minimum {ailing.min_insync}, {leader}"
+    )
+
+
+def _running(rows: list[ReplicaProgress]) -> list[str]:
+    table = [("Topic", "Partition", "Broker", "Status", "Copied")]
+    table += [
+        (r.partition.topic, str(r.partition.partition), str(r.broker), r.status, _copied(r))
+        for r in rows[:SHOWN]
+    ]
+    widths = [max(len(line[i]) for line in table) for i in range(5)]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in table
+    ]
+    more = len(rows) - SHOWN
+    return ["", *lines, *([f"and {more:,} more"] if more > 0 else []), ""]
+
+
+def _copied(row: ReplicaProgress) -> str:
+    if row.copied is None or row.total is None:
+        return ""
+    share = 100 if row.total == 0 else min(100, row.copied * 100 // row.total)
+    return f"{size(row.copied)} of {size(row.total)} ({share} %)"
+
+
+def render_status_json(
+    health: Health, rows: list[ReplicaProgress], application: str | None, observed_at: str
+) -> str:
+    """One JSON document, format version 1."""
+    document = {
+        "formatVersion": 1,
+        "kind": "replan.status",
+        "observedAt": observed_at,
+        "partitions": health.partitions,
+        "health": {word: health.count(word) for word in WORDS},
+        "fenced": [b.id for b in health.fenced],
+        "ailing": [
+            {
+                "topic": a.state.partition.topic,
+                "partition": a.state.partition.partition,
+                "word": a.word,
+                "isr": list(a.state.isr),
+                "replicas": list(a.state.replicas),
+                "leader": a.state.leader,
+                "effectiveMinInsync": a.min_insync,
+            }
+            for a in health.ailing
+        ],
+        "running": [
+            {
+                "topic": r.partition.topic,
+                "partition": r.partition.partition,
+                "broker": r.broker,
+                "status": r.status,
+                "copiedBytes": r.copied,
+                "totalBytes": r.total,
+            }
+            for r in rows
+        ],
+        "application": application,
+    }
+    return json.dumps(document, indent=2) + "\n"
