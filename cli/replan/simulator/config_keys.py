@@ -1,0 +1,85 @@
+"""The configuration keys that matter to replication: their types, defaults and what values Kafka takes.
+
+Here belong facts about single keys (LogConfig, QuotaConfig, ThrottledReplicaListValidator). Not here: requests
+(`config_changes`) and effective values (`config_view`).
+"""
+
+import re
+
+from replan.model.configs import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    MIN_INSYNC_REPLICAS,
+    UNCLEAN_ELECTION,
+)
+
+LOG_DIRS_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
+RATES = (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE)
+THROTTLED_LISTS = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
+LISTS = (*THROTTLED_LISTS, "cleanup.policy")
+DEFAULTS = (
+    (MIN_INSYNC_REPLICAS, "1"),
+    (UNCLEAN_ELECTION, "false"),
+    (LEADER_REPLICAS, ""),
+    (FOLLOWER_REPLICAS, ""),
+)
+"""Of the topic keys that are always told."""
+
+_ENTRY = re.compile(r"([0-9]+:[0-9]+)?", re.ASCII)
+
+
+def as_described(key: str, value: str) -> str:
+    """The value as DescribeConfigs tells it: lists are parsed and joined again, which takes spaces away.
+
+    What is stored keeps them, so that a later SUBTRACT of the element as it is told removes nothing.
+    """
+    if key not in LISTS:
+        return value
+    return ",".join(element.strip() for element in value.strip().split(","))
+
+
+def topic_problem(key: str, value: str) -> str | None:
+    """Why a topic's value is refused, in Kafka's words; None where it is taken."""
+    if key in THROTTLED_LISTS:
+        return _throttled_list_problem(key, value)
+    if key == MIN_INSYNC_REPLICAS:
+        return _number_problem(key, value, "INT", at_least=1)
+    if key == UNCLEAN_ELECTION and value.strip().lower() not in {"true", "false"}:
+        return _invalid(key, value, "Expected value to be either true or false")
+    return None
+
+
+def broker_problem(key: str, value: str) -> str | None:
+    """Why a broker's value is refused, in Kafka's words; None where it is taken."""
+    if key in RATES:
+        return _number_problem(key, value, "LONG", at_least=0)
+    if key == MIN_INSYNC_REPLICAS:
+        return _number_problem(key, value, "INT", at_least=1)
+    return None
+
+
+def _throttled_list_problem(key: str, value: str) -> str | None:
+    elements = [element.strip() for element in value.split(",")]
+    if "".join(elements) == "*" or all(_ENTRY.fullmatch(e) for e in elements):
+        return None
+    wanted = (
+        f"{key} must be the literal '*' or a list of replicas in the following format: "
+        "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
+    )
+    return _invalid(key, f"[{', '.join(elements)}]", wanted)
+
+
+def _number_problem(key: str, value: str, kind: str, *, at_least: int) -> str | None:
+    try:
+        number = int(value)
+    except ValueError:
+        return _invalid(key, value, f"Not a number of type {kind}")
+    if number < at_least:
+        return _invalid(key, value, f"Value must be at least {at_least}")
+    return None
+
+
+def _invalid(key: str, value: str, reason: str) -> str:
+    return f"Invalid value {value} for configuration {key}: {reason}"

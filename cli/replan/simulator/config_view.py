@@ -1,0 +1,73 @@
+"""Configurations as DescribeConfigs tells them: effective values, each with its source.
+
+Here belongs the look-up order of values. Not here: changing them (`config_changes`).
+"""
+
+from replan.model.configs import (
+    FOLLOWER_REPLICAS,
+    LEADER_REPLICAS,
+    MIN_INSYNC_REPLICAS,
+    UNCLEAN_ELECTION,
+    Configs,
+    ConfigScope,
+    ConfigSource,
+    ConfigValue,
+    TopicSettings,
+)
+from replan.model.names import BrokerId
+from replan.simulator.config_keys import DEFAULTS, RATES, as_described
+from replan.simulator.state import CLUSTER_DEFAULT, ClusterState
+
+
+def topic_configs(state: ClusterState, topic: str) -> Configs:
+    """A topic's keys: its own overrides, and those that matter to replication whatever their source."""
+    layers = (
+        (ConfigSource.KAFKA_DEFAULT, dict(DEFAULTS)),
+        (ConfigSource.BROKER_FILE, state.file_configs.get("", {})),
+        (ConfigSource.CLUSTER_DEFAULT, state.configs.get(CLUSTER_DEFAULT, {})),
+        (ConfigSource.TOPIC, state.configs.get((ConfigScope.TOPIC, topic), {})),
+    )
+    told = dict(DEFAULTS)
+    found: dict[str, ConfigValue] = {}
+    for source, values in layers:
+        for key, value in values.items():
+            if key in told or source is ConfigSource.TOPIC:
+                found[key] = ConfigValue(as_described(key, value), source)
+    return found
+
+
+def broker_configs(state: ClusterState, broker: BrokerId) -> Configs:
+    """A broker's throttle rates; one that is set nowhere is not told at all."""
+    layers = (
+        (ConfigSource.BROKER_FILE, state.file_configs.get(str(broker), {})),
+        (ConfigSource.CLUSTER_DEFAULT, state.configs.get(CLUSTER_DEFAULT, {})),
+        (ConfigSource.BROKER, state.configs.get((ConfigScope.BROKER, str(broker)), {})),
+    )
+    return {
+        key: ConfigValue(values[key], source)
+        for source, values in layers
+        for key in RATES
+        if key in values
+    }
+
+
+def rate_in_force(state: ClusterState, broker: BrokerId, key: str) -> int | None:
+    """The rate that a broker really applies, bytes per second: dynamic values only (ConfigHandler, KIP-73)."""
+    found = broker_configs(state, broker).get(key)
+    dynamic = {ConfigSource.BROKER, ConfigSource.CLUSTER_DEFAULT}
+    if found is not None and found.source in dynamic:
+        return int(found.value)
+    return None
+
+
+def topic_settings(state: ClusterState, topic: str) -> TopicSettings:
+    """What safety needs to know of a topic."""
+    found = topic_configs(state, topic)
+    leader, follower = found[LEADER_REPLICAS], found[FOLLOWER_REPLICAS]
+    return TopicSettings(
+        int(found[MIN_INSYNC_REPLICAS].value),
+        found[MIN_INSYNC_REPLICAS].source,
+        found[UNCLEAN_ELECTION].value.strip().lower() == "true",
+        leader.value if leader.source is ConfigSource.TOPIC else None,
+        follower.value if follower.source is ConfigSource.TOPIC else None,
+    )

@@ -1,0 +1,103 @@
+"""What differs between Kafka versions, as one table: a row per version, a column per rule.
+
+Here belongs every switch that the controller's behaviour takes from its version. Nothing else in the
+simulator reads a version number; it reads a field of `Rules`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+
+
+class Completion(Enum):
+    """When a running reassignment is complete (PartitionReassignmentReplicas.maybeCompleteReassignment)."""
+
+    WHOLE_TARGET_IN_SYNC = "every replica of the target is in the ISR"
+    ADDING_IN_SYNC = "every adding replica is in the ISR, and no more leave than join (KAFKA-19975)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """The controller's rules in one version."""
+
+    completion: Completion
+    knows_elr: bool
+    """Eligible leader replicas (KIP-966 part 1) can be on."""
+    elr_by_default: bool
+    """A newly formatted cluster has them on."""
+    last_known_leader_must_live: bool
+    """The last known leader is elected only where it is alive (KAFKA-19522)."""
+    clean_shutdown_by_epoch: bool
+    """A broker that registers again with its previous epoch has shut down cleanly and stays in the ELR."""
+    min_isr_write_clears_elr: bool
+    """Writing min.insync.replicas clears the ELR of the topic, or of all topics (ClearElrRecord)."""
+    replication_factor_guard: bool
+    """AlterPartitionReassignments knows AllowReplicationFactorChange (KIP-860)."""
+    refuses_cordoned: bool
+    """Manual assignments that name a fully cordoned broker are refused (KAFKA-20832)."""
+
+
+_V3_9 = Rules(
+    completion=Completion.WHOLE_TARGET_IN_SYNC,
+    knows_elr=False,
+    elr_by_default=False,
+    last_known_leader_must_live=False,
+    clean_shutdown_by_epoch=False,
+    min_isr_write_clears_elr=False,
+    replication_factor_guard=False,
+    refuses_cordoned=False,
+)
+_V4_0 = Rules(
+    completion=Completion.WHOLE_TARGET_IN_SYNC,
+    knows_elr=True,
+    elr_by_default=False,
+    last_known_leader_must_live=False,
+    clean_shutdown_by_epoch=True,
+    min_isr_write_clears_elr=True,
+    replication_factor_guard=False,
+    refuses_cordoned=False,
+)
+_V4_1 = Rules(
+    completion=Completion.WHOLE_TARGET_IN_SYNC,
+    knows_elr=True,
+    elr_by_default=True,
+    last_known_leader_must_live=True,
+    clean_shutdown_by_epoch=True,
+    min_isr_write_clears_elr=True,
+    replication_factor_guard=True,
+    refuses_cordoned=False,
+)
+_V4_3 = Rules(
+    completion=Completion.ADDING_IN_SYNC,
+    knows_elr=True,
+    elr_by_default=True,
+    last_known_leader_must_live=True,
+    clean_shutdown_by_epoch=True,
+    min_isr_write_clears_elr=True,
+    replication_factor_guard=True,
+    refuses_cordoned=False,
+)
+_V4_4 = Rules(
+    completion=Completion.ADDING_IN_SYNC,
+    knows_elr=True,
+    elr_by_default=True,
+    last_known_leader_must_live=True,
+    clean_shutdown_by_epoch=True,
+    min_isr_write_clears_elr=True,
+    replication_factor_guard=True,
+    refuses_cordoned=True,
+)
+
+RULES: Mapping[str, Rules] = MappingProxyType(
+    {"3.9": _V3_9, "4.0": _V4_0, "4.1": _V4_1, "4.2": _V4_1, "4.3": _V4_3, "4.4": _V4_4}
+)
+
+
+def rules_of(version: str) -> Rules:
+    """The rules of a version such as `4.3` or `4.3.1`; raises ValueError where it is not imitated."""
+    minor = ".".join(version.split(".")[:2])
+    if minor not in RULES:
+        known = ", ".join(RULES)
+        raise ValueError(f"Kafka {version!r} is not simulated; the simulated versions are {known}")
+    return RULES[minor]
