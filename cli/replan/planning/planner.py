@@ -111,8 +111,8 @@ def _move(difference: _Difference, seen: PartitionState, facts: _Facts) -> Move:
 
 
 def _reason(difference: _Difference, seen: PartitionState, placement: Placement) -> str:
-    shunned = _shunned(seen.partition, seen.replicas, placement)
-    if shunned is not None and seen.replicas[0] == shunned.broker:
+    shunned = _moved_back(difference, seen, placement)
+    if shunned is not None:
         why = f": {shunned.reason}" if shunned.reason else ""
         return f"broker {shunned.broker} is on the leader blacklist{why}"
     preferred = placement.preferred_leaders.get(seen.partition)
@@ -125,13 +125,18 @@ def _reason(difference: _Difference, seen: PartitionState, placement: Placement)
     return {"replicas": "declared replicas", "order": "declared order"}[difference.kind]
 
 
-def _shunned(
-    partition: TopicPartition, listed: Replicas, placement: Placement
+def _moved_back(
+    difference: _Difference, seen: PartitionState, placement: Placement
 ) -> LeaderBlacklist | None:
-    entries = {
-        e.broker: e for e in placement.leader_blacklist if blacklist_reaches(e, partition.topic)
-    }
-    return entries.get(listed[0])
+    """The blacklist entry for which the order changes: its broker leads, or stands later than before."""
+    if difference.kind == "replicas":
+        return None
+    for entry in placement.leader_blacklist:
+        if entry.broker in seen.replicas and blacklist_reaches(entry, seen.partition.topic):
+            later = difference.declared.index(entry.broker) > seen.replicas.index(entry.broker)
+            if later or entry.broker == seen.leader:
+                return entry
+    return None
 
 
 def _warnings(placement: Placement, snapshot: Snapshot, moves: list[Move]) -> Iterator[str]:

@@ -1,0 +1,36 @@
+"""Every folder of examples/ runs through the real command line and prints the plan that it shows."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+FOLDERS = sorted(p.parent.name for p in EXAMPLES.glob("*/cluster.json"))
+
+
+def replan(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "replan", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(EXAMPLES.parent / "cli")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_an_example_prints_the_plan_that_it_shows(name: str) -> None:
+    done = replan("plan", "--snapshot", "cluster.json", folder=EXAMPLES / name)
+    if "REPLAN_REWRITE" in os.environ:
+        (EXAMPLES / name / "plan.txt").write_text(done.stdout)
+    assert done.stderr == ""
+    assert done.returncode == 2
+    assert done.stdout == (EXAMPLES / name / "plan.txt").read_text()
+
+
+def test_the_examples_cover_what_the_readme_names() -> None:
+    assert {"move", "leader", "blacklist", "throttle"} <= set(FOLDERS)
