@@ -1,0 +1,248 @@
+"""Explicit assignments: the rows of `partitions`, checked in columns.
+
+A hundred thousand rows would take JSON Schema seconds, so their shape is checked here: numpy finds the few
+rows with something wrong, and only those are looked at one by one, for a sentence and a place.
+The schema describes the same shape for editors, and `tests/schema` holds both to the same answers.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from replan.manifest.events import Value, YamlList, YamlMapping
+from replan.manifest.problems import KeyPath, Problems, show
+from replan.manifest.sources import Source
+from replan.model.columns import BROKERS, PAD, to_matrix
+from replan.model.placement import EXPLICIT_SCHEMA, Where
+
+LARGEST_ID = 2**31 - 1
+"""Broker ids and partition numbers are INT32 in Kafka's protocol."""
+OWN_KEYS = frozenset({"partitions", "belowMinIsr"})
+
+_BOUND = f"a whole number from 0 to {LARGEST_ID}"
+_ROW = "write the brokers in order of preference, e.g. [1, 2, 3]"
+
+
+@dataclass(frozen=True, slots=True)
+class ExplicitTopic:
+    """The rows of one topic as they are written, in the order of the file."""
+
+    source: Source
+    where: Where
+    path: KeyPath
+    numbers: Sequence[int]
+    rows: Sequence[Value]
+    places: Sequence[int]
+    partition_count: int | None
+    below_min_isr: bool = False
+
+    @property
+    def name(self) -> str:
+        """The topic's name."""
+        return str(self.path[-1])
+
+    def path_of(self, row: int) -> KeyPath:
+        """The path of keys to one row."""
+        number = self.numbers[row]
+        key = number if self.partition_count is not None else str(number)
+        return (*self.path, "partitions", key)
+
+
+def read_explicit(
+    source: Source, topic: str, entry: YamlMapping, where: Where, problems: Problems
+) -> ExplicitTopic | None:
+    """Read one entry of `assignments` that has only `partitions` and `belowMinIsr`; rows are not yet checked."""
+    path: KeyPath = ("assignments", topic)
+    below = entry.get("belowMinIsr", False)
+    if not isinstance(below, bool):
+        at = entry.value_at[list(entry).index("belowMinIsr")]
+        problems.add(
+            source.where(at),
+            (*path, "belowMinIsr"),
+            f"{show(below)} must be true or false, unquoted",
+        )
+        below = False
+    if "partitions" not in entry:
+        problems.add(
+            where, path, f"`partitions` is missing; {_how_to_list(topic)}, or remove the topic"
+        )
+        return None
+    partitions = entry["partitions"]
+    at = entry.value_at[list(entry).index("partitions")]
+    if not isinstance(partitions, YamlList | YamlMapping) or not partitions:
+        told = (
+            "is empty"
+            if isinstance(partitions, YamlList | YamlMapping)
+            else f"is {show(partitions)}"
+        )
+        problems.add(
+            source.where(at), (*path, "partitions"), f"`partitions` {told}; {_how_to_list(topic)}"
+        )
+        return None
+    if isinstance(partitions, YamlList):
+        numbers: list[int] = list(range(len(partitions)))
+        return ExplicitTopic(
+            source, where, path, numbers, partitions, partitions.at, len(partitions), below
+        )
+    return _read_map(
+        source, partitions, ExplicitTopic(source, where, path, (), (), (), None, below), problems
+    )
+
+
+def check_rows(topics: Sequence[ExplicitTopic], problems: Problems) -> None:
+    """Note every row that is not a list of different broker ids."""
+    rows = [row for t in topics for row in t.rows]
+    ends = np.cumsum([len(t.rows) for t in topics], dtype=np.int64)
+    for suspect in _suspects(rows):
+        owner = int(np.searchsorted(ends, suspect, "right"))
+        topic = topics[owner]
+        row = suspect - int(ends[owner]) + len(topic.rows)
+        value, path = rows[suspect], topic.path_of(row)
+        for item, text in _explain(value):
+            if item is None or not isinstance(value, YamlList):
+                problems.add(topic.source.where(topic.places[row]), path, text)
+            else:
+                problems.add(topic.source.where(value.at[item]), (*path, item), text)
+
+
+def explicit_table(topics: Sequence[ExplicitTopic]) -> pa.Table:
+    """All rows, sorted by (topic, partition); the rows were checked, the topics are sorted by name."""
+    counts = np.fromiter((len(t.rows) for t in topics), np.int64, len(topics))
+    codes = np.repeat(np.arange(len(topics), dtype=np.int32), counts)
+    total = len(codes)
+    numbers = np.fromiter(chain.from_iterable(t.numbers for t in topics), np.int32, total)
+    replicas = _list_array(list(chain.from_iterable(t.rows for t in topics)))
+    lines, columns = _lines_and_columns(topics, counts)
+    table = pa.Table.from_arrays(
+        [
+            pa.DictionaryArray.from_arrays(
+                pa.array(codes), pa.array([t.name for t in topics], pa.string())
+            ),
+            pa.array(numbers),
+            replicas,
+            pa.array(lines),
+            pa.array(columns),
+        ],
+        schema=EXPLICIT_SCHEMA,
+    )
+    order = np.lexsort((numbers, codes))
+    return table if (np.diff(order) == 1).all() else table.take(pa.array(order))
+
+
+def partition_number(key: str) -> int | None:
+    """The number that a key of `partitions` means; None where it is not one."""
+    if key.isascii() and key.isdecimal() and len(key) <= 10 and (key == "0" or key[0] != "0"):
+        number = int(key)
+        return number if number <= LARGEST_ID else None
+    return None
+
+
+def _how_to_list(topic: str) -> str:
+    return f"list the replicas of {topic}, e.g. partitions: {{0: [1, 2, 3]}}"
+
+
+def _read_map(
+    source: Source, partitions: YamlMapping, empty: ExplicitTopic, problems: Problems
+) -> ExplicitTopic:
+    numbers: list[int] = []
+    rows: list[Value] = []
+    places: list[int] = []
+    for (key, row), key_at, at in zip(
+        partitions.items(), partitions.key_at, partitions.value_at, strict=True
+    ):
+        number = partition_number(key)
+        if number is None:
+            problems.add(
+                source.where(key_at),
+                (*empty.path, "partitions", key),
+                f"{show(key)} is not a partition number; write {_BOUND}",
+            )
+            continue
+        numbers.append(number)
+        rows.append(row)
+        places.append(at)
+    return ExplicitTopic(
+        source, empty.where, empty.path, numbers, rows, places, None, empty.below_min_isr
+    )
+
+
+def _suspects(rows: Sequence[Value]) -> list[int]:
+    """The numbers of the rows with something wrong."""
+    if set(map(type, rows)) - {YamlList} or set(map(type, chain.from_iterable(_lists(rows)))) - {
+        int
+    }:
+        return [i for i, row in enumerate(rows) if next(_explain(row), None) is not None]
+    lists = cast("Sequence[Sequence[int]]", rows)
+    values = np.fromiter(chain.from_iterable(lists), np.int64)
+    lengths = np.fromiter(map(len, lists), np.int64, len(lists))
+    outside = (values < 0) | (values > LARGEST_ID)
+    if outside.any():
+        return [i for i, row in enumerate(rows) if next(_explain(row), None) is not None]
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    ordered = np.sort(to_matrix(_as_list_array(offsets, values)), axis=1)
+    twice = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != PAD)).any(axis=1)
+    return [int(i) for i in np.flatnonzero(twice | (lengths == 0))]
+
+
+def _explain(row: Value) -> Iterator[tuple[int | None, str]]:
+    """What is wrong with one row: the number of the item, or None for the whole, and a sentence."""
+    if row is None:
+        yield (
+            None,
+            f"nothing stands here; {_ROW}; to leave partitions out, use the form {{0: [1, 2, 3]}}",
+        )
+        return
+    if not isinstance(row, YamlList):
+        yield None, f"{show(row)} is not a list of brokers; {_ROW}"
+        return
+    if not row:
+        yield None, f"an empty list leaves the partition without a replica; {_ROW}"
+    seen: set[int] = set()
+    for i, broker in enumerate(row):
+        if isinstance(broker, bool) or not isinstance(broker, int):
+            yield i, f"{show(broker)} is not a broker id; write {_BOUND}, unquoted"
+        elif not 0 <= broker <= LARGEST_ID:
+            yield i, f"{broker} is not a broker id; write {_BOUND}"
+        elif broker in seen:
+            yield i, f"broker {broker} stands twice in {show(row)}; name each broker once"
+        else:
+            seen.add(broker)
+
+
+def _lists(rows: Sequence[Value]) -> Iterator[YamlList]:
+    return (row for row in rows if isinstance(row, YamlList))
+
+
+def _list_array(rows: Sequence[Value]) -> pa.ListArray:
+    lists = cast("Sequence[Sequence[int]]", rows)
+    lengths = np.fromiter(map(len, lists), np.int64, len(lists))
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    return _as_list_array(offsets, np.fromiter(chain.from_iterable(lists), np.int64))
+
+
+def _as_list_array(offsets: npt.NDArray[np.int64], values: npt.NDArray[np.int64]) -> pa.ListArray:
+    return pa.ListArray.from_arrays(
+        pa.array(offsets.astype(np.int32)), pa.array(values.astype(np.int32)), type=BROKERS
+    )
+
+
+def _lines_and_columns(
+    topics: Sequence[ExplicitTopic], counts: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    total = int(counts.sum())
+    places = np.fromiter(chain.from_iterable(t.places for t in topics), np.int64, total)
+    sources = list({id(t.source): t.source for t in topics}.values())
+    number_of = {id(source): i for i, source in enumerate(sources)}
+    owner = np.repeat(
+        np.fromiter((number_of[id(t.source)] for t in topics), np.int64, len(topics)), counts
+    )
+    lines, columns = np.zeros(total, np.int32), np.zeros(total, np.int32)
+    for i, source in enumerate(sources):
+        mine = owner == i
+        lines[mine], columns[mine] = source.lines_and_columns(places[mine])
+    return lines, columns

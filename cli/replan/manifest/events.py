@@ -1,0 +1,314 @@
+"""YAML text into plain values that remember where they stand.
+
+Built on the event stream of libyaml instead of a loader: that is a dozen times faster, knows the place of
+every key and value, and lets nothing pass silently that a loader would (a key given twice keeps the last
+value there). Of YAML only this is taken: one document of mappings, lists, and plain or quoted scalars.
+No meaning belongs here: what the keys are for is the schema's and the sections' part.
+"""
+
+import gc
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol, cast
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    Event,
+    MappingEndEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+
+from replan.manifest.problems import KeyPath, Problems
+from replan.manifest.scalars import Scalar, read_plain, read_plain_key
+from replan.manifest.sources import Source
+
+DEEPEST = 20
+"""Levels of nesting; the deepest thing of a manifest stands on the sixth."""
+
+
+class YamlMapping(dict[str, "Value"]):
+    """A mapping; `key_at` and `value_at` hold the places of its keys and values, in the dict's order."""
+
+    __slots__ = ("key_at", "value_at")
+
+    key_at: list[int]
+    value_at: list[int]
+
+
+class YamlList(list["Value"]):
+    """A list; `at` holds the places of its items."""
+
+    __slots__ = ("at",)
+
+    at: list[int]
+
+
+Value = Scalar | YamlMapping | YamlList
+_Path = tuple["_Path", str | int] | None
+
+
+class EventParser(Protocol):
+    """What PyYAML's parsers have in common."""
+
+    def get_event(self) -> Event | None:
+        """The next event."""
+        ...
+
+
+class _Unreadable(Exception):
+    """Nothing behind this place can be read; the problem is noted already."""
+
+
+def fastest_parser() -> Callable[[str], EventParser]:
+    """libyaml's parser; where PyYAML came without it the same in Python, some twenty times as slow."""
+    try:
+        from yaml.cyaml import CSafeLoader  # noqa: PLC0415 - PyYAML may have been built without it
+    except ImportError:
+        logging.getLogger(__name__).warning(
+            "PyYAML was built without libyaml: reading large manifests is slow; "
+            "install a PyYAML wheel, or libyaml's headers before building it"
+        )
+        return python_parser
+    return cast("Callable[[str], EventParser]", CSafeLoader)
+
+
+def python_parser(text: str) -> EventParser:
+    """PyYAML's own parser, which needs no libyaml."""
+    return cast("EventParser", yaml.SafeLoader(text))
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Pause Python's cycle collector, which costs more than the work while millions of values are made."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def read_document(
+    source: Source, problems: Problems, parser_of: Callable[[str], EventParser]
+) -> YamlMapping | None:
+    """Read the one document of a file; None, with the reason among the problems, where it cannot be read."""
+    reader = _Reader(source, problems, parser_of(source.text))
+    try:
+        return reader.document()
+    except _Unreadable:
+        return None
+    except yaml.MarkedYAMLError as problem:
+        mark = problem.problem_mark or problem.context_mark
+        around = f" ({problem.context})" if problem.context else ""
+        problems.add(
+            source.where(mark.index if mark else 0),
+            (),
+            f"this is not YAML: {problem.problem}{around}; check indentation, brackets and quotes here",
+        )
+    except yaml.reader.ReaderError as problem:
+        at = _offending_character(source.text)
+        problems.add(
+            source.where(at),
+            (),
+            f"character U+{ord(source.text[at : at + 1] or chr(0)):04X} may not stand in YAML "
+            f"({problem.reason}); remove it",
+        )
+    return None
+
+
+class _Reader:
+    """One pass over the events of one file."""
+
+    __slots__ = ("good_keys", "next", "plain", "problems", "source")
+
+    def __init__(self, source: Source, problems: Problems, parser: EventParser) -> None:
+        self.source = source
+        self.problems = problems
+        # Any, since the loops below tell the kinds of events apart by their class.
+        self.next = cast("Callable[[], Any]", parser.get_event)
+        self.plain: dict[str, Scalar] = {}
+        self.good_keys: set[str] = set()
+
+    def document(self) -> YamlMapping | None:
+        self.next()  # the stream starts
+        start = self.next()
+        if isinstance(start, StreamEndEvent):
+            self.refuse_empty()
+            return None
+        if isinstance(start, DocumentStartEvent) and (start.version or start.tags):
+            self.refuse(start, None, "directives (%YAML, %TAG) are not supported; remove the line")
+        root = self.next()
+        value = self.value(root, None, 0)
+        self.next()  # the document ends
+        after = self.next()
+        if isinstance(after, DocumentStartEvent):
+            self.refuse(after, None, "a second document starts here; write one document a file")
+        if isinstance(value, YamlMapping):
+            return value
+        if value is None and isinstance(root, ScalarEvent):
+            self.refuse_empty()
+            return None
+        self.refuse(
+            root, None, "a manifest is a mapping of keys; begin with version: 1 and assignments:"
+        )
+        return None
+
+    def refuse_empty(self) -> None:
+        self.problems.add(
+            self.source.where(0), (), "this file is empty; a manifest begins with version: 1"
+        )
+
+    def value(self, event: Any, path: _Path, depth: int) -> Value:
+        kind = event.__class__
+        if kind is AliasEvent:
+            self.refuse(event, path, f"*{event.anchor} is an alias; write the value out")
+            return None
+        if event.anchor is not None or event.tag is not None:
+            self.refuse_properties(event, path)
+        if kind is ScalarEvent:
+            return self.scalar(event, path)
+        if depth >= DEEPEST:
+            self.refuse(event, path, f"nested deeper than {DEEPEST} levels; no manifest needs that")
+            raise _Unreadable
+        return (
+            self.sequence(path, depth) if kind is SequenceStartEvent else self.mapping(path, depth)
+        )
+
+    def scalar(self, event: Any, path: _Path) -> Scalar:
+        text: str = event.value
+        if event.style:
+            return text
+        try:
+            return self.plain[text]
+        except KeyError:
+            pass
+        try:
+            value = read_plain(text)
+        except ValueError as doubt:
+            self.refuse(event, path, str(doubt))
+            return text
+        self.plain[text] = value
+        return value
+
+    def sequence(self, path: _Path, depth: int) -> YamlList:
+        items = YamlList()
+        at: list[int] = []
+        items.at = at
+        following, known, place, put = self.next, self.plain, at.append, items.append
+        while True:
+            event = following()
+            kind = event.__class__
+            if kind is SequenceEndEvent:
+                return items
+            place(event.start_mark.index)
+            if (
+                kind is ScalarEvent
+                and not event.style
+                and event.value in known
+                and event.anchor is None
+                and event.tag is None
+            ):
+                put(known[event.value])
+            else:
+                put(self.value(event, (path, len(items)), depth + 1))
+
+    def mapping(self, path: _Path, depth: int) -> YamlMapping:
+        entries = YamlMapping()
+        key_at: list[int] = []
+        value_at: list[int] = []
+        entries.key_at, entries.value_at = key_at, value_at
+        following = self.next
+        while True:
+            event = following()
+            if event.__class__ is MappingEndEvent:
+                return entries
+            key = self.key(event, path, depth)
+            value_event = following()
+            value = self.value(value_event, (path, key or ""), depth + 1)
+            if key is None:
+                continue
+            if key in entries:
+                first = self.source.where(key_at[list(entries).index(key)])
+                self.refuse(
+                    event, (path, key), f"this key stands here twice, first at {first}; keep one"
+                )
+                continue
+            entries[key] = value
+            key_at.append(event.start_mark.index)
+            value_at.append(value_event.start_mark.index)
+
+    def key(self, event: Any, path: _Path, depth: int) -> str | None:
+        if event.__class__ is not ScalarEvent:
+            self.refuse(event, path, "this key is not a single word or number; write a plain key")
+            self.value(event, path, depth + 1)
+            return None
+        text: str = event.value
+        if event.anchor is not None or event.tag is not None:
+            self.refuse_properties(event, (path, text))
+        if event.style or text in self.good_keys:
+            return text
+        try:
+            self.good_keys.add(read_plain_key(text))
+        except ValueError as doubt:
+            self.refuse(event, (path, text), str(doubt))
+        return text
+
+    def refuse_properties(self, event: Any, path: _Path) -> None:
+        if event.anchor is not None:
+            self.refuse(
+                event, path, f"&{event.anchor} is an anchor; write the value out where it is needed"
+            )
+        else:
+            self.refuse(event, path, f"{event.tag} is a tag; remove it")
+
+    def refuse(self, event: Any, path: _Path, text: str) -> None:
+        self.problems.add(self.source.where(event.start_mark.index), _flat(path), text)
+
+
+def _flat(path: _Path) -> KeyPath:
+    keys: list[str | int] = []
+    while path is not None:
+        path, key = path
+        keys.append(key)
+    return tuple(reversed(keys))
+
+
+def _offending_character(text: str) -> int:
+    return next(
+        (i for i, c in enumerate(text) if not (c.isprintable() or c in "\t\n\r\x85\xa0")), 0
+    )
+
+
+def place_of(root: YamlMapping, path: KeyPath) -> int:
+    """Where the value at a path stands; the nearest one above it where the path leads on."""
+    at = 0
+    here: Value = root
+    for key in path:
+        match here:
+            case YamlMapping() if key in here:
+                at = here.value_at[list(here).index(cast("str", key))]
+                here = here[cast("str", key)]
+            case YamlList() if isinstance(key, int) and key < len(here):
+                at = here.at[key]
+                here = here[key]
+            case _:
+                return at
+    return at
+
+
+def key_place_of(root: YamlMapping, path: KeyPath) -> int:
+    """Where the key at the end of a path stands; an item of a list is its own key."""
+    holder: Value = root
+    for key in path[:-1]:
+        holder = holder[key]  # type: ignore[index]  # the path was walked before
+    if isinstance(holder, YamlMapping) and path and path[-1] in holder:
+        return holder.key_at[list(holder).index(cast("str", path[-1]))]
+    return place_of(root, path)

@@ -1,0 +1,118 @@
+"""Many files' declarations into one placement, and what they say against each other."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from replan.manifest.assignments import ExplicitTopic, explicit_table
+from replan.manifest.declarations import Declaration, PreferredLeaders, Rate
+from replan.manifest.problems import KeyPath, Problems, show
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.placement import (
+    LeaderBlacklist,
+    MoveThrottle,
+    Placement,
+    PreferredLeader,
+    TopicEntry,
+)
+
+Merged = Mapping[KeyPath, Declaration]
+_RATE: KeyPath = ("throttles", "moves", "rate")
+_BROKER_RATES: KeyPath = ("throttles", "moves", "brokers")
+
+
+def merge(declarations: Sequence[Declaration], problems: Problems) -> Merged:
+    """All declarations by path; notes those that stand twice, naming both places."""
+    merged: dict[KeyPath, Declaration] = {}
+    for found in declarations:
+        first = merged.setdefault(found.path, found)
+        if first is found:
+            continue
+        if isinstance(found.declared, LeaderBlacklist):
+            text = (
+                f"broker {found.declared.broker} is listed twice, first at {first.where}; keep one"
+            )
+            problems.add(found.where, found.path[:-1], text)
+        else:
+            text = f"this key stands twice, first at {first.where}; keep one"
+            problems.add(found.where, found.path, text)
+    return merged
+
+
+def explicit_topics(merged: Merged) -> list[ExplicitTopic]:
+    """The explicit assignments, sorted by topic."""
+    found = [d.declared for d in merged.values() if isinstance(d.declared, ExplicitTopic)]
+    return sorted(found, key=lambda t: t.name)
+
+
+def note_contradictions(merged: Merged, problems: Problems) -> None:
+    """Note what two declarations cannot both mean."""
+    for declaration in merged.values():
+        if isinstance(declaration.declared, PreferredLeaders):
+            beside = merged.get(("assignments", declaration.path[-1]))
+            if beside is not None and isinstance(beside.declared, ExplicitTopic):
+                _check_leaders(declaration.declared, beside.declared, problems)
+    rates = [d for path, d in merged.items() if path[:-1] == _BROKER_RATES]
+    if rates and _RATE not in merged:
+        text = "`rate` is missing; write the rate of all other brokers, e.g. rate: 50MB/s, or unlimited"
+        problems.add(rates[0].where, _RATE[:-1], text)
+
+
+def placement_of(merged: Merged) -> Placement:
+    """The placement that was declared; nothing is wrong with it any more."""
+    topics = explicit_topics(merged)
+    return Placement(
+        explicit=explicit_table(topics),
+        topics={t.name: TopicEntry(t.where, t.partition_count, t.below_min_isr) for t in topics},
+        cluster_name=_text(merged, ("cluster", "name")),
+        cluster_id=_text(merged, ("cluster", "id")),
+        preferred_leaders=dict(sorted(_preferred_leaders(merged))),
+        leader_blacklist=tuple(
+            sorted(
+                (d.declared for d in merged.values() if isinstance(d.declared, LeaderBlacklist)),
+                key=lambda entry: entry.broker,
+            )
+        ),
+        move_throttle=_move_throttle(merged),
+    )
+
+
+def _check_leaders(leaders: PreferredLeaders, topic: ExplicitTopic, problems: Problems) -> None:
+    rows = dict(zip(topic.numbers, topic.rows, strict=True))
+    for number, preferred in leaders.by_partition.items():
+        path: KeyPath = ("preferredLeaders", topic.name, str(number))
+        if topic.partition_count is not None and number >= topic.partition_count:
+            text = (
+                f"{topic.name} is declared with {topic.partition_count} partitions, "
+                f"0 to {topic.partition_count - 1}, at {topic.where}; remove this one"
+            )
+            problems.add(preferred.where, path, text)
+        row = rows.get(number)
+        if isinstance(row, list) and preferred.broker not in row:
+            text = (
+                f"broker {preferred.broker} is not among the replicas {show(row)} declared at "
+                f"{topic.source.where(topic.places[topic.numbers.index(number)])}; name one of them"
+            )
+            problems.add(preferred.where, path, text)
+
+
+def _text(merged: Merged, path: KeyPath) -> str | None:
+    found = merged.get(path)
+    return found.declared if found is not None and isinstance(found.declared, str) else None
+
+
+def _preferred_leaders(merged: Merged) -> Iterator[tuple[TopicPartition, PreferredLeader]]:
+    for path, declaration in merged.items():
+        if isinstance(declaration.declared, PreferredLeaders):
+            for number, preferred in declaration.declared.by_partition.items():
+                yield TopicPartition(str(path[-1]), number), preferred
+
+
+def _move_throttle(merged: Merged) -> MoveThrottle | None:
+    rate = merged.get(_RATE)
+    if rate is None or not isinstance(rate.declared, Rate):
+        return None
+    brokers = {
+        BrokerId(int(path[-1])): declaration.declared.bytes_per_second
+        for path, declaration in merged.items()
+        if path[:-1] == _BROKER_RATES and isinstance(declaration.declared, Rate)
+    }
+    return MoveThrottle(rate.declared.bytes_per_second, dict(sorted(brokers.items())))

@@ -1,0 +1,100 @@
+"""What an unquoted word of YAML means, where that is beyond doubt; a refusal where it is not.
+
+YAML 1.1 (Ansible, PyYAML, Ruby) and YAML 1.2 (Go, editors) read the same word differently: `NO` is false or
+text, `010` is eight or ten. Only what both read alike, and no person misreads, is taken. Quoted is text.
+"""
+
+import re
+from typing import NamedTuple
+
+Scalar = None | bool | int | float | str
+
+_CONSTANTS: dict[str, bool | None] = {
+    "": None,
+    **dict.fromkeys(("null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_FRACTION = re.compile(r"-?(?:0|[1-9][0-9]{0,17})\.[0-9]{0,16}[1-9]")
+
+
+class _Doubt(NamedTuple):
+    pattern: re.Pattern[str]
+    why: str
+
+
+_DOUBTS = (
+    _Doubt(
+        re.compile(r"y|n|yes|no|on|off", re.IGNORECASE),
+        "is true or false to YAML 1.1 and text to YAML 1.2; write true or false, or quote it",
+    ),
+    _Doubt(re.compile(r"~"), "means null in YAML; leave the key out, or quote it"),
+    _Doubt(
+        re.compile(r"<<|="),
+        "has a meaning of its own in YAML 1.1, which is not supported here; write everything out",
+    ),
+    _Doubt(
+        re.compile(r"[-+]?0[0-7_]+"),
+        "is octal to YAML 1.1 and decimal to YAML 1.2; drop the leading zero, or quote it",
+    ),
+    _Doubt(
+        re.compile(r"[-+]?0[xXoObB][0-9a-fA-F_]+"),
+        "is a number in another base to some YAML readers and text to others; "
+        "write it in decimal, or quote it",
+    ),
+    _Doubt(
+        re.compile(r"[-+]?[0-9][0-9_]*(?::[0-9]+)+(?:\.[0-9_]*)?"),
+        "is a number in base 60 to YAML 1.1 and text to YAML 1.2; quote it",
+    ),
+    _Doubt(
+        re.compile(r"[-+]?\.(?:inf|nan)", re.IGNORECASE),
+        "is no finite number; write a number, or quote it",
+    ),
+    _Doubt(
+        re.compile(r"[-+]?[0-9]{19,}"),
+        "is too long for a number that Kafka knows; write a smaller one, or quote it",
+    ),
+    _Doubt(
+        re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+"),
+        "is a fraction to some readers and a whole number to others; drop the trailing zeros, or quote it",
+    ),
+    _Doubt(
+        re.compile(r"[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]*)?"),
+        "is a number to some YAML readers and text to others; "
+        "write plain decimal digits such as 1000 or 0.5, or quote it",
+    ),
+)
+
+
+def read_plain(text: str) -> Scalar:
+    """The value of an unquoted word; raises ValueError, saying what to write, where readers of YAML differ."""
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    if _FRACTION.fullmatch(text):
+        return float(text)
+    for doubt in _DOUBTS:
+        if doubt.pattern.fullmatch(text):
+            raise ValueError(f"{text} {doubt.why}")
+    return text
+
+
+def read_plain_key(text: str) -> str:
+    """An unquoted key, as text; raises ValueError where it is not clearly a name or a whole number."""
+    if text == "":
+        raise ValueError("a key is missing before the colon; write one")
+    value = read_plain(text)
+    clear = isinstance(value, int | str) and not isinstance(value, bool)
+    if not clear:
+        raise ValueError(f"{text} as a key is not clearly a name; quote it")
+    return text
+
+
+def means_itself(text: str) -> bool:
+    """Whether a word, unquoted, is text to every reader of YAML."""
+    try:
+        return isinstance(read_plain(text), str)
+    except ValueError:
+        return False

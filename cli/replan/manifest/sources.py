@@ -1,0 +1,141 @@
+"""The files of a manifest: which ones are meant, their text, and where a character of it stands.
+
+Here belongs everything that can be wrong with a file before its YAML is looked at. A place in a text is
+one number, the index of its character; line and column are worked out only where somebody asks.
+"""
+
+import codecs
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from replan.errors import BadManifest
+from replan.model.placement import Where
+
+SUFFIXES = frozenset({".yaml", ".yml"})
+_WIDE_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_NEWLINE, _RETURN = ord("\n"), ord("\r")
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of one manifest file, under the name by which it was asked for."""
+
+    name: str
+    text: str = field(repr=False)
+
+    @cached_property
+    def line_starts(self) -> npt.NDArray[np.int64]:
+        """The index of the first character of every line."""
+        wide = not self.text.isascii()
+        raw = self.text.encode("utf-32-le" if wide else "ascii")
+        characters = np.frombuffer(raw, dtype="<u4" if wide else np.uint8)
+        ends = characters == _NEWLINE
+        returns = np.flatnonzero(characters == _RETURN)
+        ends[returns] = np.append(characters, 0)[returns + 1] != _NEWLINE
+        return np.concatenate([np.zeros(1, np.int64), np.flatnonzero(ends) + 1])
+
+    def where(self, index: int) -> Where:
+        """The place of one character."""
+        line = int(np.searchsorted(self.line_starts, index, "right"))
+        return Where(self.name, line, index - int(self.line_starts[line - 1]) + 1)
+
+    def lines_and_columns(
+        self, indexes: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """The places of many characters."""
+        lines = np.searchsorted(self.line_starts, indexes, "right")
+        columns = indexes - self.line_starts[lines - 1] + 1
+        return lines.astype(np.int32), columns.astype(np.int32)
+
+
+def find_files(paths: Sequence[Path]) -> list[Path]:
+    """The files that are meant: a file as it is, a folder by its own *.yaml and *.yml, sorted.
+
+    Folders below a folder and names that begin with a dot are not read.
+    """
+    found: dict[Path, Path] = {}
+    for path in paths:
+        for file in _files_of(path):
+            identity = _resolved(file)
+            if identity in found:
+                raise BadManifest(
+                    f"{file}: given twice (first as {found[identity]}); name each file once"
+                )
+            found[identity] = file
+    if not found:
+        raise BadManifest("no manifest given; name a file or a folder with -f")
+    return list(found.values())
+
+
+def read_source(path: Path) -> Source:
+    """Read one file; raises BadManifest where it cannot be read or is not text in UTF-8."""
+    try:
+        raw = path.read_bytes()
+    except (OSError, ValueError) as problem:
+        raise BadManifest(f"{path}: {_reason(problem)}") from problem
+    if raw.startswith(_WIDE_ENCODINGS):
+        raise BadManifest(f"{path}: this is UTF-16; save it as UTF-8")
+    if b"\0" in raw:
+        line, column = _byte_place(raw, raw.index(b"\0"))
+        raise BadManifest(
+            f"{path}:{line}:{column}: this is a binary file (it has a zero byte); "
+            "a manifest is YAML text in UTF-8"
+        )
+    try:
+        return Source(str(path), raw.decode("utf-8-sig"))
+    except UnicodeDecodeError as problem:
+        line, column = _byte_place(raw, problem.start)
+        raise BadManifest(
+            f"{path}:{line}:{column}: byte 0x{raw[problem.start]:02x} is not UTF-8; "
+            "save the file as UTF-8"
+        ) from problem
+
+
+def _files_of(path: Path) -> list[Path]:
+    try:
+        if not path.is_dir():
+            return [path]
+        inside = sorted(path.iterdir())
+    except (OSError, ValueError) as problem:
+        raise BadManifest(f"{path}: {_reason(problem)}") from problem
+    chosen = [p for p in inside if p.suffix in SUFFIXES and not p.name.startswith(".")]
+    if not chosen:
+        raise BadManifest(
+            f"{path}: this folder has no *.yaml and no *.yml; "
+            "name a folder that has some (folders below it are not searched), or a file"
+        )
+    return chosen
+
+
+def _resolved(file: Path) -> Path:
+    try:
+        return file.resolve()
+    except (OSError, RuntimeError) as problem:
+        raise BadManifest(f"{file}: {_reason(problem)}") from problem
+
+
+def _reason(problem: Exception) -> str:
+    match problem:
+        case FileNotFoundError():
+            return "there is no such file or folder; check the path given with -f"
+        case PermissionError():
+            return "no permission to read it; run as a user who may, or change its mode"
+        case IsADirectoryError():
+            return "this is a folder, where a file is expected; rename it"
+        case NotADirectoryError():
+            return "a part of this path is a file, not a folder; check the path given with -f"
+        case OSError():
+            return f"cannot be read: {problem.strerror or problem}"
+        case _:
+            return f"cannot be read: {problem}"
+
+
+def _byte_place(raw: bytes, index: int) -> tuple[int, int]:
+    before = raw[:index].removeprefix(codecs.BOM_UTF8)
+    line_start = before.rfind(b"\n") + 1
+    return before.count(b"\n") + 1, len(before[line_start:].decode("utf-8", "replace")) + 1

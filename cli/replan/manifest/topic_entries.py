@@ -1,0 +1,98 @@
+"""The two sections of one file that have an entry for each topic: `assignments`, `preferredLeaders`.
+
+Their rows are many, so what is exact and explicit is read and checked here; what is left over (patterns,
+rules, unknown keys) is handed back for the schema to judge.
+"""
+
+from collections.abc import Iterator
+
+from replan.manifest.assignments import LARGEST_ID, OWN_KEYS, partition_number, read_explicit
+from replan.manifest.declarations import Declaration, PreferredLeaders
+from replan.manifest.events import Value, YamlMapping
+from replan.manifest.problems import KeyPath, Problems, show
+from replan.manifest.sources import Source
+from replan.manifest.topic_names import check_topic, is_pattern
+from replan.model.names import BrokerId
+from replan.model.placement import PreferredLeader, Where
+
+LeftOver = dict[str, object]
+"""A section without what was read here."""
+
+_SOUND_PARTITIONS = {"0": [0]}
+"""Stands for the `partitions` of an entry whose other keys the schema shall judge."""
+
+
+def read_assignments(
+    source: Source, section: YamlMapping, problems: Problems
+) -> tuple[list[Declaration], LeftOver]:
+    """Read the explicit entries of `assignments`."""
+    declarations: list[Declaration] = []
+    left: LeftOver = {}
+    for topic, entry, where in _entries(source, section):
+        path: KeyPath = ("assignments", topic)
+        if not isinstance(entry, YamlMapping) or is_pattern(topic):
+            left[topic] = entry
+            continue
+        beyond = entry.keys() - OWN_KEYS
+        if beyond:
+            left[topic] = {k: v for k, v in entry.items() if k not in OWN_KEYS}
+        if beyond and "partitions" not in entry:
+            continue
+        if beyond:
+            left[topic] = {"partitions": _SOUND_PARTITIONS} | {k: entry[k] for k in beyond}
+        elif not _is_topic(topic, where, path, problems):
+            continue
+        explicit = read_explicit(source, topic, entry, where, problems)
+        if explicit is not None:
+            declarations.append(Declaration(path, where, explicit))
+    return declarations, left
+
+
+def read_preferred_leaders(
+    source: Source, section: YamlMapping, problems: Problems
+) -> tuple[list[Declaration], LeftOver]:
+    """Read the entries of `preferredLeaders` that go by partition number."""
+    declarations: list[Declaration] = []
+    left: LeftOver = {}
+    for topic, entry, where in _entries(source, section):
+        path: KeyPath = ("preferredLeaders", topic)
+        by_number = isinstance(entry, YamlMapping) and entry and all(map(str.isdecimal, entry))
+        if not isinstance(entry, YamlMapping) or not by_number or is_pattern(topic):
+            left[topic] = entry
+        elif _is_topic(topic, where, path, problems):
+            leaders = _preferred_leaders(source, path, entry, problems)
+            declarations.append(Declaration(path, where, leaders))
+    return declarations, left
+
+
+def _entries(source: Source, section: YamlMapping) -> Iterator[tuple[str, Value, Where]]:
+    for (topic, entry), at in zip(section.items(), section.key_at, strict=True):
+        yield topic, entry, source.where(at)
+
+
+def _is_topic(topic: str, where: Where, path: KeyPath, problems: Problems) -> bool:
+    try:
+        check_topic(topic)
+    except ValueError as illegal:
+        problems.add(where, path, str(illegal))
+        return False
+    return True
+
+
+def _preferred_leaders(
+    source: Source, path: KeyPath, entry: YamlMapping, problems: Problems
+) -> PreferredLeaders:
+    found: dict[int, PreferredLeader] = {}
+    for (key, broker), key_at, at in zip(entry.items(), entry.key_at, entry.value_at, strict=True):
+        number = partition_number(key)
+        if number is None:
+            text = f"{show(key)} is not a partition number; write a whole number from 0 to {LARGEST_ID}"
+            problems.add(source.where(key_at), (*path, key), text)
+        elif (
+            isinstance(broker, bool) or not isinstance(broker, int) or not 0 <= broker <= LARGEST_ID
+        ):
+            text = f"{show(broker)} is not a broker id; write a whole number from 0 to {LARGEST_ID}"
+            problems.add(source.where(at), (*path, key), text)
+        else:
+            found[number] = PreferredLeader(BrokerId(broker), source.where(at))
+    return PreferredLeaders(found)

@@ -1,0 +1,105 @@
+"""Rates and instants as people write them, and back.
+
+Kafka's throttles count bytes per second (`leader.replication.throttled.rate`, a LONG). A rate always has
+its unit, since a bare 50 has meant bytes to one and megabytes to the other; bits are refused.
+"""
+
+import re
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+UNLIMITED = "unlimited"
+SMALLEST_RATE = 1_000
+"""Bytes per second; Kafka itself would take 0, and nothing would move any more."""
+LARGEST_RATE = 2**63 - 1
+
+_UNITS = {
+    "B": 1,
+    **{f"{letter}B": 1000**power for power, letter in enumerate("KMGT", 1)},
+    **{f"{letter}iB": 1024**power for power, letter in enumerate("KMGT", 1)},
+}
+_RATE = re.compile(r"([0-9]{1,19}(?:\.[0-9]{1,9})?)([KMGT]i?B|B)/s")
+_BARE = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_BITS = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([kKmMgGtT]i?)?(?:b|bits?)(?:/s|ps)", re.ASCII)
+_ALMOST = re.compile(
+    r"([0-9]+(?:\.[0-9]+)?) *([kmgt]i?)?b?(?:yte|ytes)?(?:/s|ps|/sec)?", re.IGNORECASE | re.ASCII
+)
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_INSTANT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:Z|[+-][0-9]{2}:[0-9]{2})"
+)
+
+
+def parse_rate(text: str) -> int | None:
+    """Read `50MB/s` as bytes per second, `unlimited` as None; raises ValueError saying what to write."""
+    if text == UNLIMITED:
+        return None
+    read = _RATE.fullmatch(text)
+    if read is None:
+        raise ValueError(f'"{text}" is not a rate; {_advice(text)}')
+    rate: int = round(Decimal(read[1]) * _UNITS[read[2]])
+    if rate < SMALLEST_RATE:
+        raise ValueError(
+            f"{text} is below 1KB/s, at which nothing would move; write 1KB/s or more, or unlimited"
+        )
+    if rate > LARGEST_RATE:
+        raise ValueError(f"{text} is more than Kafka can hold; write unlimited")
+    return rate
+
+
+def format_rate(rate: int | None) -> str:
+    """Write bytes per second so that `parse_rate` reads the same number, with the shortest digits."""
+    if rate is None:
+        return UNLIMITED
+    spellings = (f"{_digits(rate, size)}{unit}/s" for unit, size in _UNITS.items())
+    exact = [s for s in spellings if s[0] != "0" and _reads_as(s, rate)]
+    return min(exact, key=len, default=f"{rate}B/s")
+
+
+def parse_expiry(text: str) -> str:
+    """Read a date or an instant of RFC 3339 as one that compares, as text, with others in UTC.
+
+    A date stays a date, and ends when that day begins in UTC; an instant is turned into UTC.
+    """
+    try:
+        if _DATE.fullmatch(text):
+            return date.fromisoformat(text).isoformat()
+        if _INSTANT.fullmatch(text):
+            instant = datetime.fromisoformat(text).astimezone(UTC)
+            return instant.strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
+    except (ValueError, OverflowError) as problem:
+        raise ValueError(f'"{text}" is not in the calendar: {problem}') from problem
+    raise ValueError(
+        f'"{text}" is neither a date such as 2026-12-01 nor an instant such as 2026-12-01T18:00:00Z'
+    )
+
+
+def _advice(text: str) -> str:
+    if _BARE.fullmatch(text):
+        return f"it needs a unit, e.g. {text}MB/s"
+    bits = _BITS.fullmatch(text)
+    if bits is not None:
+        unit = _spelled(bits[2])
+        eighth = (Decimal(bits[1]) / 8).normalize()
+        return f"Kafka counts bytes, not bits: write {eighth:f}{unit}/s for {text}"
+    almost = _ALMOST.fullmatch(text)
+    if almost is not None:
+        return f"write {almost[1]}{_spelled(almost[2])}/s"
+    return (
+        "write a number with KB/s, MB/s, GB/s (or KiB/s, MiB/s, GiB/s), e.g. 50MB/s, or unlimited"
+    )
+
+
+def _spelled(prefix: str | None) -> str:
+    return f"{prefix[0].upper()}{prefix[1:].lower()}B" if prefix else "B"
+
+
+def _digits(rate: int, size: int) -> str:
+    return f"{(Decimal(rate) / size).normalize():f}"
+
+
+def _reads_as(text: str, rate: int) -> bool:
+    try:
+        return parse_rate(text) == rate
+    except ValueError:
+        return False
