@@ -5,11 +5,13 @@ of `kafka_cluster` (4.3.1 if unset).
 """
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Protocol
 
 import pytest
+from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.distribution import DEFAULT_VERSION
 from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
@@ -53,9 +55,43 @@ def kafka_version() -> str:
 
 
 @pytest.fixture(scope="session")
-def one_jvm(kafka_version: str, pytestconfig: pytest.Config) -> Iterator[OneJvmCluster]:
+def layout(kafka_version: str) -> Layout:
+    """The usual five brokers, of the version under test: `replace(layout, controllers=3)`."""
+    return Layout(version=kafka_version)
+
+
+@pytest.fixture(scope="session")
+def one_jvm(layout: Layout, pytestconfig: pytest.Config) -> Iterator[OneJvmCluster]:
     """Five brokers in one JVM, shared by the whole run: take a topic of your own."""
-    with OneJvmCluster(Layout(version=kafka_version)) as cluster:
-        pytestconfig.stash[RUNNING].append(cluster)
+    with OneJvmCluster(layout) as cluster, heard(pytestconfig, cluster):
         yield cluster
-        pytestconfig.stash[RUNNING].remove(cluster)
+
+
+@pytest.fixture
+def kafka_cluster(pytestconfig: pytest.Config) -> Iterator[Callable[[Layout], Cluster]]:
+    """Starts clusters of one JVM per node, which end with the test."""
+    with ExitStack() as running:
+        yield lambda layout: start_cluster(layout, running, pytestconfig)
+
+
+@pytest.fixture(scope="module")
+def shared_kafka_cluster(pytestconfig: pytest.Config) -> Iterator[Callable[[Layout], Cluster]]:
+    """Starts clusters of one JVM per node, which end with the module."""
+    with ExitStack() as running:
+        yield lambda layout: start_cluster(layout, running, pytestconfig)
+
+
+def start_cluster(layout: Layout, running: ExitStack, config: pytest.Config) -> Cluster:
+    cluster = running.enter_context(Cluster(layout))
+    running.enter_context(heard(config, cluster))
+    return cluster
+
+
+@contextmanager
+def heard(config: pytest.Config, cluster: Talkative) -> Iterator[None]:
+    """While it runs, a failing test's report shows the cluster's logs."""
+    config.stash[RUNNING].append(cluster)
+    try:
+        yield
+    finally:
+        config.stash[RUNNING].remove(cluster)

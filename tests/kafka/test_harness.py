@@ -4,18 +4,32 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
 from tests.kafka.harness import clients
 from tests.kafka.harness.cache import made_once
+from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.fetch import prepare
-from tests.kafka.harness.layout import FIVE_BROKERS
+from tests.kafka.harness.jvm import NodeFailure
+from tests.kafka.harness.layout import FIVE_BROKERS, Layout
+from tests.kafka.harness.load import ProducerLoad
 from tests.kafka.harness.one_jvm import OneJvmCluster
+from tests.kafka.harness.tools import ToolFailure, run_tool
 
 REPOSITORY = Path(__file__).parents[2]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def produce_one(bootstrap: str, topic: str) -> int:
@@ -128,4 +142,152 @@ def test_a_broker_of_one_jvm_stops_cleanly_and_comes_back(one_jvm: OneJvmCluster
 
 
 def test_brokers_have_two_log_directories(one_jvm: OneJvmCluster) -> None:
-    assert [path.is_dir() for path in one_jvm.log_directories(1)] == [True, True]
+    assert [path.is_dir() for path in one_jvm.ground.log_directories(1)] == [True, True]
+
+
+def test_kafkas_own_tool_describes_the_topic(one_jvm: OneJvmCluster) -> None:
+    clients.create_topic(one_jvm.bootstrap, "described", [[2, 3, 1]])
+
+    said = run_tool(
+        one_jvm.ground.kafka,
+        "kafka-topics",
+        *("--bootstrap-server", one_jvm.bootstrap, "--describe", "--topic", "described"),
+    )
+
+    assert "Topic: described" in said
+    assert "Replicas: 2,3,1" in said
+
+
+def test_a_failing_tool_says_what_it_said(one_jvm: OneJvmCluster) -> None:
+    with pytest.raises(ToolFailure, match="absent.* does not exist as expected"):
+        run_tool(
+            one_jvm.ground.kafka,
+            "kafka-topics",
+            *("--bootstrap-server", one_jvm.bootstrap, "--describe", "--topic", "absent"),
+        )
+
+
+def test_filling_writes_the_bytes_asked_for_to_every_replica(one_jvm: OneJvmCluster) -> None:
+    clients.create_topic(one_jvm.bootstrap, "filled", [[1, 2], [3, 4]])
+
+    clients.fill(one_jvm.bootstrap, "filled", 2_000_000)
+
+    for broker, partition in ((1, 0), (2, 0), (3, 1), (4, 1)):
+        segments = [
+            segment
+            for directory in one_jvm.ground.log_directories(broker)
+            for segment in (directory / f"filled-{partition}").glob("*.log")
+        ]
+        assert 2_000_000 <= sum(segment.stat().st_size for segment in segments) < 2_200_000
+
+
+def test_load_on_a_healthy_cluster_is_acknowledged_record_by_record(
+    one_jvm: OneJvmCluster,
+) -> None:
+    clients.create_topic(one_jvm.bootstrap, "loaded", [[1, 2, 3], [2, 3, 1]])
+
+    with ProducerLoad(one_jvm.bootstrap, "loaded", records_per_second=500) as load:
+        clients.until(lambda: load.account().acknowledged > 50, "50 acks", limit_seconds=20)
+        account = load.close()
+
+    assert account.errors == ()
+    assert account.unanswered == 0
+    assert account.acknowledged == account.sent
+    assert sum(offset + 1 for offset in account.last_offsets.values()) == account.sent
+
+
+def test_load_accounts_for_every_error(one_jvm: OneJvmCluster) -> None:
+    clients.create_topic(one_jvm.bootstrap, "refusing", [[1, 2]], {"max.message.bytes": "90"})
+
+    with ProducerLoad(one_jvm.bootstrap, "refusing") as load:
+        clients.until(lambda: bool(load.account().errors), "an error", limit_seconds=20)
+        account = load.close()
+
+    first = account.errors[0]
+    assert (first.partition, first.code) == (0, "MSG_SIZE_TOO_LARGE")
+    assert 0 < first.at_seconds < 20
+    assert len(account.errors) == account.sent
+    assert account.unanswered == 0
+
+
+def test_brokers_are_killed_frozen_thawed_stopped_and_started(
+    kafka_cluster: Callable[[Layout], Cluster], layout: Layout
+) -> None:
+    cluster = kafka_cluster(replace(layout, broker_session_timeout_ms=2000))
+    clients.create_topic(cluster.bootstrap, "hurt", [[1, 2, 3, 4]])
+    with ProducerLoad(cluster.bootstrap, "hurt") as load:
+        cluster.kill(1)
+        cluster.freeze(4)
+        cluster.stop(5)
+        clients.await_brokers(cluster.bootstrap, [2, 3])
+        cluster.thaw(4)
+        cluster.start(1, 5)
+        clients.await_brokers(cluster.bootstrap, [1, 2, 3, 4, 5])
+        clients.await_in_sync(cluster.bootstrap, "hurt", 1)
+        account = load.close()
+
+    assert account.errors == ()
+    assert account.acknowledged == account.sent
+
+
+def test_with_three_controllers_one_may_die(
+    kafka_cluster: Callable[[Layout], Cluster], layout: Layout
+) -> None:
+    cluster = kafka_cluster(replace(layout, racks={1: "a"}, controllers=3))
+
+    cluster.kill(103)
+
+    clients.create_topic(cluster.bootstrap, "decided", [[1]])
+    assert len(cluster.pids) == 3
+
+
+def test_nothing_is_left_when_a_cluster_closes(
+    kafka_cluster: Callable[[Layout], Cluster], layout: Layout
+) -> None:
+    cluster = kafka_cluster(replace(layout, racks={1: "a"}))
+    pids, home = cluster.pids, cluster.ground.home.path
+    cluster.freeze(1)
+
+    cluster.close()
+
+    assert [pid for pid in pids if is_alive(pid)] == []
+    assert not home.exists()
+
+
+ABANDONED = """
+import os, signal
+from tests.kafka.harness.cluster import Cluster
+from tests.kafka.harness.layout import Layout
+cluster = Cluster(Layout(version={version!r}, racks={{1: "a"}}))
+cluster.freeze(1)
+print(cluster.ground.home.path, *cluster.pids, flush=True)
+os.kill(os.getpid(), signal.{end})
+"""
+
+
+@pytest.mark.parametrize("end", ["SIGKILL", "SIGTERM"])
+def test_nothing_is_left_when_python_itself_is_killed(kafka_version: str, end: str) -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", ABANDONED.format(version=kafka_version, end=end)],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    home, *pids = told.stdout.split()
+    assert len(pids) == 2, told.stderr
+    clients.until(
+        lambda: not Path(home).exists() and not any(is_alive(int(pid)) for pid in pids),
+        f"{home} and {pids} gone",
+        limit_seconds=20,
+    )
+
+
+def test_a_node_that_cannot_start_says_why(
+    kafka_cluster: Callable[[Layout], Cluster], layout: Layout
+) -> None:
+    broken = replace(layout, racks={1: "a"}, broker_properties={"num.io.threads": "none"})
+
+    with pytest.raises(NodeFailure, match=r"failed 1 .*num\.io\.threads"):
+        kafka_cluster(broken)

@@ -4,17 +4,13 @@ Good for client code, configs, throttles, the journal and moves. A broker can be
 and started again; for SIGKILL and freezing take `cluster.Cluster`.
 """
 
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.kafka.harness.archive import class_data_archive
 from tests.kafka.harness.clients import await_brokers
-from tests.kafka.harness.distribution import Distribution, distribution
-from tests.kafka.harness.formatting import write_node_files
-from tests.kafka.harness.home import Home
-from tests.kafka.harness.jvm import STARTUP_SECONDS, JavaOptions, NodesJvm, tail
-from tests.kafka.harness.layout import Layout, choose_addresses, log_directories
+from tests.kafka.harness.ground import prepare_ground
+from tests.kafka.harness.jvm import STARTUP_SECONDS, NodesJvm, tail
+from tests.kafka.harness.layout import Layout
 
 HEAP_MEGABYTES = 768
 
@@ -23,39 +19,22 @@ class OneJvmCluster:
     """A running cluster in one JVM; close it, or use it as a context manager."""
 
     def __init__(self, layout: Layout) -> None:
-        self.layout = layout
-        self.kafka: Distribution = distribution(layout.version)
-        self.addresses = choose_addresses(layout)
-        self._home = Home()
+        self.ground = prepare_ground(layout)
         try:
-            self._jvm = self._start_jvm()
+            self._jvm = self._start()
         except BaseException:
-            self._home.close()
+            self.close()
             raise
 
     @property
     def bootstrap(self) -> str:
         """The brokers' addresses, as clients take them."""
-        return ",".join(map(self.addresses.of, self.layout.racks))
-
-    @property
-    def controller_bootstrap(self) -> str:
-        """The controllers' addresses, for requests that only the controller listener takes."""
-        return ",".join(map(self.addresses.of, self.layout.controller_ids))
+        return self.ground.bootstrap
 
     @property
     def pids(self) -> tuple[int, ...]:
         """The processes of this cluster."""
         return (self._jvm.process.pid,)
-
-    @property
-    def directory(self) -> Path:
-        """Where everything of this cluster lies on disk."""
-        return self._home.path
-
-    def log_directories(self, broker: int) -> list[Path]:
-        """Where the broker keeps its logs."""
-        return log_directories(self.layout, self._home.path, broker)
 
     def stop(self, broker: int) -> None:
         """Stop a broker cleanly (controlled shutdown) and wait until it is down."""
@@ -63,7 +42,10 @@ class OneJvmCluster:
         self._jvm.await_answer(f"stopped {broker}", limit_seconds=STARTUP_SECONDS)
 
     def start(self, broker: int) -> None:
-        """Start a stopped broker and wait until it is unfenced."""
+        """Start a stopped broker and wait until it is unfenced.
+
+        From Kafka 4.0 on that takes as long as the broker's session (`Layout`).
+        """
         self._jvm.tell(f"start {broker}")
         self._jvm.await_answer(f"started {broker}", limit_seconds=STARTUP_SECONDS)
 
@@ -73,7 +55,7 @@ class OneJvmCluster:
 
     def close(self) -> None:
         """End the JVM and remove its data."""
-        self._home.close()
+        self.ground.home.close()
 
     def __enter__(self) -> Self:
         return self
@@ -86,11 +68,10 @@ class OneJvmCluster:
     ) -> None:
         self.close()
 
-    def _start_jvm(self) -> NodesJvm:
-        files = write_node_files(self.kafka, self.layout, self.addresses, self._home.path)
-        options = JavaOptions(HEAP_MEGABYTES, class_data_archive(self.kafka))
-        jvm = NodesJvm(self._home, self.kafka, options, list(files.values()))
-        for node in files:
+    def _start(self) -> NodesJvm:
+        layout = self.ground.layout
+        jvm = self.ground.start_jvm(*self.ground.files, heap_megabytes=HEAP_MEGABYTES)
+        for node in self.ground.files:
             jvm.await_answer(f"started {node}", limit_seconds=STARTUP_SECONDS)
-        await_brokers(self.bootstrap, tuple(self.layout.racks))
+        await_brokers(self.bootstrap, tuple(layout.racks))
         return jvm

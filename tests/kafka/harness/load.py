@@ -1,0 +1,158 @@
+"""Steady acks=all producing beside a test, and an account of every record of it.
+
+A move is safe for its users when no record fails and none waits long while it runs; this is
+how a test sees that. One-off writing (filling partitions) is in `clients`.
+"""
+
+import itertools
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType, TracebackType
+from typing import Any, Self
+
+from confluent_kafka import Producer
+from tests.kafka.harness.clients import admin, partition_metadata
+
+NO_SETTINGS: Mapping[str, str | int] = MappingProxyType({})
+ANSWER_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProduceError:
+    """A record that was not acknowledged: when it was told, seconds from the start, and why."""
+
+    at_seconds: float
+    partition: int
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadAccount:
+    """What became of the records sent so far; `last_offsets` of the acknowledged, by partition."""
+
+    sent: int
+    acknowledged: int
+    errors: tuple[ProduceError, ...]
+    longest_wait_seconds: float
+    last_offsets: Mapping[int, int]
+
+    @property
+    def unanswered(self) -> int:
+        """Records that are neither acknowledged nor failed."""
+        return self.sent - self.acknowledged - len(self.errors)
+
+
+@dataclass(slots=True)
+class _Tally:
+    sent: int = 0
+    acknowledged: int = 0
+    errors: list[ProduceError] = field(default_factory=list)
+    longest_wait_seconds: float = 0.0
+    last_offsets: dict[int, int] = field(default_factory=dict)
+
+
+class ProducerLoad:
+    """Small records in turn to every partition of a topic, until closed.
+
+    The client retries as an application's would: librdkafka's defaults hold unless `settings`
+    says otherwise, so an error counted here is one that an application would have seen.
+    """
+
+    def __init__(
+        self,
+        bootstrap: str,
+        topic: str,
+        *,
+        records_per_second: float = 200,
+        record_bytes: int = 100,
+        settings: Mapping[str, str | int] = NO_SETTINGS,
+    ) -> None:
+        self._topic = topic
+        self._partitions = sorted(partition_metadata(admin(bootstrap), topic))
+        if not self._partitions:
+            raise ValueError(f"topic {topic} is not there; create it before the load")
+        self._pause_seconds = 1 / records_per_second
+        self._payload = b"x" * record_bytes
+        self._producer = Producer(
+            {"bootstrap.servers": bootstrap, "log_level": 0, "acks": "all", "linger.ms": 0}
+            | dict(settings)
+        )
+        self._tally = _Tally()
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._began = time.monotonic()
+        self._thread = threading.Thread(target=self._produce, name=f"load-{topic}", daemon=True)
+        self._thread.start()
+
+    def account(self) -> LoadAccount:
+        """The account as of now."""
+        with self._lock:
+            tally = self._tally
+            return LoadAccount(
+                tally.sent,
+                tally.acknowledged,
+                tuple(tally.errors),
+                tally.longest_wait_seconds,
+                dict(tally.last_offsets),
+            )
+
+    def close(self) -> LoadAccount:
+        """Stop sending, wait until every record is answered, and give the final account."""
+        self._closing.set()
+        self._thread.join()
+        self._producer.flush(ANSWER_SECONDS)
+        return self.account()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _produce(self) -> None:
+        due = time.monotonic()
+        for partition in itertools.cycle(self._partitions):
+            if self._closing.is_set():
+                return
+            self._send(partition)
+            due += self._pause_seconds
+            self._producer.poll(max(0.0, due - time.monotonic()))
+            if due < time.monotonic() - 1:
+                due = time.monotonic()  # do not make up for a long stall with a burst
+
+    def _send(self, partition: int) -> None:
+        sent_at = time.monotonic()
+
+        def answered(error: Any, message: Any) -> None:
+            self._count(error, message, time.monotonic() - sent_at)
+
+        try:
+            self._producer.produce(
+                self._topic, self._payload, partition=partition, on_delivery=answered
+            )
+        except BufferError:  # the cluster has not answered for long: nothing more is sent
+            self._producer.poll(0.1)
+            return
+        with self._lock:
+            self._tally.sent += 1
+
+    def _count(self, error: Any, message: Any, waited_seconds: float) -> None:
+        with self._lock:
+            tally = self._tally
+            tally.longest_wait_seconds = max(tally.longest_wait_seconds, waited_seconds)
+            if error is None:
+                tally.acknowledged += 1
+                tally.last_offsets[message.partition()] = message.offset()
+            else:
+                at_seconds = time.monotonic() - self._began
+                tally.errors.append(
+                    ProduceError(at_seconds, message.partition(), error.name(), error.str())
+                )
