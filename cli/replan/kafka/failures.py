@@ -1,0 +1,133 @@
+"""What a Kafka code or a client's exception means: an answer, a refusal, or something to ask again.
+
+Which request needs which permission stands here too, so that a refusal can name the ACL.
+Nothing here talks to a cluster.
+"""
+
+from dataclasses import dataclass
+
+from kafka.errors import (
+    AuthorizationError,
+    BrokerResponseError,
+    IllegalSaslStateError,
+    KafkaError,
+    KafkaProtocolError,
+    SaslAuthenticationFailedError,
+    UnsupportedSaslMechanismError,
+    UnsupportedVersionError,
+    for_code,
+    kafka_errors,
+)
+
+from replan.errors import ClusterRefused
+from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
+
+# The request may have been appended although it failed, or a broker may send it again.
+UNKNOWN_OUTCOMES = frozenset({-1, 7, 41})
+# What goes away by itself: controller changes, brokers that start or stop, quotas.
+PASSING = UNKNOWN_OUTCOMES | {5, 6, 8, 9, 13, 14, 15, 16, 56, 72, 89}
+NOT_THERE = 3
+TOPIC_FORBIDDEN = 29
+INVALID_REQUEST = 42
+
+_CREDENTIALS = (
+    SaslAuthenticationFailedError,
+    UnsupportedSaslMechanismError,
+    IllegalSaslStateError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One of Kafka's requests, and the ACL that it needs (KafkaApis, ControllerApis)."""
+
+    name: str
+    permission: str
+
+
+API_VERSIONS = Operation("ApiVersions", "no ACL")
+DESCRIBE_CLUSTER = Operation("DescribeCluster", "no ACL")
+DESCRIBE_PARTITIONS = Operation("DescribeTopicPartitions", "Describe on Topic")
+LIST_REASSIGNMENTS = Operation("ListPartitionReassignments", "Describe on Cluster")
+ALTER_REASSIGNMENTS = Operation("AlterPartitionReassignments", "Alter on Cluster")
+ELECT_LEADERS = Operation("ElectLeaders", "Alter on Cluster")
+DESCRIBE_LOG_DIRS = Operation("DescribeLogDirs", "Describe on Cluster")
+DESCRIBE_TOPIC_CONFIGS = Operation("DescribeConfigs of topics", "DescribeConfigs on Topic")
+DESCRIBE_BROKER_CONFIGS = Operation("DescribeConfigs of brokers", "DescribeConfigs on Cluster")
+
+
+def answer(code: int, message: str | None) -> Answer:
+    """Translate the code of one partition or one resource."""
+    if code == 0:
+        return Accepted()
+    if code in UNKNOWN_OUTCOMES:
+        return OutcomeUnknown(_sentence(code, message))
+    return Rejected(code, name_of(code), message or standard_text(code))
+
+
+def unknown_after(failure: Exception) -> OutcomeUnknown:
+    """Say why nobody knows what became of a request."""
+    return OutcomeUnknown(reason(failure))
+
+
+def raise_for(code: int, message: str | None) -> None:
+    """Raise kafka-python's exception where a whole request has an error code."""
+    if code:
+        raise for_code(code)(message or standard_text(code))
+
+
+def passes(failure: Exception) -> bool:
+    """Whether a reading may succeed if it is asked again."""
+    if isinstance(failure, BrokerResponseError):
+        return failure.errno in PASSING
+    return isinstance(failure, KafkaError) and not isinstance(failure, KafkaProtocolError)
+
+
+def refusal(operation: Operation, failure: Exception) -> ClusterRefused:
+    """Explain why a whole request cannot succeed, and what would help."""
+    if isinstance(failure, _CREDENTIALS):
+        return ClusterRefused(
+            f"the cluster does not accept these credentials: {reason(failure)}\n"
+            "  check security.protocol and the sasl.* keys of the client properties"
+        )
+    if isinstance(failure, AuthorizationError):
+        return ClusterRefused(
+            f"{operation.name} is not permitted: {reason(failure)}\n"
+            f"  this user needs the ACL {operation.permission}; ask for it, or use another user"
+        )
+    if isinstance(failure, UnsupportedVersionError):
+        return ClusterRefused(
+            f"this cluster does not know {operation.name}: {reason(failure)}\n"
+            "  replan needs Kafka 3.9 or newer in KRaft mode"
+        )
+    return ClusterRefused(f"{operation.name} failed: {reason(failure)}")
+
+
+def reason(failure: Exception) -> str:
+    """One line on a failure, in Kafka's words where it has any."""
+    text = str(failure.args[0]) if failure.args and failure.args[0] else ""
+    if isinstance(failure, BrokerResponseError):
+        return _sentence(int(failure.errno), text or None)
+    return text.removeprefix("KafkaConnectionError: ") or type(failure).__name__
+
+
+def name_of(code: int) -> str:
+    """Kafka's own name of a code (org.apache.kafka.common.protocol.Errors)."""
+    match code:
+        case -1:
+            return "UNKNOWN_SERVER_ERROR"
+        case 39:
+            return "INVALID_REPLICA_ASSIGNMENT"  # kafka-python spells it differently
+        case _:
+            known = kafka_errors.get(code)
+            return f"CODE_{code}" if known is None else str(known.message)
+
+
+def standard_text(code: int) -> str:
+    """What Kafka says of a code where the broker adds nothing of its own."""
+    known = kafka_errors.get(code)
+    return name_of(code) if known is None else str(known.description)
+
+
+def _sentence(code: int, message: str | None) -> str:
+    return f"{name_of(code)} ({code}): {message}" if message else f"{name_of(code)} ({code})"

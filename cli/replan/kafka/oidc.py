@@ -1,0 +1,97 @@
+"""Tokens for SASL/OAUTHBEARER in kafka-python, by the OAuth 2 client credentials grant (RFC 6749, 4.4).
+
+librdkafka fetches its own tokens (sasl.oauthbearer.method=oidc); kafka-python leaves that to its user.
+"""
+
+import base64
+import json
+import ssl
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kafka.errors import SaslAuthenticationFailedError
+from kafka.net.sasl.oauth import AbstractTokenProvider
+
+_LIMIT_SECONDS = 10.0
+_USED_SHARE = 0.8
+"""A token is renewed after this share of its life."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenEndpoint:
+    """Where tokens come from, and who asks."""
+
+    url: str
+    client_id: str
+    client_secret: str = field(repr=False)
+    scope: str | None = None
+    ca_file: str | None = None
+
+
+def token_provider(endpoint: TokenEndpoint, extensions: Mapping[str, str]) -> Any:
+    """Make kafka-python's token provider."""
+    return _Provider(endpoint, extensions)
+
+
+class _Provider(AbstractTokenProvider):  # type: ignore[misc]  # kafka-python has no types
+    def __init__(self, endpoint: TokenEndpoint, extensions: Mapping[str, str]) -> None:
+        super().__init__()
+        self._endpoint = endpoint
+        self._extensions = dict(extensions)
+        self._lock = threading.Lock()
+        self._token = ""
+        self._renew_at = 0.0
+
+    def token(self) -> str:
+        with self._lock:
+            if time.monotonic() >= self._renew_at:
+                self._token, lives_seconds = fetch_token(self._endpoint)
+                self._renew_at = time.monotonic() + _USED_SHARE * lives_seconds
+            return self._token
+
+    def extensions(self) -> dict[str, str]:
+        return self._extensions
+
+
+def fetch_token(endpoint: TokenEndpoint) -> tuple[str, float]:
+    """Ask for a token; returns it and the seconds that it lives.
+
+    Raises:
+        SaslAuthenticationFailedError: the endpoint is not reachable or says no.
+    """
+    form = {"grant_type": "client_credentials"}
+    if endpoint.scope is not None:
+        form["scope"] = endpoint.scope
+    credentials = f"{endpoint.client_id}:{endpoint.client_secret}".encode()
+    request = urllib.request.Request(  # noqa: S310  # the scheme is the user's, from their own file
+        endpoint.url,
+        data=urllib.parse.urlencode(form).encode(),
+        headers={
+            "Authorization": f"Basic {base64.b64encode(credentials).decode()}",
+            "Accept": "application/json",
+        },
+    )
+    context = ssl.create_default_context(cafile=endpoint.ca_file)
+    try:
+        with urllib.request.urlopen(request, timeout=_LIMIT_SECONDS, context=context) as answer:  # noqa: S310
+            said = json.load(answer)
+        return str(said["access_token"]), float(said.get("expires_in", 300))
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise SaslAuthenticationFailedError(
+            f"no token from {endpoint.url}: {_why(problem)}"
+        ) from problem
+
+
+def _why(problem: Exception) -> str:
+    if isinstance(problem, urllib.error.HTTPError):
+        with problem:
+            return f"it answered {problem.code} {problem.reason}"
+    if isinstance(problem, KeyError):
+        return "its answer has no access_token"
+    return str(problem)
