@@ -17,6 +17,7 @@ from replan.model.configs import (
 
 LOG_DIRS_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 RATES = (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE)
+TOLD_RATES = (LEADER_RATE, FOLLOWER_RATE)
 THROTTLED_LISTS = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
 LISTS = (*THROTTLED_LISTS, "cleanup.policy")
 DEFAULTS = (

@@ -15,25 +15,24 @@ from replan.model.configs import (
     TopicSettings,
 )
 from replan.model.names import BrokerId
-from replan.simulator.config_keys import DEFAULTS, RATES, as_described
+from replan.simulator.config_keys import DEFAULTS, TOLD_RATES, as_described
 from replan.simulator.state import CLUSTER_DEFAULT, ClusterState
 
 
 def topic_configs(state: ClusterState, topic: str) -> Configs:
-    """A topic's keys: its own overrides, and those that matter to replication whatever their source."""
+    """The keys of a topic that replan knows, whatever their source."""
     layers = (
         (ConfigSource.KAFKA_DEFAULT, dict(DEFAULTS)),
         (ConfigSource.BROKER_FILE, state.file_configs.get("", {})),
         (ConfigSource.CLUSTER_DEFAULT, state.configs.get(CLUSTER_DEFAULT, {})),
         (ConfigSource.TOPIC, state.configs.get((ConfigScope.TOPIC, topic), {})),
     )
-    told = dict(DEFAULTS)
-    found: dict[str, ConfigValue] = {}
-    for source, values in layers:
-        for key, value in values.items():
-            if key in told or source is ConfigSource.TOPIC:
-                found[key] = ConfigValue(as_described(key, value), source)
-    return found
+    return {
+        key: ConfigValue(as_described(key, values[key]), source)
+        for source, values in layers
+        for key, _ in DEFAULTS
+        if key in values
+    }
 
 
 def broker_configs(state: ClusterState, broker: BrokerId) -> Configs:
@@ -46,7 +45,7 @@ def broker_configs(state: ClusterState, broker: BrokerId) -> Configs:
     return {
         key: ConfigValue(values[key], source)
         for source, values in layers
-        for key in RATES
+        for key in TOLD_RATES
         if key in values
     }
 

@@ -1,0 +1,303 @@
+"""The ControlPlane port over a simulated cluster.
+
+Here belong the translation of the port's calls into commands, and how requests fail to reach the controller. A call
+first lets the cluster catch up with the clock. Not here: rules (`decide`) and time (`dynamics`).
+"""
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from replan.errors import ClusterUnreachable
+from replan.model.broker import Broker
+from replan.model.configs import ConfigChange, Configs, ConfigScope, TopicSettings
+from replan.model.control_plane import Accepted, Answer, Clock, ElectionType, OutcomeUnknown
+from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.partition import PartitionState, Reassignment
+from replan.model.snapshot import Features, Snapshot
+from replan.simulator.aftermath import ask
+from replan.simulator.commands import (
+    AlterConfigs,
+    AlterReassignments,
+    Command,
+    Decision,
+    ElectLeaders,
+    Subject,
+)
+from replan.simulator.config_view import broker_configs, topic_configs, topic_settings
+from replan.simulator.dynamics import advance
+from replan.simulator.faults import Ask, Happening, LoseRequests, RequestKind, Schedule
+from replan.simulator.happenings import befall, later, scheduled
+from replan.simulator.snapshot_form import broker_seen, features_of, to_snapshot
+from replan.simulator.state import ClusterState, Partition, Topic
+from replan.simulator.world import Simulation
+
+REASSIGNMENTS_PER_REQUEST = 5_000
+ELECTIONS_PER_REQUEST = 1_000
+
+T = TypeVar("T")
+Watch = Callable[[Simulation], None]
+
+
+class SimulatedControlPlane:
+    """A cluster in memory; its time is that of the clock it was given."""
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        clock: Clock,
+        *,
+        schedule: Schedule = (),
+        watch: Watch | None = None,
+        before_change: Callable[[], None] | None = None,
+        after_change: Watch | None = None,
+    ) -> None:
+        """`schedule` is in seconds of the clock; `watch` sees every state that the controller goes through.
+
+        `before_change` is called before each writing request, `after_change` after each that changed something.
+        """
+        self.clock = clock
+        self._simulation = replace(simulation, world=scheduled(simulation.world, schedule))
+        self._watch = watch
+        self._before_change = before_change
+        self._after_change = after_change
+        self._shown: deque[tuple[float, ClusterState]] = deque([(clock.now(), simulation.cluster)])
+
+    @property
+    def simulation(self) -> Simulation:
+        """The cluster as it is now, with what nobody outside can see."""
+        self._catch_up()
+        return self._simulation
+
+    def replace_simulation(self, simulation: Simulation) -> None:
+        """Go on from another state."""
+        self._simulation = simulation
+
+    def befall(self, happening: Happening) -> None:
+        """Let something happen now, from outside."""
+        self._catch_up()
+        self._become(befall(self._simulation, happening))
+        self._saw()
+
+    def schedule(self, schedule: Schedule) -> None:
+        """Put happenings on the agenda."""
+        self._catch_up()
+        self._become(replace(self._simulation, world=scheduled(self._simulation.world, schedule)))
+
+    def features(self) -> Features:
+        """What the cluster can do."""
+        return features_of(self._read().cluster)
+
+    def observe(self) -> Snapshot:
+        """Everything at this moment."""
+        return to_snapshot(self._read(), self.clock.now())
+
+    def brokers(self) -> Mapping[BrokerId, Broker]:
+        """All registered brokers."""
+        return {b: broker_seen(r) for b, r in sorted(self._read().cluster.brokers.items())}
+
+    def running(self) -> Mapping[TopicPartition, Reassignment]:
+        """All running reassignments, from the controller."""
+        return {
+            name: Reassignment(p.replicas, p.adding, p.removing)
+            for name, p in self._read().cluster.partitions()
+            if p.reassigning
+        }
+
+    def partitions(
+        self, wanted: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, PartitionState]:
+        """The named partitions as brokers show them, which may be a while ago."""
+        self._read()
+        cluster = self._as_shown()
+        return {
+            name: _seen(name, cluster.topics[name.topic], partition)
+            for name in sorted(wanted)
+            if (partition := cluster.partition(name)) is not None
+        }
+
+    def topic_settings(self, topics: Collection[str]) -> Mapping[str, TopicSettings]:
+        """Settings of the named topics that exist."""
+        cluster = self._read().cluster
+        return {t: topic_settings(cluster, t) for t in sorted(topics) if t in cluster.topics}
+
+    def configs(self, scope: ConfigScope, names: Collection[str]) -> Mapping[str, Configs]:
+        """Effective configurations of topics that exist and brokers that answer."""
+        simulation = self._read()
+        cluster = simulation.cluster
+        if scope is ConfigScope.TOPIC:
+            return {n: topic_configs(cluster, n) for n in sorted(names) if n in cluster.topics}
+        answering = {str(b): b for b in cluster.brokers if _answers(simulation, b)}
+        return {n: broker_configs(cluster, answering[n]) for n in sorted(names) if n in answering}
+
+    def replica_bytes(
+        self, wanted: Collection[TopicPartition]
+    ) -> Mapping[tuple[TopicPartition, BrokerId], int]:
+        """Sizes of the replicas on brokers that answer."""
+        simulation = self._read()
+        return {
+            (name, broker): simulation.world.replica_bytes(name, broker)
+            for name in sorted(wanted)
+            if (partition := simulation.cluster.partition(name)) is not None
+            for broker in partition.replicas
+            if _answers(simulation, broker)
+        }
+
+    def reassign(
+        self,
+        lists: Mapping[TopicPartition, Replicas | None],
+        *,
+        allow_replication_factor_change: bool,
+    ) -> Mapping[TopicPartition, Answer]:
+        """Ask for new lists; a version that does not know the guard goes without it."""
+        guarded = not allow_replication_factor_change and self.features().replication_factor_guard
+        answers: dict[TopicPartition, Answer] = {}
+        for chunk in _chunks(list(lists), REASSIGNMENTS_PER_REQUEST):
+            items = tuple((name, lists[name]) for name in chunk)
+            command = AlterReassignments(items, allow_replication_factor_change=not guarded)
+            answers |= self._request(RequestKind.REASSIGN, command, chunk)
+        return answers
+
+    def elect(
+        self, partitions: Collection[TopicPartition], kind: ElectionType
+    ) -> Mapping[TopicPartition, Answer]:
+        """Ask for elections."""
+        answers: dict[TopicPartition, Answer] = {}
+        for chunk in _chunks(sorted(partitions), ELECTIONS_PER_REQUEST):
+            command = ElectLeaders(tuple(chunk), kind)
+            answers |= self._request(RequestKind.ELECT, command, chunk)
+        return answers
+
+    def alter_configs(
+        self, changes: Sequence[ConfigChange]
+    ) -> Mapping[tuple[ConfigScope, str], Answer]:
+        """Change configurations; a broker's own are sent to that broker, and nobody answers for a dead one."""
+        self._catch_up()
+        deaf = {
+            str(b) for b in self._simulation.cluster.brokers if not _answers(self._simulation, b)
+        }
+        reachable = [c for c in changes if c.scope is ConfigScope.TOPIC or c.name not in deaf]
+        answers: dict[tuple[ConfigScope, str], Answer] = {
+            (c.scope, c.name): OutcomeUnknown(f"broker {c.name} does not answer")
+            for c in changes
+            if c not in reachable
+        }
+        if reachable:
+            resources = list(dict.fromkeys((c.scope, c.name) for c in reachable))
+            command = AlterConfigs(tuple(reachable))
+            answers |= self._request(RequestKind.CONFIGURE, command, resources)
+        return answers
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _request(
+        self, kind: RequestKind, command: Command, subjects: Sequence[T]
+    ) -> dict[T, Answer]:
+        """Send one request; it may be lost on the way there or on the way back."""
+        self._catch_up()
+        if self._before_change is not None:
+            self._before_change()
+        world = self._simulation.world
+        if world.now < world.unreachable_until:
+            return dict.fromkeys(subjects, OutcomeUnknown("the cluster does not answer"))
+        lost = self._lose(kind)
+        if lost is None:
+            return _answers_of(self._perform(command), subjects)
+        if lost.effect_after_seconds == 0:
+            self._perform(command)
+        elif lost.effect_after_seconds is not None:
+            world = later(self._simulation.world, lost.effect_after_seconds, Ask(command))
+            self._become(replace(self._simulation, world=world))
+        return dict.fromkeys(subjects, OutcomeUnknown("the request timed out"))
+
+    def _perform(self, command: Command) -> Decision:
+        simulation, decision = ask(self._simulation, command)
+        self._become(simulation)
+        if decision.events:
+            self._saw()
+            if self._after_change is not None:
+                self._after_change(self._simulation)
+        return decision
+
+    def _lose(self, kind: RequestKind) -> LoseRequests | None:
+        """Take one loss of this kind from what is to be lost."""
+        losing = self._simulation.world.losing
+        at = next((i for i, loss in enumerate(losing) if loss.kind is kind), None)
+        if at is None:
+            return None
+        taken = losing[at]
+        rest = (replace(taken, times=taken.times - 1),) if taken.times > 1 else ()
+        world = replace(self._simulation.world, losing=losing[:at] + rest + losing[at + 1 :])
+        self._become(replace(self._simulation, world=world))
+        return taken
+
+    def _read(self) -> Simulation:
+        self._catch_up()
+        world = self._simulation.world
+        if world.now < world.unreachable_until:
+            raise ClusterUnreachable(
+                f"the simulated cluster does not answer until second {world.unreachable_until:g}"
+            )
+        return self._simulation
+
+    def _catch_up(self) -> None:
+        self._become(advance(self._simulation, self.clock.now(), self._witness))
+
+    def _become(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+
+    def _witness(self, simulation: Simulation) -> None:
+        self._become(simulation)
+        self._saw()
+
+    def _saw(self) -> None:
+        self._shown.append((self._simulation.world.now, self._simulation.cluster))
+        self._forget_unshown()
+        if self._watch is not None:
+            self._watch(self._simulation)
+
+    def _as_shown(self) -> ClusterState:
+        """The state that brokers show: the last one that is old enough."""
+        self._forget_unshown()
+        lags = self._simulation.world.metadata_lag_seconds > 0
+        return self._shown[0][1] if lags else self._simulation.cluster
+
+    def _forget_unshown(self) -> None:
+        moment = self._simulation.world.now - self._simulation.world.metadata_lag_seconds
+        while len(self._shown) > 1 and self._shown[1][0] <= moment:
+            self._shown.popleft()
+
+
+def _answers(simulation: Simulation, broker: BrokerId) -> bool:
+    registration = simulation.cluster.brokers[broker]
+    return not registration.fenced and simulation.world.serves(broker)
+
+
+def _answers_of(decision: Decision, subjects: Sequence[T]) -> dict[T, Answer]:
+    """The answers by subject; where the whole request failed, that answer for each."""
+    if not isinstance(decision.whole, Accepted):
+        return dict.fromkeys(subjects, decision.whole)
+    found: dict[Subject, Answer] = dict(decision.each)
+    return {s: found[s] for s in subjects}  # type: ignore[index]  # subjects are those of the command
+
+
+def _seen(name: TopicPartition, topic: Topic, partition: Partition) -> PartitionState:
+    return PartitionState(
+        partition=name,
+        topic_id=topic.id,
+        replicas=partition.replicas,
+        isr=partition.isr,
+        leader=partition.leader,
+        leader_epoch=partition.leader_epoch,
+        adding=partition.adding,
+        removing=partition.removing,
+        elr=partition.elr,
+        last_known_elr=partition.last_known_elr,
+    )
+
+
+def _chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

@@ -1,0 +1,189 @@
+"""Time: what happens by itself between two moments.
+
+Here belongs `advance`, event by event: copies run at the speeds of `flows`, caught-up followers are taken into the ISR
+by their leaders, sessions of dead brokers end, timers fire, the agenda is worked off. Deliberately apart from the
+controller's rules: everything that reaches the controller goes through `aftermath.ask`.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from replan.model.control_plane import Rejected
+from replan.simulator.aftermath import ask
+from replan.simulator.codes import Code
+from replan.simulator.commands import (
+    AlterIsr,
+    ElectUncleanLeaders,
+    FenceBroker,
+    RebalanceLeaders,
+    ShutDownBroker,
+)
+from replan.simulator.disks import with_deletions_done, with_written
+from replan.simulator.flows import Copy, leader_of, running_copies, speeds_of
+from replan.simulator.happenings import befall, serve_again
+from replan.simulator.world import Lag, ReplicaName, Simulation, World
+
+CAUGHT_UP_BYTES = 0.5
+RETRY_SECONDS = 1.0
+"""Until a leader asks again for an ISR that was refused."""
+
+Watch = Callable[[Simulation], None]
+
+
+def advance(simulation: Simulation, until: float, watch: Watch | None = None) -> Simulation:
+    """The cluster at a later moment; `watch` sees every state on the way that differs for the controller."""
+    while True:
+        before = simulation.cluster
+        simulation = _settle_due(simulation)
+        if watch is not None and simulation.cluster is not before:
+            watch(simulation)
+        if simulation.world.now >= until:
+            return simulation
+        speeds = speeds_of(simulation.cluster, simulation.world)
+        moment = min([until, *_moments(simulation, speeds)])
+        simulation = replace(simulation, world=_flowed(simulation, speeds, moment))
+
+
+def _settle_due(simulation: Simulation) -> Simulation:
+    """Let everything happen that is due now."""
+    while simulation.world.agenda and simulation.world.agenda[0].seconds <= simulation.world.now:
+        first, *rest = simulation.world.agenda
+        world = replace(simulation.world, agenda=tuple(rest))
+        simulation = befall(replace(simulation, world=world), first.happening)
+    simulation = _end_sessions(simulation)
+    for broker, at in sorted(simulation.world.starting.items()):
+        if at <= simulation.world.now:
+            simulation = serve_again(simulation, broker)
+    simulation = _stop_brokers(simulation)
+    simulation = _join(simulation)
+    simulation = _fire_timers(simulation)
+    return replace(simulation, world=with_deletions_done(simulation.world))
+
+
+def _end_sessions(simulation: Simulation) -> Simulation:
+    world = simulation.world
+    for broker, since in sorted(world.down.items()):
+        registration = simulation.cluster.brokers.get(broker)
+        expired = since + world.speeds.session_seconds <= world.now
+        if registration is not None and not registration.fenced and expired:
+            simulation, _ = ask(simulation, FenceBroker(broker))
+    return simulation
+
+
+def _stop_brokers(simulation: Simulation) -> Simulation:
+    """Brokers that want to stop ask with each heartbeat, and end when they are fenced."""
+    for broker, at in sorted(simulation.world.stopping.items()):
+        if at > simulation.world.now:
+            continue
+        simulation, _ = ask(simulation, ShutDownBroker(broker))
+        world = simulation.world
+        registration = simulation.cluster.brokers.get(broker)
+        if registration is not None and not registration.fenced:
+            next_beat = world.now + world.speeds.shutdown_seconds
+            world = replace(world, stopping={**world.stopping, broker: next_beat})
+        else:
+            epoch = -1 if registration is None else registration.epoch
+            world = replace(
+                world,
+                stopping={b: t for b, t in world.stopping.items() if b != broker},
+                down={**world.down, broker: world.now},
+                stopped_cleanly={**world.stopped_cleanly, broker: epoch},
+            )
+        simulation = replace(simulation, world=world)
+    return simulation
+
+
+def _join(simulation: Simulation) -> Simulation:
+    """Leaders take followers that have caught up into the ISR, one by one, each time with the epochs as they are."""
+    for copy in running_copies(simulation.cluster, simulation.world):
+        lag = simulation.world.lags.get((copy.partition, copy.follower))
+        if lag is not None and lag.remaining_bytes < CAUGHT_UP_BYTES:
+            simulation = _joined(simulation, copy, lag)
+    return simulation
+
+
+def _joined(simulation: Simulation, copy: Copy, lag: Lag) -> Simulation:
+    partition = simulation.cluster.partition(copy.partition)
+    leader = leader_of(simulation.cluster, simulation.world, copy.partition)
+    if partition is None or leader is None:
+        return simulation
+    isr = (*partition.isr, copy.follower)
+    epochs = (partition.leader_epoch, partition.partition_epoch)
+    simulation, decision = ask(simulation, AlterIsr(leader, copy.partition, *epochs, isr))
+    refused = (
+        isinstance(decision.whole, Rejected) and decision.whole.code != Code.NEW_LEADER_ELECTED
+    )
+    if not refused:
+        return simulation
+    again = replace(lag, fetches_from=simulation.world.now + RETRY_SECONDS)
+    lags = {**simulation.world.lags, (copy.partition, copy.follower): again}
+    return replace(simulation, world=replace(simulation.world, lags=lags))
+
+
+def _fire_timers(simulation: Simulation) -> Simulation:
+    world = simulation.world
+    interval = world.speeds.rebalance_seconds
+    if interval is not None and world.next_rebalance <= world.now:
+        simulation, _ = ask(simulation, RebalanceLeaders())
+        following = _next_tick(world.next_rebalance, interval, world.now)
+        simulation = replace(simulation, world=replace(simulation.world, next_rebalance=following))
+    if world.next_unclean <= world.now:
+        simulation, _ = ask(simulation, ElectUncleanLeaders())
+        following = _next_tick(world.next_unclean, world.speeds.unclean_seconds, world.now)
+        simulation = replace(simulation, world=replace(simulation.world, next_unclean=following))
+    return simulation
+
+
+def _next_tick(last: float, interval: float, now: float) -> float:
+    return last + interval * (math.floor((now - last) / interval) + 1)
+
+
+def _moments(simulation: Simulation, speeds: Mapping[ReplicaName, float]) -> Iterator[float]:
+    """The later moments at which something will happen if nothing happens before."""
+    world = simulation.world
+    if world.speeds.rebalance_seconds is not None:
+        yield world.next_rebalance
+    yield world.next_unclean
+    if world.agenda:
+        yield world.agenda[0].seconds
+    yield from world.starting.values()
+    yield from world.stopping.values()
+    yield from (d.due for d in world.deletions)
+    for broker, since in world.down.items():
+        registration = simulation.cluster.brokers.get(broker)
+        if registration is not None and not registration.fenced:
+            yield since + world.speeds.session_seconds
+    yield from (lag.fetches_from for lag in world.lags.values() if lag.fetches_from > world.now)
+    yield from _arrivals(world, speeds)
+
+
+def _arrivals(world: World, speeds: Mapping[ReplicaName, float]) -> Iterator[float]:
+    """When copies will have caught up, rounded up to the grain, so that those that are close end together."""
+    grain = world.speeds.grain_seconds
+    for replica, speed in speeds.items():
+        gain = speed - world.produce.get(replica[0], 0.0)
+        if gain > 0:
+            arrival = world.now + world.lags[replica].remaining_bytes / gain
+            yield max(math.ceil(arrival / grain) * grain, world.now + grain)
+
+
+def _flowed(simulation: Simulation, speeds: Mapping[ReplicaName, float], moment: float) -> World:
+    """The world at a later moment at which nothing has happened but bytes."""
+    world = simulation.world
+    seconds = moment - world.now
+    led = {n for n in world.produce if leader_of(simulation.cluster, world, n) is not None}
+    produced = {name: world.produce[name] * seconds for name in led}
+    lags = dict(world.lags)
+    written: dict[ReplicaName, float] = {}
+    for replica, lag in world.lags.items():
+        fetched = speeds.get(replica, 0.0) * seconds
+        grown = produced.get(replica[0], 0.0)
+        if fetched or grown:
+            remaining = max(0.0, lag.remaining_bytes + grown - fetched)
+            written[replica] = lag.remaining_bytes + grown - remaining
+            lags[replica] = replace(lag, remaining_bytes=remaining)
+    sizes = world.sizes
+    if produced:
+        sizes = {name: size + produced.get(name, 0.0) for name, size in world.sizes.items()}
+    return replace(with_written(world, written), now=moment, lags=lags, sizes=sizes)

@@ -1,0 +1,151 @@
+"""What each happening from outside does to a simulated cluster.
+
+Here belongs `befall`: a happening, now. When it happens is the schedule's business (`faults`), what follows with time
+is in `dynamics`.
+"""
+
+from dataclasses import replace
+from typing import assert_never
+
+from replan.model.names import BrokerId
+from replan.simulator.aftermath import ask
+from replan.simulator.commands import AlterIsr, FenceBroker, RegisterBroker, UnfenceBroker
+from replan.simulator.faults import (
+    Ask,
+    At,
+    Disconnect,
+    DropFromIsr,
+    Happening,
+    KillBroker,
+    LagMetadata,
+    LoseRequests,
+    Produce,
+    Schedule,
+    StartBroker,
+    StopBroker,
+)
+from replan.simulator.flows import leader_of
+from replan.simulator.reassignment_lists import without
+from replan.simulator.world import Lag, Simulation, World
+
+_OfBrokers = KillBroker | StopBroker | StartBroker
+_OfConnections = LoseRequests | Disconnect | LagMetadata
+
+
+def scheduled(world: World, happenings: Schedule) -> World:
+    """The world with more on its agenda."""
+    agenda = sorted((*world.agenda, *happenings), key=lambda at: at.seconds)
+    return replace(world, agenda=tuple(agenda))
+
+
+def later(world: World, seconds: float, happening: Happening) -> World:
+    """The world in which something will happen so many seconds from now."""
+    return scheduled(world, (At(world.now + seconds, happening),))
+
+
+def befall(simulation: Simulation, happening: Happening) -> Simulation:
+    """Let something happen now."""
+    match happening:
+        case Ask(command):
+            return ask(simulation, command)[0]
+        case Produce(partition, rate):
+            produce = {**simulation.world.produce, partition: rate}
+            return replace(simulation, world=replace(simulation.world, produce=produce))
+        case DropFromIsr():
+            return _dropped(simulation, happening)
+        case KillBroker() | StopBroker() | StartBroker():
+            return _broker(simulation, happening)
+        case LoseRequests() | Disconnect() | LagMetadata():
+            return replace(simulation, world=_connection(simulation.world, happening))
+        case _:
+            assert_never(happening)
+
+
+def _dropped(simulation: Simulation, happening: DropFromIsr) -> Simulation:
+    """The leader drops a follower; nothing happens where nobody leads or the follower is not in the ISR."""
+    name, broker = happening.partition, happening.broker
+    partition = simulation.cluster.partition(name)
+    leader = leader_of(simulation.cluster, simulation.world, name)
+    if partition is None or leader is None or broker == leader or broker not in partition.isr:
+        return simulation
+    isr = without(partition.isr, (broker,))
+    asked = AlterIsr(leader, name, partition.leader_epoch, partition.partition_epoch, isr)
+    simulation, decision = ask(simulation, asked)
+    if not decision.events:
+        return simulation
+    world = simulation.world
+    lag = Lag(happening.lag_bytes, world.now + world.speeds.fetch_start_seconds)
+    return replace(simulation, world=replace(world, lags={**world.lags, (name, broker): lag}))
+
+
+def _broker(simulation: Simulation, happening: _OfBrokers) -> Simulation:
+    world = simulation.world
+    match happening:
+        case KillBroker(broker):
+            world = _dead(world, broker)
+        case StopBroker(broker):
+            if world.serves(broker) and broker in simulation.cluster.brokers:
+                world = replace(world, stopping={**world.stopping, broker: world.now})
+        case StartBroker(broker):
+            world = _starting(simulation, broker)
+        case _:
+            assert_never(happening)
+    return replace(simulation, world=world)
+
+
+def _dead(world: World, broker: BrokerId) -> World:
+    return replace(
+        world,
+        down={broker: world.now, **world.down},
+        starting={b: at for b, at in world.starting.items() if b != broker},
+        stopping={b: at for b, at in world.stopping.items() if b != broker},
+    )
+
+
+def _starting(simulation: Simulation, broker: BrokerId) -> World:
+    """A process starts; while the session of its predecessor holds, it is refused and tries again."""
+    world = simulation.world
+    registration = simulation.cluster.brokers.get(broker)
+    if registration is None or broker not in world.down or broker in world.starting:
+        return world
+    free = world.now if registration.fenced else world.down[broker] + world.speeds.session_seconds
+    serves_at = max(world.now, free) + world.speeds.start_seconds
+    return replace(world, starting={**world.starting, broker: serves_at})
+
+
+def serve_again(simulation: Simulation, broker: BrokerId) -> Simulation:
+    """A starting broker registers, with its previous epoch if it had stopped cleanly, and is unfenced."""
+    registration = simulation.cluster.brokers.get(broker)
+    world = simulation.world
+    epoch = world.stopped_cleanly.get(broker, -1)
+    world = replace(
+        world,
+        down={b: at for b, at in world.down.items() if b != broker},
+        starting={b: at for b, at in world.starting.items() if b != broker},
+        stopped_cleanly={b: e for b, e in world.stopped_cleanly.items() if b != broker},
+    )
+    simulation = replace(simulation, world=world)
+    if registration is None:
+        return simulation
+    for command in (
+        FenceBroker(broker),
+        RegisterBroker(
+            broker, registration.rack, epoch, registration.log_dirs, registration.cordoned_dirs
+        ),
+        UnfenceBroker(broker),
+    ):
+        simulation, _ = ask(simulation, command)
+    return simulation
+
+
+def _connection(world: World, happening: _OfConnections) -> World:
+    match happening:
+        case LoseRequests():
+            return replace(world, losing=(*world.losing, happening))
+        case Disconnect(seconds):
+            until = max(world.unreachable_until, world.now + seconds)
+            return replace(world, unreachable_until=until)
+        case LagMetadata(seconds):
+            return replace(world, metadata_lag_seconds=seconds)
+        case _:
+            assert_never(happening)

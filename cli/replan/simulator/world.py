@@ -1,0 +1,111 @@
+"""What physically is, and the controller does not know: processes, logs, speeds, what is on its way.
+
+Here belong frozen values. How they change with time is in `dynamics`, how fast copies run in `flows`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from replan.model.broker import LogDir
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.snapshot import RememberedOrder
+from replan.simulator.faults import LoseRequests, Schedule
+from replan.simulator.state import ClusterState
+
+ReplicaName = tuple[TopicPartition, BrokerId]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speeds:
+    """How fast things go; Kafka's defaults where Kafka has any."""
+
+    network_bytes_per_second: float = 100_000_000.0
+    """Of each broker, in each direction."""
+    fetch_start_seconds: float = 0.2
+    """From a follower's new duty to its first fetched byte."""
+    session_seconds: float = 9.0
+    """broker.session.timeout.ms: from a broker's death to its fencing."""
+    start_seconds: float = 3.0
+    """From a process's start to its broker being unfenced."""
+    shutdown_seconds: float = 1.0
+    """Between the heartbeats of a broker that wants to stop."""
+    rebalance_seconds: float | None = 300.0
+    """leader.imbalance.check.interval.seconds; None: auto.leader.rebalance.enable is off."""
+    unclean_seconds: float = 300.0
+    """unclean.leader.election.interval.ms."""
+    delete_seconds: float = 60.0
+    """file.delete.delay.ms: from dropping a replica to room on the disk."""
+    grain_seconds: float = 0.05
+    """Copies that end within one grain end together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """A replica outside the ISR: what it has not got yet, and when it starts to fetch."""
+
+    remaining_bytes: float
+    fetches_from: float
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """Bytes of a dropped replica that are still on the disk until `due`."""
+
+    due: float
+    broker: BrokerId
+    path: str
+    bytes: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """Everything outside the controller at one moment."""
+
+    now: float = 0.0
+    started_at: str = "2026-01-01T00:00:00Z"
+    """What the clock on the wall said at virtual second 0; RFC 3339, UTC."""
+    speeds: Speeds = field(default_factory=Speeds)
+    sizes: Mapping[TopicPartition, float] = field(default_factory=dict)
+    """Bytes of the leader's log."""
+    produce: Mapping[TopicPartition, float] = field(default_factory=dict)
+    """Bytes per second."""
+    lags: Mapping[ReplicaName, Lag] = field(default_factory=dict)
+    down: Mapping[BrokerId, float] = field(default_factory=dict)
+    """Processes that do not run, and since when."""
+    starting: Mapping[BrokerId, float] = field(default_factory=dict)
+    """Processes that run but do not serve yet, and when they will."""
+    stopping: Mapping[BrokerId, float] = field(default_factory=dict)
+    """Brokers in controlled shutdown, and when their next heartbeat comes."""
+    stopped_cleanly: Mapping[BrokerId, int] = field(default_factory=dict)
+    """Brokers that ended by a controlled shutdown, with the epoch that they will name when they return."""
+    next_rebalance: float = 300.0
+    next_unclean: float = 300.0
+    agenda: Schedule = ()
+    """Sorted by time."""
+    losing: tuple[LoseRequests, ...] = ()
+    unreachable_until: float = 0.0
+    metadata_lag_seconds: float = 0.0
+    log_dirs: tuple[LogDir, ...] = ()
+    placed: Mapping[ReplicaName, str] = field(default_factory=dict)
+    """The log directory of each replica that was made since the beginning."""
+    deletions: tuple[Deletion, ...] = ()
+    silent: tuple[BrokerId, ...] = ()
+    remembered: Mapping[TopicPartition, RememberedOrder] = field(default_factory=dict)
+
+    def serves(self, broker: BrokerId) -> bool:
+        """Whether a broker's process runs and has finished starting."""
+        return broker not in self.down and broker not in self.starting
+
+    def replica_bytes(self, partition: TopicPartition, broker: BrokerId) -> int:
+        """The size of one replica's log."""
+        lag = self.lags.get((partition, broker))
+        missing = 0.0 if lag is None else lag.remaining_bytes
+        return max(0, round(self.sizes.get(partition, 0.0) - missing))
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """A whole simulated cluster at one moment."""
+
+    cluster: ClusterState
+    world: World
