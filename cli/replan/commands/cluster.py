@@ -74,9 +74,9 @@ def connect(chosen: Target) -> Iterator[Connection]:
     if chosen.bootstrap_server is None:
         raise BadUsage("this command acts on a cluster; --snapshot can only be read")
     from replan.kafka.clock import SystemClock
-    from replan.kafka.control_plane import open_kafka
+    from replan.kafka.control_plane import open_cluster
 
-    real = open_kafka(chosen.bootstrap_server, chosen.command_config)
+    real = open_cluster(chosen.bootstrap_server, chosen.command_config)
     try:
         yield Connection(real, SystemClock())
     finally:

@@ -1,4 +1,5 @@
-"""A plan as a value: what was read, what was decided, and nothing of when or by whom.
+"""A plan as a value: what was read, what was decided, and nothing of when or by whom, so that two plans of one
+state are the same bytes.
 
 The written form is in `plan_file`; the ordered steps are derived by `steps`; safety and refusals by `refusals`.
 """
@@ -30,7 +31,6 @@ class Plan:
     """Moves in the order in which they are admitted, and all that is needed to perform them safely."""
 
     cluster_id: str
-    observed_at: str
     manifest_digest: str
     racks: Mapping[BrokerId, str | None]
     """Registered brokers when planned; a target that is gone or has moved racks makes its moves stale."""

@@ -1,7 +1,7 @@
 """The written form of a plan: canonical JSON, one move a line, with a digest over all of it.
 
-The same plan gives the same bytes. Its digest is the sha256 of the document without the digest itself;
-reading recomputes it, so a plan that was edited after the review is refused.
+The same plan gives the same bytes. Its digest is the sha256 of the document without the digest itself. Reading
+writes it again and compares every byte, so a plan that was edited after the review, be it by a space, is refused.
 """
 
 import hashlib
@@ -47,11 +47,14 @@ def loads(text: str, source: str) -> Plan:
         )
     try:
         plan = _plan(document)
+        written = dumps(plan)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise BadFile(f"{source}: damaged plan ({error}); make a new one") from error
-    if digest(plan) != document.get("digest"):
         raise BadFile(
-            f"{source}: the plan was changed after it was written (its digest does not fit); "
+            f"{source}: damaged plan ({type(error).__name__}: {error}); make a new one with `replan plan -o`"
+        ) from error
+    if written != text:
+        raise BadFile(
+            f"{source}: the plan was changed after it was written (it does not fit its digest); "
             "what runs is only what was reviewed: make a new plan"
         )
     return plan
@@ -65,7 +68,6 @@ def _body(plan: Plan) -> str:
         "formatVersion": FORMAT_VERSION,
         "kind": KIND,
         "clusterId": plan.cluster_id,
-        "observedAt": plan.observed_at,
         "manifestDigest": plan.manifest_digest,
         "brokers": {str(b): rack for b, rack in sorted(plan.racks.items())},
         "throttle": _throttle(plan.throttle),
@@ -146,7 +148,6 @@ def _plan(document: Mapping[str, Any]) -> Plan:
     )
     return Plan(
         cluster_id=document["clusterId"],
-        observed_at=document["observedAt"],
         manifest_digest=document["manifestDigest"],
         racks={BrokerId(int(b)): rack for b, rack in document["brokers"].items()},
         moves=moves,

@@ -1,7 +1,8 @@
 """(placement, snapshot) -> plan: a pure function; the same input gives the same plan, whatever its order.
 
 The way: check that placement and cluster fit (`against_cluster`), lay the overlays (`wanted`), find what differs
-(`kernel`), make a move of each difference or a refusal (`refusals`), put the moves in order (`order`).
+(`kernel`), make a move of each difference or a refusal (`refusals`), put the moves in order (`order`), and say
+what else a person should know (`cautions`).
 Only partitions that differ become objects.
 """
 
@@ -17,12 +18,12 @@ from replan.model.partition import PartitionState
 from replan.model.placement import LeaderBlacklist, Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.against_cluster import check_cluster, check_names
-from replan.planning.drift import partition_counts
+from replan.planning.cautions import cautions
 from replan.planning.kernel import differing, observed_rows
 from replan.planning.moves import Move
 from replan.planning.order import admission_order
 from replan.planning.plan import Plan, Refusal
-from replan.planning.refusals import refusals
+from replan.planning.refusals import Judge
 from replan.planning.wanted import blacklist_reaches, wanted_table
 
 
@@ -31,6 +32,9 @@ class _Difference:
     kind: str
     declared: Replicas
     explicit: bool
+    shunned: bool
+    """The leader blacklist changed the list."""
+    remember: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,8 @@ class _Facts:
     placement: Placement
     settings: Mapping[str, TopicSettings]
     nameable: frozenset[BrokerId]
+    listed: Mapping[str, Mapping[BrokerId, LeaderBlacklist]]
+    """Of each topic, the brokers that the leader blacklist keeps from leading it."""
 
 
 def make_plan(placement: Placement, snapshot: Snapshot) -> Plan:
@@ -49,47 +55,56 @@ def make_plan(placement: Placement, snapshot: Snapshot) -> Plan:
     check_cluster(placement, snapshot)
     check_names(placement, snapshot)
     wanted = wanted_table(placement, snapshot)
-    facts = _Facts(
-        placement,
-        snapshot.all_settings(),
-        # An unregistered broker is refused with 39, a fully cordoned one from 4.4 on (KAFKA-20832).
-        frozenset(b.id for b in snapshot.brokers if not b.cordoned),
-    )
+    differs = differing(wanted, snapshot.partitions)
+    facts = _facts(placement, snapshot, differs)
+    judge = Judge.of(snapshot.brokers)
     judged: list[tuple[Move, PartitionState]] = []
     refused: list[Refusal] = []
     remember: set[TopicPartition] = set()
-    for difference, seen in _differences(wanted, snapshot):
+    for difference, seen in _differences(differs, wanted, snapshot):
         move = _move(difference, seen, facts)
-        reasons = refusals(move, seen, snapshot)
+        reasons = judge.refusals(move, seen)
         refused.extend(reasons)
         if not reasons:
             judged.append((move, seen))
-            if not difference.explicit:
+            if difference.remember:
                 remember.add(move.partition)
     return Plan(
         cluster_id=snapshot.cluster_id,
-        observed_at=snapshot.observed_at,
         manifest_digest=placement.digest,
         racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
         moves=tuple(admission_order(judged)),
         throttle=placement.move_throttle,
-        refusals=tuple(sorted(refused, key=lambda r: (r.subject, r.rule))),
-        warnings=tuple(_warnings(placement, snapshot, [m for m, _ in judged])),
+        refusals=tuple(refused),
+        warnings=tuple(cautions(placement, snapshot, wanted, differs, [m for m, _ in judged])),
         remember=frozenset(remember),
     )
 
 
+def _facts(placement: Placement, snapshot: Snapshot, differs: pa.Table) -> _Facts:
+    topics = pc.unique(differs.column("topic")).to_pylist()
+    entries = sorted(
+        placement.leader_blacklist, key=lambda e: (e.broker, str(e.where)), reverse=True
+    )
+    return _Facts(
+        placement,
+        snapshot.all_settings(),
+        # An unregistered broker is refused with 39, a fully cordoned one from 4.4 on (KAFKA-20832).
+        frozenset(b.id for b in snapshot.brokers if not b.cordoned),
+        {t: {e.broker: e for e in entries if blacklist_reaches(e, t)} for t in topics},
+    )
+
+
 def _differences(
-    wanted: pa.Table, snapshot: Snapshot
+    differs: pa.Table, wanted: pa.Table, snapshot: Snapshot
 ) -> Iterator[tuple[_Difference, PartitionState]]:
-    """What differs beside what stands there; partitions already on their way are left out."""
-    table = differing(wanted, snapshot.partitions)
-    table = table.filter(pc.not_equal(table.column("kind"), "running"))
-    explicit = wanted.filter(wanted.column("explicit"))
-    declared = observed_rows(table, explicit) >= 0
+    """What differs beside what stands there, by topic and partition; those already on their way are left out."""
+    table = differs.filter(pc.not_equal(differs.column("kind"), "running"))
+    marks = wanted.select(["explicit", "shunned", "remember"])
+    marked = marks.take(pa.array(observed_rows(table, wanted))).to_pylist()
     states = snapshot.states(observed_rows(table, snapshot.partitions))
-    for found, named, seen in zip(table.to_pylist(), declared, states, strict=True):
-        yield _Difference(found["kind"], tuple(found["declared"]), bool(named)), seen
+    for found, of, seen in zip(table.to_pylist(), marked, states, strict=True):
+        yield _Difference(found["kind"], tuple(found["declared"]), **of), seen
 
 
 def _move(difference: _Difference, seen: PartitionState, facts: _Facts) -> Move:
@@ -102,7 +117,7 @@ def _move(difference: _Difference, seen: PartitionState, facts: _Facts) -> Move:
         target=difference.declared,
         min_insync_replicas=settings.min_insync_replicas,
         unclean_election=settings.unclean_election,
-        reason=_reason(difference, seen, facts.placement),
+        reason=_reason(difference, seen, facts),
         bytes=seen.bytes,
         unnameable=frozenset(seen.replicas) - facts.nameable,
         below_min_isr=entry is not None and entry.below_min_isr,
@@ -110,61 +125,18 @@ def _move(difference: _Difference, seen: PartitionState, facts: _Facts) -> Move:
     )
 
 
-def _reason(difference: _Difference, seen: PartitionState, placement: Placement) -> str:
-    shunned = _moved_back(difference, seen, placement)
-    if shunned is not None:
-        why = f": {shunned.reason}" if shunned.reason else ""
-        return f"broker {shunned.broker} is on the leader blacklist{why}"
-    preferred = placement.preferred_leaders.get(seen.partition)
-    if preferred is not None and difference.declared[0] == preferred.broker != seen.replicas[0]:
-        return f"preferred leader {preferred.broker}"
-    if difference.kind == "leader":
-        return f"leader is {seen.leader}, first of the list is {difference.declared[0]}"
-    if not difference.explicit:
-        return "the order from before the leader blacklist"
-    return {"replicas": "declared replicas", "order": "declared order"}[difference.kind]
-
-
-def _moved_back(
-    difference: _Difference, seen: PartitionState, placement: Placement
-) -> LeaderBlacklist | None:
-    """The blacklist entry for which the order changes: its broker leads, or stands later than before."""
+def _reason(difference: _Difference, seen: PartitionState, facts: _Facts) -> str:
     if difference.kind == "replicas":
-        return None
-    for entry in placement.leader_blacklist:
-        if entry.broker in seen.replicas and blacklist_reaches(entry, seen.partition.topic):
-            later = difference.declared.index(entry.broker) > seen.replicas.index(entry.broker)
-            if later or entry.broker == seen.leader:
-                return entry
-    return None
-
-
-def _warnings(placement: Placement, snapshot: Snapshot, moves: list[Move]) -> Iterator[str]:
-    registered = snapshot.broker_ids()
-    for entry in sorted(placement.leader_blacklist, key=lambda e: e.broker):
-        if entry.broker not in registered:
-            yield f"{entry.where}: broker {entry.broker} is not registered; its blacklist entry does nothing"
-        if entry.expires is not None and entry.expires < snapshot.observed_at:
-            yield (
-                f"{entry.where}: the blacklist entry of broker {entry.broker} expired on {entry.expires}; "
-                "it stays in force until it is taken out"
-            )
-    for fewer in partition_counts(placement, snapshot):
-        yield (
-            f"{fewer.topic}: {fewer.declared} partitions are declared, {fewer.observed} exist; Kafka cannot remove "
-            "partitions, nothing is planned for those beyond"
-        )
-    yield from _about_moves(snapshot, moves)
-
-
-def _about_moves(snapshot: Snapshot, moves: list[Move]) -> Iterator[str]:
-    live = snapshot.live_brokers()
-    fenced = sorted({b for m in moves for b in m.new} - live)
-    for broker in fenced:
-        yield f"broker {broker} is fenced: replicas are added to it only once it is back"
-    unclean = sorted({m.partition.topic for m in moves if m.unclean_election})
-    for topic in unclean:
-        yield (
-            f"{topic}: unclean.leader.election.enable is true: Kafka itself may elect a replica that lost "
-            "records; consider setting it to false"
-        )
+        return "declared replicas"
+    entries = facts.listed[seen.partition.topic]
+    listed = [entries[b] for b in (seen.leader, *seen.replicas) if b is not None and b in entries]
+    if listed and (difference.shunned or (difference.kind == "leader" and seen.leader in entries)):
+        why = " ".join((listed[0].reason or "").split())
+        return f"broker {listed[0].broker} is on the leader blacklist" + (f": {why}" if why else "")
+    first = difference.declared[0]
+    preferred = facts.placement.preferred_leaders.get(seen.partition)
+    if preferred is not None and preferred.broker == first:
+        return f"preferred leader {first}"
+    if difference.kind == "leader":
+        return f"leader is {seen.leader}, first of the list is {first}"
+    return "declared order" if difference.explicit else "the order from before the leader blacklist"

@@ -92,7 +92,7 @@ def summary(plan: Plan) -> Iterator[str]:
     yield f"Plan: {total}{refused}; {size(cost.bytes)} to copy; {count(cost.leaders, 'leader')} may change."
     if cost.bytes:
         yield _throttle(plan)
-    yield f"Plan digest {digest(plan)[:16]}, from the cluster {plan.cluster_id} as of {plan.observed_at}."
+    yield f"Plan digest {digest(plan)[:16]}, for cluster {plan.cluster_id}."
 
 
 def _throttle(plan: Plan) -> str:
