@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from replan.manifest.events import Value, YamlList, YamlMapping
 from replan.manifest.problems import KeyPath, Problems, show
 from replan.manifest.sources import Source
+from replan.manifest.values import Value, YamlList, YamlMapping
 from replan.model.columns import BROKERS, PAD, to_matrix
 from replan.model.placement import EXPLICIT_SCHEMA, Where
 

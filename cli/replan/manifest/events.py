@@ -27,29 +27,12 @@ from yaml.events import (
 from replan.manifest.problems import KeyPath, Problems
 from replan.manifest.scalars import Scalar, read_plain, read_plain_key
 from replan.manifest.sources import Source
+from replan.manifest.values import Value, YamlList, YamlMapping
 
 DEEPEST = 20
 """Levels of nesting; the deepest thing of a manifest stands on the sixth."""
 
 
-class YamlMapping(dict[str, "Value"]):
-    """A mapping; `key_at` and `value_at` hold the places of its keys and values, in the dict's order."""
-
-    __slots__ = ("key_at", "value_at")
-
-    key_at: list[int]
-    value_at: list[int]
-
-
-class YamlList(list["Value"]):
-    """A list; `at` holds the places of its items."""
-
-    __slots__ = ("at",)
-
-    at: list[int]
-
-
-Value = Scalar | YamlMapping | YamlList
 _Path = tuple["_Path", str | int] | None
 
 
@@ -100,28 +83,30 @@ def read_document(
     source: Source, problems: Problems, parser_of: Callable[[str], EventParser]
 ) -> YamlMapping | None:
     """Read the one document of a file; None, with the reason among the problems, where it cannot be read."""
-    reader = _Reader(source, problems, parser_of(source.text))
     try:
-        return reader.document()
+        return _Reader(source, problems, parser_of(source.text)).document()
     except _Unreadable:
         return None
-    except yaml.MarkedYAMLError as problem:
-        mark = problem.problem_mark or problem.context_mark
-        around = f" ({problem.context})" if problem.context else ""
-        problems.add(
-            source.where(mark.index if mark else 0),
-            (),
-            f"this is not YAML: {problem.problem}{around}; check indentation, brackets and quotes here",
-        )
-    except yaml.reader.ReaderError as problem:
-        at = _offending_character(source.text)
-        problems.add(
-            source.where(at),
-            (),
-            f"character U+{ord(source.text[at : at + 1] or chr(0)):04X} may not stand in YAML "
-            f"({problem.reason}); remove it",
-        )
+    except yaml.YAMLError as problem:
+        at, text = _not_yaml(problem, source.text)
+        problems.add(source.where(at), (), text)
     return None
+
+
+def _not_yaml(problem: yaml.YAMLError, text: str) -> tuple[int, str]:
+    """Where reading ended, and why."""
+    if not isinstance(problem, yaml.MarkedYAMLError):
+        found = yaml.reader.Reader.NON_PRINTABLE.search(text)
+        at = found.start() if found else 0
+        return at, f"character {text[at : at + 1]!a} may not stand in YAML; remove it"
+    mark = problem.problem_mark or problem.context_mark
+    at = mark.index if mark else 0
+    if text[at : at + 1] == "\t":
+        return at, "a tab cannot indent YAML; use spaces"
+    around = f" ({problem.context})" if problem.context else ""
+    return at, (
+        f"this is not YAML: {problem.problem}{around}; check indentation, brackets and quotes here"
+    )
 
 
 class _Reader:
@@ -267,7 +252,8 @@ class _Reader:
                 event, path, f"&{event.anchor} is an anchor; write the value out where it is needed"
             )
         else:
-            self.refuse(event, path, f"{event.tag} is a tag; remove it")
+            tag = event.tag.replace("tag:yaml.org,2002:", "!!")
+            self.refuse(event, path, f"{tag} is a tag; remove it")
 
     def refuse(self, event: Any, path: _Path, text: str) -> None:
         self.problems.add(self.source.where(event.start_mark.index), _flat(path), text)
@@ -279,36 +265,3 @@ def _flat(path: _Path) -> KeyPath:
         path, key = path
         keys.append(key)
     return tuple(reversed(keys))
-
-
-def _offending_character(text: str) -> int:
-    return next(
-        (i for i, c in enumerate(text) if not (c.isprintable() or c in "\t\n\r\x85\xa0")), 0
-    )
-
-
-def place_of(root: YamlMapping, path: KeyPath) -> int:
-    """Where the value at a path stands; the nearest one above it where the path leads on."""
-    at = 0
-    here: Value = root
-    for key in path:
-        match here:
-            case YamlMapping() if key in here:
-                at = here.value_at[list(here).index(cast("str", key))]
-                here = here[cast("str", key)]
-            case YamlList() if isinstance(key, int) and key < len(here):
-                at = here.at[key]
-                here = here[key]
-            case _:
-                return at
-    return at
-
-
-def key_place_of(root: YamlMapping, path: KeyPath) -> int:
-    """Where the key at the end of a path stands; an item of a list is its own key."""
-    holder: Value = root
-    for key in path[:-1]:
-        holder = holder[key]  # type: ignore[index]  # the path was walked before
-    if isinstance(holder, YamlMapping) and path and path[-1] in holder:
-        return holder.key_at[list(holder).index(cast("str", path[-1]))]
-    return place_of(root, path)

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from jsonschema.protocols import Validator
 
+from replan.errors import BadManifest
 from replan.manifest.assignments import check_rows
 from replan.manifest.declarations import Declaration
 from replan.manifest.digest import with_digest
 from replan.manifest.events import (
     EventParser,
-    YamlMapping,
     collector_paused,
     fastest_parser,
     read_document,
@@ -27,12 +27,22 @@ from replan.manifest.sections import read_small_sections
 from replan.manifest.sources import Source, find_files, read_source
 from replan.manifest.topic_entries import read_assignments, read_preferred_leaders
 from replan.manifest.unsupported import note_unsupported
+from replan.manifest.values import YamlMapping
 from replan.model.placement import Placement
 
 
 def load_placement(paths: Sequence[Path]) -> Placement:
     """Load and merge these files and folders; raises BadManifest with everything that is wrong."""
-    return load_sources([read_source(p) for p in find_files(paths)], fastest_parser())
+    sources: list[Source] = []
+    unreadable: list[str] = []
+    for path in find_files(paths):
+        try:
+            sources.append(read_source(path))
+        except BadManifest as problem:
+            unreadable.append(str(problem))
+    if unreadable:
+        raise BadManifest("\n".join(unreadable))
+    return load_sources(sources, fastest_parser())
 
 
 def load_sources(sources: Sequence[Source], parser_of: Callable[[str], EventParser]) -> Placement:

@@ -22,46 +22,58 @@ _FRACTION = re.compile(r"-?(?:0|[1-9][0-9]{0,17})\.[0-9]{0,16}[1-9]")
 class _Doubt(NamedTuple):
     pattern: re.Pattern[str]
     why: str
+    instead: str
+    instead_of_key: str = "quote it"
 
 
 _DOUBTS = (
     _Doubt(
         re.compile(r"y|n|yes|no|on|off", re.IGNORECASE),
-        "is true or false to YAML 1.1 and text to YAML 1.2; write true or false, or quote it",
+        "is true or false to YAML 1.1 and text to YAML 1.2",
+        "write true or false, or quote it",
     ),
-    _Doubt(re.compile(r"~"), "means null in YAML; leave the key out, or quote it"),
+    _Doubt(re.compile(r"~"), "means null in YAML", "leave the key out, or quote it"),
     _Doubt(
         re.compile(r"<<|="),
-        "has a meaning of its own in YAML 1.1, which is not supported here; write everything out",
+        "has a meaning of its own in YAML 1.1, which is not supported here",
+        "write everything out",
+        "write everything out",
     ),
     _Doubt(
         re.compile(r"[-+]?0[0-7_]+"),
-        "is octal to YAML 1.1 and decimal to YAML 1.2; drop the leading zero, or quote it",
+        "is octal to YAML 1.1 and decimal to YAML 1.2",
+        "drop the leading zero, or quote it",
+        "drop the leading zero, or quote it",
     ),
     _Doubt(
         re.compile(r"[-+]?0[xXoObB][0-9a-fA-F_]+"),
-        "is a number in another base to some YAML readers and text to others; "
+        "is a number in another base to some YAML readers and text to others",
+        "write it in decimal, or quote it",
         "write it in decimal, or quote it",
     ),
     _Doubt(
         re.compile(r"[-+]?[0-9][0-9_]*(?::[0-9]+)+(?:\.[0-9_]*)?"),
-        "is a number in base 60 to YAML 1.1 and text to YAML 1.2; quote it",
+        "is a number in base 60 to YAML 1.1 and text to YAML 1.2",
+        "quote it",
     ),
     _Doubt(
         re.compile(r"[-+]?\.(?:inf|nan)", re.IGNORECASE),
-        "is no finite number; write a number, or quote it",
+        "is no finite number",
+        "write a number, or quote it",
     ),
     _Doubt(
         re.compile(r"[-+]?[0-9]{19,}"),
-        "is too long for a number that Kafka knows; write a smaller one, or quote it",
+        "is too long for a number that Kafka knows",
+        "write a smaller one, or quote it",
     ),
     _Doubt(
         re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+"),
-        "is a fraction to some readers and a whole number to others; drop the trailing zeros, or quote it",
+        "is a fraction to some readers and a whole number to others",
+        "drop the trailing zeros, or quote it",
     ),
     _Doubt(
         re.compile(r"[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]*)?"),
-        "is a number to some YAML readers and text to others; "
+        "is a number to some YAML readers and text to others",
         "write plain decimal digits such as 1000 or 0.5, or quote it",
     ),
 )
@@ -69,23 +81,19 @@ _DOUBTS = (
 
 def read_plain(text: str) -> Scalar:
     """The value of an unquoted word; raises ValueError, saying what to write, where readers of YAML differ."""
-    if text in _CONSTANTS:
-        return _CONSTANTS[text]
-    if _WHOLE.fullmatch(text):
-        return int(text)
-    if _FRACTION.fullmatch(text):
-        return float(text)
-    for doubt in _DOUBTS:
-        if doubt.pattern.fullmatch(text):
-            raise ValueError(f"{text} {doubt.why}")
-    return text
+    value, doubt = _read(text)
+    if doubt is not None:
+        raise ValueError(f"{text} {doubt.why}; {doubt.instead}")
+    return value
 
 
 def read_plain_key(text: str) -> str:
     """An unquoted key, as text; raises ValueError where it is not clearly a name or a whole number."""
     if text == "":
         raise ValueError("a key is missing before the colon; write one")
-    value = read_plain(text)
+    value, doubt = _read(text)
+    if doubt is not None:
+        raise ValueError(f"{text} {doubt.why}; {doubt.instead_of_key}")
     clear = isinstance(value, int | str) and not isinstance(value, bool)
     if not clear:
         raise ValueError(f"{text} as a key is not clearly a name; quote it")
@@ -94,7 +102,15 @@ def read_plain_key(text: str) -> str:
 
 def means_itself(text: str) -> bool:
     """Whether a word, unquoted, is text to every reader of YAML."""
-    try:
-        return isinstance(read_plain(text), str)
-    except ValueError:
-        return False
+    value, doubt = _read(text)
+    return doubt is None and isinstance(value, str)
+
+
+def _read(text: str) -> tuple[Scalar, _Doubt | None]:
+    if text in _CONSTANTS:
+        return _CONSTANTS[text], None
+    if _WHOLE.fullmatch(text):
+        return int(text), None
+    if _FRACTION.fullmatch(text):
+        return float(text), None
+    return text, next((d for d in _DOUBTS if d.pattern.fullmatch(text)), None)

@@ -13,12 +13,12 @@ import jsonschema
 from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 
-from replan.manifest.events import Value, YamlMapping, key_place_of, place_of
 from replan.manifest.problems import KeyPath, Problems, show
 from replan.manifest.schemas import Schema
 from replan.manifest.sources import Source
 from replan.manifest.topic_names import check_topic_or_pattern
 from replan.manifest.units import parse_expiry, parse_rate
+from replan.manifest.values import Value, YamlMapping, key_place_of, place_of
 
 _KINDS = {
     "array": "a list",
@@ -52,8 +52,7 @@ def note_schema_problems(
     unsupported: frozenset[KeyPath],
 ) -> None:
     """Note what the schema refuses in `document`, with places from `root`; nothing about unsupported keys."""
-    # A format says more than the pattern that editors check beside it.
-    errors = sorted(validator.iter_errors(document), key=lambda e: e.validator != "format")
+    errors = sorted(validator.iter_errors(document), key=_says_little)
     misspelled = {tuple(e.absolute_path) for e in errors if e.validator == "additionalProperties"}
     excused = misspelled | {path[:-1] for path in unsupported}
     for error in errors:
@@ -63,6 +62,11 @@ def note_schema_problems(
             if not any(path[: len(u)] == u for u in unsupported):
                 at = key_place_of(root, path) if at_key else place_of(root, path)
                 problems.add(source.where(at), path, text)
+
+
+def _says_little(error: ValidationError) -> bool:
+    """A format says more than the pattern beside it, an unknown key more than a set of keys."""
+    return error.validator not in {"format", "additionalProperties"}
 
 
 def _told(error: ValidationError) -> Iterator[tuple[KeyPath, str, bool]]:
@@ -78,8 +82,6 @@ def _told(error: ValidationError) -> Iterator[tuple[KeyPath, str, bool]]:
             yield path, f"`{missing}` is missing; {_example_of(missing, schema)}", True
         case _ if "propertyNames" in error.absolute_schema_path:
             yield (*path, str(error.instance)), _wrong_value(error, schema), True
-        case None:
-            yield path, "cannot stand beside the other keys here; keep one kind of entry", True
         case _:
             yield path, _wrong_value(error, schema), False
 
@@ -119,8 +121,8 @@ def _missing(error: ValidationError) -> str:
 
 
 def _example_of(key: str, schema: Schema) -> str:
-    message = schema.get("properties", {}).get(key, {}).get("errorMessage")
-    return f"write {message}" if message else f"add {key}:"
+    declared = schema.get("properties", {}).get(key, {})
+    return f"add {key}: {declared['const']}" if "const" in declared else f"add {key}:"
 
 
 def _wrong_value(error: ValidationError, schema: Schema) -> str:
@@ -132,7 +134,7 @@ def _wrong_value(error: ValidationError, schema: Schema) -> str:
         return str(error.cause)
     if error.validator == "type":
         if schema.get("format") == "replan-rate" and _is_number(value):
-            return f"{show(value)} needs a unit, e.g. {show(value)}MB/s"
+            return f"{show(value)} is a bare number; it needs a unit, e.g. {show(value)}MB/s"
         return f"{show(value)} is {_kind_of(value)}; it must be {right}"
     if error.validator in {"minItems", "minProperties"}:
         return f"this is empty; it must be {right}, or remove the key"

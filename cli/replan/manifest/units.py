@@ -20,7 +20,7 @@ _UNITS = {
 }
 _RATE = re.compile(r"([0-9]{1,19}(?:\.[0-9]{1,9})?)([KMGT]i?B|B)/s")
 _BARE = re.compile(r"[0-9]+(?:\.[0-9]+)?")
-_BITS = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([kKmMgGtT]i?)?(?:b|bits?)(?:/s|ps)", re.ASCII)
+_BITS = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([kKmMgGtT]i?)?(b/s|bps|bits?/s|bits?ps)", re.ASCII)
 _ALMOST = re.compile(
     r"([0-9]+(?:\.[0-9]+)?) *([kmgt]i?)?b?(?:yte|ytes)?(?:/s|ps|/sec)?", re.IGNORECASE | re.ASCII
 )
@@ -68,9 +68,10 @@ def parse_expiry(text: str) -> str:
             instant = datetime.fromisoformat(text).astimezone(UTC)
             return instant.strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
     except (ValueError, OverflowError) as problem:
-        raise ValueError(f'"{text}" is not in the calendar: {problem}') from problem
+        raise ValueError(f'"{text}" is not in the calendar ({problem}); correct it') from problem
     raise ValueError(
-        f'"{text}" is neither a date such as 2026-12-01 nor an instant such as 2026-12-01T18:00:00Z'
+        f'"{text}" is neither a date nor an instant with its zone; '
+        "write it as 2026-12-01 or as 2026-12-01T18:00:00Z"
     )
 
 
@@ -79,9 +80,11 @@ def _advice(text: str) -> str:
         return f"it needs a unit, e.g. {text}MB/s"
     bits = _BITS.fullmatch(text)
     if bits is not None:
-        unit = _spelled(bits[2])
-        eighth = (Decimal(bits[1]) / 8).normalize()
-        return f"Kafka counts bytes, not bits: write {eighth:f}{unit}/s for {text}"
+        number, unit = bits[1], _spelled(bits[2])
+        in_bytes = f"{(Decimal(number) / 8).normalize():f}{unit}/s"
+        if (bits[2] or "").islower() and bits[3] == "b/s":
+            return f"write {number}{unit}/s if bytes are meant, {in_bytes} if bits are"
+        return f"Kafka counts bytes, not bits: write {in_bytes} for {text}"
     almost = _ALMOST.fullmatch(text)
     if almost is not None:
         return f"write {almost[1]}{_spelled(almost[2])}/s"

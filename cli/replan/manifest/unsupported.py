@@ -6,10 +6,10 @@ It is refused rather than skipped: whoever writes a drain expects a drain.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from replan.manifest.events import Value, YamlMapping, key_place_of
 from replan.manifest.problems import KeyPath, Problems
 from replan.manifest.sources import Source
 from replan.manifest.topic_names import is_pattern
+from replan.manifest.values import Value, YamlMapping, key_place_of
 
 _WHOLE = {
     ("balance",): "balancing topics that are placed by rule",
@@ -52,7 +52,7 @@ def note_unsupported(root: YamlMapping, source: Source, problems: Problems) -> f
         problems.add(
             source.where(key_place_of(root, path)),
             path,
-            f"{what} is not supported yet; {instead}",
+            f"not supported yet ({what}); {instead}",
         )
     return frozenset(path for path, _, _ in found)
 

@@ -1,0 +1,86 @@
+"""Write the manifest that describes a cluster as it is: loading and planning it changes nothing.
+
+Lists are written as they stand, in their order, whoever leads now; while a reassignment runs, as it will
+end. What cannot be observed (reasons, throttles for moves, preferences by rule) is not made up.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from replan.errors import BadUsage
+from replan.manifest.scalars import means_itself
+from replan.manifest.schemas import PLACEMENT, read_schema
+from replan.manifest.topic_names import is_pattern, matches
+from replan.model.snapshot import Snapshot, topic_codes
+
+
+def export_placement(snapshot: Snapshot, topics: Sequence[str] = ()) -> str:
+    """The YAML of these topics, names or patterns, or of all; internal topics only where `__` is written.
+
+    Raises BadUsage where a name or pattern matches no topic.
+    """
+    chosen = _chosen(snapshot, topics)
+    lines = [
+        f"# yaml-language-server: $schema={read_schema(PLACEMENT)['$id']}",
+        "version: 1",
+        "cluster:",
+        f"  id: {_word(snapshot.cluster_id)}",
+        "assignments:" if chosen else "assignments: {}",
+    ]
+    first_rows = np.searchsorted(
+        topic_codes(snapshot.partitions), np.arange(snapshot.topics.num_rows + 1)
+    )
+    for code, topic in chosen:
+        rows = snapshot.partitions.slice(first_rows[code], first_rows[code + 1] - first_rows[code])
+        lines.extend(_topic_lines(topic, rows))
+    return "\n".join(lines) + "\n"
+
+
+def _chosen(snapshot: Snapshot, wanted: Sequence[str]) -> list[tuple[int, str]]:
+    """The codes and names of the topics that are meant and have partitions."""
+    names: list[str] = snapshot.topics.column("name").to_pylist()
+    for pattern in wanted:
+        if not any(matches(pattern, name) for name in names):
+            raise BadUsage(_nothing_matches(pattern, snapshot.cluster_id))
+    patterns = wanted or ("*",)
+    with_partitions = set(topic_codes(snapshot.partitions).tolist())
+    return [
+        (code, name)
+        for code, name in enumerate(names)
+        if code in with_partitions and any(matches(pattern, name) for pattern in patterns)
+    ]
+
+
+def _nothing_matches(pattern: str, cluster_id: str) -> str:
+    if is_pattern(pattern):
+        return (
+            f"no topic of cluster {cluster_id} matches {pattern}; "
+            "internal topics match only patterns that begin with __"
+        )
+    return f"cluster {cluster_id} has no topic {pattern}; check the name, or use a pattern such as 'pay*'"
+
+
+def _topic_lines(topic: str, partitions: pa.Table) -> Iterator[str]:
+    numbers: list[int] = partitions.column("partition").to_pylist()
+    yield f"  {_word(topic)}:"
+    yield "    partitions:"
+    as_list = numbers == list(range(len(numbers)))
+    for number, replicas in zip(numbers, _targets(partitions), strict=True):
+        yield f"      - {replicas}  # {number}" if as_list else f"      {number}: {replicas}"
+
+
+def _targets(partitions: pa.Table) -> Iterator[list[int]]:
+    """What each partition has, or will have when its reassignment ends."""
+    for replicas, removing in zip(
+        partitions.column("replicas").to_pylist(),
+        partitions.column("removing").to_pylist(),
+        strict=True,
+    ):
+        yield [b for b in replicas if b not in removing]
+
+
+def _word(text: str) -> str:
+    """A name of Kafka's as YAML; quoted where some reader would not take it for text."""
+    return text if means_itself(text) and text[0].isalpha() else f'"{text}"'
