@@ -9,9 +9,10 @@ from pathlib import Path
 from replan.errors import BadFile
 from replan.model.snapshot import Snapshot
 from replan.snapshots.atomic import cannot, write_file
-from replan.snapshots.json_form import from_document, to_document
+from replan.snapshots.fields import Node
+from replan.snapshots.json_form import Identity, from_document, identity_of, to_document
 from replan.snapshots.json_text import parse_document, render_document
-from replan.snapshots.parquet_form import read_folder, write_folder
+from replan.snapshots.parquet_form import read_folder, read_header, write_folder
 
 
 def read_snapshot(path: Path) -> Snapshot:
@@ -19,6 +20,13 @@ def read_snapshot(path: Path) -> Snapshot:
     if path.is_dir():
         return read_folder(path)
     return from_document(read_document(path), str(path))
+
+
+def read_identity(path: Path) -> Identity:
+    """Read of which cluster and moment a snapshot is, with as little else as its form allows; raises BadFile."""
+    if path.is_dir():
+        return read_header(path)
+    return identity_of(Node(read_document(path), str(path)))
 
 
 def write_snapshot(snapshot: Snapshot, path: Path) -> None:

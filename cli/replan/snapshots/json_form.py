@@ -10,6 +10,7 @@ leader the first member of its ISR, a topic's id is made from its name. Writing 
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 from replan.model.broker import Broker, LogDir
@@ -49,6 +50,14 @@ REMEMBERED_KEYS = ("topic", "partition", "topicId", "order")
 _UTC_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z")
 
 
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Of which cluster and which moment a snapshot is."""
+
+    cluster_id: str
+    observed_at: str
+
+
 def to_document(snapshot: Snapshot) -> dict[str, object]:
     """The snapshot as a JSON document; what is known of an unregistered broker is left out."""
     optional_parts: dict[str, object] = {
@@ -73,14 +82,14 @@ def from_document(document: Mapping[str, object], source: str) -> Snapshot:
     A key `simulation` at the top is somebody else's and is not looked at.
     """
     root = Node(dict(document), source)
-    check_head(root)
+    identity = identity_of(root)
     root.mapping(HEAD_KEYS)
     brokers, log_dirs, configs = _read_brokers(root)
     topics, partitions = read_topics(root)
     silent = root.get("silent")
     return Snapshot(
-        cluster_id=root.child("clusterId").text(),
-        observed_at=read_time(root.child("observedAt")),
+        cluster_id=identity.cluster_id,
+        observed_at=identity.observed_at,
         features=read_features(root),
         brokers=brokers,
         topics=topics,
@@ -90,6 +99,12 @@ def from_document(document: Mapping[str, object], source: str) -> Snapshot:
         silent=() if silent is None else tuple(sorted(silent.broker_list())),
         remembered=_read_remembered(root),
     )
+
+
+def identity_of(root: Node) -> Identity:
+    """The identity in a document or a header, which is checked to be a snapshot's."""
+    check_head(root)
+    return Identity(root.child("clusterId").text(), read_time(root.child("observedAt")))
 
 
 def check_head(root: Node) -> None:

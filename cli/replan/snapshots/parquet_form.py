@@ -27,9 +27,10 @@ from replan.snapshots.fields import Node
 from replan.snapshots.json_form import (
     FORMAT_VERSION,
     KIND,
+    Identity,
     check_head,
+    identity_of,
     read_features,
-    read_time,
     write_features,
 )
 from replan.snapshots.json_text import parse_document, render_document
@@ -89,10 +90,15 @@ def is_snapshot_folder(path: Path) -> bool:
     return True
 
 
+def read_header(path: Path) -> Identity:
+    """Read of which cluster and moment a snapshot is, without its tables; raises BadFile."""
+    return identity_of(_header(path))
+
+
 def read_folder(path: Path) -> Snapshot:
     """Read a snapshot out of its folder; raises BadFile."""
     header = _header(path)
-    check_head(header)
+    identity = identity_of(header)
     header.mapping(HEADER_KEYS)
     rows = {name: node.int64() for name, node in header.members("rows")}
     tables = {name: _read_table(path, name, rows.get(name)) for name in SCHEMAS}
@@ -101,8 +107,8 @@ def read_folder(path: Path) -> Snapshot:
     _check_order(topics, partitions, path)
     brokers, configs = read_brokers(tables["brokers"])
     return Snapshot(
-        cluster_id=header.child("clusterId").text(),
-        observed_at=read_time(header.child("observedAt")),
+        cluster_id=identity.cluster_id,
+        observed_at=identity.observed_at,
         features=read_features(header),
         brokers=brokers,
         topics=topics,

@@ -1,0 +1,125 @@
+"""The Java that Spark runs on: where it is, whether it is new enough, and its archive of loaded classes.
+
+Spark spends most of a short run loading classes. An archive of them (application class-data sharing, JEP 350)
+halves that. It fits one build of Java and one of Spark, so it is kept in a cache folder under a name made of
+both. Making it takes some ten seconds, therefore only the second run does: where the cache does not outlive a
+run, as in most CI jobs, nobody pays for an archive that nobody uses. Without Java's `release` file there is none.
+"""
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from secrets import token_hex
+
+from replan.errors import ReplanError
+
+OLDEST = 17
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """One installation of Java."""
+
+    home: Path
+    release: str
+    """What its `release` file says; empty where it has none."""
+
+    @property
+    def version(self) -> int | None:
+        """Its feature version, such as 17; None where it does not say."""
+        for line in self.release.splitlines():
+            key, _, value = line.partition("=")
+            if key == "JAVA_VERSION":
+                first, *rest = value.strip('"').split(".")
+                number = rest[0] if first == "1" and rest else first
+                return int(number) if number.isdecimal() else None
+        return None
+
+
+def find_java(environment: Mapping[str, str]) -> Java:
+    """The Java that Spark will start: JAVA_HOME, else the one on PATH; raises ReplanError."""
+    home = environment.get("JAVA_HOME")
+    if home:
+        binary = Path(home, "bin", "java")
+        if not binary.is_file():
+            raise ReplanError(
+                f"JAVA_HOME is {home}, but there is no bin/java in it; "
+                f"set it to a Java {OLDEST} or newer"
+            )
+    else:
+        found = shutil.which("java", path=environment.get("PATH", ""))
+        if found is None:
+            raise ReplanError(
+                f"no Java found: the fleet commands run on Spark, which needs Java {OLDEST} or newer; "
+                "install it (Debian: openjdk-17-jre-headless), or set JAVA_HOME"
+            )
+        binary = Path(found)
+    java = _described(binary.resolve().parents[1])
+    if java.version is not None and java.version < OLDEST:
+        raise ReplanError(
+            f"the Java in {java.home} is version {java.version}; Spark needs {OLDEST} or newer: "
+            "set JAVA_HOME to one"
+        )
+    return java
+
+
+def _described(home: Path) -> Java:
+    try:
+        return Java(home, (home / "release").read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return Java(home, "")
+
+
+@dataclass(frozen=True, slots=True)
+class ClassArchive:
+    """An archive of loaded classes, which may not be there yet."""
+
+    file: Path
+    being_made: Path
+    """Where this run writes it; a name of its own, since several may run at once."""
+
+    @property
+    def run_before(self) -> Path:
+        """An empty file that says that the cache has outlived a run."""
+        return self.file.with_suffix(".seen")
+
+    def options(self) -> tuple[str, ...]:
+        """What to tell Java: use it, make it when it exits, or nothing yet."""
+        if self.file.exists():
+            return (f"-XX:SharedArchiveFile={self.file}", "-Xshare:auto")
+        if self.run_before.exists():
+            return (f"-XX:ArchiveClassesAtExit={self.being_made}",)
+        return ()
+
+    def keep(self) -> None:
+        """Put what this run has made in its place, once Java has exited."""
+        self.run_before.touch()
+        if self.being_made.exists():
+            self.being_made.replace(self.file)
+
+
+def class_archive(
+    java: Java, spark_version: str, environment: Mapping[str, str]
+) -> ClassArchive | None:
+    """The archive for this Java and this Spark; None where there can be none."""
+    if not java.release:
+        return None
+    folder = cache_folder(environment)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    if not os.access(folder, os.W_OK):
+        return None
+    build = sha256(f"{java.home}\n{java.release}".encode()).hexdigest()[:12]
+    name = f"spark-{spark_version}-java-{build}"
+    return ClassArchive(folder / f"{name}.jsa", folder / f".{name}.{token_hex(4)}.jsa")
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path:
+    """Where caches of this program live (XDG base directories)."""
+    base = environment.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "replan"

@@ -1,0 +1,86 @@
+"""What a fleet run found, as text: the clusters, what drifted with a cap, what could not be read, one last line."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from replan.fleet.result import FleetDrift
+from replan.reporting.quantities import brokers, count
+
+SHOWN = 50
+CLUSTER_HEAD = ("CLUSTER", "PARTITIONS", "DRIFTED", "ON THE WAY", "AS OF")
+DRIFT_HEAD = ("CLUSTER", "PARTITION", "CLASS", "DECLARED", "IS", "LEADER")
+_NUMBERS = frozenset({"PARTITIONS", "DRIFTED", "ON THE WAY", "LEADER"})
+
+
+def render_fleet_drift(found: FleetDrift, *, everything: bool = False) -> str:
+    """Plain text; ends with a newline."""
+    parts: list[list[str]] = []
+    if found.clusters.num_rows:
+        parts.append(table(CLUSTER_HEAD, [_cluster(c) for c in found.clusters.to_pylist()]))
+    if found.rows.num_rows:
+        parts.append(_drift(found, found.rows.num_rows if everything else SHOWN))
+    if found.errors.num_rows:
+        parts.append(["Not compared:", *(f"  {_error(e)}" for e in found.errors.to_pylist())])
+    parts.append([*_asides(found), _summary(found)])
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of aligned columns, two spaces apart; numbers stand on the right."""
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+    right = [name in _NUMBERS for name in head]
+    return [
+        "  ".join(
+            cell.rjust(width) if on_the_right else cell.ljust(width)
+            for cell, width, on_the_right in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in (head, *rows)
+    ]
+
+
+def _cluster(row: dict[str, Any]) -> tuple[str, ...]:
+    numbers = (f"{row[name]:,}" for name in ("partitions", "drifted", "heading"))
+    return (row["cluster_name"], *numbers, row["observed_at"])
+
+
+def _drift(found: FleetDrift, most: int) -> list[str]:
+    rows = found.rows.slice(0, most).to_pylist()
+    lines = table(DRIFT_HEAD, [_drifted(row) for row in rows])
+    beyond = found.rows.num_rows - len(rows)
+    return [*lines, f"and {beyond:,} more; --output writes them all"] if beyond else lines
+
+
+def _drifted(row: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        row["cluster_name"],
+        f"{row['topic']}-{row['partition']}",
+        row["kind"],
+        "-" if row["kind"] == "partitions" else brokers(row["declared"]),
+        "-" if row["kind"] == "missing" else brokers(row["observed"]),
+        "-" if row["leader"] < 0 else str(row["leader"]),
+    )
+
+
+def _error(row: dict[str, str]) -> str:
+    """The first line of a message, with its file in front unless it says so itself."""
+    first, *more = row["message"].splitlines()
+    place = "" if first.startswith(row["file"]) else f"{row['file']}: "
+    rest = f" (and {count(len(more), 'line')} more)" if more else ""
+    return f"{row['cluster']}: {place}{first}{rest}"
+
+
+def _asides(found: FleetDrift) -> list[str]:
+    lines = []
+    if found.undeclared:
+        lines.append(f"Without a placement: {', '.join(found.undeclared)}.")
+    if found.older:
+        lines.append(f"{count(found.older, 'older snapshot')} not looked at.")
+    return lines
+
+
+def _summary(found: FleetDrift) -> str:
+    clusters = count(found.clusters.num_rows, "cluster")
+    drifted = count(found.rows.num_rows, "partition")
+    text = f"Drift: {drifted} in {clusters}" if found.rows.num_rows else f"No drift in {clusters}"
+    errors = f"; {count(found.errors.num_rows, 'error')}" if found.errors.num_rows else ""
+    return f"{text}{errors}."

@@ -1,0 +1,199 @@
+"""One Spark session, started so that nobody has to set anything up and nobody sees Spark's own chatter.
+
+Belongs here: settings and their reasons. Does not belong here: what runs in the session (`stages`).
+Whatever Spark and Java print goes to a file that is shown only if the start fails.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pyspark
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+import replan
+from replan.errors import ReplanError
+from replan.fleet.java import ClassArchive, class_archive, find_java
+
+EXIT_SECONDS = 60
+"""How long Java may take to end; a run may write the class archive then, some 10 s."""
+
+LINES_SHOWN = 15
+
+QUIET = """\
+rootLogger.level = warn
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
+"""
+
+
+class Length(Enum):
+    """How long the job will run, with the memory it gets; a quick start makes a long job slower."""
+
+    SHORT = "2g"
+    LONG = "4g"
+
+
+@contextmanager
+def spark_session(master: str, length: Length) -> Iterator[SparkSession]:
+    """A session on this master, ended with its Java process; raises ReplanError if it cannot start."""
+    java = find_java(os.environ)
+    here = alone(master)
+    archive = class_archive(java, pyspark.__version__, os.environ) if here else None
+    with tempfile.TemporaryDirectory(prefix="replan-spark-") as folder:
+        home = Path(folder)
+        settings = _settings(master, home)
+        if here:
+            settings |= _settings_in_one_process(home, length, archive)
+        with _started(settings, home / "spark.log", _variables(master)) as spark:
+            if not here:
+                spark.sparkContext.addPyFile(str(_zipped_package(home)))
+            yield spark
+    if archive is not None:
+        archive.keep()
+
+
+def alone(master: str) -> bool:
+    """Whether a master means this one process."""
+    return master == "local" or master.startswith("local[")
+
+
+def _settings(master: str, home: Path) -> dict[str, str]:
+    return {
+        "spark.master": master,
+        "spark.app.name": "replan fleet",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.warehouse.dir": str(home / "warehouse"),
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    }
+
+
+def _settings_in_one_process(
+    home: Path, length: Length, archive: ClassArchive | None
+) -> dict[str, str]:
+    """Everything in one Java process on this machine, reached over loopback only."""
+    quiet = home / "log4j2.properties"
+    quiet.write_text(QUIET, encoding="utf-8")
+    options = [f"-Dlog4j2.configurationFile={quiet.as_uri()}"]
+    if length is Length.SHORT:
+        # The first compiler and the plain collector start at once; they cost speed only in long runs.
+        options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+    if archive is not None:
+        options += archive.options()
+    return {
+        "spark.driver.memory": length.value,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": " ".join(options),
+        "spark.sql.shuffle.partitions": "16",
+        # Workers import this very package, wherever it runs from.
+        "spark.executorEnv.PYTHONPATH": str(_package().parent),
+    }
+
+
+def _variables(master: str) -> dict[str, str]:
+    """What Spark reads from the environment alone."""
+    if not alone(master):
+        return {"PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable)}
+    return {
+        # Workers run `python3` from PATH unless told otherwise, which may lack pyarrow.
+        "PYSPARK_PYTHON": sys.executable,
+        # Without it Spark looks for an address of this host and warns if it finds loopback.
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        # Another Spark that is installed here has jars of another version.
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+    }
+
+
+@contextmanager
+def _started(
+    settings: Mapping[str, str], log: Path, variables: Mapping[str, str]
+) -> Iterator[SparkSession]:
+    """Java and a session in it; both are ended, and nothing of them stays in this process."""
+    conf = pyspark.SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    interrupted = signal.getsignal(signal.SIGINT)
+    with log.open("wb") as output, _environment(variables):
+        try:
+            gateway = launch_gateway(conf, {"stdout": output, "stderr": output})
+        except (PySparkException, OSError) as problem:
+            raise _cannot_start(settings, log) from problem
+        try:
+            try:
+                context = pyspark.SparkContext(conf=conf, gateway=gateway)
+            except Py4JError as problem:
+                raise _cannot_start(settings, log) from problem
+            try:
+                yield SparkSession(context)
+            finally:
+                context.stop()
+        finally:
+            _end_java(gateway)
+            signal.signal(signal.SIGINT, interrupted)  # the context has put its own
+
+
+def _end_java(gateway: Any) -> None:
+    """Java ends when its standard input does; PySpark keeps no gateway that leads nowhere."""
+    gateway.shutdown()
+    pyspark.SparkContext._gateway = None
+    pyspark.SparkContext._jvm = None
+    gateway.proc.stdin.close()
+    try:
+        gateway.proc.wait(EXIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        gateway.proc.kill()
+        gateway.proc.wait()
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _cannot_start(settings: Mapping[str, str], log: Path) -> ReplanError:
+    said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    return ReplanError(
+        f"Spark cannot start on master {settings['spark.master']}; it said last:\n"
+        + "\n".join(f"  {line}" for line in said[-LINES_SHOWN:])
+    )
+
+
+def _zipped_package(home: Path) -> Path:
+    """This package as a zip, for executors on other machines."""
+    package = _package()
+    target = home / "replan.zip"
+    with ZipFile(target, "w") as archive:
+        for file in sorted(package.rglob("*")):
+            if file.is_file() and file.suffix != ".pyc":
+                archive.write(file, file.relative_to(package.parent))
+    return target
+
+
+def _package() -> Path:
+    return Path(replan.__file__).parent
