@@ -7,9 +7,31 @@ import pyarrow as pa
 from replan.model.broker import Broker
 from replan.model.columns import from_lists
 from replan.model.configs import ConfigSource
-from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition, replicas
+from replan.model.names import (
+    BrokerId,
+    Replicas,
+    TopicId,
+    TopicPartition,
+    parse_topic_partition,
+    replicas,
+)
 from replan.model.partition import PartitionState
-from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
+from replan.model.placement import (
+    EXPLICIT_SCHEMA,
+    LeaderBlacklist,
+    MoveThrottle,
+    Placement,
+    PreferredLeader,
+    TopicEntry,
+    Where,
+)
+from replan.model.snapshot import (
+    TOPICS_SCHEMA,
+    Features,
+    RememberedOrder,
+    Snapshot,
+    partitions_table,
+)
 from replan.planning.moves import Move
 
 TOPIC = "orders"
@@ -29,6 +51,9 @@ def move(
     elect: bool = True,
     unnameable: Sequence[int] = (),
     size: int = 0,
+    leader: int | None = None,
+    below_min_isr: bool = False,
+    reason: str = "declared replicas",
 ) -> Move:
     """A move of one partition."""
     return Move(
@@ -38,10 +63,12 @@ def move(
         target=replicas(*target),
         min_insync_replicas=min_insync_replicas,
         unclean_election=unclean_election,
-        reason="declared",
+        reason=reason,
         bytes=size,
         elect=elect,
         unnameable=frozenset(replicas(*unnameable)),
+        below_min_isr=below_min_isr,
+        leader=None if leader is None else BrokerId(leader),
     )
 
 
@@ -91,6 +118,7 @@ def snapshot(
     topic_ids: Mapping[str, TopicId] | None = None,
     features: Features | None = None,
     observed_at: str = OBSERVED_AT,
+    remembered: Mapping[TopicPartition, RememberedOrder] | None = None,
 ) -> Snapshot:
     """A snapshot of these partitions."""
     ordered = sorted(states, key=lambda s: s.partition)
@@ -134,9 +162,82 @@ def snapshot(
         brokers=tuple(brokers() if registered is None else registered),
         topics=topics,
         partitions=partitions,
+        remembered=remembered or {},
     )
 
 
 def lists(*ids: int) -> Replicas:
     """A list of replicas."""
     return replicas(*ids)
+
+
+FILE = "placement.yaml"
+Lists = Mapping[str, Sequence[Sequence[int]] | Mapping[int, Sequence[int]]]
+
+
+def placement(
+    assignments: Lists | None = None,
+    *,
+    leaders: Mapping[str, int] | None = None,
+    blacklist: Sequence[LeaderBlacklist] = (),
+    throttle: MoveThrottle | None = None,
+    below_min_isr: Sequence[str] = (),
+    cluster_id: str | None = None,
+) -> Placement:
+    """A placement; a list of lists declares the count, a mapping only some partitions.
+
+    Written as a file would be: line 1 is free, each topic takes a line (column 3) and each of its partitions
+    one more (column 5); `leaders` maps `orders-0` to a broker, from line 101 on.
+    """
+    rows: list[dict[str, object]] = []
+    topics: dict[str, TopicEntry] = {}
+    line = 2
+    for topic, lists in sorted((assignments or {}).items()):
+        declared = lists if isinstance(lists, Mapping) else dict(enumerate(lists))
+        count = None if isinstance(lists, Mapping) else len(lists)
+        topics[topic] = TopicEntry(Where(FILE, line, 3), count, topic in below_min_isr)
+        for partition, members in sorted(declared.items()):
+            line += 1
+            key = {"topic": topic, "partition": partition, "replicas": list(members)}
+            rows.append({**key, "line": line, "column": 5})
+        line += 1
+    return Placement(
+        explicit=_explicit(rows, list(topics)),
+        topics=topics,
+        cluster_id=cluster_id,
+        cluster_name=None if cluster_id is None else "payments-eu",
+        preferred_leaders={
+            parse_topic_partition(name): PreferredLeader(BrokerId(b), Where(FILE, 101 + i, 5))
+            for i, (name, b) in enumerate((leaders or {}).items())
+        },
+        leader_blacklist=tuple(blacklist),
+        move_throttle=throttle,
+        digest="d" * 64,
+    )
+
+
+def _explicit(rows: Sequence[Mapping[str, object]], topics: Sequence[str]) -> pa.Table:
+    codes = {topic: i for i, topic in enumerate(topics)}
+    topic = pa.DictionaryArray.from_arrays(
+        pa.array([codes[str(r["topic"])] for r in rows], pa.int32()), pa.array(topics, pa.string())
+    )
+    others = [pa.array([r[f.name] for r in rows], f.type) for f in list(EXPLICIT_SCHEMA)[1:]]
+    return pa.Table.from_arrays([topic, *others], schema=EXPLICIT_SCHEMA)
+
+
+def listed_leader(
+    broker: int,
+    *,
+    topics: Sequence[str] | None = None,
+    reason: str | None = None,
+    expires: str | None = None,
+    line: int = 201,
+) -> LeaderBlacklist:
+    """An entry of the leader blacklist."""
+    return LeaderBlacklist(
+        BrokerId(broker),
+        Where(FILE, line, 7),
+        reason=reason,
+        expires=expires,
+        topics=None if topics is None else tuple(topics),
+    )

@@ -8,6 +8,7 @@ Invariants: `topics` is sorted by name, without repetition; `partitions` is sort
 the dictionary of `partitions.topic` is exactly `topics.name`, so a topic's code is its row in `topics`.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -95,9 +96,20 @@ class Snapshot:
 
     def topic_row(self, topic: str) -> int | None:
         """The row of a topic in `topics`."""
-        names = self.topics.column("name").to_numpy(zero_copy_only=False)
-        at = int(np.searchsorted(names, topic)) if len(names) else 0
-        return at if at < len(names) and names[at] == topic else None
+        names = self.topics.column("name")
+        at = bisect_left(range(len(names)), topic, key=lambda i: names[i].as_py())
+        return at if at < len(names) and names[at].as_py() == topic else None
+
+    def topic_id(self, topic: str) -> TopicId | None:
+        """The id of a topic; None where there is no such topic."""
+        at = self.topic_row(topic)
+        return None if at is None else TopicId(self.topics.column("id")[at].as_py())
+
+    def partition_counts(self) -> dict[str, int]:
+        """How many partitions each topic has."""
+        names = self.topics.column("name").to_pylist()
+        counts = np.bincount(topic_codes(self.partitions), minlength=len(names))
+        return dict(zip(names, counts.tolist(), strict=True))
 
     def settings(self, topic: str) -> TopicSettings | None:
         """What safety needs to know of a topic; None where there is no such topic."""
@@ -123,7 +135,7 @@ class Snapshot:
     def partition(self, wanted: TopicPartition) -> PartitionState | None:
         """One partition as an object; None where it does not exist."""
         rows = self.topic_rows(wanted.topic)
-        numbers = self.partitions.column("partition").to_numpy()[rows.start : rows.stop]
+        numbers = self.partitions.column("partition").slice(rows.start, len(rows)).to_numpy()
         at = int(np.searchsorted(numbers, wanted.partition))
         if at >= len(numbers) or numbers[at] != wanted.partition:
             return None
@@ -164,10 +176,11 @@ def _settings(found: Mapping[str, Any]) -> TopicSettings:
 
 def topic_codes(partitions: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.int32]]":
     """The topic of each row as its row number in `topics`."""
-    column = partitions.column("topic").combine_chunks()
-    if isinstance(column, pa.ChunkedArray):  # no rows: combine_chunks keeps it chunked
+    column = partitions.column("topic")
+    if column.num_chunks == 0:
         return np.array([], dtype=np.int32)
-    return np.asarray(column.indices, dtype=np.int32)
+    one = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return np.asarray(one.indices, dtype=np.int32)
 
 
 def partitions_table(

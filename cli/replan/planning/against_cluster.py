@@ -8,14 +8,13 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from replan.errors import BadManifest, WrongCluster
 from replan.model.columns import PAD, row, to_matrix
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
-from replan.planning.kernel import observed_rows
+from replan.planning.kernel import named_partitions, observed_rows, targets_of
 
 SHOWN = 20
 
@@ -46,8 +45,9 @@ def check_names(placement: Placement, snapshot: Snapshot) -> None:
 
 
 def _unknown_topics(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
+    known = set(snapshot.topics.column("name").to_pylist())
     for name, entry in sorted(placement.topics.items()):
-        if snapshot.topic_row(name) is None:
+        if name not in known:
             yield (
                 f"{entry.where}: topic {name} does not exist in the cluster; "
                 "create it first, or take it out of `assignments`"
@@ -58,9 +58,10 @@ def _unknown_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
     registered = sorted(snapshot.broker_ids())
     lists = to_matrix(placement.explicit.column("replicas"))
     unknown = ~np.isin(lists, np.array([*registered, PAD], dtype=np.int32))
-    for at in np.flatnonzero(unknown.any(axis=1)):
-        found = placement.explicit.slice(int(at), 1).to_pylist()[0]
-        missing = [b for b in row(lists, int(at)) if b not in registered]
+    rows = np.flatnonzero(unknown.any(axis=1))
+    declared = placement.explicit.take(pa.array(rows)).to_pylist()
+    for at, found in zip(rows, declared, strict=True):
+        missing = [int(b) for b in lists[at][unknown[at]]]
         file = placement.topics[found["topic"]].where.file
         yield (
             f"{file}:{found['line']}:{found['column']}: {found['topic']}-{found['partition']}: "
@@ -70,44 +71,38 @@ def _unknown_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
 
 def _unknown_partitions(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
     rows = observed_rows(placement.explicit, snapshot.partitions)
+    counts = snapshot.partition_counts()
     for found in placement.explicit.take(pa.array(np.flatnonzero(rows < 0))).to_pylist():
-        topic = found["topic"]
-        if snapshot.topic_row(topic) is None:
+        topic, partition = found["topic"], found["partition"]
+        if topic not in counts:
             continue
-        entry = placement.topics[topic]
-        count = len(snapshot.topic_rows(topic))
         yield (
-            f"{entry.where.file}:{found['line']}:{found['column']}: {topic}-{found['partition']} does not exist: "
-            f"the topic has {count} partitions; adding partitions is not supported yet: "
-            f"`kafka-topics.sh --alter --topic {topic} --partitions {found['partition'] + 1}` does it"
+            f"{placement.topics[topic].where.file}:{found['line']}:{found['column']}: {topic}-{partition} does not "
+            f"exist: the topic has {counts[topic]} partitions, counted from 0. Take it out, or add partitions first "
+            f"(keys then map to other partitions, and it cannot be undone): `kafka-topics.sh --alter --topic {topic} "
+            f"--partitions {partition + 1}`; this version of replan does not"
         )
 
 
 def _preferred_leaders(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
-    declared = {
-        TopicPartition(f["topic"], f["partition"]): tuple(f["replicas"])
-        for f in placement.explicit.filter(_of_topics(placement)).to_pylist()
-    }
-    for tp, preferred in sorted(placement.preferred_leaders.items()):
-        seen = snapshot.partition(tp)
-        if seen is None:
-            yield f"{preferred.where}: {tp} does not exist in the cluster"
+    """A leader must be in the list that it shall lead: the declared one, else the one that stands or is running."""
+    names = sorted(placement.preferred_leaders)
+    table = named_partitions(names)
+    found = observed_rows(table, snapshot.partitions)
+    declared = observed_rows(table, placement.explicit)
+    live, _ = targets_of(snapshot.partitions)
+    lists = to_matrix(placement.explicit.column("replicas"))
+    for name, at, line in zip(names, found, declared, strict=True):
+        preferred = placement.preferred_leaders[name]
+        if at < 0:
+            yield f"{preferred.where}: {name} does not exist in the cluster"
             continue
-        running = seen.running
-        brokers = declared.get(tp, seen.replicas if running is None else running.target)
+        brokers = row(live, int(at)) if line < 0 else row(lists, int(line))
         if preferred.broker not in brokers:
             yield (
-                f"{preferred.where}: broker {preferred.broker} is no replica of {tp}, whose list is "
+                f"{preferred.where}: broker {preferred.broker} is no replica of {name}, whose list is "
                 f"{list(brokers)}; name one of them, or change the list under `assignments`"
             )
-
-
-def _of_topics(placement: Placement) -> pa.Array:
-    topics = sorted({tp.topic for tp in placement.preferred_leaders})
-    return pc.is_in(
-        placement.explicit.column("topic").cast(pa.string()),
-        value_set=pa.array(topics, pa.string()),
-    )
 
 
 def _throttled_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[str]:

@@ -76,9 +76,9 @@ def find_drift(placement: Placement, snapshot: Snapshot) -> Drift:
 
 def partition_counts(placement: Placement, snapshot: Snapshot) -> list[PartitionCount]:
     """Topics that declare fewer partitions than exist (the list form declares the count)."""
+    live = snapshot.partition_counts()
     return [
-        PartitionCount(name, entry.partition_count, live)
+        PartitionCount(name, entry.partition_count, live[name])
         for name, entry in sorted(placement.topics.items())
-        if entry.partition_count is not None
-        and entry.partition_count < (live := len(snapshot.topic_rows(name)))
+        if entry.partition_count is not None and entry.partition_count < live.get(name, 0)
     ]

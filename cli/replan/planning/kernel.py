@@ -10,8 +10,11 @@ Kinds, the first that fits:
     order      same set, other order
     running    as declared, once the reassignment that runs on it has ended
     leader     as declared, but another replica leads although the first one is in the ISR
-A leader that is not first because the first is out of sync is no difference: nobody could change it.
+A leader that is not first because the first is out of sync is no difference: nobody could change it. Nor is
+having no leader at all: that is a matter of health, and passes when a restarting broker is back.
 """
+
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +30,7 @@ from replan.model.columns import (
     same_width,
     to_matrix,
 )
+from replan.model.names import TopicPartition
 
 Flags = npt.NDArray[np.bool_]
 
@@ -58,7 +62,7 @@ def differing(declared: pa.Table, observed: pa.Table) -> pa.Table:
     kind[found] = -1
     aligned = len(found) == len(observed) and _in_order(rows)
     compared = observed if aligned else observed.take(pa.array(rows[found]))
-    targets, running = _targets(compared)
+    targets, running = targets_of(compared)
     wanted, targets = same_width(lists[found], targets)
     kind[found] = _kinds(wanted, targets, running, compared)
     chosen = np.flatnonzero(kind >= 0)
@@ -67,14 +71,25 @@ def differing(declared: pa.Table, observed: pa.Table) -> pa.Table:
 
 def observed_rows(declared: pa.Table, observed: pa.Table) -> Ints:
     """The observed row of each declared partition, -1 where the cluster has none; shape (declared,)."""
-    declared_names, declared_codes = _topics(declared)
-    observed_names, observed_codes = _topics(observed)
+    declared_names, declared_codes = topics_of(declared)
+    observed_names, observed_codes = topics_of(observed)
     to_observed = pc.index_in(declared_names, value_set=observed_names).fill_null(-1)
     codes = np.asarray(to_observed, dtype=np.int64)[declared_codes]
     return _find(_keys(codes, declared), _keys(observed_codes, observed))
 
 
-def _topics(table: pa.Table) -> tuple[pa.Array, Ints]:
+def named_partitions(names: Iterable[TopicPartition]) -> pa.Table:
+    """Names as a table with columns topic and partition, in the order given."""
+    listed = list(names)
+    return pa.table(
+        {
+            "topic": pa.array([n.topic for n in listed], pa.string()),
+            "partition": pa.array([n.partition for n in listed], pa.int32()),
+        }
+    )
+
+
+def topics_of(table: pa.Table) -> tuple[pa.Array, Ints]:
     """Distinct topic names and the code of each row."""
     column = table.column("topic")
     if not pa.types.is_dictionary(column.type):
@@ -108,7 +123,7 @@ def _in_order(rows: Ints) -> bool:
     return bool(np.array_equal(rows, np.arange(len(rows))))
 
 
-def _targets(observed: pa.Table) -> tuple[Matrix, Flags]:
+def targets_of(observed: pa.Table) -> tuple[Matrix, Flags]:
     """Each row's list without its removing replicas, and whether a reassignment runs on it."""
     matrix = to_matrix(observed.column("replicas"))
     removing = _lengths(observed, "removing") > 0
@@ -144,7 +159,8 @@ def _kinds(
     kind[~different & running] = _RUNNING
     if wanted.shape[1]:
         leaders = np.asarray(observed.column("leader"), dtype=np.int32)
-        rows = np.flatnonzero(~different & ~running & (leaders != wanted[:, 0]))
+        other = (leaders != wanted[:, 0]) & (leaders >= 0)
+        rows = np.flatnonzero(~different & ~running & other)
         isr = to_matrix(observed.column("isr").take(pa.array(rows)))
         electable = (isr == wanted[rows, :1]).any(axis=1)
         kind[rows[electable]] = _LEADER

@@ -7,6 +7,7 @@ anything here; only membership in the ISR does.
 
 Invariants, held by tests/properties/test_next_request.py over random histories of both completion rules:
 * no list that drops a replica is asked for before every replica of the target has been in the ISR for the settle time;
+* nothing is asked for while nobody leads;
 * a running reassignment is overwritten only by our own assign over our own expand;
 * from every state that our own requests can reach, some sequence of observations ends in Done.
 
@@ -47,6 +48,8 @@ class Wait:
 
     missing: frozenset[BrokerId]
     settling: bool = False
+    leaderless: bool = False
+    """Nobody leads it: whatever is asked now could only stand in the way of a recovery."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,14 @@ def next_request(move: Move, seen: PartitionState | None, *, settled: bool) -> N
     """
     if seen is None or seen.topic_id != move.topic_id:
         return Stale(move.topic_id, None if seen is None else seen.topic_id)
+    asked = _ask(move, seen, settled=settled)
+    if seen.leader is None and isinstance(asked, Request):
+        return Wait(frozenset(), leaderless=True)
+    return asked
+
+
+def _ask(move: Move, seen: PartitionState, *, settled: bool) -> Next:
+    """The table of cases, for a partition that has a leader."""
     new, listed, isr = frozenset(move.new), frozenset(seen.replicas), frozenset(seen.isr)
     if seen.replicas == move.target and not seen.removing and new <= isr:
         return _arrived(move, seen)
@@ -111,19 +122,26 @@ def _starting(move: Move, seen: PartitionState, *, settled: bool) -> Next:
     if seen.replicas != move.original or seen.adding:
         return OffPath(seen)
     if move.new:
-        return Expand(move.expanded)
+        missing = _kept(move) - frozenset(seen.isr)
+        # Kafka itself drops a live replica that the list cannot name, as soon as the new ones are in sync.
+        return (
+            Wait(missing) if missing and move.unnameable & set(seen.isr) else Expand(move.expanded)
+        )
     return _assign_when_ready(move, seen, drops=bool(move.leaving), settled=settled)
 
 
 def _expanded(move: Move, seen: PartitionState, *, settled: bool) -> Next:
     """Expand is running or done: the new replicas are listed behind what was there."""
     listed, new = frozenset(seen.replicas), frozenset(move.new)
-    kept = frozenset(move.original) & frozenset(move.target)
-    on_path = (kept | new) <= listed <= (frozenset(move.original) | new)
+    on_path = (_kept(move) | new) <= listed <= (frozenset(move.original) | new)
     if not on_path or not set(seen.adding) <= new:
         return OffPath(seen)
     drops = bool(listed - frozenset(move.target))
     return _assign_when_ready(move, seen, drops=drops, settled=settled)
+
+
+def _kept(move: Move) -> frozenset[BrokerId]:
+    return frozenset(move.original) & frozenset(move.target)
 
 
 def _assign_when_ready(move: Move, seen: PartitionState, *, drops: bool, settled: bool) -> Next:

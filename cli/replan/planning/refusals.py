@@ -5,48 +5,70 @@ change (safe start, unclean guard) again at admission. Mistakes of the manifest 
 an unknown broker, are not refusals: they are in `against_cluster`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
+from replan.model.broker import Broker
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
-from replan.model.snapshot import Snapshot
 from replan.planning.moves import Move
 from replan.planning.plan import Refusal
 
 
-def refusals(move: Move, seen: PartitionState, snapshot: Snapshot) -> list[Refusal]:
-    """All the reasons for which this move must not be planned; empty when it may."""
-    return [
-        Refusal(str(move.partition), rule, f"{move.partition}: {message}", held=rule == "running")
-        for rule, message in _reasons(move, seen, snapshot)
-    ]
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """The rules, with what they need to know of the brokers."""
 
+    registered: frozenset[BrokerId]
+    live: frozenset[BrokerId]
+    cordoned: frozenset[BrokerId]
 
-def _reasons(move: Move, seen: PartitionState, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    running = seen.running
-    if running is not None:
-        yield (
-            "running",
-            (
-                f"a reassignment to {list(running.target)} is running on it (adding {list(running.adding)}, "
-                f"removing {list(running.removing)}); let it end or cancel it, then plan again. "
-                "If it is replan's own, resume it: run the same `replan apply` again"
-            ),
+    @classmethod
+    def of(cls, brokers: Iterable[Broker]) -> "Judge":
+        """Make one that knows these brokers."""
+        known = tuple(brokers)
+        return cls(
+            frozenset(b.id for b in known),
+            frozenset(b.id for b in known if b.live),
+            frozenset(b.id for b in known if b.cordoned),
         )
-        return
-    if seen.leader is None:
-        yield (
-            "no-leader",
-            (
-                f"no leader, in sync: {list(seen.isr)}; no step can help it but a recovery: "
-                "bring back one of its in-sync or eligible replicas first"
-            ),
-        )
-    yield from _target_below_min_isr(move)
-    yield from _cordoned(move, snapshot)
-    if move.new:
-        yield from _safe_start(move)
-        yield from _unclean_guard(move, seen, snapshot.live_brokers())
+
+    def refusals(self, move: Move, seen: PartitionState) -> list[Refusal]:
+        """All the reasons for which this move must not be planned; empty when it may."""
+        return [
+            Refusal(
+                str(move.partition), rule, f"{move.partition}: {message}", held=rule == "running"
+            )
+            for rule, message in self._reasons(move, seen)
+        ]
+
+    def _reasons(self, move: Move, seen: PartitionState) -> Iterator[tuple[str, str]]:
+        running = seen.running
+        if running is not None:
+            yield (
+                "running",
+                (
+                    f"a reassignment to {list(running.target)} is running on it (adding {list(running.adding)}, "
+                    f"removing {list(running.removing)}); let it end or cancel it, then plan again. "
+                    "If it is replan's own, resume it: run the same `replan apply` again"
+                ),
+            )
+            return
+        if seen.leader is None:
+            yield (
+                "no-leader",
+                (
+                    f"no leader, in sync: {list(seen.isr)}; no step can help it but a recovery: "
+                    "bring back one of its in-sync or eligible replicas first"
+                ),
+            )
+        yield from _target_below_min_isr(move)
+        if not move.is_leader_only:
+            yield from _unregistered(move, self.registered)
+            yield from _cordoned(move, self.cordoned)
+        if move.new:
+            yield from safe_start(move)
+            yield from unclean_guard(move, seen, self.live)
 
 
 def _target_below_min_isr(move: Move) -> Iterator[tuple[str, str]]:
@@ -63,22 +85,34 @@ def _target_below_min_isr(move: Move) -> Iterator[tuple[str, str]]:
         )
 
 
-def _cordoned(move: Move, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+def _unregistered(move: Move, registered: frozenset[BrokerId]) -> Iterator[tuple[str, str]]:
+    """Only where the list is not declared: ReplicationControlManager refuses a list that keeps such a broker (39)."""
+    gone = sorted(set(move.target) - registered)
+    if gone:
+        yield (
+            "unregistered",
+            (
+                f"its list {list(move.original)} names broker {_ids(gone)}, which is not registered any more: Kafka "
+                "takes no list that keeps it, not even in another order; declare the partition under `assignments` "
+                "without it"
+            ),
+        )
+
+
+def _cordoned(move: Move, cordoned: frozenset[BrokerId]) -> Iterator[tuple[str, str]]:
     """From 4.4 on any list that names a fully cordoned broker is refused with 39 (KAFKA-20832)."""
-    cordoned = {b.id for b in snapshot.brokers if b.cordoned}
-    if cordoned.isdisjoint(move.target) or move.is_leader_only:
-        return
     named = sorted(cordoned.intersection(move.target))
-    yield (
-        "cordoned",
-        (
-            f"target {list(move.target)} names broker {_ids(named)}, all of whose log directories are cordoned; "
-            "uncordon it, or declare another broker. Until then its replicas can only be dropped"
-        ),
-    )
+    if named:
+        yield (
+            "cordoned",
+            (
+                f"target {list(move.target)} names broker {_ids(named)}, all of whose log directories are cordoned; "
+                "uncordon it, or declare another broker. Until then its replicas can only be dropped"
+            ),
+        )
 
 
-def _safe_start(move: Move) -> Iterator[tuple[str, str]]:
+def safe_start(move: Move) -> Iterator[tuple[str, str]]:
     """Adding replicas enlarges the effective minimum min(m, assigned) (Partition.effectiveMinIsr since 3.7)."""
     needed = min(move.min_insync_replicas, len({*move.original, *move.target}))
     if len(move.original) < needed:
@@ -93,7 +127,7 @@ def _safe_start(move: Move) -> Iterator[tuple[str, str]]:
         )
 
 
-def _unclean_guard(
+def unclean_guard(
     move: Move, seen: PartitionState, live: frozenset[BrokerId]
 ) -> Iterator[tuple[str, str]]:
     """With unclean election on, an empty newcomer could be elected when the only in-sync replica restarts."""
@@ -102,7 +136,7 @@ def _unclean_guard(
         yield (
             "unclean-guard",
             (
-                f"unclean.leader.election.enable is true and only {in_sync} of the live replicas is in sync: an empty "
+                f"unclean.leader.election.enable is true and of its live replicas only {in_sync} are in sync: an empty "
                 "new replica could be elected and the data lost; run `kafka-configs.sh --alter --entity-type topics "
                 f"--entity-name {move.partition.topic} --add-config unclean.leader.election.enable=false` first"
             ),

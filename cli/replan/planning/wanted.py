@@ -8,96 +8,129 @@ restores every order with nothing to remember in the file.
 Not here: comparing with the cluster (`kernel`), whether it is safe or possible (`refusals`).
 """
 
-from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from replan.model.columns import PAD, Matrix, from_lists, from_matrix, row, same_width, to_matrix
-from replan.model.names import Replicas, TopicPartition, is_internal
+from replan.model.columns import PAD, Ints, Matrix, from_matrix, row, same_width, to_matrix
+from replan.model.names import BrokerId, Replicas, is_internal, replicas
+from replan.model.partition import PartitionState
 from replan.model.placement import LeaderBlacklist, Placement
-from replan.model.snapshot import Snapshot, topic_codes
-from replan.planning.kernel import observed_rows
+from replan.model.snapshot import Snapshot
+from replan.planning.kernel import named_partitions, observed_rows, targets_of, topics_of
 
 Flags = npt.NDArray[np.bool_]
 
 
+@dataclass(frozen=True, slots=True)
+class _Undeclared:
+    """Partitions that only an overlay or a remembered order reaches."""
+
+    rows: Ints
+    """Where they stand in the snapshot's `partitions`."""
+    observed: Matrix
+    bases: Matrix
+    """What stands there, or the remembered order."""
+    known: Flags
+    """Whether the base is a remembered order."""
+
+
 def wanted_table(placement: Placement, snapshot: Snapshot) -> pa.Table:
-    """The list that each partition in reach should have: topic, partition, replicas, explicit.
+    """The list that each partition in reach should have: topic, partition, replicas, and three marks.
 
-    `explicit` is true where a list in the manifest names the partition, false where only an overlay reaches it.
+    `explicit`: a list in the manifest names the partition; otherwise only an overlay reaches it.
+    `shunned`: the leader blacklist changed the list.
+    `remember`: what stands there is an order that is written down nowhere else, and is about to be changed.
     """
-    explicit = placement.explicit.select(["topic", "partition", "replicas"])
-    reached = _undeclared_in_reach(placement, snapshot)
-    rows, lists = _stacked(explicit, reached)
-    lists = _prefer(lists, rows, placement)
-    lists = _blacklist(lists, rows, placement, snapshot)
-    declared = np.arange(len(lists)) < explicit.num_rows
-    return rows.append_column("replicas", from_matrix(lists)).append_column(
-        "explicit", pa.array(declared)
-    )
+    explicit, reached = placement.explicit, _undeclared(placement, snapshot)
+    rows = _names_of(explicit, snapshot.partitions.take(pa.array(reached.rows)))
+    bases = same_width(to_matrix(explicit.column("replicas")), reached.bases)
+    preferred = _prefer(np.concatenate(bases), rows, placement)
+    listed = _listed(preferred, rows, placement, snapshot)
+    found = observed_rows(rows, snapshot.partitions)
+    lists = _lead_for_now(*_listed_last(preferred, listed), found, snapshot)
+    named = np.arange(len(lists)) < explicit.num_rows
+    shunned = (lists != preferred).any(axis=1)
+    remember = shunned & ~named
+    remember[explicit.num_rows :] &= ~reached.known
+    ours = named | _has_declared_leader(rows, placement)
+    ours |= ((preferred == _leaders(found, snapshot)[:, None]) & listed).any(axis=1)
+    stands = same_width(lists[explicit.num_rows :], reached.observed)
+    ours[explicit.num_rows :] |= (stands[0] != stands[1]).any(axis=1)
+    table = rows.append_column("replicas", from_matrix(lists))
+    for name, marks in (("explicit", named), ("shunned", shunned), ("remember", remember)):
+        table = table.append_column(name, pa.array(marks))
+    return table.filter(pa.array(ours))
 
 
-def _undeclared_in_reach(
-    placement: Placement, snapshot: Snapshot
-) -> dict[TopicPartition, Replicas]:
-    """Base lists of partitions that only an overlay or a remembered order reaches."""
-    rows: set[int] = set()
-    for name in {tp.topic for tp in placement.preferred_leaders}:
-        rows.update(snapshot.topic_rows(name))
-    named = {r for r in rows if _name_of(snapshot.partitions, r) in placement.preferred_leaders}
-    for entry in placement.leader_blacklist:
-        named.update(_rows_with(entry, snapshot))
-    for tp in snapshot.remembered:
-        named.update(
-            r for r in snapshot.topic_rows(tp.topic) if _name_of(snapshot.partitions, r) == tp
-        )
-    explicit = _explicit_names(placement, {_name_of(snapshot.partitions, r).topic for r in named})
-    bases: dict[TopicPartition, Replicas] = {}
-    for seen in snapshot.states(sorted(named)):
-        if seen.partition in explicit or seen.running is not None:
+def _undeclared(placement: Placement, snapshot: Snapshot) -> _Undeclared:
+    """Find them. What a reassignment runs on is let alone, unless its leader is declared.
+
+    Then it is judged by where the reassignment leads.
+    """
+    partitions = snapshot.partitions
+    lists, running = targets_of(partitions)
+    reached = np.zeros(partitions.num_rows, dtype=bool)
+    for entry in _in_force(placement, snapshot):
+        reached |= (lists == entry.broker).any(axis=1) & _within(entry, partitions)
+    bases, known = _recalled(lists, snapshot)
+    reached = (reached | known) & ~running
+    reached[_rows_named(placement, partitions)] = True
+    declared = observed_rows(placement.explicit, partitions)
+    reached[declared[declared >= 0]] = False
+    rows = np.flatnonzero(reached)
+    return _Undeclared(rows, lists[rows], bases[rows], known[rows])
+
+
+def _rows_named(placement: Placement, table: pa.Table) -> Ints:
+    """The rows whose leader is declared."""
+    found = observed_rows(named_partitions(placement.preferred_leaders), table)
+    return found[found >= 0]
+
+
+def _has_declared_leader(rows: pa.Table, placement: Placement) -> Flags:
+    marks = np.zeros(rows.num_rows, dtype=bool)
+    marks[_rows_named(placement, rows)] = True
+    return marks
+
+
+def _recalled(lists: Matrix, snapshot: Snapshot) -> tuple[Matrix, Flags]:
+    """The lists with remembered orders in place, where topic and set are still the same, and where that is."""
+    bases, known = lists.copy(), np.zeros(len(lists), dtype=bool)
+    names = list(snapshot.remembered)
+    rows = observed_rows(named_partitions(names), snapshot.partitions)
+    for name, at in zip(names, rows, strict=True):
+        if at < 0:
             continue
-        kept = snapshot.remembered.get(seen.partition)
-        remembered = (
-            kept is not None
-            and kept.topic_id == seen.topic_id
-            and set(kept.order) == set(seen.replicas)
-        )
-        bases[seen.partition] = kept.order if kept is not None and remembered else seen.replicas
-    return bases
+        kept, seen = snapshot.remembered[name], row(lists, int(at))
+        topic_id = snapshot.topic_id(name.topic)
+        if kept.topic_id == topic_id and sorted(kept.order) == sorted(seen):
+            bases[at, : len(seen)] = kept.order
+            known[at] = True
+    return bases, known
 
 
-def _name_of(rows: pa.Table, at: int) -> TopicPartition:
-    return TopicPartition(rows.column("topic")[at].as_py(), rows.column("partition")[at].as_py())
+def _names_of(explicit: pa.Table, reached: pa.Table) -> pa.Table:
+    """Topic and partition: explicit rows, then the reached ones."""
+    plain = pa.schema([("topic", pa.string()), ("partition", pa.int32())])
+    parts = [t.select(["topic", "partition"]).cast(plain) for t in (explicit, reached)]
+    return pa.concat_tables(parts)
 
 
-def _explicit_names(placement: Placement, topics: Iterable[str]) -> set[TopicPartition]:
-    """The explicitly declared partitions of some topics."""
-    chosen = placement.explicit.filter(
-        pc.is_in(
-            placement.explicit.column("topic").cast(pa.string()),
-            value_set=pa.array(sorted(topics), pa.string()),
-        )
-    )
-    return {
-        TopicPartition(t, p)
-        for t, p in zip(
-            chosen.column("topic").to_pylist(), chosen.column("partition").to_pylist(), strict=True
-        )
-    }
+def _in_force(placement: Placement, snapshot: Snapshot) -> list[LeaderBlacklist]:
+    """The entries whose broker is registered; a list that names another broker cannot be changed."""
+    registered = snapshot.broker_ids()
+    return [entry for entry in placement.leader_blacklist if entry.broker in registered]
 
 
-def _rows_with(entry: LeaderBlacklist, snapshot: Snapshot) -> list[int]:
-    """Observed partitions that this entry's broker is a replica of, within the entry's topics."""
-    lists = to_matrix(snapshot.partitions.column("replicas"))
-    codes = topic_codes(snapshot.partitions)
-    names = snapshot.topics.column("name").to_pylist()
-    reached = np.array([blacklist_reaches(entry, n) for n in names], dtype=bool)
-    inside = reached[codes] if len(names) else np.zeros(0, dtype=bool)
-    return [int(r) for r in np.flatnonzero((lists == entry.broker).any(axis=1) & inside)]
+def _within(entry: LeaderBlacklist, rows: pa.Table) -> Flags:
+    """Which rows an entry's topics mean."""
+    names, codes = topics_of(rows)
+    reached = [blacklist_reaches(entry, name) for name in names.to_pylist()]
+    return np.array(reached, dtype=bool)[codes]
 
 
 def blacklist_reaches(entry: LeaderBlacklist, topic: str) -> bool:
@@ -110,75 +143,74 @@ def blacklist_reaches(entry: LeaderBlacklist, topic: str) -> bool:
     )
 
 
-def _stacked(
-    explicit: pa.Table, reached: Mapping[TopicPartition, Replicas]
-) -> tuple[pa.Table, Matrix]:
-    """Explicit rows, then the reached ones: topic and partition as a table, lists as a matrix."""
-    names = sorted(reached)
-    more = pa.table(
-        {
-            "topic": pa.array([tp.topic for tp in names], pa.string()),
-            "partition": pa.array([tp.partition for tp in names], pa.int32()),
-        }
-    )
-    first = explicit.select(["topic", "partition"]).cast(more.schema)
-    lists = same_width(
-        to_matrix(explicit.column("replicas")), to_matrix(from_lists(reached[tp] for tp in names))
-    )
-    return pa.concat_tables([first, more]), np.concatenate(lists)
-
-
 def _prefer(lists: Matrix, rows: pa.Table, placement: Placement) -> Matrix:
     """Put each preferred leader first; the rest keeps its order. One not in the list changes nothing."""
-    if not placement.preferred_leaders:
-        return lists
-    changed = lists.copy()
-    topics = pa.array(sorted({tp.topic for tp in placement.preferred_leaders}), pa.string())
-    for at in np.flatnonzero(np.asarray(pc.is_in(rows.column("topic"), value_set=topics))):
-        tp = _name_of(rows, int(at))
-        preferred = placement.preferred_leaders.get(tp)
-        before = row(lists, int(at))
-        if preferred is not None and preferred.broker in before:
-            after = (preferred.broker, *(b for b in before if b != preferred.broker))
-            changed[at, : len(after)] = after
+    found = observed_rows(named_partitions(placement.preferred_leaders), rows)
+    chosen = found[found >= 0]
+    first = np.array([p.broker for p in placement.preferred_leaders.values()], dtype=np.int32)
+    before = lists[chosen]
+    rank = np.where(before == PAD, 2, before != first[found >= 0][:, None])
+    changed: Matrix = lists.copy()
+    changed[chosen] = np.take_along_axis(before, _stable(rank), axis=1)
     return changed
 
 
-def _blacklist(lists: Matrix, rows: pa.Table, placement: Placement, snapshot: Snapshot) -> Matrix:
-    """Listed brokers last, in a stable order; a list of only listed brokers stays as it is (KIP-491)."""
-    if not placement.leader_blacklist or not len(lists):
-        return lists
+def _listed(lists: Matrix, rows: pa.Table, placement: Placement, snapshot: Snapshot) -> Flags:
+    """Which members of each list are on the leader blacklist."""
     listed = np.zeros(lists.shape, dtype=bool)
-    topics = pc.dictionary_encode(rows.column("topic").combine_chunks())
-    names = topics.dictionary.to_pylist()
-    codes = np.asarray(topics.indices, dtype=np.int64)
-    for entry in placement.leader_blacklist:
-        reached = np.array([blacklist_reaches(entry, n) for n in names], dtype=bool)
-        listed |= (lists == entry.broker) & reached[codes][:, None]
-    rank = np.where(lists == PAD, 2, listed.astype(np.int8))
-    order = np.argsort(rank, axis=1, kind="stable")
-    ordered: Matrix = np.take_along_axis(lists, order, axis=1)
-    return _lead_for_now(ordered, np.take_along_axis(listed, order, axis=1), rows, snapshot)
+    for entry in _in_force(placement, snapshot):
+        listed |= (lists == entry.broker) & _within(entry, rows)[:, None]
+    return listed
 
 
-def _lead_for_now(lists: Matrix, listed: Flags, rows: pa.Table, snapshot: Snapshot) -> Matrix:
+def _listed_last(lists: Matrix, listed: Flags) -> tuple[Matrix, Flags]:
+    """Listed brokers last, in a stable order; a list of only listed brokers stays as it is (KIP-491)."""
+    order = _stable(np.where(lists == PAD, 2, listed))
+    return np.take_along_axis(lists, order, axis=1), np.take_along_axis(listed, order, axis=1)
+
+
+def _stable(rank: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """How to sort each row by its ranks, equal ones in their order."""
+    return np.argsort(rank, axis=1, kind="stable")
+
+
+def _lead_for_now(lists: Matrix, listed: Flags, found: Ints, snapshot: Snapshot) -> Matrix:
     """Where a listed broker leads and the first of the order is out of sync, an unlisted one in sync leads.
 
     Kafka's preferred election would answer 80 there (PREFERRED_LEADER_NOT_AVAILABLE) and leave the listed one.
+    The one that stands in then stays, until the first of the order is in sync again.
     """
-    found = observed_rows(rows, snapshot.partitions)
-    leaders = np.full(len(lists), -1, dtype=np.int64)
-    leaders[found >= 0] = np.asarray(snapshot.partitions.column("leader"))[found[found >= 0]]
-    led_by_listed = ((lists == leaders[:, None]) & listed).any(axis=1) & ~listed[:, 0]
-    chosen = np.flatnonzero(led_by_listed & (leaders >= 0))
+    leaders = _leaders(found, snapshot)
+    headed = listed.any(axis=1) & ~listed[:, :1].any(axis=1)
+    chosen = np.flatnonzero(
+        headed & (leaders >= 0) & (lists[:, :1] != leaders[:, None]).any(axis=1)
+    )
     changed = lists.copy()
     for at, seen in zip(chosen, snapshot.states(found[chosen]), strict=True):
-        brokers = row(lists, int(at))
-        shunned = {int(b) for b in lists[at][listed[at]]}
-        if brokers[0] in seen.isr:
-            continue
-        stand_in = next((b for b in brokers if b in seen.isr and b not in shunned), None)
+        order = replicas(*row(lists, int(at)))
+        stand_in = _stand_in(order, {int(b) for b in lists[at][listed[at]]}, seen)
         if stand_in is not None:
-            after = (stand_in, *(b for b in brokers if b != stand_in))
-            changed[at, : len(after)] = after
+            changed[at, : len(stand_in)] = stand_in
     return changed
+
+
+def _stand_in(order: Replicas, shunned: set[int], seen: PartitionState) -> Replicas | None:
+    """The order with another one first for now; None where the order itself will do."""
+    if order[0] in seen.isr or seen.running is not None:
+        return None
+    unlisted = [b for b in order if b in seen.isr and b not in shunned]
+    if seen.leader in shunned and unlisted:
+        return _first(unlisted[0], order)
+    stays = [b for b in unlisted if b == seen.leader and seen.replicas == _first(b, order)]
+    return seen.replicas if stays else None
+
+
+def _first(broker: BrokerId, order: Replicas) -> Replicas:
+    return (broker, *(b for b in order if b != broker))
+
+
+def _leaders(found: Ints, snapshot: Snapshot) -> Ints:
+    """The leader of each row, -1 where there is none or the partition does not exist."""
+    leaders = np.full(len(found), -1, dtype=np.int64)
+    leaders[found >= 0] = np.asarray(snapshot.partitions.column("leader"))[found[found >= 0]]
+    return leaders

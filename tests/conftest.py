@@ -1,0 +1,65 @@
+"""For every test: how hard Hypothesis tries, and no network where none is meant.
+
+`HYPOTHESIS_PROFILE` chooses: `ci` (200 examples, the same each time; the default) or `nightly` (5,000, random).
+"""
+
+import os
+import sys
+import threading
+from collections.abc import Generator, Iterable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+HERE = Path(__file__).parent
+NETWORKED_FOLDERS = (HERE / "kafka", HERE / "fleet")
+NETWORKED_MARKS = ("kafka", "spark")
+NETWORK_EVENTS = ("socket.connect", "socket.bind", "socket.sendto", "socket.getaddrinfo")
+GATE = pytest.StashKey["NetworkGate"]()
+
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile(
+    "ci", max_examples=200, derandomize=True, deadline=None, suppress_health_check=SLOW
+)
+settings.register_profile(
+    "nightly", max_examples=5000, deadline=None, suppress_health_check=SLOW, print_blob=True
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+class NetworkGate:
+    """An audit hook that refuses sockets in the main thread while a test without network runs."""
+
+    closed = False
+
+    def __call__(self, event: str, _arguments: Iterable[object]) -> None:
+        if self.closed and event in NETWORK_EVENTS and _in_main_thread():
+            raise RuntimeError(
+                f"{event}: this test has no network; mark it `kafka` or `spark` if it needs one"
+            )
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _networked(item: pytest.Item) -> bool:
+    in_folder = any(item.path.is_relative_to(folder) for folder in NETWORKED_FOLDERS)
+    return in_folder or any(item.get_closest_marker(mark) for mark in NETWORKED_MARKS)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[GATE] = NetworkGate()
+    sys.addaudithook(config.stash[GATE])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Close the gate for the test itself; fixtures that outlive it are let alone."""
+    gate = item.config.stash[GATE]
+    gate.closed = not _networked(item)
+    try:
+        return (yield)
+    finally:
+        gate.closed = False
