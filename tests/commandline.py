@@ -1,0 +1,51 @@
+"""The command as a person runs it: a process of its own, in a folder, with its exit code and both outputs."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+CLI = Path(__file__).parents[1] / "cli"
+LIMIT_SECONDS = 240
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The environment of the command, with the checkout importable and nothing of replan's own set."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("REPLAN_")}
+    return {**kept, "PYTHONPATH": str(CLI), **more}
+
+
+def replan(*arguments: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run the command to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "replan", *arguments],
+        cwd=folder,
+        env=environment(**more),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LIMIT_SECONDS,
+    )
+
+
+def start(arguments: Sequence[str], *, folder: Path, **more: str) -> subprocess.Popen[str]:
+    """Start the command; the caller ends it."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "replan", *arguments],
+        cwd=folder,
+        env=environment(**more),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def interrupted(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Press ^C, and tell how it ended: exit code, stdout, stderr."""
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=LIMIT_SECONDS)
+    return process.returncode, out, err

@@ -1,0 +1,101 @@
+"""What a person gets to read when something is wrong: one clear message, exit code 1, never a traceback."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.commandline import replan
+
+CLUSTER = {
+    "formatVersion": 1,
+    "kind": "replan.snapshot",
+    "clusterId": "MkU3OEVBNTcwNTJENDM2Qg",
+    "observedAt": "2026-11-21T03:00:00Z",
+    "brokers": [{"id": i} for i in range(1, 6)],
+    "topics": [{"name": "orders", "minInsyncReplicas": 2, "partitions": [{"replicas": [1, 2, 3]}]}],
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "cluster.json").write_text(json.dumps(CLUSTER))
+    return tmp_path
+
+
+def complaint(folder: Path, manifest: str | bytes, *flags: str) -> str:
+    """What `plan` says of a manifest, without the program's name."""
+    text = manifest.encode() if isinstance(manifest, str) else manifest
+    (folder / "placement.yaml").write_bytes(text)
+    done = replan("plan", *(flags or ("--snapshot", "cluster.json")), folder=folder)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    return done.stderr.removeprefix("replan: ").rstrip("\n")
+
+
+ONE = "version: 1\nassignments:\n  orders:\n    partitions: {0: %s}\n"
+
+
+def test_an_unknown_broker_is_named_with_its_place(folder: Path) -> None:
+    assert complaint(folder, ONE % "[1, 2, 9]") == (
+        "placement.yaml:4:21: orders-0: broker 9 is not registered in the cluster; registered: 1-5"
+    )
+
+
+def test_an_unknown_topic_is_named_with_its_place(folder: Path) -> None:
+    assert complaint(folder, (ONE % "[1, 2, 3]").replace("orders", "order")) == (
+        "placement.yaml:3:3: topic order does not exist in the cluster; "
+        "create it first, or take it out of `assignments`"
+    )
+
+
+def test_an_unknown_partition_is_named_with_its_place(folder: Path) -> None:
+    assert "placement.yaml:4:21: orders-7 does not exist: the topic has 1 partition" in complaint(
+        folder, "version: 1\nassignments:\n  orders:\n    partitions: {7: [1, 2]}\n"
+    )
+
+
+def test_a_duplicate_replica_is_named_with_its_place(folder: Path) -> None:
+    said = complaint(folder, ONE % "[1, 2, 1]")
+    assert said.startswith("placement.yaml:4:")
+    assert "1" in said
+
+
+def test_another_cluster_is_refused(folder: Path) -> None:
+    assert complaint(folder, "cluster: {id: b3RoZXItY2x1c3Rlci0wMA}\n" + ONE % "[1, 2, 3]") == (
+        "the placement is for cluster b3RoZXItY2x1c3Rlci0wMA, but the cluster that answered is "
+        "MkU3OEVBNTcwNTJENDM2Qg; check --bootstrap-server, or `cluster.id` in the placement file"
+    )
+
+
+def test_no_cluster_named_tells_the_three_ways(folder: Path) -> None:
+    (folder / "placement.yaml").write_text(ONE % "[1, 2, 3]")
+    done = replan("plan", folder=folder)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "replan: name exactly one cluster: --bootstrap-server HOST:PORT (a real one; or set "
+        "REPLAN_BOOTSTRAP_SERVER), --simulated FILE (the embedded one), or --snapshot FILE (read only)\n"
+    )
+
+
+def test_a_cluster_that_does_not_answer_is_told_within_the_bootstrap_time(folder: Path) -> None:
+    address = "127.0.0.1:1"  # tcpmux: nobody listens there
+    said = complaint(folder, ONE % "[1, 2, 3]", "--bootstrap-server", address)
+    assert address in said
+
+
+@pytest.mark.parametrize("arguments", [("plan", "--nope"), ("frobnicate",), ("show",)])
+def test_wrong_usage_exits_1_because_2_means_changes(
+    folder: Path, arguments: tuple[str, ...]
+) -> None:
+    done = replan(*arguments, folder=folder)
+    assert done.returncode == 1
+    assert "Usage: replan" in done.stderr
+
+
+def test_a_plan_file_that_is_none_is_named(folder: Path) -> None:
+    done = replan("show", "cluster.json", folder=folder)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "replan: cluster.json: not a plan (no `kind: replan.plan`); make one with `replan plan -o`\n"
+    )
