@@ -7,30 +7,35 @@ first lets the cluster catch up with the clock. Not here: rules (`decide`) and t
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from replan.errors import ClusterUnreachable
 from replan.model.broker import Broker
 from replan.model.configs import ConfigChange, Configs, ConfigScope, TopicSettings
-from replan.model.control_plane import Accepted, Answer, Clock, ElectionType, OutcomeUnknown
+from replan.model.control_plane import (
+    Answer,
+    Clock,
+    ElectionType,
+    OutcomeUnknown,
+)
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState, Reassignment
 from replan.model.snapshot import Features, Snapshot
 from replan.simulator.aftermath import ask
+from replan.simulator.client_view import SubjectT, answers, answers_of, seen, unheard
 from replan.simulator.commands import (
     AlterConfigs,
     AlterReassignments,
     Command,
     Decision,
     ElectLeaders,
-    Subject,
 )
 from replan.simulator.config_view import broker_configs, topic_configs, topic_settings
 from replan.simulator.dynamics import advance
 from replan.simulator.faults import Ask, Happening, LoseRequests, RequestKind, Schedule
 from replan.simulator.happenings import befall, later, scheduled
 from replan.simulator.snapshot_form import broker_seen, features_of, to_snapshot
-from replan.simulator.state import ClusterState, Partition, Topic
+from replan.simulator.state import ClusterState
 from replan.simulator.world import Simulation
 
 REASSIGNMENTS_PER_REQUEST = 5_000
@@ -38,6 +43,22 @@ ELECTIONS_PER_REQUEST = 1_000
 
 T = TypeVar("T")
 Watch = Callable[[Simulation], None]
+
+
+class Keeper(Protocol):
+    """Keeps a simulated cluster between the lives of processes."""
+
+    def take_hold(self) -> Simulation | None:
+        """Keep everybody else from changing it; returns the state where somebody else has changed it before."""
+        ...
+
+    def keep(self, simulation: Simulation) -> None:
+        """Keep the state after a change."""
+        ...
+
+    def let_go(self, simulation: Simulation) -> None:
+        """Keep the last state, if this process changed any, and let others change it again."""
+        ...
 
 
 class SimulatedControlPlane:
@@ -50,18 +71,13 @@ class SimulatedControlPlane:
         *,
         schedule: Schedule = (),
         watch: Watch | None = None,
-        before_change: Callable[[], None] | None = None,
-        after_change: Watch | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
-        """`schedule` is in seconds of the clock; `watch` sees every state that the controller goes through.
-
-        `before_change` is called before each writing request, `after_change` after each that changed something.
-        """
+        """`schedule` is in seconds of the clock; `watch` sees every state that the controller goes through."""
         self.clock = clock
         self._simulation = replace(simulation, world=scheduled(simulation.world, schedule))
         self._watch = watch
-        self._before_change = before_change
-        self._after_change = after_change
+        self._keeper = keeper
         self._shown: deque[tuple[float, ClusterState]] = deque([(clock.now(), simulation.cluster)])
 
     @property
@@ -69,10 +85,6 @@ class SimulatedControlPlane:
         """The cluster as it is now, with what nobody outside can see."""
         self._catch_up()
         return self._simulation
-
-    def replace_simulation(self, simulation: Simulation) -> None:
-        """Go on from another state."""
-        self._simulation = simulation
 
     def befall(self, happening: Happening) -> None:
         """Let something happen now, from outside."""
@@ -108,13 +120,13 @@ class SimulatedControlPlane:
     def partitions(
         self, wanted: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, PartitionState]:
-        """The named partitions as brokers show them, which may be a while ago."""
-        self._read()
-        cluster = self._as_shown()
+        """The named partitions as brokers show them, which may be a while ago; what runs, as the controller does."""
+        controller = self._read().cluster
+        shown = self._as_shown()
         return {
-            name: _seen(name, cluster.topics[name.topic], partition)
+            name: seen(name, shown.topics[name.topic], partition, controller.partition(name))
             for name in sorted(wanted)
-            if (partition := cluster.partition(name)) is not None
+            if (partition := shown.partition(name)) is not None
         }
 
     def topic_settings(self, topics: Collection[str]) -> Mapping[str, TopicSettings]:
@@ -128,7 +140,7 @@ class SimulatedControlPlane:
         cluster = simulation.cluster
         if scope is ConfigScope.TOPIC:
             return {n: topic_configs(cluster, n) for n in sorted(names) if n in cluster.topics}
-        answering = {str(b): b for b in cluster.brokers if _answers(simulation, b)}
+        answering = {str(b): b for b in cluster.brokers if answers(simulation, b)}
         return {n: broker_configs(cluster, answering[n]) for n in sorted(names) if n in answering}
 
     def replica_bytes(
@@ -141,7 +153,7 @@ class SimulatedControlPlane:
             for name in sorted(wanted)
             if (partition := simulation.cluster.partition(name)) is not None
             for broker in partition.replicas
-            if _answers(simulation, broker)
+            if answers(simulation, broker)
         }
 
     def reassign(
@@ -152,59 +164,60 @@ class SimulatedControlPlane:
     ) -> Mapping[TopicPartition, Answer]:
         """Ask for new lists; a version that does not know the guard goes without it."""
         guarded = not allow_replication_factor_change and self.features().replication_factor_guard
-        answers: dict[TopicPartition, Answer] = {}
+        found: dict[TopicPartition, Answer] = {}
         for chunk in _chunks(list(lists), REASSIGNMENTS_PER_REQUEST):
             items = tuple((name, lists[name]) for name in chunk)
             command = AlterReassignments(items, allow_replication_factor_change=not guarded)
-            answers |= self._request(RequestKind.REASSIGN, command, chunk)
-        return answers
+            found |= self._request(RequestKind.REASSIGN, command, chunk)
+        return found
 
     def elect(
         self, partitions: Collection[TopicPartition], kind: ElectionType
     ) -> Mapping[TopicPartition, Answer]:
         """Ask for elections."""
-        answers: dict[TopicPartition, Answer] = {}
+        found: dict[TopicPartition, Answer] = {}
         for chunk in _chunks(sorted(partitions), ELECTIONS_PER_REQUEST):
             command = ElectLeaders(tuple(chunk), kind)
-            answers |= self._request(RequestKind.ELECT, command, chunk)
-        return answers
+            found |= self._request(RequestKind.ELECT, command, chunk)
+        return found
 
     def alter_configs(
         self, changes: Sequence[ConfigChange]
     ) -> Mapping[tuple[ConfigScope, str], Answer]:
-        """Change configurations; a broker's own are sent to that broker, and nobody answers for a dead one."""
+        """Change configurations; a broker's own are sent to that broker, which may be dead."""
         self._catch_up()
-        deaf = {
-            str(b) for b in self._simulation.cluster.brokers if not _answers(self._simulation, b)
+        found: dict[tuple[ConfigScope, str], Answer] = {
+            (change.scope, change.name): reason
+            for change in changes
+            if change.scope is ConfigScope.BROKER
+            and (reason := unheard(self._simulation, change.name)) is not None
         }
-        reachable = [c for c in changes if c.scope is ConfigScope.TOPIC or c.name not in deaf]
-        answers: dict[tuple[ConfigScope, str], Answer] = {
-            (c.scope, c.name): OutcomeUnknown(f"broker {c.name} does not answer")
-            for c in changes
-            if c not in reachable
-        }
+        reachable = [c for c in changes if (c.scope, c.name) not in found]
         if reachable:
             resources = list(dict.fromkeys((c.scope, c.name) for c in reachable))
             command = AlterConfigs(tuple(reachable))
-            answers |= self._request(RequestKind.CONFIGURE, command, resources)
-        return answers
+            found |= self._request(RequestKind.CONFIGURE, command, resources)
+        return found
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Let the keeper have the last state, and let go of it."""
+        if self._keeper is not None:
+            self._catch_up()
+            self._keeper.let_go(self._simulation)
 
     def _request(
-        self, kind: RequestKind, command: Command, subjects: Sequence[T]
-    ) -> dict[T, Answer]:
+        self, kind: RequestKind, command: Command, subjects: Sequence[SubjectT]
+    ) -> dict[SubjectT, Answer]:
         """Send one request; it may be lost on the way there or on the way back."""
         self._catch_up()
-        if self._before_change is not None:
-            self._before_change()
+        if self._keeper is not None:
+            self._become(self._keeper.take_hold() or self._simulation)
         world = self._simulation.world
         if world.now < world.unreachable_until:
             return dict.fromkeys(subjects, OutcomeUnknown("the cluster does not answer"))
         lost = self._lose(kind)
         if lost is None:
-            return _answers_of(self._perform(command), subjects)
+            return answers_of(self._perform(command), subjects)
         if lost.effect_after_seconds == 0:
             self._perform(command)
         elif lost.effect_after_seconds is not None:
@@ -217,8 +230,8 @@ class SimulatedControlPlane:
         self._become(simulation)
         if decision.events:
             self._saw()
-            if self._after_change is not None:
-                self._after_change(self._simulation)
+            if self._keeper is not None:
+                self._keeper.keep(self._simulation)
         return decision
 
     def _lose(self, kind: RequestKind) -> LoseRequests | None:
@@ -268,34 +281,6 @@ class SimulatedControlPlane:
         moment = self._simulation.world.now - self._simulation.world.metadata_lag_seconds
         while len(self._shown) > 1 and self._shown[1][0] <= moment:
             self._shown.popleft()
-
-
-def _answers(simulation: Simulation, broker: BrokerId) -> bool:
-    registration = simulation.cluster.brokers[broker]
-    return not registration.fenced and simulation.world.serves(broker)
-
-
-def _answers_of(decision: Decision, subjects: Sequence[T]) -> dict[T, Answer]:
-    """The answers by subject; where the whole request failed, that answer for each."""
-    if not isinstance(decision.whole, Accepted):
-        return dict.fromkeys(subjects, decision.whole)
-    found: dict[Subject, Answer] = dict(decision.each)
-    return {s: found[s] for s in subjects}  # type: ignore[index]  # subjects are those of the command
-
-
-def _seen(name: TopicPartition, topic: Topic, partition: Partition) -> PartitionState:
-    return PartitionState(
-        partition=name,
-        topic_id=topic.id,
-        replicas=partition.replicas,
-        isr=partition.isr,
-        leader=partition.leader,
-        leader_epoch=partition.leader_epoch,
-        adding=partition.adding,
-        removing=partition.removing,
-        elr=partition.elr,
-        last_known_elr=partition.last_known_elr,
-    )
 
 
 def _chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
