@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from replan.errors import BadUsage
 from replan.manifest.scalars import means_itself
-from replan.manifest.schemas import PLACEMENT, read_schema
+from replan.manifest.schemas import PLACEMENT
 from replan.manifest.topic_names import is_pattern, matches
 from replan.model.snapshot import Snapshot, topic_codes
 
@@ -23,7 +23,7 @@ def export_placement(snapshot: Snapshot, topics: Sequence[str] = ()) -> str:
     """
     chosen = _chosen(snapshot, topics)
     lines = [
-        f"# yaml-language-server: $schema={read_schema(PLACEMENT)['$id']}",
+        f"# yaml-language-server: $schema={PLACEMENT}",
         "version: 1",
         "cluster:",
         f"  id: {_word(snapshot.cluster_id)}",

@@ -115,7 +115,7 @@ def _files_of(path: Path) -> list[Path]:
 def _resolved(file: Path) -> Path:
     try:
         return file.resolve()
-    except (OSError, RuntimeError) as problem:
+    except (OSError, RuntimeError, ValueError) as problem:
         raise BadManifest(f"{file}: {_reason(problem)}") from problem
 
 

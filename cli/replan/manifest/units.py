@@ -88,9 +88,7 @@ def _advice(text: str) -> str:
     almost = _ALMOST.fullmatch(text)
     if almost is not None:
         return f"write {almost[1]}{_spelled(almost[2])}/s"
-    return (
-        "write a number with KB/s, MB/s, GB/s (or KiB/s, MiB/s, GiB/s), e.g. 50MB/s, or unlimited"
-    )
+    return "write a number with its unit, e.g. 50MB/s or 50MiB/s, or unlimited"
 
 
 def _spelled(prefix: str | None) -> str:

@@ -1,0 +1,215 @@
+"""Hypothesis: manifests that are right, manifests that are nearly right, and anything else."""
+
+from typing import Any
+
+import yaml
+from hypothesis import strategies as st
+
+Document = dict[str, Any]
+
+
+class _Quoting(yaml.SafeDumper):
+    """Writes every text in quotes, so that each reader of YAML takes it for text, and no aliases."""
+
+    def ignore_aliases(self, _value: object) -> bool:
+        return True
+
+
+def _quoted(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"')
+
+
+_Quoting.add_representer(str, _quoted)
+
+
+def block_style(document: Document) -> str:
+    """A document as YAML, one key or item a line."""
+    return yaml.dump(document, Dumper=_Quoting, sort_keys=False, default_flow_style=False)
+
+
+def mixed_style(document: Document) -> str:
+    """A document as YAML, its innermost containers on one line."""
+    return yaml.dump(
+        document, Dumper=_Quoting, sort_keys=False, default_flow_style=None, allow_unicode=True
+    )
+
+
+BROKERS = st.integers(0, 9)
+TOPICS = st.sampled_from(["orders", "clicks", "payments.v1", "on", "007", "1e3", "2024", "a_b-c"])
+RATES = st.sampled_from(["50MB/s", "1.5GB/s", "800KB/s", "20MiB/s", "1KB/s", "unlimited"])
+EXPIRIES = st.sampled_from(["2026-12-01", "2026-12-01T18:00:00Z", "2026-12-01T18:00:00+02:00"])
+REPLICAS = st.lists(BROKERS, min_size=1, max_size=4, unique=True)
+PARTITIONS = st.lists(REPLICAS, min_size=1, max_size=4) | st.dictionaries(
+    st.integers(0, 20).map(str), REPLICAS, min_size=1, max_size=4
+)
+WORDS = st.sampled_from(["disk at 92 %", "storage", "NO", "010", "1:30", "~", "# x", "a: b", "é"])
+
+
+def explicit() -> st.SearchStrategy[Document]:
+    """An explicit assignment."""
+    return st.fixed_dictionaries(
+        {"partitions": PARTITIONS}, optional={"belowMinIsr": st.booleans()}
+    )
+
+
+def blacklist_entry() -> st.SearchStrategy[Document]:
+    """A broker that shall lead nothing."""
+    return st.fixed_dictionaries(
+        {"broker": BROKERS},
+        optional={
+            "reason": WORDS,
+            "owner": WORDS,
+            "expires": EXPIRIES,
+            "topics": st.lists(TOPICS | st.just("pay-*"), min_size=1, max_size=3),
+        },
+    )
+
+
+def manifests() -> st.SearchStrategy[Document]:
+    """What this release supports and a cluster may or may not satisfy; nothing contradicts itself."""
+    return st.fixed_dictionaries(
+        {"version": st.just(1), "assignments": st.dictionaries(TOPICS, explicit(), max_size=4)},
+        optional={
+            "cluster": st.fixed_dictionaries({}, optional={"name": WORDS, "id": st.just("0123")}),
+            "preferredLeaders": st.dictionaries(
+                st.just("elsewhere"),
+                st.dictionaries(st.integers(0, 9).map(str), BROKERS, min_size=1, max_size=3),
+            ),
+            "blacklists": st.fixed_dictionaries(
+                {"leaders": st.lists(blacklist_entry(), max_size=3, unique_by=_broker)}
+            ),
+            "throttles": st.fixed_dictionaries(
+                {
+                    "moves": st.fixed_dictionaries(
+                        {"rate": RATES},
+                        optional={"brokers": st.dictionaries(BROKERS.map(str), RATES, max_size=2)},
+                    )
+                }
+            ),
+        },
+    )
+
+
+def _broker(entry: Document) -> int:
+    return int(entry["broker"])
+
+
+UNSUPPORTED: Document = {
+    "balance": {"replicas": "5%", "bytes": "10%", "weights": {"14": 2}},
+    "recovery": {"payments-*": {"strategy": "balanced", "wait": "5m"}},
+    "require": {"*": {"replicationFactor": 3, "racks": 3}},
+    "limits": {"partitions": 500, "bytes": "2TB", "bytesPerBroker": "400GB", "leaders": 200},
+    "acknowledged": [{"partitions": "orders-7", "reason": "a disk", "expires": "2026-11-30"}],
+}
+
+
+def whole_manifests() -> st.SearchStrategy[Document]:
+    """Any manifest that the schema knows, whatever this release supports."""
+    later = st.fixed_dictionaries({}, optional={k: st.just(v) for k, v in UNSUPPORTED.items()})
+    rules = st.sampled_from(
+        [
+            {"metrics-*": {"replicationFactor": 2, "spread": "rack"}},
+            {"clicks": {"replicationFactor": 3, "partitionCount": 24, "brokers": [1, "10-14"]}},
+            {},
+        ]
+    )
+    return st.builds(
+        lambda manifest, more, by_rule: (
+            manifest | more | {"assignments": manifest["assignments"] | by_rule}
+        ),
+        manifests(),
+        later,
+        rules,
+    )
+
+
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 2**40)
+    | st.text(max_size=6)
+    | st.sampled_from([0.5, -2.25])
+    | st.sampled_from(["50", "50MB/s", "*", "..", "orders", "2026-12-01", "0:1"])
+)
+KEYS = st.sampled_from(
+    [
+        *("version", "cluster", "name", "id", "assignments", "orders", "partitions", "belowMinIsr"),
+        *(
+            "0",
+            "1",
+            "-1",
+            "preferredLeaders",
+            "blacklists",
+            "leaders",
+            "broker",
+            "topics",
+            "expires",
+        ),
+        *("throttles", "moves", "rate", "brokers", "standing", "pay-*", "racks", "limits", ""),
+    ]
+)
+ANYTHING = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def broken_manifests() -> st.SearchStrategy[Document]:
+    """Manifests with something else in one or more of their sections."""
+    return st.builds(
+        lambda manifest, wrong: manifest | wrong,
+        manifests(),
+        st.dictionaries(KEYS, ANYTHING, max_size=3),
+    )
+
+
+YAML_BITS = st.sampled_from(
+    [
+        *("version: 1\n", "assignments:\n", "  orders:\n", "    partitions:\n", "      - [1, 2]\n"),
+        *(
+            "- ",
+            "? ",
+            ": ",
+            "{",
+            "}",
+            "[",
+            "]",
+            ",",
+            "&a ",
+            "*a",
+            "!t ",
+            "|\n",
+            ">-\n",
+            "---\n",
+            "...\n",
+        ),
+        *(
+            "'",
+            '"',
+            "\t",
+            "\n",
+            "\r\n",
+            " ",
+            "  ",
+            "0",
+            "01",
+            "NO",
+            "<<",
+            "%YAML 1.1\n",
+            "#",
+            "é",
+            "\ufeff",
+        ),
+        *(
+            "throttles: {moves: {rate: 50}}\n",
+            "blacklists: {leaders: [",
+            "\\",
+            "\u2028",
+            "\x85",
+            "@",
+            "`",
+        ),
+    ]
+)
+YAML_TEXTS = st.lists(YAML_BITS, max_size=25).map("".join) | st.text(max_size=60)

@@ -1,0 +1,184 @@
+"""Laws of loading: what is right loads and means the same however it is written; nothing else crashes."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.schema.strategies import (
+    PARTITIONS,
+    SCALARS,
+    UNSUPPORTED,
+    YAML_TEXTS,
+    Document,
+    block_style,
+    broken_manifests,
+    manifests,
+    mixed_style,
+    whole_manifests,
+)
+
+from replan.errors import BadManifest
+from replan.manifest.events import EventParser, fastest_parser, python_parser
+from replan.manifest.load import load_sources
+from replan.manifest.schemas import PLACEMENT, directory, read_schema
+from replan.manifest.sources import Source
+from replan.model.placement import Placement
+
+SCHEMAS = sorted(p.name for p in directory().iterdir() if p.name.endswith(".json"))
+
+
+def load(*texts: str, parser_of: Callable[[str], EventParser] | None = None) -> Placement:
+    sources = [Source(f"{i}.yaml", text) for i, text in enumerate(texts)]
+    return load_sources(sources, parser_of or fastest_parser())
+
+
+def refusal(text: str, parser_of: Callable[[str], EventParser] | None = None) -> str | None:
+    try:
+        load(text, parser_of=parser_of)
+    except BadManifest as refused:
+        return str(refused)
+    return None
+
+
+def meaning(placement: Placement) -> tuple[object, ...]:
+    """A placement without its places."""
+    return (
+        placement.explicit.drop_columns(["line", "column"]).to_pylist(),
+        {name: (t.partition_count, t.below_min_isr) for name, t in placement.topics.items()},
+        placement.cluster_name,
+        placement.cluster_id,
+        {name: p.broker for name, p in placement.preferred_leaders.items()},
+        [(b.broker, b.reason, b.owner, b.expires, b.topics) for b in placement.leader_blacklist],
+        placement.move_throttle,
+    )
+
+
+def schema_errors(document: object) -> list[str]:
+    validator = jsonschema.Draft202012Validator(read_schema(PLACEMENT))
+    return [e.message for e in validator.iter_errors(document)]
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_schema_is_itself_valid_and_named_after_its_file(name: str) -> None:
+    schema = json.loads((directory() / name).read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert schema["$id"].endswith(name)
+
+
+def test_every_key_of_the_placement_schema_tells_editors_what_it_is_for() -> None:
+    schema = read_schema(PLACEMENT)
+
+    def undescribed(node: Any, path: str) -> list[str]:
+        if not isinstance(node, dict):
+            return []
+        missing = []
+        for key, declared in node.get("properties", {}).items():
+            shared = schema["$defs"].get(declared.get("$ref", "").removeprefix("#/$defs/"), {})
+            if "description" not in declared and "description" not in shared:
+                missing.append(f"{path}.{key}")
+        return missing + [m for k, v in node.items() for m in undescribed(v, f"{path}.{k}")]
+
+    assert undescribed(schema, "") == []
+
+
+@given(manifests())
+def test_what_the_schema_and_this_release_allow_loads(document: Document) -> None:
+    assert schema_errors(document) == []
+    assert load(block_style(document)).digest
+
+
+@given(whole_manifests())
+def test_of_what_the_schema_allows_only_the_unsupported_is_refused(document: Document) -> None:
+    assert schema_errors(document) == []
+    told = refusal(json.dumps(document))
+    rules = [e for e in document["assignments"].values() if "partitions" not in e]
+    if rules or document.keys() & UNSUPPORTED.keys():
+        assert told is not None
+        assert all("not supported yet" in line for line in told.splitlines())
+    else:
+        assert told is None
+
+
+@given(manifests(), st.randoms(use_true_random=False))
+def test_layout_and_order_of_keys_change_neither_meaning_nor_digest(
+    document: Document, chance: Any
+) -> None:
+    def shuffled(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        keys = list(value)
+        chance.shuffle(keys)
+        return {key: shuffled(value[key]) for key in keys}
+
+    first = load(block_style(document))
+    for text in (
+        json.dumps(shuffled(document)),
+        json.dumps(document, indent=3),
+        "# a comment\n" + block_style(shuffled(document)),
+        mixed_style(shuffled(document)) + "# another\n",
+    ):
+        again = load(text)
+        assert meaning(again) == meaning(first)
+        assert again.digest == first.digest
+
+
+@given(manifests(), st.booleans())
+def test_one_file_or_one_for_each_section_mean_the_same(document: Document, forward: bool) -> None:
+    parts = [
+        block_style({"version": 1, key: value})
+        for key, value in document.items()
+        if key != "version"
+    ]
+    split = load(*(parts if forward else parts[::-1]))
+    whole = load(block_style(document))
+    assert meaning(split) == meaning(whole)
+    assert split.digest == whole.digest
+
+
+@given(manifests(), manifests())
+def test_different_meanings_have_different_digests(one: Document, other: Document) -> None:
+    first, second = load(json.dumps(one)), load(json.dumps(other))
+    assert (meaning(first) == meaning(second)) == (first.digest == second.digest)
+
+
+@given(broken_manifests())
+def test_a_broken_manifest_is_refused_or_loads_and_never_crashes(document: Document) -> None:
+    told = refusal(mixed_style(document))
+    if schema_errors(document):
+        assert told is not None
+
+
+@given(YAML_TEXTS)
+def test_no_text_at_all_crashes_either_parser(text: str) -> None:
+    fast, slow = refusal(text), refusal(text, python_parser)
+    assert (fast is None) == (slow is None)
+
+
+@given(
+    st.dictionaries(st.sampled_from(["0", "1", "-1", "01", "x"]), PARTITIONS | SCALARS, max_size=3)
+    | st.lists(st.lists(SCALARS, max_size=3) | SCALARS, max_size=3)
+    | SCALARS
+)
+def test_rows_are_judged_as_the_schema_would_judge_them(partitions: object) -> None:
+    document = {"version": 1, "assignments": {"orders": {"partitions": partitions}}}
+    told = refusal(json.dumps(document))
+    assert (told is not None) == bool(schema_errors(document)), told
+
+
+@given(st.dictionaries(st.sampled_from(["0", "7", "-1", "01", "x"]), SCALARS, max_size=3))
+def test_preferred_leaders_are_judged_as_the_schema_would_judge_them(leaders: Document) -> None:
+    document = {"version": 1, "preferredLeaders": {"orders": leaders}}
+    told = refusal(json.dumps(document))
+    assert (told is not None) == bool(schema_errors(document)), told
+
+
+def test_the_schema_is_found_from_a_checkout() -> None:
+    found = directory() / PLACEMENT
+    assert found.is_file()
+    assert isinstance(found, Path)

@@ -1,0 +1,104 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replan.manifest.units import (
+    LARGEST_RATE,
+    SMALLEST_RATE,
+    format_rate,
+    parse_expiry,
+    parse_rate,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [
+        ("50MB/s", 50_000_000),
+        ("50MiB/s", 52_428_800),
+        ("1.5GB/s", 1_500_000_000),
+        ("800KB/s", 800_000),
+        ("1KB/s", 1_000),
+        ("1KiB/s", 1_024),
+        ("1000B/s", 1_000),
+        ("2TB/s", 2_000_000_000_000),
+        ("0.5TiB/s", 549_755_813_888),
+        ("1.33MiB/s", 1_394_606),
+        ("9223372036854775807B/s", LARGEST_RATE),
+        ("unlimited", None),
+    ],
+)
+def test_a_rate_is_bytes_per_second(text: str, rate: int | None) -> None:
+    assert parse_rate(text) == rate
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("50", '"50" is not a rate; it needs a unit, e.g. 50MB/s'),
+        ("50 MB/s", '"50 MB/s" is not a rate; write 50MB/s'),
+        ("50MB", '"50MB" is not a rate; write 50MB/s'),
+        ("50MBps", '"50MBps" is not a rate; write 50MB/s'),
+        ("50kB/s", '"50kB/s" is not a rate; write 50KB/s'),
+        ("50mib/s", '"50mib/s" is not a rate; write 50MiB/s if bytes are meant, 6.25MiB/s if bits are'),
+        ("50Mb/s", '"50Mb/s" is not a rate; Kafka counts bytes, not bits: write 6.25MB/s for 50Mb/s'),
+        ("1Gbps", '"1Gbps" is not a rate; Kafka counts bytes, not bits: write 0.125GB/s for 1Gbps'),
+        ("8000bit/s", '"8000bit/s" is not a rate; Kafka counts bytes, not bits: write 1000B/s for 8000bit/s'),
+        ("999B/s", "999B/s is below 1KB/s, at which nothing would move; write 1KB/s or more, or unlimited"),
+        ("0MB/s", "0MB/s is below 1KB/s, at which nothing would move; write 1KB/s or more, or unlimited"),
+        ("9223372036854775808B/s", "9223372036854775808B/s is more than Kafka can hold; write unlimited"),
+        (
+            "fast",
+            '"fast" is not a rate; write a number with its unit, e.g. 50MB/s or 50MiB/s, or unlimited',
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_not_a_rate_is_refused_with_advice(text: str, advice: str) -> None:
+    with pytest.raises(ValueError, match="; ") as refused:
+        parse_rate(text)
+    assert str(refused.value) == advice
+
+
+@pytest.mark.parametrize(
+    ("rate", "text"),
+    [
+        (50_000_000, "50MB/s"),
+        (52_428_800, "50MiB/s"),
+        (1_500_000_000, "1.5GB/s"),
+        (800_000, "800KB/s"),
+        (1_000, "1KB/s"),
+        (1_234_567, "1234567B/s"),
+        (None, "unlimited"),
+    ],
+)
+def test_a_rate_is_written_as_people_would(rate: int | None, text: str) -> None:
+    assert format_rate(rate) == text
+
+
+@given(st.none() | st.integers(SMALLEST_RATE, LARGEST_RATE))
+def test_every_rate_reads_back_as_it_was_written(rate: int | None) -> None:
+    assert parse_rate(format_rate(rate)) == rate
+
+
+@pytest.mark.parametrize(
+    ("text", "expiry"),
+    [
+        ("2026-12-01", "2026-12-01"),
+        ("2026-12-01T18:00:00Z", "2026-12-01T18:00:00Z"),
+        ("2026-12-01T18:00:00+02:00", "2026-12-01T16:00:00Z"),
+        ("2026-12-31T23:30:00-01:00", "2027-01-01T00:30:00Z"),
+        ("0999-01-01T00:00:00Z", "0999-01-01T00:00:00Z"),
+    ],
+)
+def test_an_expiry_compares_as_text_in_utc(text: str, expiry: str) -> None:
+    assert parse_expiry(text) == expiry
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "tomorrow", "2026-2-1", "2026-02-30", "20261201", "2026-12-01T18:00:00",
+     "2026-12-01 18:00:00Z", "2026-12-01T25:00:00Z", "0001-01-01T00:00:00+10:00"],
+)  # fmt: skip
+def test_what_is_not_in_the_calendar_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"; (correct it|write it as 2026-12-01 or as)"):
+        parse_expiry(text)
