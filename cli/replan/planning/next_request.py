@@ -91,11 +91,11 @@ def next_request(move: Move, seen: PartitionState | None, *, settled: bool) -> N
 
 def _ask(move: Move, seen: PartitionState, *, settled: bool) -> Next:
     """The table of cases, for a partition that has a leader."""
-    new, listed, isr = frozenset(move.new), frozenset(seen.replicas), frozenset(seen.isr)
-    if seen.replicas == move.target and not seen.removing and new <= isr:
+    new, listed = frozenset(move.new), frozenset(seen.replicas)
+    if seen.replicas == move.target and not seen.removing and new <= frozenset(seen.isr):
         return _arrived(move, seen)
     if seen.removing:
-        return _dropping(move, seen, isr)
+        return _dropping(move, seen, settled=settled)
     if not new <= listed or (not new and seen.replicas == move.original):
         return _starting(move, seen, settled=settled)
     return _expanded(move, seen, settled=settled)
@@ -108,13 +108,13 @@ def _arrived(move: Move, seen: PartitionState) -> Next:
     return Elect(first) if first in seen.isr else Wait(frozenset({first}))
 
 
-def _dropping(move: Move, seen: PartitionState, isr: frozenset[BrokerId]) -> Next:
+def _dropping(move: Move, seen: PartitionState, *, settled: bool) -> Next:
     """Something is being removed: by our assign, or by Kafka because expand could not name it."""
-    missing = frozenset(move.target) - isr
     if seen.replicas[: len(move.target)] == move.target and set(seen.removing) <= set(move.leaving):
-        return Wait(missing)
+        return Wait(frozenset(move.target) - frozenset(seen.isr))
     if seen.replicas == move.expanded + tuple(sorted(seen.removing)):
-        return Wait(missing)
+        # Up to 4.2 it also waits for the leaving ones that it names, which may be dead: assign drops them.
+        return _assign_when_ready(move, seen, drops=True, settled=settled)
     return OffPath(seen)
 
 
