@@ -5,7 +5,7 @@ not before, since it is an extra that a user of one cluster does not need.
 """
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,10 +14,20 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from replan.errors import BadFile, BadUsage, ReplanError
+from replan.fleet.lake import Lake
 from replan.fleet.pairs import Head, pair_up
 from replan.fleet.result import FleetDrift, in_order, publish
 from replan.fleet.sources import Source, find_placements, find_snapshots
-from replan.fleet.tables import CLUSTERS, DRIFT, ERRORS, PAIRS, SOURCES
+from replan.fleet.tables import (
+    CLUSTERS,
+    DIFFERENCES,
+    DRIFT,
+    ERRORS,
+    HEADS,
+    PAIRS,
+    RESOLVED,
+    SOURCES,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,7 +45,7 @@ def run_fleet_drift(
     with one cluster is a row of the errors.
     """
     sources = find_sources(snapshots, placements)
-    require_spark()
+    require_spark(find_spec)
     from replan.fleet.session import Length, alone, spark_session
 
     if output is None and not alone(master):
@@ -73,13 +83,10 @@ def find_sources(snapshots: Path, placements: Path) -> list[Source]:
     return [*found, *declared]
 
 
-def require_spark() -> None:
-    """Raise ReplanError where the extra is not installed."""
-    for package in (
-        "pyspark",
-        "pandas",
-    ):  # Spark's applyInArrow asks for pandas and does not use it
-        if find_spec(package) is None:
+def require_spark(find: Callable[[str], object | None]) -> None:
+    """Raise ReplanError where the extra is not installed, as `find` tells it by a package's name."""
+    for package in ("pyspark", "pandas"):  # Spark's applyInArrow imports pandas and does not use it
+        if find(package) is None:
             raise ReplanError(
                 f"the fleet commands need {package}, which is not installed: "
                 "pip install 'replan[fleet]'"
@@ -91,21 +98,26 @@ def compare(spark: "SparkSession", sources: Iterable[Source], work: Path) -> Fle
     from replan.fleet import stages
 
     told = [{"role": s.role.value, "name": s.name, "path": str(s.path.absolute())} for s in sources]
-    heads = stages.heads(_spread(spark, pa.Table.from_pylist(told, schema=SOURCES)))
-    pairing = pair_up(Head(**row) for row in heads.toArrow().to_pylist())
+    lake = Lake(spark, work)
+    lake.write("heads", stages.heads(_spread(spark, pa.Table.from_pylist(told, schema=SOURCES))))
+    pairing = pair_up(Head(**row) for row in lake.arrow("heads", HEADS).to_pylist())
     unpaired = pa.Table.from_pylist([asdict(e) for e in pairing.errors], schema=ERRORS)
     if not pairing.pairs:
         nothing = (DRIFT.empty_table(), CLUSTERS.empty_table())
         return in_order(*nothing, unpaired, pairing.undeclared, pairing.older)
     paired = pa.Table.from_pylist([asdict(p) for p in pairing.pairs], schema=PAIRS)
     pairs = _spread(spark, paired)
-    rows = _through(spark, stages.resolved(pairs), work / "resolved")
-    found = _through(spark, stages.differences(rows), work / "differences")
-    unread = stages.errors(rows, pairs).toArrow().cast(ERRORS)
+    lake.write("resolved", stages.resolved(pairs), by="side")
+    declared, observed = lake.read("resolved", RESOLVED), lake.read("resolved", RESOLVED)
+    lake.write("differences", stages.differences(declared, observed))
+    rows, found = lake.read("resolved", RESOLVED), lake.read("differences", DIFFERENCES)
+    lake.write("drift", stages.drift(rows, found, pairs))
+    lake.write("clusters", stages.clusters(rows, found, pairs))
+    lake.write("errors", stages.errors(rows, pairs))
     return in_order(
-        stages.drift(rows, found, pairs).toArrow(),
-        stages.clusters(rows, found, pairs).toArrow(),
-        pa.concat_tables([unpaired, unread]),
+        lake.arrow("drift", DRIFT),
+        lake.arrow("clusters", CLUSTERS),
+        pa.concat_tables([unpaired, lake.arrow("errors", ERRORS)]),
         pairing.undeclared,
         pairing.older,
     )
@@ -115,12 +127,6 @@ def _spread(spark: "SparkSession", table: pa.Table) -> "DataFrame":
     """A table whose rows are work, dealt out so that every core gets some."""
     tasks = min(table.num_rows, 8 * spark.sparkContext.defaultParallelism)
     return spark.createDataFrame(table).repartition(tasks)
-
-
-def _through(spark: "SparkSession", stage: "DataFrame", path: Path) -> "DataFrame":
-    """The stage's table, written and read back: the next stage starts from what is there."""
-    stage.write.parquet(str(path))
-    return spark.read.schema(stage.schema).parquet(str(path))
 
 
 def _size(path: Path) -> int:

@@ -40,15 +40,17 @@ def resolve_pairs(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 
 def _read(placement: str, snapshot: str) -> pa.Table:
-    return resolve(load_placement([Path(placement)]), read_snapshot(Path(snapshot)))
+    return resolve(
+        load_placement([Path(placement)]), read_snapshot(Path(snapshot)), ROWS_PER_BUCKET
+    )
 
 
-def resolve(placement: Placement, snapshot: Snapshot) -> pa.Table:
+def resolve(placement: Placement, snapshot: Snapshot, rows_per_bucket: int) -> pa.Table:
     """Declared, observed and surplus partitions of one cluster, in the columns of RESOLVED."""
     check_cluster(placement, snapshot)
     wanted = wanted_table(placement, snapshot)
     observed = _of_topics(snapshot.partitions, wanted)
-    buckets = 1 + max(wanted.num_rows, observed.num_rows) // ROWS_PER_BUCKET
+    buckets = 1 + max(wanted.num_rows, observed.num_rows) // rows_per_bucket
     sides = {
         "declared": wanted,
         "observed": observed,

@@ -2,7 +2,7 @@
 
     sources -> heads      of which cluster each file is
     pairs   -> resolved   declared and observed partitions, overlays laid
-    resolved -> differences    the kernel, cluster by cluster and bucket by bucket
+    resolved twice -> differences    the kernel, cluster by cluster and bucket by bucket
     resolved, differences, pairs -> drift, clusters, errors
 
 Not here: reading and comparing themselves (`heads`, `resolve`, `planning.kernel`), which know no Spark.
@@ -14,10 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from replan.fleet.heads import read_heads
 from replan.fleet.resolve import resolve_pairs
-from replan.fleet.tables import HEADS, RESOLVED, spark_schema
-from replan.planning.kernel import DIFFERENCE_SCHEMA, differing
-
-DIFFERENCES = pa.schema([pa.field("cluster_id", pa.string(), nullable=False), *DIFFERENCE_SCHEMA])
+from replan.fleet.tables import DIFFERENCES, HEADS, RESOLVED, spark_schema
+from replan.planning.kernel import differing
 
 
 def heads(sources: DataFrame) -> DataFrame:
@@ -30,12 +28,16 @@ def resolved(pairs: DataFrame) -> DataFrame:
     return pairs.mapInArrow(resolve_pairs, spark_schema(RESOLVED))
 
 
-def differences(rows: DataFrame) -> DataFrame:
-    """The partitions that stand otherwise than declared, found by the kernel."""
+def differences(declared: DataFrame, observed: DataFrame) -> DataFrame:
+    """The partitions that stand otherwise than declared, found by the kernel.
+
+    The two must not be derived from one DataFrame: Spark then gives the columns of the second side new ids
+    but not the function's arguments, and drops those that it does not find (seen in 4.1.4).
+    """
     keys = ("cluster_id", "bucket")
-    declared = rows.filter("side = 'declared'").select(*keys, "topic", "partition", "replicas")
-    observed = rows.filter("side = 'observed'").drop("side", "message")
-    groups = declared.groupBy(*keys).cogroup(observed.groupBy(*keys))
+    wanted = declared.filter("side = 'declared'").select(*keys, "topic", "partition", "replicas")
+    seen = observed.filter("side = 'observed'").drop("side", "message")
+    groups = wanted.groupBy(*keys).cogroup(seen.groupBy(*keys))
     return groups.applyInArrow(_compare, spark_schema(DIFFERENCES))
 
 

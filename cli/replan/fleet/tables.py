@@ -1,11 +1,12 @@
 """The declared schemas of every table in the pipeline, in Arrow's words, and the same in Spark's.
 
-Stages meet in these tables and in nothing else. The first three go between stages, the last three are published.
+Stages meet in these tables and in nothing else. The first five go between stages, the last three are published.
 """
 
 import pyarrow as pa
 
 from replan.model.columns import BROKERS
+from replan.planning.kernel import DIFFERENCE_SCHEMA
 
 SOURCES = pa.schema(
     [
@@ -47,6 +48,7 @@ RESOLVED = pa.schema(
         pa.field("message", pa.string()),
     ]
 )
+DIFFERENCES = pa.schema([pa.field("cluster_id", pa.string(), nullable=False), *DIFFERENCE_SCHEMA])
 DRIFT = pa.schema(
     [
         pa.field("cluster_id", pa.string(), nullable=False),

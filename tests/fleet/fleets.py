@@ -1,0 +1,100 @@
+"""Small fleets on disk, drawn from a seed: clusters that drifted in every way there is."""
+
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+from tests.builders import snapshot, state
+
+from replan.model.names import BrokerId, TopicId, TopicPartition
+from replan.model.partition import PartitionState
+from replan.model.snapshot import RememberedOrder, Snapshot
+from replan.snapshots.files import write_snapshot
+
+TOPICS = ("clicks", "orders", "payments")
+
+
+def drawn_snapshot(seed: int) -> Snapshot:
+    """A cluster of five brokers and three topics, some partitions out of sync or on the way."""
+    chance = Random(seed)  # noqa: S311 - the same fleet every time
+    states = [_drawn(chance, topic, p) for topic in TOPICS for p in range(chance.randint(1, 6))]
+    made = snapshot(states)
+    remembered = {
+        s.partition: RememberedOrder(tuple(reversed(s.replicas)), s.topic_id)
+        for s in states
+        if chance.random() < 0.1
+    }
+    return replace(made, cluster_id=f"cluster-{seed}", remembered=remembered)
+
+
+def _drawn(chance: Random, topic: str, partition: int) -> PartitionState:
+    listed = chance.sample(range(1, 6), 3)
+    isr = [b for b in listed if chance.random() < 0.8]
+    adding = [4] if chance.random() < 0.1 and 4 in listed else []
+    return state(
+        listed,
+        isr,
+        leader=chance.choice(isr) if isr else None,
+        adding=adding,
+        topic=topic,
+        partition=partition,
+        topic_id=TopicId(f"id-of-{topic}"),
+        size=chance.randint(0, 10**9),
+    )
+
+
+def drawn_placement(seed: int, found: Snapshot, name: str) -> str:
+    """A placement for it: mostly what is there, some of it otherwise, some of it not there at all."""
+    chance = Random(seed)  # noqa: S311 - the same fleet every time
+    lines = ["version: 1", f"cluster: {{name: {name}, id: {found.cluster_id}}}", "assignments:"]
+    for topic in TOPICS[: chance.randint(1, 3)]:
+        count = len(found.topic_rows(topic))
+        if chance.random() < 0.3 and count > 1:
+            count -= 1  # the list form declares the count: one partition is beyond it
+        lines += [f"  {topic}:", "    partitions:"]
+        lines += [f"      - {_declared(chance, found, topic, p)}" for p in range(count)]
+    if chance.random() < 0.5:
+        lines += ["  nowhere:", "    partitions: {0: [1, 2, 3]}"]
+    if chance.random() < 0.5:
+        first = found.partition(TopicPartition("orders", 0))
+        if first is not None:
+            lines += ["preferredLeaders:", f"  orders: {{0: {_preferred(lines, first)}}}"]
+    if chance.random() < 0.5:
+        lines += ["blacklists:", "  leaders:", f"    - {{broker: {chance.randint(1, 5)}}}"]
+    return "\n".join(lines) + "\n"
+
+
+def _declared(chance: Random, found: Snapshot, topic: str, partition: int) -> list[BrokerId]:
+    seen = found.partition(TopicPartition(topic, partition))
+    listed = [] if seen is None else list(seen.replicas)
+    if chance.random() < 0.3 or not listed:
+        return [BrokerId(b) for b in chance.sample(range(1, 6), 3)]
+    if chance.random() < 0.3:
+        chance.shuffle(listed)
+    return listed
+
+
+def _preferred(lines: list[str], seen: PartitionState) -> BrokerId:
+    """The last of the list that orders-0 has: the declared one, or the one it stands in."""
+    if "  orders:" in lines:
+        declared = lines[lines.index("  orders:") + 2].strip("- []")
+        return BrokerId(int(declared.split(",")[-1]))
+    return seen.replicas[-1]
+
+
+def write_fleet(home: Path, seeds: range) -> tuple[Path, Path]:
+    """Folders of snapshots and placements, in both forms each."""
+    snapshots, placements = home / "snapshots", home / "placements"
+    snapshots.mkdir()
+    placements.mkdir()
+    for seed in seeds:
+        found = drawn_snapshot(seed)
+        name = f"cluster-{seed}"
+        write_snapshot(found, snapshots / (f"{name}.json" if seed % 2 else name))
+        text = drawn_placement(seed, found, f"fleet-{seed}")
+        if seed % 3:
+            (placements / f"{name}.yaml").write_text(text, encoding="utf-8")
+        else:
+            (placements / name).mkdir()
+            (placements / name / "all.yaml").write_text(text, encoding="utf-8")
+    return snapshots, placements

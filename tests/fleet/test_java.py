@@ -1,0 +1,102 @@
+"""Which Java Spark runs on, and when the archive of its classes is made."""
+
+from pathlib import Path
+
+import pytest
+
+from replan.errors import ReplanError
+from replan.fleet.java import Java, class_archive, find_java
+
+
+def installed(home: Path, version: str | None) -> Path:
+    (home / "bin").mkdir(parents=True)
+    (home / "bin" / "java").touch(mode=0o755)
+    if version is not None:
+        (home / "release").write_text(f'IMPLEMENTOR="x"\nJAVA_VERSION="{version}"\n')
+    return home
+
+
+@pytest.mark.parametrize(
+    ("written", "version"), [("17.0.15", 17), ("1.8.0_402", 8), ("25", 25), ("x", None)]
+)
+def test_the_version_is_read_from_the_release_file(
+    tmp_path: Path, written: str, version: int | None
+) -> None:
+    installed(tmp_path, written)
+    assert Java(tmp_path, (tmp_path / "release").read_text()).version == version
+
+
+def test_java_home_comes_before_the_path(tmp_path: Path) -> None:
+    home, other = installed(tmp_path / "a", "17.0.1"), installed(tmp_path / "b", "21")
+    assert find_java({"JAVA_HOME": str(home), "PATH": str(other / "bin")}).home == home
+    assert find_java({"PATH": str(other / "bin")}).home == other
+
+
+def test_a_link_on_the_path_leads_to_the_installation(tmp_path: Path) -> None:
+    home = installed(tmp_path / "jdk", None)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").symlink_to(home / "bin" / "java")
+    assert find_java({"PATH": str(tmp_path / "bin")}) == Java(home, "")
+
+
+def test_no_java_is_said_with_the_way_out(tmp_path: Path) -> None:
+    with pytest.raises(ReplanError) as refused:
+        find_java({"PATH": str(tmp_path)})
+    assert str(refused.value) == (
+        "no Java found: the fleet commands run on Spark, which needs Java 17 or newer; "
+        "install it (Debian: openjdk-17-jre-headless), or set JAVA_HOME"
+    )
+
+
+def test_a_java_home_without_java_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ReplanError) as refused:
+        find_java({"JAVA_HOME": str(tmp_path), "PATH": ""})
+    assert str(refused.value) == (
+        f"JAVA_HOME is {tmp_path}, but there is no bin/java in it; set it to a Java 17 or newer"
+    )
+
+
+def test_an_old_java_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ReplanError) as refused:
+        find_java({"JAVA_HOME": str(installed(tmp_path, "11.0.2"))})
+    assert str(refused.value) == (
+        f"the Java in {tmp_path} is version 11; Spark needs 17 or newer: set JAVA_HOME to one"
+    )
+
+
+def test_the_archive_is_made_by_the_second_run_and_used_from_the_third_on(tmp_path: Path) -> None:
+    java, environment = Java(Path("/jdk"), 'JAVA_VERSION="17"'), {"XDG_CACHE_HOME": str(tmp_path)}
+
+    first = class_archive(java, "4.1.4", environment)
+    assert first is not None
+    assert first.options() == ()
+    first.keep()
+
+    second = class_archive(java, "4.1.4", environment)
+    assert second is not None
+    assert second.options() == (f"-XX:ArchiveClassesAtExit={second.being_made}",)
+    second.being_made.touch()
+    second.keep()
+
+    third = class_archive(java, "4.1.4", environment)
+    assert third is not None
+    assert third.options() == (f"-XX:SharedArchiveFile={third.file}", "-Xshare:auto")
+    assert sorted(p.suffix for p in (tmp_path / "replan").iterdir()) == [".jsa", ".seen"]
+
+
+def test_another_build_of_java_or_spark_has_another_archive(tmp_path: Path) -> None:
+    environment = {"XDG_CACHE_HOME": str(tmp_path)}
+    found = {
+        archive.file
+        for release in ("17.0.1", "17.0.2")
+        for spark in ("4.1.4", "4.1.5")
+        if (archive := class_archive(Java(Path("/jdk"), release), spark, environment))
+    }
+    assert len(found) == 4
+
+
+def test_without_a_release_file_or_a_cache_folder_there_is_no_archive(tmp_path: Path) -> None:
+    assert class_archive(Java(Path("/jdk"), ""), "4.1.4", {"XDG_CACHE_HOME": str(tmp_path)}) is None
+    (tmp_path / "file").touch()
+    environment = {"XDG_CACHE_HOME": str(tmp_path / "file")}
+    assert class_archive(Java(Path("/jdk"), "17"), "4.1.4", environment) is None
