@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from replan.model.broker import Broker
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, Replicas
 from replan.model.partition import PartitionState
 from replan.planning.moves import Move
 from replan.planning.plan import Refusal
@@ -79,7 +79,7 @@ def _target_below_min_isr(move: Move) -> Iterator[tuple[str, str]]:
         yield (
             "target-below-min-isr",
             (
-                f"target {list(move.target)} has {len(move.target)} replicas, min.insync.replicas is {m}; "
+                f"target {list(move.target)} has {_replicas(move.target)}, min.insync.replicas is {m}; "
                 f"declare at least {m}, lower min.insync.replicas, or write `belowMinIsr: true` at the topic"
             ),
         )
@@ -119,7 +119,7 @@ def safe_start(move: Move) -> Iterator[tuple[str, str]]:
         yield (
             "safe-start",
             (
-                f"{len(move.original)} replicas {list(move.original)}, and min.insync.replicas "
+                f"{_replicas(move.original)} {list(move.original)}, and min.insync.replicas "
                 f"{move.min_insync_replicas} would ask for {needed} in sync as soon as others are added: writes with "
                 f"acks=all would stop for the whole copy; set min.insync.replicas of {move.partition.topic} to "
                 f"{len(move.original)} first and back afterwards"
@@ -136,12 +136,17 @@ def unclean_guard(
         yield (
             "unclean-guard",
             (
-                f"unclean.leader.election.enable is true and of its live replicas only {in_sync} are in sync: an empty "
-                "new replica could be elected and the data lost; run `kafka-configs.sh --alter --entity-type topics "
-                f"--entity-name {move.partition.topic} --add-config unclean.leader.election.enable=false` first"
+                f"unclean.leader.election.enable is true and only {len(in_sync)} of its live replicas is in sync "
+                f"{in_sync}: an empty new replica could be elected and the data lost; run `kafka-configs.sh --alter "
+                f"--entity-type topics --entity-name {move.partition.topic} "
+                "--add-config unclean.leader.election.enable=false` first"
             ),
         )
 
 
 def _ids(brokers: list[BrokerId]) -> str:
     return ", ".join(str(b) for b in brokers)
+
+
+def _replicas(listed: Replicas) -> str:
+    return "1 replica" if len(listed) == 1 else f"{len(listed)} replicas"

@@ -1,0 +1,114 @@
+"""Mistakes that only show against a cluster, word for word."""
+
+import pytest
+from tests.builders import CLUSTER_ID, brokers, placement, snapshot, state
+
+from replan.errors import BadManifest, WrongCluster
+from replan.model.broker import Broker
+from replan.model.names import BrokerId
+from replan.model.placement import MoveThrottle, Placement
+from replan.model.snapshot import Snapshot
+from replan.planning.against_cluster import ranges
+from replan.planning.planner import make_plan
+
+SEEN = snapshot([state([1, 2, 3]), state([2, 3, 1], partition=1)])
+
+
+def complaint(asked: Placement, seen: Snapshot = SEEN) -> list[str]:
+    with pytest.raises(BadManifest) as caught:
+        make_plan(asked, seen)
+    return str(caught.value).split("\n")
+
+
+def test_another_cluster_than_the_one_that_is_named_is_refused() -> None:
+    with pytest.raises(WrongCluster) as caught:
+        make_plan(placement(cluster_id="another"), SEEN)
+    assert str(caught.value) == (
+        f"the placement is for cluster another (payments-eu), but the cluster that answered is {CLUSTER_ID}; "
+        "check --bootstrap-server, or `cluster.id` in the placement file"
+    )
+
+
+def test_the_cluster_that_is_named_is_taken() -> None:
+    assert make_plan(placement(cluster_id=CLUSTER_ID), SEEN).empty
+
+
+def test_an_unknown_topic_is_named_once_with_its_place() -> None:
+    assert complaint(placement({"clicks": [[1], [2]]})) == [
+        (
+            "placement.yaml:2:3: topic clicks does not exist in the cluster; create it first, or take it out of "
+            "`assignments`"
+        )
+    ]
+
+
+def test_unknown_brokers_are_named_with_those_that_are_known() -> None:
+    asked = placement({"orders": [[1, 2, 9], [7, 8, 1]]})
+    assert complaint(asked) == [
+        "placement.yaml:3:5: orders-0: broker 9 is not registered in the cluster; registered: 1-5",
+        "placement.yaml:4:5: orders-1: broker 7, 8 is not registered in the cluster; registered: 1-5",
+    ]
+
+
+def test_a_fenced_broker_is_not_unknown() -> None:
+    seen = snapshot([state([1, 2, 3])], registered=brokers(5, fenced=[4]))
+    assert make_plan(placement({"orders": [[1, 2, 4]]}), seen).moves
+
+
+def test_an_unknown_partition_is_named_with_the_count_and_the_price_of_adding_it() -> None:
+    asked = placement({"orders": {0: [1, 2, 3], 2: [1, 2, 3]}})
+    assert complaint(asked) == [
+        (
+            "placement.yaml:4:5: orders-2 does not exist: the topic has 2 partitions, counted from 0. Take it out, or add "
+            "partitions first (keys then map to other partitions, and it cannot be undone): `kafka-topics.sh --alter "
+            "--topic orders --partitions 3`; this version of replan does not"
+        )
+    ]
+
+
+def test_a_preferred_leader_must_be_in_the_list_that_it_shall_lead() -> None:
+    asked = placement(
+        {"orders": {0: [1, 2, 4]}}, leaders={"orders-0": 3, "orders-1": 4, "orders-7": 1, "x-0": 1}
+    )
+    assert complaint(asked) == [
+        (
+            "placement.yaml:101:5: broker 3 is no replica of orders-0, whose list is [1, 2, 4]; "
+            "name one of them, or change the list under `assignments`"
+        ),
+        (
+            "placement.yaml:102:5: broker 4 is no replica of orders-1, whose list is [2, 3, 1]; "
+            "name one of them, or change the list under `assignments`"
+        ),
+        "placement.yaml:103:5: orders-7 does not exist in the cluster",
+        "placement.yaml:104:5: x-0 does not exist in the cluster",
+    ]
+
+
+def test_a_throttle_of_an_unknown_broker_is_named() -> None:
+    asked = placement(throttle=MoveThrottle(10**6, {BrokerId(9): 10**5, BrokerId(1): None}))
+    assert complaint(asked) == [
+        "throttles.moves.brokers: broker 9 is not registered in the cluster; registered: 1-5"
+    ]
+
+
+def test_all_mistakes_are_told_at_once_up_to_twenty() -> None:
+    asked = placement({"orders": [[9], [9]], "x": {p: [1] for p in range(30)}})
+    assert len(complaint(asked)) == 3
+    many = placement({f"t{i:02}": [[1]] for i in range(25)} | {"orders": [[9], [9]]})
+    lines = complaint(many)
+    assert len(lines) == 21
+    assert lines[0].startswith("placement.yaml:5:3: topic t00")
+    assert lines[-1] == "and 7 more"
+
+
+def test_no_brokers_at_all_is_said_in_words() -> None:
+    seen = snapshot([state([1])], registered=[])
+    assert complaint(placement({"orders": [[1]]}), seen)[0].endswith("registered: none")
+
+
+RANGES = [([], "none"), ([4], "4"), ([1, 2, 3], "1-3"), ([1, 2, 4, 6, 7], "1-2, 4, 6-7")]
+
+
+@pytest.mark.parametrize(("ids", "text"), RANGES)
+def test_ids_are_told_in_ranges(ids: list[int], text: str) -> None:
+    assert ranges([Broker(BrokerId(b)).id for b in ids]) == text
