@@ -1,0 +1,77 @@
+"""A real controller with scripted brokers as a driver of golden vectors."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from tests.golden.language import BROKERS, Ids, Observed
+from tests.kafka.harness.arena import Arena, ConfigOperation, Election
+from tests.kafka.harness.fake_brokers import FakeBrokers, Refused
+
+TOPIC = "orders"
+P0 = (TOPIC, 0)
+
+
+class ControllerDriver:
+    """One vector's own brokers and topic on a shared controller."""
+
+    def __init__(self, controller: FakeBrokers) -> None:
+        self._arena = Arena(controller, dict.fromkeys(BROKERS))
+
+    def close(self) -> None:
+        """Take the topic and the brokers off the controller.
+
+        Once an ELR has been cleared by a configuration, Kafka refuses to unregister its former members after their
+        topic was deleted (-1, "existed in isrMembers, but not in the topics map"): they stay, and harm nobody.
+        """
+        with suppress(Refused):
+            self._arena.close()
+
+    def create_topic(self, assignments: Sequence[Ids], configs: Mapping[str, str]) -> None:
+        self._arena.create_topic(TOPIC, assignments, configs)
+
+    def fence(self, broker: int) -> None:
+        self._arena.fence(broker)
+
+    def unfence(self, broker: int) -> None:
+        self._arena.unfence(broker)
+
+    def shut_down(self, broker: int) -> None:
+        self._arena.shut_down(broker)
+
+    def restart(self, broker: int, *, cleanly: bool) -> None:
+        self._arena.restart(broker, cleanly=cleanly)
+
+    def cordon(self, broker: int) -> None:
+        self._arena.cordon(broker)
+
+    def unregister(self, broker: int) -> None:
+        self._arena.unregister(broker)
+
+    def alter_isr(self, isr: Ids) -> int:
+        return self._arena.alter_isr(P0, isr).code
+
+    def reassign(self, targets: Sequence[Ids | None]) -> int:
+        answers = self._arena.reassign_in_order([(P0, target) for target in targets])
+        return max((answer.code for _, answer in answers), key=abs)
+
+    def elect(self, *, unclean: bool) -> int:
+        kind = Election.UNCLEAN if unclean else Election.PREFERRED
+        return self._arena.elect(kind, P0)[P0].code
+
+    def configure(self, key: str, value: str) -> int:
+        return self._arena.configure(TOPIC, key, value, ConfigOperation.SET).code
+
+    def observe(self, partition: int) -> Observed:
+        found = self._arena.state((TOPIC, partition))
+        return Observed(
+            found.replicas,
+            tuple(sorted(found.isr)),
+            found.adding,
+            found.removing,
+            None if found.leader < 0 else found.leader,
+            found.leader_epoch,
+            found.partition_epoch,
+            found.recovering,
+            tuple(sorted(found.elr)),
+            found.last_known_elr,
+        )

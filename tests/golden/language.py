@@ -1,0 +1,241 @@
+"""How the golden vectors are read, and how one is told to a driver.
+
+Here belong the parser of the table, the driver's protocol, and `tell`, which performs a vector and compares. A driver
+is the simulator or a real controller; neither knows about vectors.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+Ids = tuple[int, ...]
+BROKERS = range(9)
+_CONDITION = re.compile(r"(<|>=)(\d\.\d+)(?::\s*|$)")
+_CHECKS = re.compile(r"(r|i|a|d|elr|known)\[([\d,]*)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """One partition as the controller has it; ISR and ELR in ascending order, since theirs has no meaning."""
+
+    replicas: Ids
+    isr: Ids
+    adding: Ids
+    removing: Ids
+    leader: int | None
+    leader_epoch: int
+    partition_epoch: int
+    recovering: bool
+    elr: Ids
+    last_known_elr: Ids
+
+
+class Driver(Protocol):
+    """A controller with scripted brokers; each request gives Kafka's error code."""
+
+    def create_topic(self, assignments: Sequence[Ids], configs: Mapping[str, str]) -> None: ...
+    def fence(self, broker: int) -> None: ...
+    def unfence(self, broker: int) -> None: ...
+    def shut_down(self, broker: int) -> None: ...
+    def restart(self, broker: int, *, cleanly: bool) -> None: ...
+    def cordon(self, broker: int) -> None: ...
+    def unregister(self, broker: int) -> None: ...
+    def alter_isr(self, isr: Ids) -> int: ...
+    def reassign(self, targets: Sequence[Ids | None]) -> int: ...
+    def elect(self, *, unclean: bool) -> int: ...
+    def configure(self, key: str, value: str) -> int: ...
+    def observe(self, partition: int) -> Observed: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Which versions a line holds for."""
+
+    least: str = "0.0"
+    below: str = "99.0"
+
+    def hold(self, version: str) -> bool:
+        """Whether it holds for this one."""
+        return _ordered(self.least) <= _ordered(version) < _ordered(self.below)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What is to be seen after a step."""
+
+    versions: Versions
+    partition: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One request or happening."""
+
+    versions: Versions
+    words: tuple[str, ...]
+    checks: tuple[Check, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """One story."""
+
+    title: str
+    versions: Versions
+    elr: bool
+    steps: tuple[Step, ...]
+
+
+def read(text: str) -> tuple[Vector, ...]:
+    """The vectors of a table."""
+    return tuple(_vector(block.splitlines()) for block in text.strip().split("\n\n"))
+
+
+def for_version(vectors: Sequence[Vector], version: str, *, elr: bool) -> list[Vector]:
+    """The vectors that a version of this kind can be told."""
+    return [v for v in vectors if v.elr == elr and v.versions.hold(version)]
+
+
+def tell(vector: Vector, version: str, driver: Driver) -> None:
+    """Perform a vector and compare; raises AssertionError with the step and what differs."""
+    for step in vector.steps:
+        if not step.versions.hold(version):
+            continue
+        code = perform(step.words, driver)
+        checks = [c for c in step.checks if c.versions.hold(version)]
+        if not any("code" in c.text for c in checks):
+            assert code == 0, f"{' '.join(step.words)}: code {code}"
+        for check in checks:
+            expected, found = check.text, _seen(check, code, driver)
+            assert found == expected, f"{' '.join(step.words)}: expected {expected}, found {found}"
+
+
+def perform(words: Sequence[str], driver: Driver) -> int:
+    """Perform one step; the code of its request, 0 for what happens to brokers."""
+    verb, *rest = words
+    match verb:
+        case "topic":
+            lists = [_ids(word) for word in rest if word.startswith("[")]
+            driver.create_topic(lists, dict(w.split("=") for w in rest if "=" in w))
+        case "isr":
+            return driver.alter_isr(_ids(rest[0]))
+        case "reassign":
+            return driver.reassign([_ids(word) for word in rest])
+        case "cancel":
+            return driver.reassign([None])
+        case "elect":
+            return driver.elect(unclean=rest[0] == "unclean")
+        case "config":
+            return driver.configure(*rest[0].split("="))
+        case _:
+            _happen(verb, rest, driver)
+    return 0
+
+
+def _happen(verb: str, rest: Sequence[str], driver: Driver) -> None:
+    broker = int(rest[0])
+    match verb:
+        case "fence":
+            driver.fence(broker)
+        case "unfence":
+            driver.unfence(broker)
+        case "shutdown":
+            driver.shut_down(broker)
+        case "restart":
+            driver.restart(broker, cleanly=rest[1] == "clean")
+        case "cordon":
+            driver.cordon(broker)
+        case "unregister":
+            driver.unregister(broker)
+        case _:
+            raise ValueError(f"no such step: {verb}")
+
+
+def _seen(check: Check, code: int, driver: Driver) -> str:
+    """The named things as they are, in the words of the check."""
+    state = driver.observe(check.partition)
+    lists = {
+        "r": state.replicas,
+        "i": state.isr,
+        "a": state.adding,
+        "d": state.removing,
+        "elr": state.elr,
+        "known": state.last_known_elr,
+    }
+    words: list[str] = []
+    previous = ""
+    for word in check.text.split():
+        if (found := _CHECKS.fullmatch(word)) is not None:
+            words.append(f"{found[1]}[{','.join(map(str, lists[found[1]]))}]")
+        elif previous == "code":
+            words.append(str(code))
+        else:
+            words.append(_word(word, state))
+        previous = word
+    return " ".join(words)
+
+
+def _word(word: str, state: Observed) -> str:
+    match word[:2]:
+        case "le":
+            return f"le{state.leader_epoch}"
+        case "pe":
+            return f"pe{state.partition_epoch}"
+        case "RE":
+            return "RECOVERING" if state.recovering else "recovered"
+        case "co":
+            return "code"
+        case _:
+            return f"L{'-' if state.leader is None else state.leader}"
+
+
+def _vector(lines: Sequence[str]) -> Vector:
+    title, *rest = lines
+    versions, elr, steps = Versions(), False, list[Step]()
+    for line in rest:
+        condition, text = _condition(line.strip())
+        if not text:
+            versions = condition
+        elif text == "elr":
+            elr, versions = True, replace(versions, least="4.0")
+        elif line.startswith(" "):
+            steps[-1] = replace(steps[-1], checks=(*steps[-1].checks, *_checks(condition, text)))
+        else:
+            steps.append(Step(condition, tuple(text.split())))
+    return Vector(title, versions, elr, tuple(steps))
+
+
+def _checks(versions: Versions, text: str) -> Iterator[Check]:
+    partition = 0
+    if (named := re.match(r"p(\d+): ", text)) is not None:
+        partition, text = int(named[1]), text[named.end() :]
+    words = [_sorted(word) for word in text.split()]
+    if any(word.startswith("r[") for word in words):
+        words += [f"{kind}[]" for kind in "ad" if not any(w.startswith(f"{kind}[") for w in words)]
+    yield Check(versions, partition, " ".join(words))
+
+
+def _sorted(word: str) -> str:
+    """The ISR and the ELR are sets."""
+    found = _CHECKS.fullmatch(word)
+    if found is None or found[1] not in {"i", "elr"}:
+        return word
+    return f"{found[1]}[{','.join(map(str, sorted(_ids(word.removeprefix(found[1])))))}]"
+
+
+def _condition(text: str) -> tuple[Versions, str]:
+    found = _CONDITION.match(text)
+    if found is None:
+        return Versions(), text
+    versions = Versions(below=found[2]) if found[1] == "<" else Versions(least=found[2])
+    return versions, text[found.end() :]
+
+
+def _ids(word: str) -> Ids:
+    return tuple(int(part) for part in word.strip("[]").split(",") if part)
+
+
+def _ordered(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))[:2]

@@ -1,0 +1,122 @@
+"""The simulator's rules as a driver of golden vectors."""
+
+from collections.abc import Mapping, Sequence
+
+from tests.golden.language import BROKERS, Ids, Observed
+
+from replan.model.configs import ConfigOperation, topic_change
+from replan.model.control_plane import Accepted, Answer, ElectionType, Rejected
+from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
+from replan.simulator.commands import (
+    AlterConfigs,
+    AlterIsr,
+    AlterReassignments,
+    Command,
+    CordonDirs,
+    CreateTopic,
+    Decision,
+    ElectLeaders,
+    FenceBroker,
+    RegisterBroker,
+    ShutDownBroker,
+    UnfenceBroker,
+    UnregisterBroker,
+)
+from replan.simulator.decide import perform
+from replan.simulator.state import ClusterState, Partition
+
+TOPIC = "orders"
+P0 = TopicPartition(TOPIC, 0)
+
+
+class SimulatorDriver:
+    """A simulated controller in which nothing happens by itself."""
+
+    def __init__(self, version: str, *, elr: bool) -> None:
+        self.state = ClusterState("golden", version, elr)
+        for broker in BROKERS:
+            self.ask(RegisterBroker(BrokerId(broker)))
+            self.unfence(broker)
+
+    def ask(self, command: Command) -> Decision:
+        """Perform a command."""
+        self.state, decision = perform(self.state, command)
+        return decision
+
+    def create_topic(self, assignments: Sequence[Ids], configs: Mapping[str, str]) -> None:
+        lists = tuple(replicas(*ids) for ids in assignments)
+        assert self.ask(CreateTopic(TOPIC, TopicId("golden"), lists, configs)).whole == Accepted()
+
+    def fence(self, broker: int) -> None:
+        self.ask(FenceBroker(BrokerId(broker)))
+
+    def unfence(self, broker: int) -> None:
+        self.ask(UnfenceBroker(BrokerId(broker)))
+
+    def shut_down(self, broker: int) -> None:
+        for _ in range(2):
+            self.ask(ShutDownBroker(BrokerId(broker)))
+
+    def restart(self, broker: int, *, cleanly: bool) -> None:
+        self.fence(broker)
+        known = self.state.brokers[BrokerId(broker)]
+        self.ask(RegisterBroker(known.id, known.rack, known.epoch if cleanly else -1))
+
+    def cordon(self, broker: int) -> None:
+        known = self.state.brokers[BrokerId(broker)]
+        self.ask(CordonDirs(known.id, frozenset(known.log_dirs)))
+
+    def unregister(self, broker: int) -> None:
+        self.ask(UnregisterBroker(BrokerId(broker)))
+
+    def alter_isr(self, isr: Ids) -> int:
+        partition = self._partition(0)
+        assert partition.leader is not None
+        return _code(
+            self.ask(
+                AlterIsr(
+                    partition.leader,
+                    P0,
+                    partition.leader_epoch,
+                    partition.partition_epoch,
+                    replicas(*isr),
+                )
+            ).whole
+        )
+
+    def reassign(self, targets: Sequence[Ids | None]) -> int:
+        items = tuple((P0, None if t is None else replicas(*t)) for t in targets)
+        decision = self.ask(AlterReassignments(items))
+        return max((_code(answer) for _, answer in decision.each), key=abs)
+
+    def elect(self, *, unclean: bool) -> int:
+        kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED
+        ((_, answer),) = self.ask(ElectLeaders((P0,), kind)).each
+        return _code(answer)
+
+    def configure(self, key: str, value: str) -> int:
+        change = topic_change(TOPIC, key, ConfigOperation.SET, value)
+        ((_, answer),) = self.ask(AlterConfigs((change,))).each
+        return _code(answer)
+
+    def observe(self, partition: int) -> Observed:
+        found = self._partition(partition)
+        return Observed(
+            found.replicas,
+            tuple(sorted(found.isr)),
+            found.adding,
+            found.removing,
+            found.leader,
+            found.leader_epoch,
+            found.partition_epoch,
+            found.recovering,
+            tuple(sorted(found.elr)),
+            found.last_known_elr,
+        )
+
+    def _partition(self, index: int) -> Partition:
+        return self.state.topics[TOPIC].partitions[index]
+
+
+def _code(answer: Answer) -> int:
+    return answer.code if isinstance(answer, Rejected) else 0

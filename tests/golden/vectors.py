@@ -1,0 +1,523 @@
+"""The golden vectors: short stories of one topic, with what a Kafka controller makes of each step.
+
+One table for every driver: the simulator in each version that it imitates, and real controllers with scripted
+brokers. They restate facts from Kafka's own tests (PartitionChangeBuilderTest, PartitionReassignmentReplicasTest,
+PartitionReassignmentRevertTest, ReplicationControlManagerTest) and what real controllers were seen to do. How they
+are read is in `language`.
+
+A step stands alone on its line, checks are indented below it. `r` replicas, `i` ISR (a set), `a` adding, `d` removing,
+`L` leader (`L-` none), `le` and `pe` leader and partition epoch, `elr`, `known` the last known leader. Only what is
+named is compared, but a named `r` without `a` or `d` says that nothing is adding or removing. `code` is Kafka's error
+code, 0 where none is named. Brokers 0 to 8 are registered and active in the beginning, the topic is created by
+`topic`, its partition 0 is meant where none is named. A condition such as `<4.3:` holds for its line, or alone for the
+whole vector; `elr` alone: eligible leader replicas are on, else off.
+"""
+
+TEXT = """
+1. a one-shot move is cancelled: the order before is lost
+topic [3,1,2]
+reassign [4,5,6]
+    r[4,5,6,1,2,3] i[3,1,2] a[4,5,6] d[1,2,3] L3 le0 pe1
+cancel
+    r[1,2,3] i[3,1,2] L3 le1 pe2
+
+2. a cancel keeps what is left of the target's order
+topic [3,1,2]
+reassign [4,1,3]
+    r[4,1,3,2] a[4] d[2]
+cancel
+    r[1,3,2] L3 le1
+
+3. a decrease whose target is in sync is done within the request
+topic [0,1,2]
+reassign [2]
+    r[2] i[2] L2 le1 pe1
+
+4. a decrease waits for its target
+fence 2
+topic [0,1,2]
+unfence 2
+    i[0,1] L0 le0 pe0
+reassign [2]
+    r[2,0,1] d[0,1] L0
+isr [0,1,2]
+    code 108 r[2] i[2] L2 le1
+
+5. a decrease waits for all of its target
+fence 2
+topic [0,1,2]
+unfence 2
+reassign [1,2]
+    r[1,2,0] d[0]
+isr [0,1,2]
+    code 108 r[1,2] L1
+
+6. a reorder is done at once and moves no leader
+topic [0,1,2]
+reassign [2,1,0]
+    r[2,1,0] L0 le0 pe1
+elect preferred
+    L2 le1 pe2
+
+7. the same list again is no change
+topic [0,1,2]
+reassign [0,1,2]
+    r[0,1,2] L0 le0 pe0
+
+8. an overwrite with the same set keeps a stale removal
+topic [1,2,3]
+reassign [4,2,3]
+    r[4,2,3,1] a[4] d[1]
+reassign [1,2,3,4]
+    r[1,2,3,4] a[4] d[1]
+isr [1,2,3,4]
+    code 108 r[2,3,4] L2
+
+9. an overwrite with a superset keeps a stale removal
+topic [1,2,3]
+reassign [4,2,3]
+reassign [1,2,3,4,5]
+    r[1,2,3,4,5] a[5] d[1]
+isr [1,2,3,4,5]
+    code 108 r[2,3,4,5] L2 le1
+
+10. an undo by overwriting works up to 4.2, and hangs for ever from 4.3 on
+topic [1,2,3]
+reassign [4,5,6]
+reassign [1,2,3]
+    <4.3: r[1,2,3] L1 le1 pe2
+    >=4.3: r[1,2,3,4,5,6] a[4,5,6] d[4,5,6] L1 le0 pe2
+>=4.3: isr [1,2,3,4,5,6]
+    r[1,2,3,4,5,6] a[4,5,6] d[4,5,6] L1 le0
+>=4.3: cancel
+    r[1,2,3] i[1,2,3] L1
+
+11. an undo by overwriting hangs while the original is not in sync
+fence 3
+topic [1,2,3]
+unfence 3
+reassign [4,5,6]
+reassign [1,2,3]
+    r[1,2,3,4,5,6] a[4,5,6] d[4,5,6]
+cancel
+    r[1,2,3] i[1,2] le1
+
+12. after an overwrite a cancel takes the first target for the original
+topic [1,2,3]
+reassign [4,5,6]
+reassign [1,2,7]
+    r[1,2,7,3,4,5,6] a[7] d[3,4,5,6]
+cancel
+    r[1,2,3,4,5,6] i[1,2,3]
+
+13. after an overwrite a cancel leaves more replicas than before
+topic [1,2,3]
+reassign [2,3,4]
+reassign [2,3,4,5]
+    r[2,3,4,5,1] a[5] d[1]
+cancel
+    r[2,3,4,1]
+
+14. an overwrite that keeps an arrived replica hangs from 4.3 on
+topic [1,2,3]
+reassign [4,5,6]
+isr [1,2,3,4]
+reassign [4,2,3]
+    <4.3: r[4,2,3] i[2,3,4] L4 le1
+    >=4.3: r[4,2,3,1,5,6] a[4,5,6] d[1,5,6] L1
+>=4.3: cancel
+    r[2,3,1]
+
+15. the target of a running move is reordered
+topic [1,2,3]
+reassign [4,5,6]
+reassign [6,5,4]
+    r[6,5,4,1,2,3] a[4,5,6] d[1,2,3]
+isr [1,2,3,4,5,6]
+    code 108 r[6,5,4] L6
+
+16. the same partition twice in one request: the later one wins, field by field
+topic [1,2,3]
+reassign [4,2,3] [5,2,3]
+    r[5,2,3,1] a[5] d[1] pe2
+
+17. a fenced broker is accepted as a target
+topic [1,2,3]
+fence 4
+reassign [4,2,3]
+    r[4,2,3,1] a[4] d[1] i[1,2,3] L1
+
+18. added and removed ones are listed in order of id
+topic [1,2,3]
+reassign [5,4,2]
+    r[5,4,2,1,3] a[4,5] d[1,3]
+isr [1,2,3,4,5]
+    code 108 r[5,4,2] i[2,4,5] L5 le1
+
+19. a dead leaving replica holds nothing up
+topic [1,2,3]
+fence 3
+    i[1,2]
+reassign [4,5]
+isr [1,2,4,5]
+    code 108 r[4,5] L4 le1
+
+20. a dead kept replica holds a move up, until 4.3
+topic [1,2,3]
+fence 3
+reassign [3,4,5]
+isr [1,2,4,5]
+    <4.3: r[3,4,5,1,2] a[4,5] d[1,2] L1
+    >=4.3: code 108 r[3,4,5] i[4,5] L4 le1
+<4.3: unfence 3
+<4.3: isr [1,2,4,5,3]
+    code 108 r[3,4,5] L3
+
+21. a cancel that needs an unclean election is refused unless the topic allows one
+topic [1,2,3]
+reassign [4,5,6]
+isr [1,4]
+fence 1
+    i[4] L4 le1
+cancel
+    code 39 r[4,5,6,1,2,3] a[4,5,6] d[1,2,3] i[4] L4 le1
+config unclean.leader.election.enable=true
+cancel
+    r[1,2,3] i[2] L2 RECOVERING
+
+22. a preferred election takes the leadership to an adding replica in mid-move
+topic [0,1,2]
+reassign [4,5,2]
+isr [0,1,2,4]
+elect preferred
+    L4
+cancel
+    r[2,0,1] i[0,1,2] L2
+
+23. dropping a replica raises the leader epoch, also where the leader stays
+topic [0,1,2]
+reassign [1,0]
+    r[1,0] L0 le1
+
+24. an increase completes without a new leader epoch
+topic [0]
+reassign [0,1,2]
+    r[0,1,2] a[1,2]
+isr [0,1]
+    r[0,1,2] a[1,2]
+isr [0,1,2]
+    r[0,1,2] le0
+
+25. completing does not take the leadership from a leader that stays
+topic [0,1,2]
+reassign [4,1,2]
+fence 0
+    i[1,2] L1 le1
+isr [1,2,4]
+    r[4,1,2] L1 le2
+
+26. without ELR the last in-sync replica is waited for, until an unclean election
+topic [0,1,2]
+fence 0
+fence 1
+fence 2
+    i[2] L- le3
+elect preferred
+    code 80
+elect unclean
+    code 83
+unfence 1
+elect preferred
+    code 80
+elect unclean
+    code 0 i[1] L1 RECOVERING
+
+27. an unclean election goes by the order of the list, not by id
+topic [0,2,1]
+isr [0]
+fence 0
+elect unclean
+    L2
+
+28. an unclean election in mid-move may choose an empty replica
+topic [0,1,2]
+fence 0
+fence 1
+fence 2
+reassign [3,4]
+unfence 0
+elect unclean
+    r[3,4,0,1,2] a[3,4] d[0,1,2] L3 i[3] RECOVERING
+
+29. after that the next change drops the only copy
+topic [1]
+reassign [2]
+fence 1
+elect unclean
+    r[2,1] a[2] d[1] L2 i[2]
+isr [2]
+    r[2] i[2] L2
+
+30. a leaderless partition can be reordered, and so its next leader chosen
+topic [0,1,2]
+fence 0
+fence 1
+fence 2
+unfence 0
+unfence 1
+    i[2] L-
+reassign [1,0,2]
+    r[1,0,2] L-
+elect unclean
+    L1
+
+31. an unregistered broker stays listed and can only be dropped
+topic [0,1,2]
+unregister 2
+    r[0,1,2] i[0,1]
+reassign [1,0,2]
+    code 39 r[0,1,2]
+reassign [1,0,3]
+    code 0 r[1,0,3,2] a[3] d[2]
+
+32. controlled shutdowns hand leaderships on, and the last one leaves nobody
+topic [0,1,2]
+shutdown 0
+    i[1,2] L1
+shutdown 1
+    i[2] L2
+shutdown 2
+    i[2] L-
+
+33. ELR holds who left the ISR below min ISR, and lets them lead again
+elr
+topic [0,1,2] min.insync.replicas=2
+fence 2
+    i[0,1] elr[] L0
+fence 1
+    i[0] elr[1] L0
+fence 0
+    i[] L- elr[0,1] known[0]
+elect preferred
+    code 80
+elect unclean
+    code 83
+unfence 1
+    i[1] L1 elr[0] known[]
+
+34. ELR keeps brokers that are no replicas any more, until the next change
+elr
+topic [0,1,2] min.insync.replicas=2
+reassign [0]
+    r[0] i[0] elr[1,2]
+isr [0]
+    r[0] i[0] elr[]
+
+35. a decrease that drops an eligible leader leaves it in the ELR
+elr
+topic [0,1,2] min.insync.replicas=3
+fence 2
+    i[0,1] elr[2]
+reassign [0,1]
+    r[0,1] elr[2]
+
+36. a cancel can put a cancelled broker into the ELR
+elr
+topic [0,1,2] min.insync.replicas=3
+reassign [3,4,5]
+isr [0,1,2,3]
+fence 0
+fence 1
+    i[2,3] L3 elr[1]
+cancel
+    r[0,1,2] i[2] L2 elr[1,3]
+
+37. the replica count of partition 0 caps the min ISR of all
+elr
+topic [0,4,5] [1,2,3] min.insync.replicas=2
+reassign [0]
+fence 1
+fence 2
+    p1: i[3] elr[]
+
+38. writing min.insync.replicas clears the ELR
+elr
+topic [0,1,2] min.insync.replicas=3
+fence 0
+    L1 elr[0]
+config min.insync.replicas=1
+    L1 elr[]
+elect preferred
+    code 80 L1
+
+39. the last known leader is waited for
+elr
+topic [0,1,2] min.insync.replicas=2
+fence 2
+fence 1
+fence 0
+    i[] elr[0,1] known[0]
+restart 0 unclean
+    L- elr[1] known[0]
+restart 1 unclean
+    <4.1: L0
+    >=4.1: L- i[] elr[] known[0]
+>=4.1: unfence 1
+    L- i[] elr[] known[0]
+>=4.1: unfence 0
+    L0 i[0] RECOVERING
+
+40. from 4.3 on an increase completes although a kept replica is out of sync
+>=4.3
+topic [0,1,2]
+fence 2
+reassign [0,1,2,3]
+isr [0,1,3]
+    r[0,1,2,3] i[0,1,3] L0
+
+41. from 4.3 on a move completes although a kept replica is out of sync
+>=4.3
+topic [0,1,2]
+fence 2
+reassign [1,2,3]
+isr [0,1,3]
+    code 108 r[1,2,3] i[1,3] L1
+
+42. the new leader is the first of the target that is in sync
+>=4.3
+topic [0,1,2]
+fence 2
+reassign [2,3,4]
+isr [0,1,3,4]
+    code 108 r[2,3,4] i[3,4] L3
+
+43. where more leave than join, all of the target is needed
+>=4.3
+topic [0,1,2,3]
+fence 3
+reassign [3,4]
+isr [0,1,2,4]
+    r[3,4,0,1,2] a[4] d[0,1,2]
+
+44. a move of two replicas with one dead
+>=4.3
+topic [1,2]
+fence 2
+reassign [2,3]
+isr [1,3]
+    code 108 r[2,3] i[3] L3
+
+45. dropping the dead replica is done at once
+topic [1,2,3]
+fence 3
+reassign [1,2]
+    r[1,2] i[1,2] L1
+
+46. keeping the dead replica and dropping a live one is not
+topic [1,2,3]
+fence 3
+reassign [1,3]
+    r[1,3,2] d[2] L1
+
+47. expand, reorder, elect and shrink around a dead replica
+>=4.3
+topic [1,2,3]
+fence 3
+reassign [1,2,3,4,5]
+    r[1,2,3,4,5] a[4,5]
+isr [1,2,4,5]
+    r[1,2,3,4,5] L1
+reassign [4,2,5,1,3]
+    r[4,2,5,1,3] L1
+elect preferred
+    L4
+reassign [4,2,5]
+    r[4,2,5] i[2,4,5] L4
+
+48. a stale adding set is replaced by a new one that is not empty
+topic [1,2,3]
+reassign [4,5,6]
+reassign [1,2,7]
+isr [1,2,3,7]
+    r[1,2,7] L1
+
+49. the same for an increase
+topic [1,2,3]
+reassign [1,2,3,4]
+reassign [1,2,3,5]
+isr [1,2,3,5]
+    r[1,2,3,5] L1
+
+50. an increase undone by overwriting hangs, and a further one drops its replica
+>=4.3
+topic [1,2,3]
+reassign [1,2,3,4]
+reassign [1,2,3]
+    r[1,2,3,4] a[4] d[4]
+isr [1,2,3,4]
+    r[1,2,3,4] a[4] d[4]
+reassign [1,2,3,4,5]
+isr [1,2,3,4,5]
+    r[1,2,3,5]
+
+51. only a clean shutdown keeps a broker in the ELR
+elr
+topic [0,1,2] min.insync.replicas=2
+fence 2
+fence 1
+    i[0] elr[1]
+restart 1 clean
+    i[0] elr[1]
+restart 1 unclean
+    i[0] elr[]
+
+52. a broker that shut down cleanly leads again out of the ELR
+elr
+topic [0,1,2] min.insync.replicas=2
+fence 2
+fence 1
+fence 0
+restart 1 clean
+unfence 1
+    i[1] L1
+
+53. up to 4.3 a cordoned broker is accepted, from 4.4 on also a list that keeps it is refused
+>=4.3
+topic [1,2,4]
+cordon 4
+reassign [4,1,2]
+    <4.4: code 0 r[4,1,2]
+    >=4.4: code 39 r[1,2,4]
+reassign [1,2,4,5]
+    <4.4: code 0 r[1,2,4,5] a[5]
+    >=4.4: code 39 r[1,2,4]
+<4.4: cancel
+    r[1,2,4]
+reassign [1,2,5]
+    code 0 r[1,2,5,4] a[5] d[4]
+cancel
+    code 0 r[1,2,4]
+
+54. assigning the target over the arrived union drops, orders and moves the leadership in one record
+topic [1,2,3]
+reassign [1,2,3,4,5]
+isr [1,2,3,4,5]
+    r[1,2,3,4,5] L1 le0 pe2
+reassign [4,2,5]
+    r[4,2,5] i[2,4,5] L4 le1 pe3
+
+55. codes of requests that mean nothing
+topic [1,2,3]
+cancel
+    code 85
+reassign [1,2,99]
+    code 39
+reassign [1,2,2]
+    code 39
+reassign []
+    code 39
+elect preferred
+    code 84
+elect unclean
+    code 84
+"""
