@@ -7,12 +7,14 @@ of `kafka_cluster` (4.3.1 if unset).
 import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.distribution import DEFAULT_VERSION
+from tests.kafka.harness.fake_brokers import FakeBrokers
 from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
 
@@ -79,6 +81,23 @@ def shared_kafka_cluster(pytestconfig: pytest.Config) -> Iterator[Callable[[Layo
     """Starts clusters of one JVM per node, which end with the module."""
     with ExitStack() as running:
         yield lambda layout: start_cluster(layout, running, pytestconfig)
+
+
+@pytest.fixture(scope="session")
+def fake_brokers(pytestconfig: pytest.Config) -> Iterator[Callable[..., FakeBrokers]]:
+    """A controller of fake brokers for these arguments of `FakeBrokers`, one for the whole run.
+
+    Take an `Arena` of your own on it.
+    """
+    with ExitStack() as running:
+
+        @cache
+        def of(*arguments: str, **settings: bool | int) -> FakeBrokers:
+            controller = running.enter_context(FakeBrokers(*arguments, **settings))  # type: ignore[arg-type]
+            running.enter_context(heard(pytestconfig, controller))
+            return controller
+
+        yield of
 
 
 def start_cluster(layout: Layout, running: ExitStack, config: pytest.Config) -> Cluster:

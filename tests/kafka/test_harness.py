@@ -159,7 +159,7 @@ def test_kafkas_own_tool_describes_the_topic(one_jvm: OneJvmCluster) -> None:
 
 
 def test_a_failing_tool_says_what_it_said(one_jvm: OneJvmCluster) -> None:
-    with pytest.raises(ToolFailure, match="absent.* does not exist as expected"):
+    with pytest.raises(ToolFailure, match=r"absent.* does not exist as expected"):
         run_tool(
             one_jvm.ground.kafka,
             "kafka-topics",

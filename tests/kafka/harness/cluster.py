@@ -13,7 +13,7 @@ from typing import Self
 from tests.kafka.harness.clients import await_brokers
 from tests.kafka.harness.ground import prepare_ground
 from tests.kafka.harness.jvm import STARTUP_SECONDS, NodesJvm, tail
-from tests.kafka.harness.layout import Layout
+from tests.kafka.harness.layout import Layout, choose_addresses
 
 HEAP_MEGABYTES = 256
 
@@ -22,7 +22,7 @@ class Cluster:
     """A running cluster of processes; close it, or use it as a context manager."""
 
     def __init__(self, layout: Layout) -> None:
-        self.ground = prepare_ground(layout)
+        self.ground = prepare_ground(layout, choose_addresses(layout))
         self._jvms: dict[int, NodesJvm] = {}
         try:
             self.start(*self.ground.files)

@@ -66,11 +66,11 @@ def distribution(version: str) -> Distribution:
     return Distribution(version, home, jars, main)
 
 
-def message_schemas(kafka: Distribution) -> Path:
-    """The folder of the JSON schemas of Kafka's messages, taken out of its clients jar."""
+def schema_folder(kafka: Distribution) -> Path:
+    """The JSON schemas of Kafka's messages and metadata records, taken out of its jars."""
     return made_once(
-        kafka.home / f"messages-{fingerprint(_POM.read_bytes())}",
-        lambda draft: _unpack_schemas(kafka.jars / f"kafka-clients-{kafka.version}.jar", draft),
+        kafka.home / f"schemas-{fingerprint(_POM.read_bytes())}",
+        lambda draft: _unpack_schemas(kafka, draft),
     )
 
 
@@ -107,12 +107,16 @@ def _compile(jars: Path, draft: Path) -> None:
             jar.write(compiled, compiled.name)
 
 
-def _unpack_schemas(jar: Path, draft: Path) -> None:
+def _unpack_schemas(kafka: Distribution, draft: Path) -> None:
     draft.mkdir()
-    with zipfile.ZipFile(jar) as archive:
-        for name in archive.namelist():
-            if name.startswith("common/message/") and name.endswith(".json"):
-                (draft / Path(name).name).write_bytes(archive.read(name))
+    for jar, folder in (
+        ("kafka-clients", "common/message/"),
+        ("kafka-metadata", "common/metadata/"),
+    ):
+        with zipfile.ZipFile(kafka.jars / f"{jar}-{kafka.version}.jar") as archive:
+            for name in archive.namelist():
+                if name.startswith(folder) and name.endswith(".json"):
+                    (draft / Path(name).name).write_bytes(archive.read(name))
 
 
 def _run(command: Sequence[str], advice: str) -> None:

@@ -13,7 +13,7 @@ from tests.kafka.harness.distribution import (
     DEFAULT_VERSION,
     BadDistribution,
     distribution,
-    message_schemas,
+    schema_folder,
 )
 from tests.kafka.harness.formatting import format_once
 from tests.kafka.harness.jvm import NodeFailure
@@ -26,7 +26,7 @@ def prepare(version: str) -> None:
         BadDistribution, NodeFailure: something could not be had; says what and why.
     """
     kafka = distribution(version)
-    message_schemas(kafka)
+    schema_folder(kafka)
     format_once(kafka, [])
     class_data_archive(kafka)
 

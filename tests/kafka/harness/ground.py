@@ -11,7 +11,7 @@ from tests.kafka.harness.distribution import Distribution, distribution
 from tests.kafka.harness.formatting import write_node_files
 from tests.kafka.harness.home import Home
 from tests.kafka.harness.jvm import JavaOptions, NodesJvm
-from tests.kafka.harness.layout import Addresses, Layout, choose_addresses, log_directories
+from tests.kafka.harness.layout import Addresses, Layout, log_directories
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,10 @@ class Ground:
         return NodesJvm(self.home, self.kafka, JavaOptions(heap_megabytes, self.archive), files)
 
 
-def prepare_ground(layout: Layout) -> Ground:
-    """Find the jars, choose ports and format every node's directories."""
+def prepare_ground(layout: Layout, addresses: Addresses) -> Ground:
+    """Find the jars and format every node's directories."""
     kafka = distribution(layout.version)
     archive = class_data_archive(kafka)
-    addresses = choose_addresses(layout)
     home = Home()
     try:
         files = write_node_files(kafka, layout, addresses, home.path)

@@ -10,7 +10,7 @@ from typing import Self
 from tests.kafka.harness.clients import await_brokers
 from tests.kafka.harness.ground import prepare_ground
 from tests.kafka.harness.jvm import STARTUP_SECONDS, NodesJvm, tail
-from tests.kafka.harness.layout import Layout
+from tests.kafka.harness.layout import Layout, choose_addresses
 
 HEAP_MEGABYTES = 768
 
@@ -19,7 +19,7 @@ class OneJvmCluster:
     """A running cluster in one JVM; close it, or use it as a context manager."""
 
     def __init__(self, layout: Layout) -> None:
-        self.ground = prepare_ground(layout)
+        self.ground = prepare_ground(layout, choose_addresses(layout))
         try:
             self._jvm = self._start()
         except BaseException:

@@ -1,0 +1,276 @@
+"""Tier 1: a real controller, and brokers that are nothing but scripted requests to it.
+
+A broker is, to the controller, a registration and heartbeats; an ISR change is a request of the
+leader. So every state of the control plane can be made at will and in milliseconds, without
+data. One node runs, controller and broker in one: its controller listener takes what fake
+brokers say, its broker listener answers clients. Tests work in an `Arena` each, with brokers
+and topics of its own; what is here is what arenas share.
+"""
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import count
+from types import MappingProxyType, TracebackType
+from typing import Self
+from uuid import UUID, uuid4
+
+from tests.kafka.harness.codec import Message, Schemas
+from tests.kafka.harness.distribution import DEFAULT_VERSION, schema_folder
+from tests.kafka.harness.ground import prepare_ground
+from tests.kafka.harness.jvm import STARTUP_SECONDS, tail
+from tests.kafka.harness.layout import Addresses, Layout, free_ports
+from tests.kafka.harness.metadata_log import MetadataLog
+from tests.kafka.harness.wire import Wire
+
+HEAP_MEGABYTES = 512
+ONE_HOUR_MS = 3_600_000
+ANY_PORT = 9
+CAUGHT_UP = 1 << 40  # as a broker's metadata offset: further than the log will ever get
+DUPLICATE_BROKER_REGISTRATION = 101
+FEATURES = MappingProxyType(
+    {
+        "metadata.version": (1, 40),
+        "kraft.version": (0, 1),
+        "transaction.version": (0, 2),
+        "group.version": (0, 1),
+        "eligible.leader.replicas.version": (0, 1),
+        "share.version": (0, 2),
+        "streams.version": (0, 2),
+    }
+)
+AS_IS: Mapping[str, str] = MappingProxyType({})
+
+
+class Refused(Exception):
+    """The controller refused a request as a whole, with Kafka's error code."""
+
+    def __init__(self, what: str, code: int, message: str | None = None) -> None:
+        super().__init__(f"{what}: error {code}" + (f", {message}" if message else ""))
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class FakeBroker:
+    """A registered broker: who it is, and what its heartbeats say."""
+
+    id: int
+    rack: str | None
+    epoch: int
+    log_directory: UUID
+    fenced: bool = True
+    shutting_down: bool = False
+    cordoned: bool = False
+
+
+class FakeBrokers:
+    """A running controller and the fake brokers registered with it.
+
+    With the session timeout of an hour, time plays no part: brokers live without heartbeats.
+    A restart of a broker needs its session to expire first (from 4.0 on), so tests of restarts
+    take a short one, of a second or two; heartbeats are then sent in the background.
+    """
+
+    def __init__(
+        self,
+        version: str = DEFAULT_VERSION,
+        *,
+        eligible_leader_replicas: bool = True,
+        session_timeout_ms: int = ONE_HOUR_MS,
+        properties: Mapping[str, str] = AS_IS,
+    ) -> None:
+        self.version = version
+        self._session_seconds = session_timeout_ms / 1000
+        controller_port, broker_port = free_ports(2)
+        layout = Layout(
+            version=version,
+            racks={},
+            eligible_leader_replicas=eligible_leader_replicas,
+            min_insync_replicas=1,
+            broker_session_timeout_ms=session_timeout_ms,
+            controller_properties=_combined(controller_port, broker_port) | dict(properties),
+        )
+        node = layout.controller_ids[0]
+        self.ground = prepare_ground(layout, Addresses({node: controller_port}))
+        self._brokers: dict[int, FakeBroker] = {}
+        self._beating = threading.RLock()
+        self._closing = threading.Event()
+        self._arena_numbers = count(1)
+        try:
+            self._jvm = self.ground.start_jvm(node, heap_megabytes=HEAP_MEGABYTES)
+            self._jvm.await_answer(f"started {node}", limit_seconds=STARTUP_SECONDS)
+            self._connect(broker_port)
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self, broker_port: int) -> None:
+        schemas = Schemas(schema_folder(self.ground.kafka))
+        self.bootstrap = f"127.0.0.1:{broker_port}"
+        self.controller = Wire(self.ground.controller_bootstrap, schemas)
+        self.front = Wire(self.bootstrap, schemas)
+        (directory,) = self.ground.log_directories(self.ground.layout.controller_ids[0])
+        self.log = MetadataLog(directory, schemas)
+        self._cluster_id = self.front.ask("DescribeCluster", EndpointType=1)["ClusterId"]
+        if self._session_seconds < ONE_HOUR_MS / 1000:
+            threading.Thread(target=self._keep_beating, name="heartbeats", daemon=True).start()
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The controller's process."""
+        return (self._jvm.process.pid,)
+
+    def next_arena_number(self) -> int:
+        """A number that no arena of this controller had before."""
+        return next(self._arena_numbers)
+
+    def broker(self, broker: int) -> FakeBroker:
+        """A registered broker."""
+        return self._brokers[broker]
+
+    def is_registered(self, broker: int) -> bool:
+        """Whether a broker is registered by this harness."""
+        return broker in self._brokers
+
+    def register(self, broker: int, rack: str | None) -> None:
+        """Register a broker for the first time; it is fenced until `unfence`."""
+        self._register(FakeBroker(broker, rack, -1, uuid4()), previous_epoch=-1)
+
+    def restart(self, broker: int, *, cleanly: bool) -> None:
+        """Fence a broker and register its next incarnation, which stays fenced.
+
+        After a clean stop a broker names its previous epoch and keeps its place in ELRs; after
+        an unclean one it loses ISR and ELR membership (KIP-966; from 4.0 on).
+
+        Raises:
+            Refused: code 101, when the session of the last incarnation does not end in time.
+        """
+        stopped = self._brokers[broker]
+        if not stopped.fenced and not stopped.shutting_down:
+            self.beat(replace(stopped, fenced=True))
+        with self._beating:
+            stopped = self._brokers.pop(broker)
+        previous_epoch = stopped.epoch if cleanly else -1
+        deadline = time.monotonic() + min(2 * self._session_seconds, STARTUP_SECONDS)
+        fresh = replace(stopped, fenced=True, shutting_down=False)
+        while True:
+            try:
+                return self._register(fresh, previous_epoch=previous_epoch)
+            except Refused as refused:
+                waiting = refused.code == DUPLICATE_BROKER_REGISTRATION
+                if not waiting or self._hour_long or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.02)
+
+    def beat(self, wanted: FakeBroker) -> Message:
+        """Send the heartbeat of a broker as it is wanted to be, and remember it so.
+
+        Raises:
+            Refused: the controller did not take the heartbeat.
+        """
+        with self._beating:
+            answer = _beat(self.controller, wanted)
+            self._brokers[wanted.id] = wanted
+        return answer
+
+    def unregister(self, broker: int) -> None:
+        """Remove a broker's registration (as `kafka-cluster unregister` does)."""
+        with self._beating:
+            self._brokers.pop(broker, None)
+        answer = self.controller.ask("UnregisterBroker", BrokerId=broker)
+        if answer["ErrorCode"]:
+            raise Refused(f"unregister {broker}", answer["ErrorCode"], answer["ErrorMessage"])
+
+    def log_tails(self) -> str:
+        """The end of what the controller logged."""
+        return tail(self._jvm.log)
+
+    def close(self) -> None:
+        """End the controller and remove its data."""
+        self._closing.set()
+        with self._beating:
+            for wire in (getattr(self, "controller", None), getattr(self, "front", None)):
+                if wire is not None:
+                    wire.close()
+            self.ground.home.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def _hour_long(self) -> bool:
+        return self._session_seconds >= ONE_HOUR_MS / 1000
+
+    def _register(self, broker: FakeBroker, *, previous_epoch: int) -> None:
+        answer = self.controller.ask(
+            "BrokerRegistration",
+            BrokerId=broker.id,
+            ClusterId=self._cluster_id,
+            IncarnationId=uuid4(),
+            Listeners=[
+                {"Name": "PLAINTEXT", "Host": "127.0.0.1", "Port": ANY_PORT, "SecurityProtocol": 0}
+            ],
+            Features=[
+                {"Name": name, "MinSupportedVersion": least, "MaxSupportedVersion": most}
+                for name, (least, most) in FEATURES.items()
+            ],
+            Rack=broker.rack,
+            LogDirs=[broker.log_directory],
+            PreviousBrokerEpoch=previous_epoch,
+        )
+        if answer["ErrorCode"]:
+            raise Refused(f"register broker {broker.id}", answer["ErrorCode"])
+        with self._beating:
+            self._brokers[broker.id] = replace(broker, epoch=answer["BrokerEpoch"])
+
+    def _keep_beating(self) -> None:
+        schemas = Schemas(schema_folder(self.ground.kafka))
+        with Wire(self.ground.controller_bootstrap, schemas) as wire:
+            while not self._closing.wait(self._session_seconds / 6):
+                with self._beating:
+                    if self._closing.is_set():
+                        return
+                    for broker in list(self._brokers.values()):
+                        _beat(wire, broker)
+
+
+def _beat(wire: Wire, broker: FakeBroker) -> Message:
+    cordoned = {"CordonedLogDirs": [broker.log_directory]} if broker.cordoned else {}
+    answer = wire.ask(
+        "BrokerHeartbeat",
+        BrokerId=broker.id,
+        BrokerEpoch=broker.epoch,
+        CurrentMetadataOffset=CAUGHT_UP,
+        WantFence=broker.fenced,
+        WantShutDown=broker.shutting_down,
+        **cordoned,
+    )
+    if answer["ErrorCode"]:
+        raise Refused(f"heartbeat of broker {broker.id}", answer["ErrorCode"])
+    return answer
+
+
+def _combined(controller_port: int, broker_port: int) -> dict[str, str]:
+    """What makes the controller a broker too, and keeps it from acting on its own."""
+    return {
+        "process.roles": "broker,controller",
+        "listeners": (
+            f"CONTROLLER://127.0.0.1:{controller_port},PLAINTEXT://127.0.0.1:{broker_port}"
+        ),
+        "inter.broker.listener.name": "PLAINTEXT",
+        "broker.heartbeat.interval.ms": "200",
+        "auto.create.topics.enable": "false",
+        "auto.leader.rebalance.enable": "false",
+        "metadata.max.idle.interval.ms": "0",
+        "controller.quorum.append.linger.ms": "0",
+        "log.cleaner.dedupe.buffer.size": "4194304",
+    }
