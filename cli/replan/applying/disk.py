@@ -1,0 +1,50 @@
+"""Room on log directories: whether a new replica fits where Kafka will put it. Pure values.
+
+Kafka places a new replica in the directory with the fewest logs (LogManager.nextLogDirs), whatever their sizes: it
+must fit there. Room counts only when a reading showed it, so what was admitted since the last reading stays reserved
+until the next one, also where a copy has ended or a replica was dropped meanwhile (file.delete.delay.ms).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from replan.model.broker import LogDir
+from replan.model.names import BrokerId
+
+HEADROOM = 0.10
+"""Of the volume, to stay free after the copy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Log directories as of the last reading, less what was promised since."""
+
+    dirs: tuple[LogDir, ...] = ()
+    reserved: Mapping[BrokerId, int] = field(default_factory=dict)
+
+    def reserve(self, brokers: Iterable[BrokerId], size: int) -> "Room":
+        """The room after a copy of so many bytes to each broker was admitted."""
+        reserved = dict(self.reserved)
+        for broker in brokers:
+            reserved[broker] = reserved.get(broker, 0) + size
+        return Room(self.dirs, reserved)
+
+    def why_not(self, broker: BrokerId, size: int) -> str | None:
+        """Why a replica of so many bytes does not fit on a broker; None where it fits or nobody can tell."""
+        chosen = self._next_dir(broker)
+        if chosen is None or chosen.usable_bytes is None or chosen.total_bytes is None or not size:
+            return None
+        promised = self.reserved.get(broker, 0)
+        kept_free = int(chosen.total_bytes * HEADROOM)
+        if chosen.usable_bytes - promised - size >= kept_free:
+            return None
+        also = f", {promised} of them promised to other copies" if promised else ""
+        return (
+            f"broker {broker} has no room: {size} bytes to {chosen.path} (the directory with the fewest logs), "
+            f"{chosen.usable_bytes} usable{also}, {kept_free} must stay free; make room there"
+        )
+
+    def _next_dir(self, broker: BrokerId) -> LogDir | None:
+        """Where Kafka puts the next replica; among equals the one with the least room."""
+        usable = [d for d in self.dirs if d.broker == broker and d.error is None and not d.cordoned]
+        return min(usable, key=lambda d: (d.logs, d.usable_bytes or 0, d.path), default=None)

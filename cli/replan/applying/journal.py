@@ -1,0 +1,51 @@
+"""The protocol of journals, and the one that lives in memory.
+
+A journal keeps records so that they outlive the process; what they mean is in `ledger`. Two keep them for good:
+`file_journal` here, and the compacted topic in `kafka`. The one in memory serves rehearsals and simulations.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from replan.applying.records import Forget, Kept, Record
+
+
+class Journal(Protocol):
+    """Where records are kept."""
+
+    def read(self) -> Sequence[Record]:
+        """All that was appended, in order; what was replaced or forgotten may be left out."""
+        ...
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Make records durable, all or none, before it returns.
+
+        Raises BadFile or ClusterUnreachable where that is not possible now, Held where another has taken over.
+        """
+        ...
+
+
+class MemoryJournal:
+    """A journal that lives as long as the process."""
+
+    def __init__(self) -> None:
+        self._latest: dict[str, Kept] = {}
+
+    def read(self) -> Sequence[Record]:
+        """The latest record of every key."""
+        return list(self._latest.values())
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Keep records."""
+        self._latest = latest(self._latest, records)
+
+
+def latest(before: dict[str, Kept], records: Sequence[Record]) -> dict[str, Kept]:
+    """The latest record of every key, in the order in which the keys first came."""
+    after = dict(before)
+    for record in records:
+        if isinstance(record, Forget):
+            after.pop(record.key, None)
+        else:
+            after[record.key] = record
+    return after

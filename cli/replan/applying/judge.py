@@ -1,0 +1,336 @@
+"""What to do about one partition: its next request, a wait, or its end. Pure.
+
+`next_request` says what the move needs; here it is held against what was asked before: whether an earlier request may
+still be on its way, whether an effect disappeared, whether the state is an echo of ours or a foreign hand.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from replan.applying.gates import AGAIN, precondition
+from replan.applying.records import Asked, Own, Reached, RequestKind, Status
+from replan.applying.seen import Seen
+from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
+from replan.model.names import BrokerId, Replicas
+from replan.model.partition import PartitionState
+from replan.planning.moves import Move
+from replan.planning.next_request import (
+    Assign,
+    Done,
+    Elect,
+    Expand,
+    Next,
+    OffPath,
+    Request,
+    Stale,
+    Wait,
+    next_request,
+)
+
+LOOK_AGAIN = frozenset({3, 80, 83, 84, 85})
+"""Rejections that say: look again. Unknown topic, leader not available, election or cancel not needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask the cluster for this."""
+
+    kind: RequestKind
+    replicas: Replicas
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Nothing to ask now, and why."""
+
+    reason: str
+    soon: bool = False
+    """Look again in the next tick: it is a matter of seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """This partition has ended."""
+
+    status: Status
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A conclusion that a second look, some seconds later, must agree with."""
+
+    conclusion: Ask | End
+    reason: str
+
+
+Verdict = Ask | Hold | End | Suspect
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """All that one partition is judged by."""
+
+    move: Move
+    own: Own | None
+    state: PartitionState | None
+    seen: Seen
+    settled: bool
+    racks: Mapping[BrokerId, str | None]
+    answer: Answer | None = None
+    """To the request of the tick before."""
+    quarantine_seconds: float | None = None
+    """How long an earlier request may still be on its way; None where its outcome is definite."""
+
+    @property
+    def asked(self) -> Asked | None:
+        """The last request."""
+        return None if self.own is None else self.own.asked
+
+
+def judge(sight: Sight) -> tuple[Own | None, Verdict]:
+    """The record of a partition as it stands now, and what to do about it."""
+    move = sight.move
+    if move.partition in sight.seen.unclear:
+        return sight.own, Hold("the controller is ahead of the brokers; looking again", soon=True)
+    needed = next_request(move, sight.state, settled=sight.settled)
+    if sight.own is None or sight.asked is None:
+        return sight.own, _not_begun(sight, needed)
+    own = _progressed(sight, sight.own, sight.asked)
+    return own, _begun(sight, own, needed)
+
+
+def _not_begun(sight: Sight, needed: Next) -> Verdict:
+    move, state = sight.move, sight.state
+    if isinstance(needed, Done):
+        return End(Status.DONE)
+    if isinstance(needed, Stale) or state is None:
+        return _stale_topic(move, state)
+    planned = state.replicas in {move.original, move.target} and state.running is None
+    if not planned or isinstance(needed, OffPath):
+        return _elsewhere(move, state)
+    if state.leader is None:
+        return Hold("no leader; bring back one of its in-sync replicas")
+    if isinstance(needed, Wait):
+        return Hold(_waits(needed, sight.seen), soon=needed.settling)
+    return _if_as_planned(sight, needed)
+
+
+def _elsewhere(move: Move, state: PartitionState) -> Verdict:
+    """Neither the planned original nor the target stands there, and we have asked for nothing."""
+    if state.running is not None:
+        if state.running.target == move.target:
+            return Hold(
+                "somebody else's reassignment to the same list runs on it; waiting for its end"
+            )
+        return Suspect(
+            End(
+                Status.FOREIGN,
+                f"{move.partition}: somebody else's reassignment to {list(state.running.target)} runs on it "
+                f"(adding {list(state.running.adding)}, removing {list(state.running.removing)}); "
+                f"let it end or cancel it, then {AGAIN}",
+            ),
+            "somebody else's reassignment runs on it; looking twice",
+        )
+    return Suspect(
+        End(
+            Status.STALE,
+            f"{move.partition}: planned from {list(move.original)}, found {list(state.replicas)}; {AGAIN}",
+        ),
+        "not the list that was planned from; looking twice",
+    )
+
+
+def _stale_topic(move: Move, state: PartitionState | None) -> Verdict:
+    found = "no such partition" if state is None else f"topic id {state.topic_id}"
+    return Suspect(
+        End(
+            Status.STALE,
+            f"{move.partition}: planned for topic id {move.topic_id}, found {found}; {AGAIN}",
+        ),
+        "its topic is not the one that was planned for; looking twice",
+    )
+
+
+def _if_as_planned(sight: Sight, request: Request) -> Verdict:
+    seen = sight.seen
+    broken = precondition(
+        sight.move, seen.topics.get(sight.move.partition.topic), seen.brokers, sight.racks
+    )
+    if broken is not None:
+        return Suspect(End(Status.STALE, broken), "not as it was planned; looking twice")
+    return asking(request)
+
+
+def asking(request: Request) -> Ask:
+    """A request of a move as it is sent and written down."""
+    match request:
+        case Expand(listed):
+            return Ask(RequestKind.EXPAND, listed)
+        case Assign(listed):
+            return Ask(RequestKind.ASSIGN, listed)
+        case Elect(leader):
+            return Ask(RequestKind.ELECT, (leader,))
+
+
+def _progressed(sight: Sight, own: Own, asked: Asked) -> Own:
+    """What the answer and the look add to the record."""
+    if sight.quarantine_seconds is None and not asked.confirmed:
+        own = replace(own, asked=replace(asked, confirmed=True))
+    return replace(own, reached=max(own.reached, _reached(sight)))
+
+
+def _reached(sight: Sight) -> Reached:
+    move, state = sight.move, sight.state
+    if state is None or state.topic_id != move.topic_id:
+        return Reached.NOTHING
+    if state.replicas == move.target and not state.removing:
+        return Reached.ASSIGNED
+    if move.new and set(move.new) <= set(state.replicas):
+        return Reached.EXPANDED
+    return Reached.NOTHING
+
+
+def _begun(sight: Sight, own: Own, needed: Next) -> Verdict:
+    match needed:
+        case Done():
+            return End(Status.DONE)
+        case Stale():
+            return _stale_topic(sight.move, sight.state)
+        case OffPath(found):
+            return _off_path(sight, own, found)
+        case Wait():
+            return Hold(_waits(needed, sight.seen))
+        case Expand() | Assign() | Elect():
+            return _again_or_next(sight, own, needed)
+
+
+def _off_path(sight: Sight, own: Own, found: PartitionState) -> Verdict:
+    """A running state that equals an earlier request of ours is its echo; anything else is somebody else's."""
+    if found.running is not None and found.running.target in own.past:
+        cancel = Ask(RequestKind.CANCEL, ())
+        return _unless_quarantined(sight, own, cancel)
+    what = (
+        f"replicas {list(found.replicas)}"
+        if found.running is None
+        else f"a reassignment to {list(found.running.target)}"
+    )
+    return Suspect(
+        End(
+            Status.FOREIGN,
+            f"{sight.move.partition}: on the way to {list(sight.move.target)} somebody else changed it: found {what}; "
+            f"it is left as it is. Find out who, then {AGAIN}",
+        ),
+        "somebody else seems to have changed it; looking twice",
+    )
+
+
+def _again_or_next(sight: Sight, own: Own, needed: Request) -> Verdict:
+    if _taken_back(own, needed):
+        return _disappeared(sight, own)
+    if sight.state is not None and sight.state.leader is None:
+        return Hold("no leader; bring back one of its in-sync replicas")
+    ask, asked = asking(needed), own.asked
+    if asked is not None and (asked.kind, asked.replicas) == (ask.kind, ask.replicas):
+        return _again(sight, ask, needed)
+    verdict = _if_as_planned(sight, needed)
+    return _unless_quarantined(sight, own, verdict) if isinstance(verdict, Ask) else verdict
+
+
+def _again(sight: Sight, ask: Ask, needed: Request) -> Verdict:
+    """The last request shows no effect: at once again if nobody knows whether it arrived, else after a second look."""
+    rejection = sight.answer if isinstance(sight.answer, Rejected) else None
+    if rejection is not None and rejection.code not in LOOK_AGAIN:
+        return _rejected(sight, rejection)
+    verdict = _if_as_planned(sight, needed)
+    if isinstance(sight.answer, OutcomeUnknown) or not isinstance(verdict, Ask):
+        return verdict
+    return Suspect(ask, _unseen(ask, rejection))
+
+
+def _taken_back(own: Own, needed: Request) -> bool:
+    """Whether what is needed was seen to be there before."""
+    match needed:
+        case Expand():
+            return own.reached >= Reached.EXPANDED
+        case Assign():
+            return own.reached >= Reached.ASSIGNED
+        case Elect():
+            return False
+
+
+def _disappeared(sight: Sight, own: Own) -> Verdict:
+    state = sight.state
+    return Suspect(
+        End(
+            Status.FOREIGN,
+            f"{sight.move.partition}: it was {own.reached.name.lower()} on the way to {list(sight.move.target)}, and "
+            f"somebody else took it back: found replicas {[] if state is None else list(state.replicas)}; "
+            f"it is not asked for again. Find out who, then {AGAIN}",
+        ),
+        "what we did seems to be taken back; looking twice",
+    )
+
+
+def _rejected(sight: Sight, rejection: Rejected) -> Verdict:
+    if sight.quarantine_seconds is not None:
+        return Hold(
+            f"rejected with {rejection.code} {rejection.name}, but an earlier copy of the request may still arrive; "
+            f"waiting {sight.quarantine_seconds:.0f} s more"
+        )
+    return End(
+        Status.REJECTED,
+        f"{sight.move.partition}: Kafka rejected it with {rejection.code} {rejection.name}: "
+        f"{rejection.message} {advice(rejection.code)}",
+    )
+
+
+def advice(code: int) -> str:
+    """What to do about a rejection."""
+    match code:
+        case 29 | 31:
+            return "The principal needs the operation ALTER on the cluster; grant it, then run the same command again."
+        case 38:
+            return (
+                "Somebody else changes its number of replicas; let that end, then make a new plan."
+            )
+        case 39:
+            return (
+                "A broker in the list is not registered, or all its log directories are cordoned; "
+                "bring it back, uncordon it, or declare another one."
+            )
+        case 44:
+            return "A policy of this cluster forbids it; ask those who run it."
+        case 60:
+            return "Another reassignment runs on it; let it end, then make a new plan."
+        case _:
+            return "Make a new plan; if it is rejected again, the log of the active controller says why."
+
+
+def _unseen(ask: Ask, rejection: Rejected | None) -> str:
+    if rejection is not None:
+        return f"{ask.kind}: Kafka answered {rejection.code} {rejection.name}; looking again"
+    return f"{ask.kind} was accepted and is not seen yet"
+
+
+def _unless_quarantined(sight: Sight, own: Own, ask: Ask) -> Verdict:
+    """A request that differs from one whose copies may still be on their way has to wait."""
+    asked = own.asked
+    if asked is None or asked.confirmed or (asked.kind, asked.replicas) == (ask.kind, ask.replicas):
+        return ask
+    left = sight.quarantine_seconds or 0.0
+    return Hold(
+        f"the outcome of {asked.kind} {list(asked.replicas)} is not known and it may still arrive; "
+        f"{ask.kind} follows in {left:.0f} s"
+    )
+
+
+def _waits(needed: Wait, seen: Seen) -> str:
+    if needed.settling:
+        return "in sync; waiting whether it stays so"
+    missing = sorted(needed.missing)
+    dead = [b for b in missing if not seen.live(b)]
+    named = ", ".join(str(b) for b in missing)
+    if dead:
+        return f"waiting until {named} is in sync; fenced: {', '.join(str(b) for b in dead)}"
+    return f"waiting until {named} is in sync"

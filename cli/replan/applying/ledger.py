@@ -1,0 +1,153 @@
+"""What the journal's records mean together: a pure fold, and questions about it.
+
+Invariant: `owned` holds the partitions of the open application and of no other. A journal in which two applications
+are open was written by two hands at once; folding it raises Held, and a person has to look.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from replan.applying.journal import latest
+from replan.applying.records import (
+    Application,
+    ApplicationStatus,
+    Forget,
+    Kept,
+    Order,
+    Own,
+    PlanChunk,
+    PriorEntries,
+    PriorRate,
+    Record,
+    Status,
+)
+from replan.errors import Held
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.snapshot import RememberedOrder
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """All that is written down, as of some record."""
+
+    records: Mapping[str, Kept] = field(default_factory=dict)
+    application: Application | None = None
+    """The open one."""
+    owned: Mapping[TopicPartition, Own] = field(default_factory=dict)
+    open: Mapping[TopicPartition, Own] = field(default_factory=dict)
+    """Those of `owned` that have not ended."""
+    entries: Mapping[tuple[str, str], PriorEntries] = field(default_factory=dict)
+    """By topic and key."""
+    rates: Mapping[tuple[BrokerId, str], PriorRate] = field(default_factory=dict)
+    """By broker and key."""
+
+    def after(self, records: Sequence[Record]) -> "Ledger":
+        """The ledger with more records."""
+        if not records:
+            return self
+        together = latest(dict(self.records), records)
+        if any(isinstance(r, Application | Forget) for r in records):
+            return _folded(together)
+        owned, still_open = dict(self.owned), dict(self.open)
+        for record in records:
+            if isinstance(record, Own) and self._is_open(record.application):
+                _place(record, owned, still_open)
+        entries, rates = (
+            _priors(together) if _touches_priors(records) else (self.entries, self.rates)
+        )
+        return Ledger(together, self.application, owned, still_open, entries, rates)
+
+    def _is_open(self, application: str) -> bool:
+        return self.application is not None and self.application.id == application
+
+    def applications(self, plan_digest: str) -> list[Application]:
+        """All applications of one plan, as far as the journal remembers them."""
+        return [
+            r
+            for r in self.records.values()
+            if isinstance(r, Application) and r.plan_digest == plan_digest
+        ]
+
+    def plan_text(self, application: str) -> str:
+        """The plan file of an application; empty where it is not kept any more."""
+        chunks = [
+            r
+            for r in self.records.values()
+            if isinstance(r, PlanChunk) and r.application == application
+        ]
+        return "".join(c.text for c in sorted(chunks, key=lambda c: c.index))
+
+    def order(self, key: str) -> Order | None:
+        """A remembered order by its key."""
+        found = self.records.get(key)
+        return found if isinstance(found, Order) else None
+
+    def remembered(self) -> dict[TopicPartition, RememberedOrder]:
+        """The remembered orders, as they travel in a snapshot."""
+        return {
+            r.partition: RememberedOrder(r.replicas, r.topic_id)
+            for r in self.records.values()
+            if isinstance(r, Order)
+        }
+
+    def ended(self, status: Status) -> list[Own]:
+        """The partitions of the open application that ended so."""
+        return [own for own in self.owned.values() if own.status is status]
+
+
+def fold(records: Iterable[Record]) -> Ledger:
+    """The ledger of a whole journal; raises Held where two applications are open."""
+    return _folded(latest({}, list(records)))
+
+
+def _folded(together: dict[str, Kept]) -> Ledger:
+    application = _open_application(together)
+    owned: dict[TopicPartition, Own] = {}
+    still_open: dict[TopicPartition, Own] = {}
+    for record in together.values():
+        if isinstance(record, Own) and application and record.application == application.id:
+            _place(record, owned, still_open)
+    entries, rates = _priors(together)
+    return Ledger(together, application, owned, still_open, entries, rates)
+
+
+def _open_application(together: Mapping[str, Kept]) -> Application | None:
+    opened = [
+        r
+        for r in together.values()
+        if isinstance(r, Application) and r.status is ApplicationStatus.OPEN
+    ]
+    if len(opened) > 1:
+        named = ", ".join(f"{a.id} of {a.owner}" for a in opened)
+        raise Held(
+            f"the journal holds {len(opened)} open applications: {named}\n"
+            "Two processes wrote to it at once. Look at `replan journal show`, then abandon all but one."
+        )
+    return opened[0] if opened else None
+
+
+def _place(
+    record: Own, owned: dict[TopicPartition, Own], still_open: dict[TopicPartition, Own]
+) -> None:
+    owned[record.partition] = record
+    if record.status is Status.OPEN:
+        still_open[record.partition] = record
+    else:
+        still_open.pop(record.partition, None)
+
+
+def _touches_priors(records: Sequence[Record]) -> bool:
+    return any(isinstance(r, PriorEntries | PriorRate) for r in records)
+
+
+def _priors(
+    together: Mapping[str, Kept],
+) -> tuple[dict[tuple[str, str], PriorEntries], dict[tuple[BrokerId, str], PriorRate]]:
+    entries: dict[tuple[str, str], PriorEntries] = {}
+    rates: dict[tuple[BrokerId, str], PriorRate] = {}
+    for record in together.values():
+        if isinstance(record, PriorEntries):
+            entries[record.topic, record.config] = record
+        elif isinstance(record, PriorRate):
+            rates[record.broker, record.config] = record
+    return entries, rates

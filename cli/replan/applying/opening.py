@@ -1,0 +1,87 @@
+"""How an application is opened, taken up again, and closed: records and refusals, no loop.
+
+At most one application is open on a cluster. The same plan takes up the open one; another plan is refused, naming it
+and the three ways on.
+"""
+
+from replan.applying.ledger import Ledger
+from replan.applying.records import (
+    Application,
+    ApplicationStatus,
+    Forget,
+    Own,
+    PlanChunk,
+    Record,
+)
+from replan.errors import Held, WrongCluster
+from replan.planning.plan import Plan
+from replan.planning.plan_file import dumps
+
+CHUNK_CHARACTERS = 225_000
+"""At most 900 kB in UTF-8, within Kafka's default max.message.bytes."""
+
+
+def check_cluster(plan: Plan, cluster_id: str) -> None:
+    """Raise WrongCluster where the plan was made for another one."""
+    if plan.cluster_id != cluster_id:
+        raise WrongCluster(
+            f"the plan is for cluster {plan.cluster_id}, and cluster {cluster_id} answered\n"
+            "Check --bootstrap-server, or make a plan for this cluster."
+        )
+
+
+def opening(plan: Plan, plan_digest: str, ledger: Ledger, owner: str) -> tuple[Record, ...]:
+    """The records that open an application; none where the same plan's is open. Raises Held where another's is."""
+    if ledger.application is not None:
+        check_same(ledger.application, plan_digest)
+        return ()
+    number = len(ledger.applications(plan_digest)) + 1
+    application = Application(
+        id=f"{plan_digest[:12]}-{number}",
+        status=ApplicationStatus.OPEN,
+        plan_digest=plan_digest,
+        manifest_digest=plan.manifest_digest,
+        cluster_id=plan.cluster_id,
+        owner=owner,
+    )
+    return application, *_chunks(application.id, dumps(plan))
+
+
+def check_same(application: Application, plan_digest: str) -> None:
+    """Raise Held where the open application is another plan's."""
+    if application.plan_digest != plan_digest:
+        raise Held(
+            f"application {application.id} of {application.owner} is open on this cluster, with another plan "
+            f"({application.plan_digest[:12]}, this one is {plan_digest[:12]})\n"
+            "Three ways on: `replan resume` goes on with it; `replan cancel` takes its moves back; "
+            "`replan abandon` leaves the moves as they are and puts its throttles back."
+        )
+
+
+def _chunks(application: str, text: str) -> list[PlanChunk]:
+    return [
+        PlanChunk(application, number, text[start : start + CHUNK_CHARACTERS])
+        for number, start in enumerate(range(0, len(text), CHUNK_CHARACTERS))
+    ]
+
+
+def closing(ledger: Ledger, status: ApplicationStatus, summary: str) -> tuple[Record, ...]:
+    """The records that close the open application: what is over need not be kept."""
+    application = ledger.application
+    if application is None:
+        return ()
+    over = [
+        Forget(r.key)
+        for r in ledger.records.values()
+        if isinstance(r, Own | PlanChunk) and r.application == application.id
+    ]
+    closed = Application(
+        id=application.id,
+        status=status,
+        plan_digest=application.plan_digest,
+        manifest_digest=application.manifest_digest,
+        cluster_id=application.cluster_id,
+        owner=application.owner,
+        summary=summary,
+    )
+    return closed, *over

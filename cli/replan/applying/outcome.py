@@ -1,0 +1,87 @@
+"""How an application ended, or was left: a value, with the exit code that it means. Rendering is somebody else's."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from replan.applying.ledger import Ledger
+from replan.applying.records import Own, Status
+from replan.errors import Exit
+from replan.model.names import TopicPartition
+
+
+class Result(StrEnum):
+    """How one partition stands in the end."""
+
+    DONE = "done"
+    STALE = "stale"
+    REJECTED = "rejected"
+    FOREIGN = "foreign"
+    RUNNING = "running"
+    """Begun; it goes on by itself, and with the next run."""
+    WAITING = "waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionResult:
+    """One partition in the end; `message` is complete where it is not done."""
+
+    partition: TopicPartition
+    result: Result
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The end of one `apply`."""
+
+    exit_code: Exit
+    text: str
+    """What happened, in a line, and in the next ones what to do now."""
+    results: tuple[PartitionResult, ...] = ()
+    """In plan order."""
+    leftovers: tuple[str, ...] = ()
+    """What of ours still stands in the cluster's configuration, and how it goes away."""
+    notes: tuple[str, ...] = ()
+    """What others did to us, and what was left to them."""
+    interrupted: bool = False
+    """The same command goes on where this one stopped."""
+
+    def count(self, result: Result) -> int:
+        """How many partitions stand so."""
+        return sum(1 for r in self.results if r.result is result)
+
+
+def results_of(
+    plan_order: Iterable[TopicPartition], ledger: Ledger, holds: Mapping[TopicPartition, str]
+) -> tuple[PartitionResult, ...]:
+    """How each partition of a plan stands."""
+    return tuple(_result(n, ledger.owned.get(n), holds.get(n, "")) for n in plan_order)
+
+
+def _result(name: TopicPartition, own: Own | None, hold: str) -> PartitionResult:
+    if own is None:
+        return PartitionResult(name, Result.WAITING, f"{name}: {hold or 'not begun'}")
+    if own.status is Status.OPEN:
+        return PartitionResult(name, Result.RUNNING, f"{name}: {hold or 'begun'}")
+    return PartitionResult(name, Result(own.status.value), own.message)
+
+
+def exit_code_of(results: Iterable[PartitionResult], leftovers: Iterable[str]) -> Exit:
+    """The exit code of an application that has come to its end."""
+    found = {r.result for r in results}
+    if Result.FOREIGN in found or any(True for _ in leftovers):
+        return Exit.HELD
+    if found & {Result.STALE, Result.REJECTED}:
+        return Exit.REFUSED
+    return Exit.OK
+
+
+def summary(results: Iterable[PartitionResult]) -> str:
+    """The counts in words: `3 done, 1 stale`."""
+    counts: dict[Result, int] = {}
+    for r in results:
+        counts[r.result] = counts.get(r.result, 0) + 1
+    return (
+        ", ".join(f"{counts[kind]} {kind}" for kind in Result if kind in counts) or "nothing to do"
+    )

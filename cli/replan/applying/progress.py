@@ -1,0 +1,88 @@
+"""How far an application is, as values for whoever renders them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from replan.applying.copies import expanding
+from replan.applying.view import View
+from replan.model.names import BrokerId, TopicPartition
+from replan.planning.moves import Move
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaProgress:
+    """One new replica of a running copy."""
+
+    broker: BrokerId
+    copied_bytes: int | None
+    """None until it was read for the first time."""
+    total_bytes: int
+    bytes_per_second: float | None
+    seconds_left: float | None
+    in_sync: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CopyProgress:
+    """One running copy."""
+
+    partition: TopicPartition
+    replicas: tuple[ReplicaProgress, ...]
+    state: str
+    """What it waits for, or `copying`."""
+    stalled: str | None = None
+    """Why it stands still, if it does; it has given its slots back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """An application at one moment."""
+
+    at_seconds: float
+    """On the clock of the application, since it (or this run of it) began."""
+    total: int
+    done: int
+    stopped: int
+    """Stale, rejected or foreign."""
+    running: int
+    waiting: int
+    copies: tuple[CopyProgress, ...] = ()
+    holds: Mapping[TopicPartition, str] | None = None
+    """Why each partition that is looked at now waits."""
+    admission: str | None = None
+    """Why nothing new is begun at all, if so."""
+    notes: tuple[str, ...] = ()
+    """What was first noticed in this tick."""
+
+
+def copies_in_progress(view: View, holds: Mapping[TopicPartition, str]) -> tuple[CopyProgress, ...]:
+    """The running copies of an application, in order of name."""
+    return tuple(
+        _copy(view, view.moves[name], holds.get(name, "copying"))
+        for name, own in sorted(view.ledger.open.items())
+        if expanding(own)
+    )
+
+
+def _copy(view: View, move: Move, state: str) -> CopyProgress:
+    return CopyProgress(
+        move.partition,
+        tuple(_replica(view, move, broker) for broker in move.new),
+        state,
+        view.watch.stalled(move, view.seen, view.now, view.settings.stalled_seconds),
+    )
+
+
+def _replica(view: View, move: Move, broker: BrokerId) -> ReplicaProgress:
+    state = view.seen.partitions.get(move.partition)
+    in_sync = state is not None and broker in state.isr
+    size = view.watch.size(move.partition, broker)
+    total = view.watch.total(move.partition) or move.bytes
+    copied = None if size is None else size.bytes
+    speed = None if size is None else size.bytes_per_second
+    left = None
+    if in_sync:
+        left = 0.0
+    elif copied is not None and speed:
+        left = max(0, total - copied) / speed
+    return ReplicaProgress(broker, copied, total, speed, left, in_sync)

@@ -1,0 +1,146 @@
+"""The throttle rates of brokers while copies run, and how they are put back: pure.
+
+During a move the lower of the standing rate and the move's rate holds: a broker that is slower already is left alone.
+Only a broker's own dynamic value is what was there before (ConfigSource.BROKER): a value in its file is shown by Kafka
+but not used, and the cluster's default stays where it is. A rate is put back only while it has a value that we set.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from replan.applying.records import Forget, PriorRate, Record
+from replan.applying.throttles import Copy, follower_entries, leader_entries
+from replan.model.configs import (
+    FOLLOWER_RATE,
+    LEADER_RATE,
+    ConfigChange,
+    ConfigOperation,
+    Configs,
+    ConfigSource,
+    broker_change,
+)
+from replan.model.names import BrokerId
+from replan.model.placement import MoveThrottle
+
+Rate = tuple[BrokerId, str]
+"""A broker and one of its two rate keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class RateStep:
+    """What one tick does about one rate."""
+
+    records: tuple[Record, ...] = ()
+    change: ConfigChange | None = None
+    in_place: bool = True
+    """Nothing faster than wanted is in force."""
+    wiped: bool = False
+    """We had seen our value in place, and somebody took it away."""
+    note: str | None = None
+
+
+def wanted_rates(copies: Iterable[Copy], throttle: MoveThrottle | None) -> dict[Rate, int]:
+    """The rates of brokers that have entries, bytes per second; leader and follower side apart."""
+    wanted: dict[Rate, int] = {}
+    if throttle is None:
+        return wanted
+    for copy in copies:
+        for config, entries in (
+            (LEADER_RATE, leader_entries(copy, throttle)),
+            (FOLLOWER_RATE, follower_entries(copy, throttle)),
+        ):
+            for entry in entries:
+                broker = BrokerId(int(entry.partition(":")[2]))
+                rate = throttle.rate_of(broker)
+                if rate is not None:
+                    wanted[broker, config] = rate
+    return wanted
+
+
+def own_value(configs: Configs, config: str) -> str | None:
+    """The broker's own dynamic value."""
+    found = configs.get(config)
+    return found.value if found is not None and found.source is ConfigSource.BROKER else None
+
+
+def effective_rate(configs: Configs, config: str) -> int | None:
+    """The rate that is in force: dynamic values count, those of files do not; None is no limit."""
+    found = configs.get(config)
+    dynamic = (ConfigSource.BROKER, ConfigSource.CLUSTER_DEFAULT)
+    return int(found.value) if found is not None and found.source in dynamic else None
+
+
+def raise_step(
+    where: Rate, rate: int, prior: PriorRate | None, configs: Configs, *, seen_in_place: bool
+) -> RateStep:
+    """What to do about a rate that is wanted."""
+    found = own_value(configs, where[1])
+    if prior is None:
+        standing = effective_rate(configs, where[1])
+        if standing is not None and standing <= rate:
+            return RateStep()
+        return _set(where, PriorRate(*where, found, (str(rate),)), known=None)
+    wanted = str(rate if prior.before is None else min(rate, int(prior.before)))
+    if found == wanted:
+        return RateStep(_recorded(prior, wanted))
+    if found is not None and found != prior.before and found not in prior.ours:
+        return RateStep(note=_changed_by_others(where, found))
+    wiped = seen_in_place and found not in prior.ours
+    ours = (*(v for v in prior.ours if v != wanted), wanted)
+    step = _set(where, PriorRate(*where, prior.before, ours), known=prior)
+    return RateStep(step.records, step.change, in_place=False, wiped=wiped)
+
+
+def _set(where: Rate, record: PriorRate, *, known: PriorRate | None) -> RateStep:
+    change = broker_change(*where, ConfigOperation.SET, record.ours[-1])
+    return RateStep(() if record == known else (record,), change, in_place=False)
+
+
+def _recorded(prior: PriorRate, wanted: str) -> tuple[Record, ...]:
+    """Values that were ours earlier are dropped once the wanted one is seen."""
+    return () if prior.ours == (wanted,) else (PriorRate(*_of(prior), prior.before, (wanted,)),)
+
+
+def _of(prior: PriorRate) -> Rate:
+    return prior.broker, prior.config
+
+
+def restore_step(prior: PriorRate, configs: Configs) -> RateStep:
+    """What to do about a rate that is not wanted any more."""
+    found = own_value(configs, prior.config)
+    if found == prior.before:
+        return RateStep((Forget(prior.key),))
+    if found not in prior.ours:
+        return RateStep((Forget(prior.key),), note=_left_alone(prior, found))
+    if prior.before is None:
+        change = broker_change(*_of(prior), ConfigOperation.DELETE)
+    else:
+        change = broker_change(*_of(prior), ConfigOperation.SET, prior.before)
+    return RateStep(change=change, in_place=False)
+
+
+def leftovers(rates: Mapping[Rate, PriorRate], answered: Collection[BrokerId]) -> list[str]:
+    """The rates that cannot be put back because their broker does not answer, in words."""
+    return [
+        f"rate of broker {prior.broker} to be restored: {prior.config} "
+        f"{'to be removed' if prior.before is None else f'back to {prior.before} B/s'}; broker {prior.broker} "
+        "does not answer. Run the same command, or `replan throttle clear`, when it is back"
+        for (broker, _), prior in sorted(rates.items())
+        if broker not in answered
+    ]
+
+
+def _changed_by_others(where: Rate, found: str) -> str:
+    return (
+        f"{where[1]} of broker {where[0]} was changed to {found} B/s by somebody else; "
+        "it is left alone, copies go at that rate"
+    )
+
+
+def _left_alone(prior: PriorRate, found: str | None) -> str:
+    now = "removed" if found is None else f"changed to {found} B/s"
+    before = "it was not set" if prior.before is None else f"it was {prior.before} B/s"
+    return (
+        f"{prior.config} of broker {prior.broker} was {now} by somebody else; "
+        f"it is left as it is (before this application {before})"
+    )

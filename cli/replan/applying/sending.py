@@ -1,0 +1,80 @@
+"""Sends what a tick decided: at most one request of each kind, and none whose intent is too old.
+
+An intent that is too old may have been overtaken: another process could have taken the journal over since.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from replan.applying.decide import Decision
+from replan.errors import ClusterUnreachable
+from replan.model.configs import ConfigChange, ConfigScope
+from replan.model.control_plane import (
+    Answer,
+    Clock,
+    ControlPlane,
+    ElectionType,
+    OutcomeUnknown,
+)
+from replan.model.names import Replicas, TopicPartition
+
+Subject = TypeVar("Subject")
+
+
+@dataclass(slots=True)
+class Answers:
+    """What came back; partitions that were not sent for are missing."""
+
+    partitions: dict[TopicPartition, Answer] = field(default_factory=dict)
+    configs: dict[tuple[ConfigScope, str], Answer] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Sends the requests of one tick."""
+
+    control_plane: ControlPlane
+    clock: Clock
+    until: float
+    """On the clock: when the intents of this tick are too old."""
+
+    def send(self, decision: Decision) -> Answers:
+        """Send everything; lower configs before raised ones, so that no key comes twice in a request."""
+        answers = Answers()
+        for changes in (decision.throttles.lower, decision.throttles.raised):
+            answers.configs.update(self._configure(changes))
+        answers.partitions.update(self._reassign(decision.resizing, may_resize=True))
+        answers.partitions.update(self._reassign(decision.same_size, may_resize=False))
+        answers.partitions.update(self._elect(decision.elections))
+        return answers
+
+    def _configure(
+        self, changes: Sequence[ConfigChange]
+    ) -> Mapping[tuple[ConfigScope, str], Answer]:
+        subjects = list(dict.fromkeys((c.scope, c.name) for c in changes))
+        return self._sent(subjects, lambda: self.control_plane.alter_configs(changes))
+
+    def _reassign(
+        self, lists: Mapping[TopicPartition, Replicas | None], *, may_resize: bool
+    ) -> Mapping[TopicPartition, Answer]:
+        return self._sent(
+            list(lists),
+            lambda: self.control_plane.reassign(lists, allow_replication_factor_change=may_resize),
+        )
+
+    def _elect(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Answer]:
+        return self._sent(
+            partitions, lambda: self.control_plane.elect(partitions, ElectionType.PREFERRED)
+        )
+
+    def _sent(
+        self, subjects: Sequence[Subject], request: Callable[[], Mapping[Subject, Answer]]
+    ) -> Mapping[Subject, Answer]:
+        if not subjects or self.clock.now() > self.until:
+            return {}
+        unknown: dict[Subject, Answer] = dict.fromkeys(subjects, OutcomeUnknown("no answer"))
+        try:
+            return {**unknown, **request()}
+        except ClusterUnreachable as error:
+            return dict.fromkeys(subjects, OutcomeUnknown(str(error)))

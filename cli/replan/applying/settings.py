@@ -1,0 +1,41 @@
+"""The numbers that an application runs by, each with why it is what it is."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How patient, how fast, how careful; all times in seconds."""
+
+    owner: str = "unknown"
+    """Who applies, and where, for people: `alice@ops-1 (pid 4711)`."""
+    slots_per_broker: int = 5
+    """Copies that a broker sends or receives at once."""
+    poll_seconds: float = 1.0
+    settle_seconds: float = 15.0
+    """Longer than broker.session.timeout.ms (9 s): a killed broker counts as in sync for so long."""
+    quarantine_seconds: float = 90.0
+    """A broker re-sends a forwarded request for up to 60 s plus its TimeoutMs (15 s); rounded up."""
+    agreeing_seconds: float = 5.0
+    """How far apart two polls must be that conclude something against somebody."""
+    patience_seconds: float = 45.0
+    """A frozen active controller keeps every forwarded call waiting for 30 s; less would give up too early."""
+    journal_patience_seconds: float = 30.0
+    intent_seconds: float = 5.0
+    """How old the append may be when what it announces is sent."""
+    stalled_seconds: float = 300.0
+    retry_seconds: float = 10.0
+    """How often a closed gate is looked at again."""
+    sizes_seconds: float = 5.0
+    """How often the sizes of running copies are read."""
+    disk_seconds: float = 60.0
+    """How often the room on log directories is read while copies wait."""
+    window: int = 5_000
+    """How many waiting moves are looked at in one tick."""
+    batch: int = 5_000
+    """Replica lists per tick: 10,000 is the controller's limit (ReplicationControlManager)."""
+    elections: int = 1_000
+    """Per tick: exactly 10,000 in one request make the active controller resign."""
+    elections_per_leader: int = 250
+    give_up_seconds: float | None = None
+    """Leave, resumable, when nothing has happened for so long; None waits for ever."""

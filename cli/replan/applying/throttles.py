@@ -1,0 +1,166 @@
+"""Which throttled-replicas entries should be there, and how to get there and back: pure.
+
+Ours is what was absent from the list in the reading just before. The journal holds a superset of what is ours at every
+moment: an entry is written down before it is appended, and forgotten only after the list was seen without it.
+Rates of brokers are in `rates`, what a whole tick does with both in `throttling`.
+
+Kafka's ways that this rests on (ConfigurationControlManager, IncrementalAlterConfigs): SUBTRACT on an absent key
+makes an empty override, so only what is there is subtracted; APPEND of an empty string adds an empty element, so it is
+never done; one key may appear once in a request; `*` stands alone, and appending to it is refused.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from replan.applying.records import Forget, PriorEntries, Record
+from replan.model.configs import (
+    FOLLOWER_REPLICAS,
+    LEADER_REPLICAS,
+    ConfigChange,
+    ConfigOperation,
+    TopicSettings,
+    topic_change,
+)
+from replan.model.names import BrokerId
+from replan.model.placement import MoveThrottle
+from replan.planning.moves import Move
+
+List = tuple[str, str]
+"""A topic and one of its two throttled-replicas keys."""
+Entries = Mapping[List, frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A move in expand, as far as throttles are concerned."""
+
+    move: Move
+    lifted: bool = False
+    """A kept replica is out of the ISR: the leader side is left free, or it would starve behind the copy."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListStep:
+    """What one tick does about one list."""
+
+    records: tuple[Record, ...] = ()
+    lower: tuple[ConfigChange, ...] = ()
+    raised: tuple[ConfigChange, ...] = ()
+    wiped: frozenset[str] = frozenset()
+    """Entries that we had seen in place and that somebody took away."""
+
+
+def leader_entries(copy: Copy, throttle: MoveThrottle) -> frozenset[str]:
+    """The sources: all original replicas, since leadership may move while it copies."""
+    if copy.lifted:
+        return frozenset()
+    return _entries(copy.move, copy.move.original, throttle)
+
+
+def follower_entries(copy: Copy, throttle: MoveThrottle) -> frozenset[str]:
+    """The new replicas only: one that is in sync is never slowed, but its bytes would be counted."""
+    return _entries(copy.move, copy.move.new, throttle)
+
+
+def _entries(move: Move, brokers: Iterable[BrokerId], throttle: MoveThrottle) -> frozenset[str]:
+    number = move.partition.partition
+    return frozenset(f"{number}:{b}" for b in brokers if throttle.rate_of(b) is not None)
+
+
+def wanted_entries(copies: Iterable[Copy], throttle: MoveThrottle | None) -> Entries:
+    """All entries that should be there now, by list."""
+    wanted: dict[List, set[str]] = {}
+    if throttle is None:
+        return {}
+    for copy in copies:
+        topic = copy.move.partition.topic
+        wanted.setdefault((topic, LEADER_REPLICAS), set()).update(leader_entries(copy, throttle))
+        wanted.setdefault((topic, FOLLOWER_REPLICAS), set()).update(
+            follower_entries(copy, throttle)
+        )
+    return {where: frozenset(entries) for where, entries in wanted.items() if entries}
+
+
+def override_of(settings: TopicSettings, config: str) -> str | None:
+    """The topic's own override of one of the two lists."""
+    return settings.leader_throttled if config == LEADER_REPLICAS else settings.follower_throttled
+
+
+def elements(override: str | None) -> tuple[str, ...]:
+    """The elements of a list as brokers read them: nothing is trimmed (QuotaConfig's parser does not either)."""
+    return tuple(override.split(",")) if override else ()
+
+
+def covers(override: str | None, wanted: Collection[str]) -> bool:
+    """Whether all wanted entries are in force."""
+    present = elements(override)
+    return "*" in present or set(wanted) <= set(present)
+
+
+def list_step(
+    where: List,
+    wanted: frozenset[str],
+    prior: PriorEntries | None,
+    override: str | None,
+    *,
+    seen_in_place: frozenset[str] = frozenset(),
+    may_raise: bool = True,
+) -> ListStep:
+    """What to do about one list: at most one SUBTRACT or DELETE, and one APPEND.
+
+    `seen_in_place` are entries of ours that an earlier reading showed. Without `may_raise` nothing is appended.
+    """
+    present = set(elements(override))
+    ours = frozenset(prior.ours) if prior else frozenset()
+    missing = wanted - present if "*" not in present else frozenset()
+    added = missing if may_raise else frozenset()
+    surplus = (ours - wanted) & present
+    kept = (ours & (present | wanted)) | added
+    step = _Draft(where, override, prior, kept)
+    return ListStep(
+        records=step.records(),
+        lower=step.lower(surplus),
+        raised=(_change(where, ConfigOperation.APPEND, added),) if added else (),
+        wiped=missing & seen_in_place & ours,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """One list on its way: what is there, what was there, and what stays ours."""
+
+    where: List
+    override: str | None
+    prior: PriorEntries | None
+    ours: frozenset[str]
+
+    def records(self) -> tuple[Record, ...]:
+        if self.prior is None:
+            return (self._record(overridden=self.override is not None),) if self.ours else ()
+        if self.ours or self._leaves_empty_override():
+            unchanged = self.ours == frozenset(self.prior.ours)
+            return () if unchanged else (self._record(overridden=self.prior.overridden),)
+        return (Forget(self.prior.key),)
+
+    def lower(self, surplus: frozenset[str]) -> tuple[ConfigChange, ...]:
+        if surplus:
+            return (_change(self.where, ConfigOperation.SUBTRACT, surplus),)
+        if self.prior is not None and not self.ours and self._leaves_empty_override():
+            return (topic_change(*self.where, ConfigOperation.DELETE),)
+        return ()
+
+    def _leaves_empty_override(self) -> bool:
+        """Kafka keeps an empty override after the last SUBTRACT; it was not there before us."""
+        return self.prior is not None and not self.prior.overridden and self.override == ""
+
+    def _record(self, *, overridden: bool) -> PriorEntries:
+        return PriorEntries(*self.where, overridden, tuple(sorted(self.ours, key=_by_number)))
+
+
+def _change(where: List, operation: ConfigOperation, entries: Iterable[str]) -> ConfigChange:
+    return topic_change(*where, operation, ",".join(sorted(entries, key=_by_number)))
+
+
+def _by_number(entry: str) -> tuple[int, int]:
+    partition, _, broker = entry.partition(":")
+    return int(partition), int(broker)

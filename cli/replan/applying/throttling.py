@@ -1,0 +1,216 @@
+"""What one tick does about all throttles: lists of topics, rates of brokers, and who took what away. Pure.
+
+`Traces` is what earlier readings showed. What somebody wipes is set again once, and reported; when it is wiped again
+nothing new is admitted, because two hands on one throttle end with a copy that runs free.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from replan.applying.ledger import Ledger
+from replan.applying.rates import Rate, RateStep, raise_step, restore_step, wanted_rates
+from replan.applying.records import Forget, Record
+from replan.applying.throttles import (
+    Copy,
+    Entries,
+    List,
+    ListStep,
+    covers,
+    elements,
+    list_step,
+    override_of,
+    wanted_entries,
+)
+from replan.model.configs import ConfigChange, Configs, TopicSettings
+from replan.model.names import BrokerId
+from replan.model.placement import MoveThrottle
+
+Place = List | Rate
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """What earlier readings of this process showed."""
+
+    entries: Mapping[List, frozenset[str]] = field(default_factory=dict)
+    """Entries of ours that were seen in place."""
+    rates: frozenset[Rate] = frozenset()
+    """Rates of ours that were seen in place."""
+    wiped: Mapping[Place, int] = field(default_factory=dict)
+    """How often somebody took away what we had set."""
+    gone: frozenset[str] = frozenset()
+    """Topics that two agreeing readings did not find."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottleView:
+    """What is read of throttles in one tick."""
+
+    topics: Mapping[str, TopicSettings]
+    brokers: Mapping[BrokerId, Configs]
+    """Of the brokers that answered."""
+    traces: Traces = field(default_factory=Traces)
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottleTick:
+    """What one tick does about all throttles."""
+
+    records: tuple[Record, ...] = ()
+    lower: tuple[ConfigChange, ...] = ()
+    """SUBTRACT and DELETE of entries; sent before `raised`, in a request of its own."""
+    raised: tuple[ConfigChange, ...] = ()
+    """APPEND of entries; SET and DELETE of rates."""
+    wiped: frozenset[Place] = frozenset()
+    notes: tuple[str, ...] = ()
+    entries: Entries = field(default_factory=dict)
+    """What is wanted."""
+    slow: frozenset[Rate] = frozenset()
+    """Rates that are wanted and in force."""
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing is left to do."""
+        return not self.records and not self.lower and not self.raised
+
+
+def throttle_tick(
+    copies: Sequence[Copy],
+    throttle: MoveThrottle | None,
+    ledger: Ledger,
+    view: ThrottleView,
+    *,
+    keep_rates: bool,
+) -> ThrottleTick:
+    """What to do about throttles for these copies; with `keep_rates` rates stay although no copy runs now."""
+    entries = wanted_entries(copies, throttle)
+    lists = dict(_list_steps(entries, ledger, view))
+    rates = dict(_rate_steps(wanted_rates(copies, throttle), ledger, view, keep_rates=keep_rates))
+    forgotten = tuple(
+        Forget(prior.key)
+        for (topic, _), prior in sorted(ledger.entries.items())
+        if topic in view.traces.gone
+    )
+    wiped: set[Place] = {where for where, step in lists.items() if step.wiped}
+    wiped |= {where for where, step in rates.items() if step.wiped}
+    return ThrottleTick(
+        records=forgotten
+        + tuple(r for step in lists.values() for r in step.records)
+        + tuple(r for step in rates.values() for r in step.records),
+        lower=tuple(c for step in lists.values() for c in step.lower),
+        raised=tuple(c for step in lists.values() for c in step.raised)
+        + tuple(step.change for step in rates.values() if step.change is not None),
+        wiped=frozenset(wiped),
+        notes=_notes(lists, rates, view.traces),
+        entries=entries,
+        slow=frozenset(where for where, step in rates.items() if step.in_place),
+    )
+
+
+def _list_steps(
+    wanted: Entries, ledger: Ledger, view: ThrottleView
+) -> Iterable[tuple[List, ListStep]]:
+    for where in sorted({*wanted, *ledger.entries}):
+        settings = view.topics.get(where[0])
+        if settings is None:
+            continue
+        yield (
+            where,
+            list_step(
+                where,
+                wanted.get(where, frozenset()),
+                ledger.entries.get(where),
+                override_of(settings, where[1]),
+                seen_in_place=view.traces.entries.get(where, frozenset()),
+                may_raise=_may_raise(where, view.traces),
+            ),
+        )
+
+
+def _rate_steps(
+    wanted: Mapping[Rate, int], ledger: Ledger, view: ThrottleView, *, keep_rates: bool
+) -> Iterable[tuple[Rate, RateStep]]:
+    for where in sorted({*wanted, *ledger.rates}):
+        configs, prior = view.brokers.get(where[0]), ledger.rates.get(where)
+        if configs is None:
+            continue
+        if where in wanted:
+            step = raise_step(
+                where, wanted[where], prior, configs, seen_in_place=where in view.traces.rates
+            )
+            if step.wiped and not _may_raise(where, view.traces):
+                step = RateStep(in_place=False, wiped=True)
+            yield where, step
+        elif prior is not None and not keep_rates:
+            yield where, restore_step(prior, configs)
+
+
+def _may_raise(where: Place, traces: Traces) -> bool:
+    return traces.wiped.get(where, 0) < 2
+
+
+def _notes(
+    lists: Mapping[List, ListStep], rates: Mapping[Rate, RateStep], traces: Traces
+) -> tuple[str, ...]:
+    notes = [step.note for step in rates.values() if step.note is not None]
+    for where, step in lists.items():
+        if step.wiped:
+            removed = ",".join(sorted(step.wiped))
+            notes.append(
+                f"{where[1]} of topic {where[0]}: somebody else removed {removed}; {_again(where, traces)}"
+            )
+    for rate, rated in rates.items():
+        if rated.wiped:
+            notes.append(
+                f"{rate[1]} of broker {rate[0]}: somebody else removed it; {_again(rate, traces)}"
+            )
+    return tuple(notes)
+
+
+def _again(where: Place, traces: Traces) -> str:
+    if traces.wiped.get(where, 0) == 0:
+        return "set again, this once"
+    return "it is the second time: no more copies are started until this application is run again"
+
+
+def admission_closed(traces: Traces) -> str | None:
+    """Why nothing new may be admitted because of throttles, if so."""
+    fought = sorted(
+        (f"{'topic' if isinstance(place[0], str) else 'broker'} {place[0]}: {place[1]}")
+        for place, times in traces.wiped.items()
+        if times > 1
+    )
+    if not fought:
+        return None
+    return (
+        f"somebody else removed a throttle twice ({'; '.join(fought)}); "
+        "find out who, then run the same command again"
+    )
+
+
+def in_place(
+    copy: Copy, throttle: MoveThrottle | None, tick: ThrottleTick, view: ThrottleView
+) -> bool:
+    """Whether entries and rates of a copy were read back, so that it may begin; dead brokers are not waited for."""
+    for where, wanted in wanted_entries([copy], throttle).items():
+        settings = view.topics.get(where[0])
+        if settings is None or not covers(override_of(settings, where[1]), wanted):
+            return False
+    return all(
+        rate in tick.slow for rate in wanted_rates([copy], throttle) if rate[0] in view.brokers
+    )
+
+
+def traced(tick: ThrottleTick, view: ThrottleView, ledger: Ledger) -> Traces:
+    """The traces after a tick; `ledger` as it was read for it."""
+    entries: dict[List, frozenset[str]] = {}
+    for where, prior in ledger.entries.items():
+        settings = view.topics.get(where[0])
+        if settings is not None:
+            present = elements(override_of(settings, where[1]))
+            entries[where] = frozenset(prior.ours) & frozenset(present)
+    wiped = dict(view.traces.wiped)
+    for place in tick.wiped:
+        wiped[place] = wiped.get(place, 0) + 1
+    rates = frozenset(rate for rate in tick.slow if rate in ledger.rates)
+    return Traces(entries, rates, wiped, view.traces.gone)
