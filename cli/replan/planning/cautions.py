@@ -33,7 +33,7 @@ def cautions(
     yield from _blacklist(placement, snapshot)
     for fewer in partition_counts(placement, snapshot):
         yield (
-            f"{fewer.topic}: {fewer.declared} partitions are declared, {fewer.observed} exist; Kafka cannot remove "
+            f"{fewer.topic}: {_are_declared(fewer.declared)}, {fewer.observed} exist; Kafka cannot remove "
             "partitions, nothing is planned for those beyond"
         )
 
@@ -98,3 +98,7 @@ def _partitions(table: pa.Table) -> str:
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMED:,} more topics" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more
+
+
+def _are_declared(number: int) -> str:
+    return f"{number} partition is declared" if number == 1 else f"{number} partitions are declared"

@@ -27,8 +27,8 @@ CASES: list[tuple[str, Placement, Snapshot, str]] = [
         placement({"orders": [[1, 2, 4]]}),
         snapshot([state([1, 2, 5, 3], [1, 2, 3], adding=[5], removing=[3])]),
         (
-            "orders-0: a reassignment to [1, 2, 5] is running on it (adding [5], removing [3]); let it end or cancel it, "
-            "then plan again. If it is replan's own, resume it: run the same `replan apply` again"
+            "orders-0: a reassignment to [1, 2, 5] is running on it (adding [5], removing [3]); let it end or "
+            "cancel it, then plan again. If it is replan's own, resume it: run the same `replan apply` again"
         ),
     ),
     (
@@ -82,8 +82,8 @@ CASES: list[tuple[str, Placement, Snapshot, str]] = [
         placement({"orders": [[1, 2, 3]]}),
         snapshot([state([1, 2], [1])], unclean=["orders"]),
         (
-            "orders-0: unclean.leader.election.enable is true and only 1 of its live replicas is in sync [1]: an empty new "
-            "replica could be elected and the data lost; run `kafka-configs.sh --alter --entity-type topics "
+            "orders-0: unclean.leader.election.enable is true and only 1 of its live replicas is in sync [1]: an empty "
+            "new replica could be elected and the data lost; run `kafka-configs.sh --alter --entity-type topics "
             "--entity-name orders --add-config unclean.leader.election.enable=false` first"
         ),
     ),
