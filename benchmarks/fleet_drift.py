@@ -1,0 +1,107 @@
+"""How long the drift of a whole fleet takes in Spark, and in a plain loop over the clusters; peak memory of both.
+
+    python benchmarks/fleet_drift.py --clusters 10 --partitions 100000
+
+Peaks are the summed resident memory of the process and all its children (Java, Python workers), sampled
+every 0.2 s; pages that they share are counted once for each. Linux only.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.fleet_synthetic import DIFFERING, synthetic_snapshot, write_placement
+
+from replan.fleet.drift import run_fleet_drift
+from replan.manifest.load import load_placement
+from replan.planning.drift import find_drift
+from replan.snapshots.files import read_snapshot, write_snapshot
+
+SAMPLE_SECONDS = 0.2
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--clusters", type=int, default=10)
+    parser.add_argument("--partitions", type=int, default=100_000, help="of each cluster")
+    parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--engine", choices=("spark", "loop"))
+    parser.add_argument("--home", type=Path)
+    asked = parser.parse_args()
+    if asked.engine is not None:
+        print(run(asked.engine, asked.home, asked.master))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        make_fleet(home, asked.clusters, asked.partitions)
+        total = asked.clusters * asked.partitions
+        print(f"{asked.clusters} clusters, {total:,} partitions, {asked.master}")
+        for engine in ("loop", "spark"):
+            command = [sys.executable, __file__, "--engine", engine, "--home", folder]
+            seconds, peak, said = measured([*command, "--master", asked.master])
+            assert int(said) == asked.clusters * len(range(7, asked.partitions, DIFFERING)), said
+            print(f"{engine:5} {seconds:7.1f} s  peak {peak:6,.0f} MB  {int(said):,} rows of drift")
+
+
+def make_fleet(home: Path, clusters: int, partitions: int) -> None:
+    (home / "snapshots").mkdir()
+    (home / "placements").mkdir()
+    for n in range(clusters):
+        name = f"cluster-{n:04d}"
+        write_snapshot(synthetic_snapshot(name, partitions), home / "snapshots" / name)
+        write_placement(name, partitions, home / "placements" / f"{name}.yaml")
+
+
+def run(engine: str, home: Path, master: str) -> int:
+    """Compare the fleet; the number of partitions that drifted."""
+    snapshots, placements = home / "snapshots", home / "placements"
+    if engine == "spark":
+        found = run_fleet_drift(snapshots, placements, home / "out", master)
+        assert not found.errors.num_rows, found.errors.to_pylist()
+        return int(found.rows.num_rows)
+    drifts = (
+        find_drift(load_placement([placements / f"{path.name}.yaml"]), read_snapshot(path))
+        for path in sorted(snapshots.iterdir())
+    )
+    return sum(len(drift.partitions) for drift in drifts)
+
+
+def measured(command: list[str]) -> tuple[float, float, str]:
+    """Seconds, peak MB and what it printed."""
+    started, peak = time.perf_counter(), 0.0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        while child.poll() is None:
+            peak = max(peak, sum(resident_mb(pid) for pid in family(child.pid)))
+            time.sleep(SAMPLE_SECONDS)
+        assert child.stdout is not None
+        return time.perf_counter() - started, peak, child.stdout.read()
+
+
+def family(pid: int) -> list[int]:
+    """A process and all below it."""
+    found = [pid]
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = task.read_text().split()
+        except OSError:  # it has just ended
+            continue
+        for child in children:
+            found += family(int(child))
+    return found
+
+
+def resident_mb(pid: int) -> float:
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (OSError, IndexError):
+        return 0.0
+    return pages * 4096 / 1e6
+
+
+if __name__ == "__main__":
+    main()
