@@ -109,8 +109,6 @@ def _not_begun(sight: Sight, needed: Next) -> Verdict:
     planned = state.replicas in {move.original, move.target} and state.running is None
     if not planned or isinstance(needed, OffPath):
         return _elsewhere(move, state)
-    if state.leader is None:
-        return Hold("no leader; bring back one of its in-sync replicas")
     if isinstance(needed, Wait):
         return Hold(_waits(needed, sight.seen), soon=needed.settling)
     return _if_as_planned(sight, needed)
@@ -228,8 +226,6 @@ def _off_path(sight: Sight, own: Own, found: PartitionState) -> Verdict:
 def _again_or_next(sight: Sight, own: Own, needed: Request) -> Verdict:
     if _taken_back(own, needed):
         return _disappeared(sight, own)
-    if sight.state is not None and sight.state.leader is None:
-        return Hold("no leader; bring back one of its in-sync replicas")
     ask, asked = asking(needed), own.asked
     if asked is not None and (asked.kind, asked.replicas) == (ask.kind, ask.replicas):
         return _again(sight, ask, needed)
@@ -326,6 +322,8 @@ def _unless_quarantined(sight: Sight, own: Own, ask: Ask) -> Verdict:
 
 
 def _waits(needed: Wait, seen: Seen) -> str:
+    if needed.leaderless:
+        return "no leader; bring back one of its in-sync replicas"
     if needed.settling:
         return "in sync; waiting whether it stays so"
     missing = sorted(needed.missing)
