@@ -4,6 +4,7 @@ Lists are written as they stand, in their order, whoever leads now; while a reas
 end. What cannot be observed (reasons, throttles for moves, preferences by rule) is not made up.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -14,6 +15,8 @@ from replan.manifest.scalars import means_itself
 from replan.manifest.schemas import PLACEMENT
 from replan.manifest.topic_names import is_pattern, matches
 from replan.model.snapshot import Snapshot, topic_codes
+
+_SAFE = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 
 
 def export_placement(snapshot: Snapshot, topics: Sequence[str] = ()) -> str:
@@ -83,4 +86,7 @@ def _targets(partitions: pa.Table) -> Iterator[list[int]]:
 
 def _word(text: str) -> str:
     """A name of Kafka's as YAML; quoted where some reader would not take it for text."""
-    return text if means_itself(text) and text[0].isalpha() else f'"{text}"'
+    if _SAFE.fullmatch(text) and means_itself(text):
+        return text
+    inside = (c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in text)
+    return f'"{"".join(inside)}"'

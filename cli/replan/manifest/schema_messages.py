@@ -54,7 +54,7 @@ def note_schema_problems(
     """Note what the schema refuses in `document`, with places from `root`; nothing about unsupported keys."""
     errors = sorted(validator.iter_errors(document), key=_says_little)
     misspelled = {tuple(e.absolute_path) for e in errors if e.validator == "additionalProperties"}
-    excused = misspelled | {path[:-1] for path in unsupported}
+    excused = misspelled | {path[:-1] for path in unsupported if len(path) > 2}
     for error in errors:
         if error.validator == "required" and tuple(error.absolute_path) in excused:
             continue  # what is missing is what was misspelled, or is not supported either
