@@ -36,9 +36,9 @@ class ConfigWriter:
         """Apply the changes; one answer for each topic and broker among them."""
         grouped = _by_resource(changes)
         answers: dict[Resource, Answer] = {
-            resource: _fenced(resource[1])
-            for resource in grouped
-            if resource[0] is ConfigScope.BROKER and not _is_live(resource[1], live)
+            resource: refused
+            for resource, of in grouped.items()
+            if (refused := _refused_unasked(resource, of, live)) is not None
         }
         asked = {r: of for r, of in grouped.items() if r not in answers}
         pending = {r: f for part in _requests(asked) for r, f in self._send(part).items()}
@@ -111,17 +111,24 @@ def _entries(changes: Sequence[ConfigChange]) -> list[Any]:
     ]
 
 
-def _is_live(name: str, live: Collection[BrokerId]) -> bool:
-    return name.isdecimal() and BrokerId(int(name)) in live
+def _refused_unasked(
+    resource: Resource, changes: Sequence[ConfigChange], live: Collection[BrokerId]
+) -> Rejected | None:
+    """What need not be asked; None where it must."""
+    scope, name = resource
+    if scope is ConfigScope.BROKER and not (name.isdecimal() and BrokerId(int(name)) in live):
+        return _invalid(
+            f"broker {name} is not live, and only a broker itself can change its configuration;"
+            " ask again when it is back"
+        )
+    if len({change.key for change in changes}) < len(changes):
+        # Kafka's own answer; librdkafka would refuse the other resources of the request with it.
+        return _invalid("Error due to duplicate config keys")
+    return None
 
 
-def _fenced(name: str) -> Rejected:
-    return Rejected(
-        INVALID_REQUEST,
-        name_of(INVALID_REQUEST),
-        f"broker {name} is not live, and only a broker itself can change its configuration;"
-        " ask again when it is back",
-    )
+def _invalid(message: str) -> Rejected:
+    return Rejected(INVALID_REQUEST, name_of(INVALID_REQUEST), message)
 
 
 def _outcome(future: "Future[None]") -> Answer:

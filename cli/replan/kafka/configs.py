@@ -59,7 +59,7 @@ def of_brokers(
     requests = {b: _request(_BROKER, [str(b)], BROKER_KEYS) for b in brokers}
     told = reads.ask_each(DESCRIBE_BROKER_CONFIGS, requests, limit_seconds=limit_seconds)
     return {
-        broker: _values(DESCRIBE_BROKER_CONFIGS, answer.results[0])
+        broker: _set_somewhere(_values(DESCRIBE_BROKER_CONFIGS, answer.results[0]))
         for broker, answer in sorted(told.items())
     }
 
@@ -74,6 +74,11 @@ def settings(configs: Configs) -> TopicSettings:
         leader_throttled=_override(configs, LEADER_REPLICAS),
         follower_throttled=_override(configs, FOLLOWER_REPLICAS),
     )
+
+
+def _set_somewhere(rates: Configs) -> Configs:
+    """A rate that is not set is not told, but while a broker takes one away it may call it a default."""
+    return {k: v for k, v in rates.items() if v.source is not ConfigSource.KAFKA_DEFAULT}
 
 
 def _override(configs: Configs, key: str) -> str | None:

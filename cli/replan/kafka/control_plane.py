@@ -67,13 +67,7 @@ class KafkaControlPlane:
 
     def brokers(self) -> Mapping[BrokerId, Broker]:
         """All registered brokers, fenced ones included."""
-        described = brokers.describe_cluster(self._reads)
-        known = brokers.listed(described)
-        if not brokers.tells_fenced(described):
-            columns = partitions.PartitionColumns({})
-            for topic in partitions.pages(self._reads, None):
-                columns.add(topic)
-            known = brokers.with_members(known, columns.members())
+        known = self._registered()
         cordoned = self._cordoned([b.id for b in known.values() if b.live])
         return {b.id: replace(b, cordoned=b.id in cordoned) for b in known.values()}
 
@@ -129,7 +123,7 @@ class KafkaControlPlane:
     def alter_configs(
         self, changes: Sequence[ConfigChange]
     ) -> Mapping[tuple[ConfigScope, str], Answer]:
-        """Change configurations; a fenced broker's are answered with 42 at once."""
+        """Change configurations; a broker that is not live is answered with 42 at once."""
         touches_brokers = any(change.scope is ConfigScope.BROKER for change in changes)
         return self._configs.alter(changes, self._live() if touches_brokers else ())
 
@@ -148,6 +142,16 @@ class KafkaControlPlane:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _registered(self) -> dict[BrokerId, Broker]:
+        described = brokers.describe_cluster(self._reads)
+        known = brokers.listed(described)
+        if brokers.tells_fenced(described):
+            return known
+        columns = partitions.PartitionColumns({})
+        for topic in partitions.pages(self._reads, None):
+            columns.add(topic)
+        return brokers.with_members(known, columns.members())
 
     def _live(self) -> list[BrokerId]:
         described = brokers.describe_cluster(self._reads)

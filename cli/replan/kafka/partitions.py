@@ -14,6 +14,7 @@ from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -189,10 +190,10 @@ class PartitionColumns:
 
     def rows(self) -> TopicRows:
         """Where each topic's partitions stand (Kafka numbers them from 0 without gaps)."""
-        ends = [*self._first_rows[1:], len(self._numbers)]
+        bounds = pairwise((*self._first_rows, len(self._numbers)))
         places = {
             name: (first, end - first)
-            for name, first, end in zip(self.names, self._first_rows, ends, strict=True)
+            for name, (first, end) in zip(self.names, bounds, strict=True)
         }
         return TopicRows(places, len(self._numbers))
 

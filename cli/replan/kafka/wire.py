@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError
+from kafka.net.inet import KafkaNetSocket
 from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 
@@ -27,6 +28,7 @@ from replan.model.names import BrokerId
 CONNECT_SECONDS = 5.0
 """To open a connection to one broker, security handshakes included."""
 _PAUSE_SECONDS = 0.05
+_STARTING_SECONDS = 1.0
 
 
 class Wire:
@@ -83,11 +85,16 @@ class Wire:
         return {broker: await exchange for broker, exchange in exchanges.items()}
 
     async def _ask_one(self, broker: BrokerId, request: Any, deadline: float) -> Any:
-        try:
-            connection = await self._connection(broker, deadline)
-            return await self._exchange(connection, request, deadline - time.monotonic())
-        except KafkaError as failure:
-            return failure
+        """Ask one broker; one that takes no connection may be just starting, so it is tried for a second."""
+        give_up = min(deadline, time.monotonic() + _STARTING_SECONDS)
+        while True:
+            try:
+                connection = await self._connection(broker, deadline)
+                return await self._exchange(connection, request, deadline - time.monotonic())
+            except KafkaError as failure:
+                if time.monotonic() > give_up or not passes(failure):
+                    return failure
+            await self._net.sleep(_PAUSE_SECONDS)
 
     async def _home_connection(self, deadline: float) -> Any:
         """Connect to the home broker, or to the first other one that takes a connection."""
@@ -172,6 +179,19 @@ def _first_answering(net: Any, properties: ClientProperties, limit_seconds: floa
         time.sleep(_PAUSE_SECONDS)
 
 
+class _ClosedOnFailure(KafkaNetSocket):  # type: ignore[misc]  # kafka-python has no types
+    """Sockets that are closed where connecting fails; kafka-python leaves that to the garbage collection."""
+
+    SCHEMES = ("replan",)
+
+    async def sock_connect(self, net: Any, sock: Any, sockaddr: Any, timeout_at: Any = None) -> Any:
+        try:
+            return await super().sock_connect(net, sock, sockaddr, timeout_at=timeout_at)
+        except BaseException:
+            sock.close()
+            raise
+
+
 def _bootstrap(net: Any, properties: ClientProperties, address: str, limit_seconds: float) -> Any:
     """Learn of all brokers from one address."""
     manager = KafkaConnectionManager(
@@ -181,6 +201,7 @@ def _bootstrap(net: Any, properties: ClientProperties, address: str, limit_secon
         max_in_flight_requests_per_connection=1000,  # more are refused, not queued
         receive_message_max_bytes=1_000_000_000,
         reconnect_backoff_max_ms=1000,
+        proxy_url="replan://no-proxy",  # chooses _ClosedOnFailure
         socket_connection_setup_timeout_ms=CONNECT_SECONDS * 1000,
         **properties.kafka_python,
     )

@@ -1,0 +1,138 @@
+"""What the conformance suite needs beside the port: making topics, writing, stopping brokers.
+
+One protocol; `kafka_lab` has the real cluster, `simulator_lab` the simulated one. Both have the brokers 1 to 5
+on the racks a b c a b, and the cluster's default of min.insync.replicas is 2. Topic names are the lab's to
+choose, since a real cluster is shared by all tests.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Protocol
+
+from replan.model.configs import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    LEADER_REPLICAS,
+    ConfigOperation,
+    broker_change,
+    topic_change,
+)
+from replan.model.control_plane import Accepted, Clock, ControlPlane
+from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
+from replan.model.partition import PartitionState
+
+RACKS = MappingProxyType({1: "a", 2: "b", 3: "c", 4: "a", 5: "b"})
+NO_CONFIGS: Mapping[str, str] = MappingProxyType({})
+PATIENCE_SECONDS = 40.0
+POLL_SECONDS = 0.05
+HELD_BYTES = 4_000_000
+"""Enough for a copy to be held: a follower's first fetch passes any throttle (1 MiB, replica.fetch.max.bytes)."""
+
+
+class Lab(Protocol):
+    """A cluster of five brokers, and a hand that can do to it what the port cannot."""
+
+    @property
+    def control_plane(self) -> ControlPlane:
+        """The port under test."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """The time that the cluster runs by."""
+        ...
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """Kafka's version, as far as it decides what is expected."""
+        ...
+
+    def create_topic(
+        self, assignments: Sequence[Sequence[int]], configs: Mapping[str, str] = NO_CONFIGS
+    ) -> str:
+        """Create a topic with these lists and return its name, once all of it is in sync."""
+        ...
+
+    def write(self, topic: str, bytes_per_partition: int) -> None:
+        """Write to each partition, and wait until all in-sync replicas have it."""
+        ...
+
+    def stop_broker(self, broker: int) -> None:
+        """Stop a broker cleanly; the test sees for itself when it is fenced."""
+        ...
+
+    def start_broker(self, broker: int) -> None:
+        """Start a stopped broker again."""
+        ...
+
+
+def until(lab: Lab, holds: Callable[[], bool], awaited: str) -> None:
+    """Let the lab's time pass until the condition holds; TimeoutError names what was awaited."""
+    deadline = lab.clock.now() + PATIENCE_SECONDS
+    while not holds():
+        if lab.clock.now() > deadline:
+            raise TimeoutError(f"not within {PATIENCE_SECONDS:g} s: {awaited}")
+        lab.clock.sleep(POLL_SECONDS)
+
+
+def until_reads(lab: Lab, read: Callable[[], object], expected: object) -> None:
+    """Wait until a reading gives what is expected; brokers show a change a moment after it was accepted."""
+    deadline = lab.clock.now() + PATIENCE_SECONDS
+    while (found := read()) != expected and lab.clock.now() < deadline:
+        lab.clock.sleep(POLL_SECONDS)
+    assert found == expected
+
+
+def partition_of(lab: Lab, topic: str, partition: int = 0) -> PartitionState:
+    """One partition that exists."""
+    name = TopicPartition(topic, partition)
+    return lab.control_plane.partitions([name])[name]
+
+
+def until_fenced(lab: Lab, broker: int) -> None:
+    """Wait until a broker that was stopped is fenced."""
+    until(
+        lab, lambda: lab.control_plane.brokers()[BrokerId(broker)].fenced, f"{broker} to be fenced"
+    )
+
+
+def until_listed(lab: Lab, topic: str, *wanted: int) -> None:
+    """Wait until nothing runs on partition 0 and brokers show this list, all of it in sync."""
+    name = TopicPartition(topic, 0)
+
+    def arrived() -> bool:
+        seen = partition_of(lab, topic)
+        return (
+            name not in lab.control_plane.running()
+            and seen.replicas == replicas(*wanted)
+            and set(seen.isr) == set(wanted)
+        )
+
+    until(lab, arrived, f"{name} on {list(wanted)}")
+
+
+def reassign(lab: Lab, topic: str, *wanted: int) -> None:
+    """Ask for a list of partition 0, which must be accepted."""
+    name = TopicPartition(topic, 0)
+    asked: dict[TopicPartition, Replicas | None] = {name: replicas(*wanted)}
+    answers = lab.control_plane.reassign(asked, allow_replication_factor_change=True)
+    assert answers == {name: Accepted()}
+
+
+def hold_copies_to(lab: Lab, topic: str, source: int, destination: int) -> None:
+    """Throttle so hard that no copy of partition 0 from the source ends while a test runs."""
+    assert set(
+        lab.control_plane.alter_configs(
+            [
+                broker_change(BrokerId(destination), FOLLOWER_RATE, ConfigOperation.SET, "1"),
+                topic_change(topic, LEADER_REPLICAS, ConfigOperation.APPEND, f"0:{source}"),
+                topic_change(topic, FOLLOWER_REPLICAS, ConfigOperation.APPEND, f"0:{destination}"),
+            ]
+        ).values()
+    ) == {Accepted()}
+
+
+def release_copies_to(lab: Lab, destination: int) -> None:
+    """Take the throttle of `hold_copies_to` away."""
+    change = broker_change(BrokerId(destination), FOLLOWER_RATE, ConfigOperation.DELETE)
+    assert set(lab.control_plane.alter_configs([change]).values()) == {Accepted()}

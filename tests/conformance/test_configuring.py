@@ -1,0 +1,216 @@
+"""IncrementalAlterConfigs through the port: throttle lists, rates, and what is refused.
+
+The table of lists is what real brokers of 4.3.1 and 4.4.0 were seen to do (KIP-73, KIP-339).
+"""
+
+import pytest
+from tests.conformance.lab import Lab, until_reads
+
+from replan.model.configs import (
+    FOLLOWER_RATE,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    MIN_INSYNC_REPLICAS,
+    ConfigOperation,
+    Configs,
+    ConfigScope,
+    ConfigSource,
+    ConfigValue,
+    broker_change,
+    topic_change,
+)
+from replan.model.control_plane import Accepted, Answer, Rejected
+from replan.model.names import BrokerId
+
+SET, DELETE, APPEND, SUBTRACT = ConfigOperation
+ABSENT = (None, ConfigSource.KAFKA_DEFAULT)
+
+
+def alter(lab: Lab, topic: str, operation: ConfigOperation, value: str = "") -> Answer:
+    """The answer to one change of the topic's leader-side list."""
+    change = topic_change(topic, LEADER_REPLICAS, operation, value)
+    return lab.control_plane.alter_configs([change])[ConfigScope.TOPIC, topic]
+
+
+def stored(lab: Lab, topic: str) -> ConfigValue:
+    """The topic's leader-side list."""
+    return lab.control_plane.configs(ConfigScope.TOPIC, [topic])[topic][LEADER_REPLICAS]
+
+
+Steps = list[tuple[ConfigOperation, str]]
+LISTS: list[tuple[Steps, str, ConfigSource]] = [
+    ([], "", ConfigSource.KAFKA_DEFAULT),
+    ([(APPEND, "0:1,0:2")], "0:1,0:2", ConfigSource.TOPIC),
+    ([(APPEND, "0:1,0:2"), (APPEND, "0:2,0:3")], "0:1,0:2,0:3", ConfigSource.TOPIC),
+    ([(APPEND, "0:1"), (APPEND, "0:1")], "0:1", ConfigSource.TOPIC),
+    ([(APPEND, "0:1"), (APPEND, "0:9,0:9")], "0:1,0:9", ConfigSource.TOPIC),
+    ([(APPEND, "0:1,0:2"), (SUBTRACT, "0:2")], "0:1", ConfigSource.TOPIC),
+    ([(APPEND, "0:1"), (SUBTRACT, "9:9")], "0:1", ConfigSource.TOPIC),
+    ([(APPEND, "0:1"), (SUBTRACT, "0:1")], "", ConfigSource.TOPIC),
+    ([(SUBTRACT, "0:1")], "", ConfigSource.TOPIC),
+    ([(SUBTRACT, "0:1"), (APPEND, "0:2")], "0:2", ConfigSource.TOPIC),
+    ([(APPEND, "0:1"), (DELETE, "")], "", ConfigSource.KAFKA_DEFAULT),
+    ([(DELETE, "")], "", ConfigSource.KAFKA_DEFAULT),
+    ([(SET, "*"), (SUBTRACT, "0:1")], "*", ConfigSource.TOPIC),
+    ([(SET, "*"), (SUBTRACT, "*")], "", ConfigSource.TOPIC),
+    ([(SET, "0:1, 0:2")], "0:1,0:2", ConfigSource.TOPIC),
+    ([(SET, "0:1, 0:2"), (SUBTRACT, "0:2")], "0:1,0:2", ConfigSource.TOPIC),
+    ([(SET, "7:8"), (APPEND, "")], "7:8,", ConfigSource.TOPIC),
+]
+
+
+@pytest.mark.parametrize(
+    ("steps", "value", "source"),
+    LISTS,
+    ids=["; ".join(f"{o.name} {v}" for o, v in steps) or "untouched" for steps, _, _ in LISTS],
+)
+def test_operations_on_a_throttled_list(
+    lab: Lab, steps: Steps, value: str, source: ConfigSource
+) -> None:
+    topic = lab.create_topic([[1, 2, 3]])
+
+    answers = [alter(lab, topic, operation, given) for operation, given in steps]
+
+    assert answers == [Accepted()] * len(steps)
+    until_reads(lab, lambda: stored(lab, topic), ConfigValue(value, source))
+
+
+@pytest.mark.parametrize(
+    ("before", "operation", "value"),
+    [("*", APPEND, "0:1"), ("0:1", APPEND, "*"), ("0:1", SET, "0:x")],
+)
+def test_a_list_that_mixes_everything_with_something_is_refused(
+    lab: Lab, before: str, operation: ConfigOperation, value: str
+) -> None:
+    topic = lab.create_topic([[1, 2, 3]])
+    alter(lab, topic, SET, before)
+    until_reads(lab, lambda: stored(lab, topic), ConfigValue(before, ConfigSource.TOPIC))
+
+    refused = alter(lab, topic, operation, value)
+
+    assert isinstance(refused, Rejected)
+    assert (refused.code, refused.name) == (40, "INVALID_CONFIG")
+    assert (
+        f"for configuration {LEADER_REPLICAS}: {LEADER_REPLICAS} must be the literal '*' or a list of"
+        " replicas" in refused.message
+    )
+    assert stored(lab, topic) == ConfigValue(before, ConfigSource.TOPIC)
+
+
+def test_one_key_twice_is_refused_and_nothing_of_that_topic_is_changed(lab: Lab) -> None:
+    topic, other = lab.create_topic([[1, 2, 3]]), lab.create_topic([[1, 2, 3]])
+
+    answers = lab.control_plane.alter_configs(
+        [
+            topic_change(topic, LEADER_REPLICAS, APPEND, "0:1"),
+            topic_change(topic, LEADER_REPLICAS, APPEND, "0:2"),
+            topic_change(other, LEADER_REPLICAS, APPEND, "0:3"),
+        ]
+    )
+
+    assert answers == {
+        (ConfigScope.TOPIC, topic): Rejected(
+            42, "INVALID_REQUEST", "Error due to duplicate config keys"
+        ),
+        (ConfigScope.TOPIC, other): Accepted(),
+    }
+    assert stored(lab, topic) == ConfigValue("", ConfigSource.KAFKA_DEFAULT)
+
+
+def test_a_topic_that_does_not_exist_is_refused(lab: Lab) -> None:
+    assert alter(lab, "nowhere", APPEND, "0:1") == Rejected(
+        3, "UNKNOWN_TOPIC_OR_PARTITION", "The topic 'nowhere' does not exist."
+    )
+
+
+def test_several_keys_of_a_topic_change_together(lab: Lab) -> None:
+    topic = lab.create_topic([[1, 2, 3]])
+
+    answers = lab.control_plane.alter_configs(
+        [
+            topic_change(topic, MIN_INSYNC_REPLICAS, SET, "3"),
+            topic_change(topic, LEADER_REPLICAS, SET, "0:x"),
+        ]
+    )
+
+    refused = answers[ConfigScope.TOPIC, topic]
+    assert isinstance(refused, Rejected)
+    assert refused.code == 40
+    assert lab.control_plane.topic_settings([topic])[topic].min_insync_replicas == 2
+
+
+def test_a_rate_that_is_not_set_is_not_told(lab: Lab) -> None:
+    assert rates(lab, "2") == {"2": {}}
+    assert lab.control_plane.observe().broker_configs == {}
+
+
+def test_a_rate_is_set_on_one_broker_and_taken_away_again(lab: Lab) -> None:
+    key = (ConfigScope.BROKER, "2")
+    changes = [
+        broker_change(BrokerId(2), LEADER_RATE, SET, "1000000"),
+        broker_change(BrokerId(2), FOLLOWER_RATE, SET, "2000000"),
+    ]
+    expected = {
+        LEADER_RATE: ConfigValue("1000000", ConfigSource.BROKER),
+        FOLLOWER_RATE: ConfigValue("2000000", ConfigSource.BROKER),
+    }
+
+    assert lab.control_plane.alter_configs(changes) == {key: Accepted()}
+    until_reads(lab, lambda: rates(lab, "1", "2"), {"1": {}, "2": expected})
+    assert lab.control_plane.observe().broker_configs == {2: expected}
+
+    away = broker_change(BrokerId(2), LEADER_RATE, DELETE)
+    assert lab.control_plane.alter_configs([away]) == {key: Accepted()}
+    until_reads(lab, lambda: rates(lab, "2"), {"2": {FOLLOWER_RATE: expected[FOLLOWER_RATE]}})
+
+
+def rates(lab: Lab, *brokers: str) -> dict[str, Configs]:
+    """The rates of some brokers."""
+    return dict(lab.control_plane.configs(ConfigScope.BROKER, brokers))
+
+
+def test_taking_away_a_rate_that_is_not_set_is_accepted(lab: Lab) -> None:
+    away = broker_change(BrokerId(3), LEADER_RATE, DELETE)
+
+    assert lab.control_plane.alter_configs([away]) == {(ConfigScope.BROKER, "3"): Accepted()}
+
+
+def test_a_rate_below_nothing_is_refused(lab: Lab) -> None:
+    change = broker_change(BrokerId(3), LEADER_RATE, SET, "-5")
+
+    refused = lab.control_plane.alter_configs([change])[ConfigScope.BROKER, "3"]
+
+    assert isinstance(refused, Rejected)
+    assert refused.code == 42
+    assert f"-5 for configuration {LEADER_RATE}: Value must be at least 0" in refused.message
+
+
+def test_a_broker_that_is_not_there_is_refused(lab: Lab) -> None:
+    change = broker_change(BrokerId(99), LEADER_RATE, SET, "1000000")
+
+    assert lab.control_plane.alter_configs([change]) == {
+        (ConfigScope.BROKER, "99"): Rejected(
+            42,
+            "INVALID_REQUEST",
+            "broker 99 is not live, and only a broker itself can change its configuration;"
+            " ask again when it is back",
+        )
+    }
+
+
+def test_topics_and_brokers_change_in_one_call(lab: Lab) -> None:
+    topic = lab.create_topic([[1, 2, 3]])
+
+    answers = lab.control_plane.alter_configs(
+        [
+            broker_change(BrokerId(1), LEADER_RATE, SET, "1000000"),
+            topic_change(topic, LEADER_REPLICAS, APPEND, "0:1"),
+            broker_change(BrokerId(2), FOLLOWER_RATE, SET, "1000000"),
+        ]
+    )
+
+    assert answers == {
+        (ConfigScope.BROKER, "1"): Accepted(),
+        (ConfigScope.TOPIC, topic): Accepted(),
+        (ConfigScope.BROKER, "2"): Accepted(),
+    }

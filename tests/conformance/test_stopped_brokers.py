@@ -1,0 +1,70 @@
+"""What the port tells of a broker that is registered and not there."""
+
+from tests.conformance.lab import Lab, partition_of, until, until_fenced, until_listed
+
+from replan.model.configs import LEADER_RATE, ConfigOperation, ConfigScope, broker_change
+from replan.model.control_plane import Rejected
+from replan.model.names import BrokerId, TopicPartition, replicas
+
+
+def test_a_stopped_broker_is_named_as_fenced_and_comes_back(lab: Lab) -> None:
+    topic = lab.create_topic([[5, 2, 3]])
+    lab.stop_broker(5)
+    until_fenced(lab, 5)
+
+    fenced = lab.control_plane.brokers()[BrokerId(5)]
+    snapshot = lab.control_plane.observe()
+
+    assert fenced.rack == ("b" if lab.version >= (4, 1) else None)
+    assert [b.id for b in snapshot.brokers if b.fenced] == [5]
+    assert len(snapshot.brokers) == 5
+    assert snapshot.silent == ()
+    assert 5 not in {d.broker for d in snapshot.log_dirs}
+    until(lab, lambda: set(partition_of(lab, topic).isr) == {2, 3}, "5 out of the ISR")
+    assert partition_of(lab, topic).replicas == replicas(5, 2, 3)
+
+    lab.start_broker(5)
+    until_listed(lab, topic, 5, 2, 3)
+    assert not lab.control_plane.brokers()[BrokerId(5)].fenced
+
+
+def test_a_stopped_broker_tells_neither_sizes_nor_configurations(lab: Lab) -> None:
+    topic = lab.create_topic([[5, 2, 3]])
+    lab.write(topic, 100_000)
+    lab.stop_broker(5)
+    until_fenced(lab, 5)
+    name = TopicPartition(topic, 0)
+
+    assert sorted(lab.control_plane.replica_bytes([name])) == [(name, 2), (name, 3)]
+    assert list(lab.control_plane.configs(ConfigScope.BROKER, ["2", "5"])) == ["2"]
+
+
+def test_the_rate_of_a_fenced_broker_is_refused_at_once_and_by_name(lab: Lab) -> None:
+    lab.stop_broker(5)
+    until_fenced(lab, 5)
+    change = broker_change(BrokerId(5), LEADER_RATE, ConfigOperation.SET, "1000000")
+    began = lab.clock.now()
+
+    answers = lab.control_plane.alter_configs([change])
+
+    assert answers == {
+        (ConfigScope.BROKER, "5"): Rejected(
+            42,
+            "INVALID_REQUEST",
+            "broker 5 is not live, and only a broker itself can change its configuration;"
+            " ask again when it is back",
+        )
+    }
+    assert lab.clock.now() - began < 5
+
+
+def test_a_partition_whose_replicas_are_all_stopped_has_no_leader(lab: Lab) -> None:
+    topic = lab.create_topic([[5]])
+    lab.stop_broker(5)
+    until_fenced(lab, 5)
+
+    until(lab, lambda: partition_of(lab, topic).leader is None, "nobody to lead")
+
+    observed = lab.control_plane.observe().partition(TopicPartition(topic, 0))
+    assert observed is not None
+    assert observed.leader is None
