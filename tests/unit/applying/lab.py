@@ -1,0 +1,240 @@
+"""A small simulated cluster, a plan, and an application that can be killed at every boundary."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from tests.builders import CLUSTER_ID, brokers, snapshot
+
+from replan.applying.apply import apply_plan
+from replan.applying.journal import Journal, MemoryJournal
+from replan.applying.outcome import Outcome
+from replan.applying.progress import Progress
+from replan.applying.records import Record
+from replan.applying.settings import Settings
+from replan.model.broker import Broker
+from replan.model.configs import ConfigChange, Configs, ConfigScope, TopicSettings
+from replan.model.control_plane import Answer, ControlPlane, ElectionType
+from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.partition import PartitionState, Reassignment
+from replan.model.placement import MoveThrottle
+from replan.model.snapshot import Features, Snapshot
+from replan.planning.moves import Move
+from replan.planning.plan import Plan
+from replan.planning.plan_file import digest
+from replan.simulator.clock import VirtualClock
+from replan.simulator.control_plane import SimulatedControlPlane
+from replan.simulator.faults import Schedule
+from replan.simulator.snapshot_form import from_snapshot
+from replan.simulator.state import Resource
+from replan.simulator.world import Simulation
+
+T = TypeVar("T")
+MB = 1_000_000
+LONGEST_TICKS = 2_000
+
+
+class Killed(BaseException):
+    """The process was killed; nothing in the product may catch it."""
+
+
+class Endless(AssertionError):
+    """An application that does not come to its end."""
+
+
+@dataclass
+class Boundary:
+    """Counts what crosses the boundary of the process, and kills before or after one crossing."""
+
+    kill_before: int | None = None
+    kill_after: int | None = None
+    crossings: int = 0
+
+    def cross(self, effect: Callable[[], T]) -> T:
+        self.crossings += 1
+        if self.crossings == self.kill_before:
+            raise Killed
+        result = effect()
+        if self.crossings == self.kill_after:
+            raise Killed
+        return result
+
+
+@dataclass
+class MortalJournal:
+    """A journal whose every append is a crossing."""
+
+    kept: Journal
+    boundary: Boundary
+
+    def read(self) -> Sequence[Record]:
+        return self.kept.read()
+
+    def append(self, records: Sequence[Record]) -> None:
+        if records:
+            self.boundary.cross(lambda: self.kept.append(records))
+
+
+@dataclass
+class MortalControlPlane:
+    """A control plane whose every writing request is a crossing."""
+
+    real: ControlPlane
+    boundary: Boundary
+
+    def features(self) -> Features:
+        return self.real.features()
+
+    def observe(self) -> Snapshot:
+        return self.real.observe()
+
+    def brokers(self) -> Mapping[BrokerId, Broker]:
+        return self.real.brokers()
+
+    def running(self) -> Mapping[TopicPartition, Reassignment]:
+        return self.real.running()
+
+    def partitions(
+        self, wanted: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, PartitionState]:
+        return self.real.partitions(wanted)
+
+    def topic_settings(self, topics: Collection[str]) -> Mapping[str, TopicSettings]:
+        return self.real.topic_settings(topics)
+
+    def configs(self, scope: ConfigScope, names: Collection[str]) -> Mapping[str, Configs]:
+        return self.real.configs(scope, names)
+
+    def replica_bytes(
+        self, wanted: Collection[TopicPartition]
+    ) -> Mapping[tuple[TopicPartition, BrokerId], int]:
+        return self.real.replica_bytes(wanted)
+
+    def reassign(
+        self,
+        lists: Mapping[TopicPartition, Replicas | None],
+        *,
+        allow_replication_factor_change: bool,
+    ) -> Mapping[TopicPartition, Answer]:
+        return self.boundary.cross(
+            lambda: self.real.reassign(
+                lists, allow_replication_factor_change=allow_replication_factor_change
+            )
+        )
+
+    def elect(
+        self, partitions: Collection[TopicPartition], kind: ElectionType
+    ) -> Mapping[TopicPartition, Answer]:
+        return self.boundary.cross(lambda: self.real.elect(partitions, kind))
+
+    def alter_configs(
+        self, changes: Sequence[ConfigChange]
+    ) -> Mapping[tuple[ConfigScope, str], Answer]:
+        return self.boundary.cross(lambda: self.real.alter_configs(changes))
+
+    def close(self) -> None:
+        self.real.close()
+
+
+@dataclass
+class Lab:
+    """A cluster that outlives the processes that work on it, and the journal that they share."""
+
+    plane: SimulatedControlPlane
+    clock: VirtualClock
+    plan: Plan
+    journal: Journal = field(default_factory=MemoryJournal)
+    reports: list[Progress] = field(default_factory=list)
+    settings: Settings = field(default_factory=lambda: Settings(owner="ann@ops-1"))
+
+    def apply(
+        self,
+        plan: Plan | None = None,
+        *,
+        boundary: Boundary | None = None,
+        stop: Callable[[], bool] | None = None,
+    ) -> Outcome:
+        """One process: apply until it ends, is stopped, or is killed."""
+        wanted = self.plan if plan is None else plan
+        crossing = Boundary() if boundary is None else boundary
+        ticks = 0
+
+        def report(progress: Progress) -> None:
+            nonlocal ticks
+            ticks += 1
+            self.reports.append(progress)
+            if ticks > LONGEST_TICKS:
+                raise Endless(f"still at it after {ticks} ticks: {progress}")
+
+        return apply_plan(
+            wanted,
+            MortalControlPlane(self.plane, crossing),
+            MortalJournal(self.journal, crossing),
+            self.clock,
+            plan_digest=digest(wanted),
+            settings=self.settings,
+            report=report,
+            stop=(lambda: False) if stop is None else stop,
+        )
+
+    def stop_at(self, seconds: float) -> Callable[[], bool]:
+        """Somebody presses ^C at this second."""
+        return lambda: self.clock.now() >= seconds
+
+    def partition(self, move: Move) -> PartitionState:
+        return self.plane.partitions([move.partition])[move.partition]
+
+    def configs(self) -> dict[Resource, dict[str, str]]:
+        """All dynamic configurations as they are stored."""
+        stored = self.plane.simulation.cluster.configs
+        return {where: dict(values) for where, values in stored.items() if values}
+
+    def notes(self) -> list[str]:
+        return [n for progress in self.reports for n in progress.notes]
+
+
+def lab(
+    states: Sequence[PartitionState],
+    moves: Sequence[Move],
+    *,
+    throttle: MoveThrottle | None = None,
+    schedule: Schedule = (),
+    version: str = "4.3",
+    registered: Sequence[Broker] | None = None,
+    watch: Callable[[Simulation], None] | None = None,
+    journal: Journal | None = None,
+    settings: Settings | None = None,
+    remember: Collection[TopicPartition] = (),
+) -> Lab:
+    """A lab with these partitions and a plan of these moves."""
+    seen = snapshot(states, registered=registered)
+    clock = VirtualClock()
+    plane = SimulatedControlPlane(
+        from_snapshot(seen, version), clock, schedule=schedule, watch=watch
+    )
+    return Lab(
+        plane,
+        clock,
+        plan_of(moves, throttle=throttle, registered=registered, remember=remember),
+        MemoryJournal() if journal is None else journal,
+        settings=Settings(owner="ann@ops-1") if settings is None else settings,
+    )
+
+
+def plan_of(
+    moves: Sequence[Move],
+    *,
+    throttle: MoveThrottle | None = None,
+    registered: Sequence[Broker] | None = None,
+    remember: Collection[TopicPartition] = (),
+) -> Plan:
+    """A plan of these moves, in this order."""
+    known = brokers() if registered is None else registered
+    return Plan(
+        cluster_id=CLUSTER_ID,
+        manifest_digest="0" * 64,
+        racks={b.id: b.rack for b in known},
+        moves=tuple(moves),
+        throttle=throttle,
+        remember=frozenset(remember),
+    )
