@@ -1,6 +1,6 @@
 """A real controller with scripted brokers as a driver of golden vectors."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from tests.golden.language import BROKERS, Ids, Observed
@@ -29,23 +29,23 @@ class ControllerDriver:
     def create_topic(self, assignments: Sequence[Ids], configs: Mapping[str, str]) -> None:
         self._arena.create_topic(TOPIC, assignments, configs)
 
-    def fence(self, broker: int) -> None:
-        self._arena.fence(broker)
+    def fence(self, broker: int) -> int:
+        return _code(lambda: self._arena.fence(broker))
 
-    def unfence(self, broker: int) -> None:
-        self._arena.unfence(broker)
+    def unfence(self, broker: int) -> int:
+        return _code(lambda: self._arena.unfence(broker))
 
-    def shut_down(self, broker: int) -> None:
-        self._arena.shut_down(broker)
+    def shut_down(self, broker: int) -> int:
+        return _code(lambda: self._arena.shut_down(broker))
 
-    def restart(self, broker: int, *, cleanly: bool) -> None:
-        self._arena.restart(broker, cleanly=cleanly)
+    def restart(self, broker: int, *, cleanly: bool) -> int:
+        return _code(lambda: self._arena.restart(broker, cleanly=cleanly))
 
-    def cordon(self, broker: int) -> None:
-        self._arena.cordon(broker)
+    def cordon(self, broker: int) -> int:
+        return _code(lambda: self._arena.cordon(broker))
 
-    def unregister(self, broker: int) -> None:
-        self._arena.unregister(broker)
+    def unregister(self, broker: int) -> int:
+        return _code(lambda: self._arena.unregister(broker))
 
     def alter_isr(self, isr: Ids) -> int:
         return self._arena.alter_isr(P0, isr).code
@@ -56,7 +56,10 @@ class ControllerDriver:
 
     def elect(self, *, unclean: bool) -> int:
         kind = Election.UNCLEAN if unclean else Election.PREFERRED
-        return self._arena.elect(kind, P0)[P0].code
+        try:
+            return self._arena.elect(kind, P0)[P0].code
+        except Refused as refused:
+            return refused.code
 
     def configure(self, key: str, value: str) -> int:
         return self._arena.configure(TOPIC, key, value, ConfigOperation.SET).code
@@ -75,3 +78,11 @@ class ControllerDriver:
             tuple(sorted(found.elr)),
             found.last_known_elr,
         )
+
+
+def _code(ask: Callable[[], None]) -> int:
+    try:
+        ask()
+    except Refused as refused:
+        return refused.code
+    return 0

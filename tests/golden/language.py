@@ -35,12 +35,12 @@ class Driver(Protocol):
     """A controller with scripted brokers; each request gives Kafka's error code."""
 
     def create_topic(self, assignments: Sequence[Ids], configs: Mapping[str, str]) -> None: ...
-    def fence(self, broker: int) -> None: ...
-    def unfence(self, broker: int) -> None: ...
-    def shut_down(self, broker: int) -> None: ...
-    def restart(self, broker: int, *, cleanly: bool) -> None: ...
-    def cordon(self, broker: int) -> None: ...
-    def unregister(self, broker: int) -> None: ...
+    def fence(self, broker: int) -> int: ...
+    def unfence(self, broker: int) -> int: ...
+    def shut_down(self, broker: int) -> int: ...
+    def restart(self, broker: int, *, cleanly: bool) -> int: ...
+    def cordon(self, broker: int) -> int: ...
+    def unregister(self, broker: int) -> int: ...
     def alter_isr(self, isr: Ids) -> int: ...
     def reassign(self, targets: Sequence[Ids | None]) -> int: ...
     def elect(self, *, unclean: bool) -> int: ...
@@ -113,12 +113,21 @@ def tell(vector: Vector, version: str, driver: Driver) -> None:
 
 
 def perform(words: Sequence[str], driver: Driver) -> int:
-    """Perform one step; the code of its request, 0 for what happens to brokers."""
+    """Perform one step; Kafka's error code, 0 where all went well."""
     verb, *rest = words
     match verb:
         case "topic":
             lists = [_ids(word) for word in rest if word.startswith("[")]
             driver.create_topic(lists, dict(w.split("=") for w in rest if "=" in w))
+            return 0
+        case "isr" | "reassign" | "cancel" | "elect" | "config":
+            return _request(verb, rest, driver)
+        case _:
+            return _happen(verb, rest, driver)
+
+
+def _request(verb: str, rest: Sequence[str], driver: Driver) -> int:
+    match verb:
         case "isr":
             return driver.alter_isr(_ids(rest[0]))
         case "reassign":
@@ -127,30 +136,28 @@ def perform(words: Sequence[str], driver: Driver) -> int:
             return driver.reassign([None])
         case "elect":
             return driver.elect(unclean=rest[0] == "unclean")
-        case "config":
-            return driver.configure(*rest[0].split("="))
         case _:
-            _happen(verb, rest, driver)
-    return 0
+            return driver.configure(*rest[0].split("="))
 
 
-def _happen(verb: str, rest: Sequence[str], driver: Driver) -> None:
+def _happen(verb: str, rest: Sequence[str], driver: Driver) -> int:
     broker = int(rest[0])
     match verb:
-        case "fence":
-            driver.fence(broker)
-        case "unfence":
-            driver.unfence(broker)
-        case "shutdown":
-            driver.shut_down(broker)
         case "restart":
-            driver.restart(broker, cleanly=rest[1] == "clean")
+            return driver.restart(broker, cleanly=rest[1] == "clean")
+        case "fence":
+            happen = driver.fence
+        case "unfence":
+            happen = driver.unfence
+        case "shutdown":
+            happen = driver.shut_down
         case "cordon":
-            driver.cordon(broker)
+            happen = driver.cordon
         case "unregister":
-            driver.unregister(broker)
+            happen = driver.unregister
         case _:
             raise ValueError(f"no such step: {verb}")
+    return happen(broker)
 
 
 def _seen(check: Check, code: int, driver: Driver) -> str:

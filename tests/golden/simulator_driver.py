@@ -47,27 +47,27 @@ class SimulatorDriver:
         lists = tuple(replicas(*ids) for ids in assignments)
         assert self.ask(CreateTopic(TOPIC, TopicId("golden"), lists, configs)).whole == Accepted()
 
-    def fence(self, broker: int) -> None:
-        self.ask(FenceBroker(BrokerId(broker)))
+    def fence(self, broker: int) -> int:
+        return _code(self.ask(FenceBroker(BrokerId(broker))).whole)
 
-    def unfence(self, broker: int) -> None:
-        self.ask(UnfenceBroker(BrokerId(broker)))
+    def unfence(self, broker: int) -> int:
+        return _code(self.ask(UnfenceBroker(BrokerId(broker))).whole)
 
-    def shut_down(self, broker: int) -> None:
-        for _ in range(2):
-            self.ask(ShutDownBroker(BrokerId(broker)))
+    def shut_down(self, broker: int) -> int:
+        return max(_code(self.ask(ShutDownBroker(BrokerId(broker))).whole) for _ in range(2))
 
-    def restart(self, broker: int, *, cleanly: bool) -> None:
+    def restart(self, broker: int, *, cleanly: bool) -> int:
         self.fence(broker)
         known = self.state.brokers[BrokerId(broker)]
-        self.ask(RegisterBroker(known.id, known.rack, known.epoch if cleanly else -1))
+        epoch = known.epoch if cleanly else -1
+        return _code(self.ask(RegisterBroker(known.id, known.rack, epoch)).whole)
 
-    def cordon(self, broker: int) -> None:
+    def cordon(self, broker: int) -> int:
         known = self.state.brokers[BrokerId(broker)]
-        self.ask(CordonDirs(known.id, frozenset(known.log_dirs)))
+        return _code(self.ask(CordonDirs(known.id, frozenset(known.log_dirs))).whole)
 
-    def unregister(self, broker: int) -> None:
-        self.ask(UnregisterBroker(BrokerId(broker)))
+    def unregister(self, broker: int) -> int:
+        return _code(self.ask(UnregisterBroker(BrokerId(broker))).whole)
 
     def alter_isr(self, isr: Ids) -> int:
         partition = self._partition(0)
@@ -87,12 +87,13 @@ class SimulatorDriver:
     def reassign(self, targets: Sequence[Ids | None]) -> int:
         items = tuple((P0, None if t is None else replicas(*t)) for t in targets)
         decision = self.ask(AlterReassignments(items))
+        assert decision.whole == Accepted()
         return max((_code(answer) for _, answer in decision.each), key=abs)
 
     def elect(self, *, unclean: bool) -> int:
         kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED
-        ((_, answer),) = self.ask(ElectLeaders((P0,), kind)).each
-        return _code(answer)
+        decision = self.ask(ElectLeaders((P0,), kind))
+        return _code(dict(decision.each).get(P0, decision.whole))
 
     def configure(self, key: str, value: str) -> int:
         change = topic_change(TOPIC, key, ConfigOperation.SET, value)

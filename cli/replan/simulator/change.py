@@ -16,6 +16,13 @@ from replan.simulator.rules import Rules
 from replan.simulator.state import ClusterState, Partition
 
 
+class NoSuchReplica(Exception):
+    """The controller stumbles: it asks for the log directory of a live candidate that is no replica yet.
+
+    A stale ELR or last known leader may name such a broker (PartitionRegistration.directory throws).
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """What a change needs to know of the cluster around its partition."""
@@ -57,7 +64,11 @@ def lists_of(partition: Partition) -> Lists:
 def changed(
     name: TopicPartition, partition: Partition, wish: Wish, around: Context
 ) -> PartitionChanged | None:
-    """The record that fulfils a wish; None where nothing would differ: then no epoch rises either."""
+    """The record that fulfils a wish; None where nothing would differ: then no epoch rises either.
+
+    Raises:
+        NoSuchReplica: as the controller does, on the way to a leader.
+    """
     lists = completed(wish.lists, around.rules.completion) or wish.lists
     elr = _eligible(partition, lists.isr, wish.unclean_shutdown, around)
     elected = elect(_candidates(partition, lists, elr, around), wish.election)
@@ -96,6 +107,15 @@ def _eligible(
     return tuple(sorted(candidates - set(isr) - unclean_shutdown))
 
 
+def _able(broker: BrokerId, partition: Partition, around: Context) -> bool:
+    """Whether a broker can lead; its log directory is looked for among the replicas before the change (LeaderAcceptor)."""
+    if not around.acceptable(broker):
+        return False
+    if broker not in partition.replicas:
+        raise NoSuchReplica
+    return True
+
+
 def _candidates(partition: Partition, lists: Lists, elr: Replicas, around: Context) -> Candidates:
     return Candidates(
         leader=partition.leader,
@@ -103,7 +123,7 @@ def _candidates(partition: Partition, lists: Lists, elr: Replicas, around: Conte
         isr=lists.isr,
         elr=elr,
         last_known_leader=_last_known_leader(partition, lists.isr, elr, around),
-        acceptable=around.acceptable,
+        acceptable=lambda broker: _able(broker, partition, around),
     )
 
 
@@ -114,7 +134,7 @@ def _last_known_leader(
     if not around.elr_enabled or isr or elr or len(partition.last_known_elr) != 1:
         return None
     (last,) = partition.last_known_elr
-    usable = around.acceptable(last) or not around.rules.last_known_leader_must_live
+    usable = _able(last, partition, around) or not around.rules.last_known_leader_must_live
     return last if usable else None
 
 

@@ -6,6 +6,8 @@ Here belongs the way from a command to its family of rules. A decision reads the
 from typing import assert_never
 
 from replan.simulator import config_changes, in_sync, leaders, lives, reassignment, topic_changes
+from replan.simulator.change import NoSuchReplica
+from replan.simulator.codes import Code, rejected
 from replan.simulator.commands import (
     AlterConfigs,
     AlterIsr,
@@ -42,7 +44,17 @@ def perform(state: ClusterState, command: Command) -> tuple[ClusterState, Decisi
 
 
 def decide(state: ClusterState, command: Command) -> Decision:
-    """What a command causes in this state, and what is answered."""
+    """What a command causes in this state, and what is answered.
+
+    Where the controller itself stumbles, nothing happens and the answer is -1 to all of the request.
+    """
+    try:
+        return _decide(state, command)
+    except NoSuchReplica:
+        return Decision(whole=rejected(Code.UNKNOWN_SERVER_ERROR))
+
+
+def _decide(state: ClusterState, command: Command) -> Decision:
     match command:
         case AlterReassignments():
             return reassignment.alter_reassignments(state, command)

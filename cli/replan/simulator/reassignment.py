@@ -7,7 +7,7 @@ arithmetic of the lists is in `reassignment_lists`, what a change writes in `cha
 from replan.model.control_plane import Accepted, Answer, Rejected
 from replan.model.names import Replicas, TopicPartition
 from replan.simulator.assignments import refusal
-from replan.simulator.change import Wish, changed, context, lists_of
+from replan.simulator.change import NoSuchReplica, Wish, changed, context, lists_of
 from replan.simulator.codes import Code, rejected
 from replan.simulator.commands import AlterReassignments, Decision
 from replan.simulator.election import Election
@@ -35,7 +35,10 @@ def alter_reassignments(state: ClusterState, command: AlterReassignments) -> Dec
     records: list[PartitionChanged] = []
     answers: list[tuple[TopicPartition, Answer]] = []
     for name, target in command.items:
-        outcome = _altered(state, name, target, guarded=guarded)
+        try:
+            outcome = _altered(state, name, target, guarded=guarded)
+        except NoSuchReplica:
+            outcome = rejected(Code.UNKNOWN_SERVER_ERROR)
         answer: Answer = Accepted()
         if isinstance(outcome, Rejected):
             answer = outcome

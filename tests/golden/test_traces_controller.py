@@ -1,0 +1,46 @@
+"""Differential test: the simulator and a real controller agree on random stories, field by field, epoch by epoch."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from hypothesis import given, settings
+from tests.golden.controller_driver import ControllerDriver
+from tests.golden.language import Driver, perform
+from tests.golden.simulator_driver import SimulatorDriver
+from tests.golden.traces import STEPS, Words, traces
+from tests.kafka.harness.distribution import VERSIONS
+from tests.kafka.harness.fake_brokers import FakeBrokers
+
+pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("controllers")]
+KINDS = [(v, elr) for v in VERSIONS for elr in (False, True) if not (elr and v.startswith("3."))]
+
+
+@pytest.fixture(scope="module", params=KINDS, ids=[f"{v}{'-elr' * elr}" for v, elr in KINDS])
+def controller(request: pytest.FixtureRequest) -> Iterator[tuple[FakeBrokers, str, bool]]:
+    version, elr = request.param
+    with FakeBrokers(version, eligible_leader_replicas=elr) as started:
+        yield started, version, elr
+
+
+@settings(max_examples=150)
+@given(trace=traces(STEPS, longest=25))
+def test_the_simulator_agrees_with_the_controller_on_any_story(
+    controller: tuple[FakeBrokers, str, bool], trace: list[Words]
+) -> None:
+    started, version, elr = controller
+    steps = [w for w in trace if w[0] != "cordon" or not version.startswith("3.")]
+    with closing(ControllerDriver(started)) as real:
+        agree(steps, SimulatorDriver(version, elr=elr), real)
+
+
+def agree(trace: list[Words], simulated: Driver, real: Driver) -> None:
+    """Perform a story on both; raises AssertionError at the first step that they see differently."""
+    for number, words in enumerate(trace):
+        if words[0] == "isr" and simulated.observe(0).leader is None:
+            continue
+        codes = perform(words, simulated), perform(words, real)
+        told = " | ".join(" ".join(step) for step in trace[: number + 1])
+        assert codes[0] == codes[1], f"{told}: codes {codes}"
+        for partition in (0, 1):
+            assert simulated.observe(partition) == real.observe(partition), f"{told}: p{partition}"
