@@ -13,7 +13,7 @@ import typer
 from replan import __version__
 from replan.commands.cluster import BOOTSTRAP_VARIABLE, CONFIG_VARIABLE, target
 from replan.commands.output import Format, note, result
-from replan.errors import Exit, ReplanError
+from replan.errors import BadUsage, Exit, ReplanError
 
 app = typer.Typer(
     name="replan",
@@ -24,6 +24,11 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+
+fleet = typer.Typer(
+    help="The Spark pipeline over many clusters; needs the extra `fleet`.", no_args_is_help=True
+)
+app.add_typer(fleet, name="fleet")
 
 Bootstrap = Annotated[
     str | None,
@@ -55,6 +60,12 @@ Files = Annotated[
 ]
 DEFAULT_FILES = [Path("placement.yaml")]
 HowFormat = Annotated[Format, typer.Option("--format", help="How the result is written.")]
+Journal = Annotated[
+    Path | None,
+    typer.Option(
+        "--journal", metavar="FILE", help="The journal file; by default one per cluster and user."
+    ),
+]
 Everything = Annotated[bool, typer.Option("--all", help="List everything, however long.")]
 
 
@@ -125,6 +136,7 @@ def plan(
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Save the plan for apply.")
     ] = None,
     how: HowFormat = Format.TEXT,
+    journal: Journal = None,
     bootstrap_server: Bootstrap = None,
     command_config: CommandConfig = None,
     simulated: Simulated = None,
@@ -134,7 +146,50 @@ def plan(
     from replan.commands import plan as command
 
     chosen = target(bootstrap_server, command_config, simulated, snapshot)
-    return command.plan(chosen, files, output, how)
+    return command.plan(chosen, files, output, how, journal)
+
+
+@app.command()
+def apply(
+    plan_file: Annotated[
+        Path | None, typer.Argument(metavar="PLAN", help="A saved plan; or use -f.")
+    ] = None,
+    files: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "-f", "--file", metavar="PATH", help="Plan from these files and perform at once."
+        ),
+    ] = None,
+    auto_approve: Annotated[bool, typer.Option("--auto-approve", help="Do not ask.")] = False,
+    settle: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            help="How long all replicas of a target must have stayed in sync before one is dropped. "
+            "Longer than the brokers' session timeout (9 s), by which a killed one still counts.",
+        ),
+    ] = 15.0,
+    slots: Annotated[
+        int, typer.Option(metavar="COUNT", help="Copies that a broker sends or receives at once.")
+    ] = 5,
+    journal: Journal = None,
+    bootstrap_server: Bootstrap = None,
+    command_config: CommandConfig = None,
+    simulated: Simulated = None,
+    snapshot: SnapshotFile = None,
+) -> Exit:
+    """Perform a plan; the same command again resumes. 0 done, 3 stopped in part, 4 held, 130 interrupted."""
+    from replan.applying.settings import Settings
+    from replan.commands.apply import Wish
+    from replan.commands.apply import apply as perform
+
+    if (plan_file is None) == (not files):
+        raise BadUsage("give either a saved plan (replan apply plan.json) or placement files (-f)")
+    if settle < 0 or slots < 1:
+        raise BadUsage("--settle cannot be negative, and --slots must be at least 1")
+    chosen = target(bootstrap_server, command_config, simulated, snapshot)
+    settings = Settings(settle_seconds=settle, slots_per_broker=slots)
+    return perform(Wish(chosen, plan_file, files or [], journal, auto_approve, settings))
 
 
 @app.command()
@@ -154,6 +209,7 @@ def drift(
     files: Files = DEFAULT_FILES,
     how: HowFormat = Format.TEXT,
     everything: Everything = False,
+    journal: Journal = None,
     bootstrap_server: Bootstrap = None,
     command_config: CommandConfig = None,
     simulated: Simulated = None,
@@ -163,7 +219,45 @@ def drift(
     from replan.commands import plan as command
 
     chosen = target(bootstrap_server, command_config, simulated, snapshot)
-    return command.drift(chosen, files, how, everything=everything)
+    return command.drift(chosen, files, how, journal, everything=everything)
+
+
+@app.command()
+def status(
+    topics: Annotated[
+        list[str] | None, typer.Option("--topic", help="Only this topic; repeats.")
+    ] = None,
+    how: HowFormat = Format.TEXT,
+    journal: Journal = None,
+    bootstrap_server: Bootstrap = None,
+    command_config: CommandConfig = None,
+    simulated: Simulated = None,
+    snapshot: SnapshotFile = None,
+) -> Exit:
+    """Health, running reassignments with their progress, the open application: 0 settled, 2 running."""
+    from replan.commands import status as command
+
+    chosen = target(bootstrap_server, command_config, simulated, snapshot)
+    return command.status(chosen, topics or [], how, journal)
+
+
+@fleet.command("drift")
+def fleet_drift(
+    snapshots: Annotated[
+        Path, typer.Option(metavar="DIR", help="One snapshot (file or folder) a cluster.")
+    ],
+    placements: Annotated[
+        Path, typer.Option(metavar="DIR", help="One placement (file or folder) a cluster.")
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Publish the tables there.")
+    ] = None,
+    master: Annotated[str, typer.Option(metavar="URL", help="The Spark master.")] = "local[*]",
+) -> Exit:
+    """Drift of many clusters at once: 0 none, 2 drift, 1 where a cluster could not be compared."""
+    from replan.commands import fleet as command
+
+    return command.drift(snapshots, placements, output, master)
 
 
 def main() -> None:

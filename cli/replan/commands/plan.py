@@ -1,12 +1,15 @@
 """`plan` and `drift`: compare the placement with a cluster; read only."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from replan.commands.cluster import Target, observe
+from replan.commands.journals import read_ledger, told
 from replan.commands.output import Format, note, result, save
 from replan.errors import BadFile, Exit
 from replan.manifest.load import load_placement
+from replan.model.snapshot import Snapshot
 from replan.planning import plan_file
 from replan.planning.drift import find_drift
 from replan.planning.plan import Plan
@@ -16,15 +19,28 @@ from replan.reporting.plan_markdown import render_plan_markdown
 from replan.reporting.plan_text import render_plan
 
 
-def plan(chosen: Target, files: Sequence[Path], output: Path | None, how: Format) -> Exit:
+def plan(
+    chosen: Target, files: Sequence[Path], output: Path | None, how: Format, journal: Path | None
+) -> Exit:
     """Plan, show it, and save it where -o says. 0 nothing to do, 2 changes, 3 or 4 refused."""
-    made = make_plan(load_placement(files), observe(chosen))
+    made = make_plan(load_placement(files), _look(chosen, journal))
     result(render(made, how))
     if output is not None:
         save(plan_file.dumps(made), output)
         if made.moves:
             note(f"saved; perform it with: replan apply {output}")
     return verdict(made)
+
+
+def _look(chosen: Target, journal: Path | None) -> Snapshot:
+    """The cluster with the orders that the journal remembers; tells what is open there."""
+    seen = observe(chosen)
+    if chosen.snapshot is not None:
+        return seen
+    ledger = read_ledger(chosen, journal, seen.cluster_id)
+    for line in told(ledger):
+        note(f"note: {line}")
+    return replace(seen, remembered={**seen.remembered, **ledger.remembered()})
 
 
 def verdict(made: Plan) -> Exit:
@@ -58,9 +74,11 @@ def read_plan(path: Path) -> Plan:
     return plan_file.loads(text, str(path))
 
 
-def drift(chosen: Target, files: Sequence[Path], how: Format, *, everything: bool) -> Exit:
+def drift(
+    chosen: Target, files: Sequence[Path], how: Format, journal: Path | None, *, everything: bool
+) -> Exit:
     """Tell what stands otherwise than declared. 0 none, 2 drift."""
-    found = find_drift(load_placement(files), observe(chosen))
+    found = find_drift(load_placement(files), _look(chosen, journal))
     match how:
         case Format.TEXT:
             result(render_drift(found, everything=everything))

@@ -1,0 +1,61 @@
+"""Shows progress while an application runs: live lines on a terminal, plain lines elsewhere."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from replan.applying.progress import Progress
+from replan.reporting.progress_text import copies, counts
+
+PLAIN_SECONDS = 5.0
+"""How often plain lines are written while nothing changes."""
+
+
+@contextmanager
+def progress_to(stream: TextIO) -> Iterator[Callable[[Progress], None]]:
+    """A function that shows each progress on `stream`, in the way that suits it."""
+    if not stream.isatty():
+        yield _Plain(stream).show
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console(file=stream, highlight=False)
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+
+        def show(progress: Progress) -> None:
+            for note in progress.notes:
+                console.print(Text(note))
+            text = Text("\n".join([counts(progress), *copies(progress)]))
+            text.no_wrap, text.overflow = True, "ellipsis"
+            live.update(text, refresh=True)
+
+        yield show
+
+
+class _Plain:
+    """Lines for a log: at every change of the counts, and every few seconds of real time."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._shown_at = float("-inf")
+        self._counts: tuple[int, ...] = ()
+
+    def show(self, progress: Progress) -> None:
+        """Write what is new."""
+        for note in progress.notes:
+            self._write(note)
+        now = time.monotonic()
+        current = (progress.done, progress.running, progress.waiting, progress.stopped)
+        if current == self._counts and now - self._shown_at < PLAIN_SECONDS:
+            return
+        self._counts, self._shown_at = current, now
+        self._write(counts(progress))
+        for line in copies(progress):
+            self._write("  " + line)
+
+    def _write(self, line: str) -> None:
+        self._stream.write(line + "\n")
+        self._stream.flush()

@@ -1,0 +1,54 @@
+"""How far an application is, as lines: one that counts, then one per running copy with what it waits for."""
+
+from replan.applying.progress import CopyProgress, Progress, ReplicaProgress
+from replan.reporting.quantities import duration, size
+
+SHOWN = 20
+"""Copies and holds that are shown one by one; a terminal has no room for more."""
+
+
+def counts(progress: Progress) -> str:
+    """Where the application stands: `12 s: 1 of 3 done, 2 running`."""
+    parts = [f"{progress.done} of {progress.total} done"]
+    parts += [f"{progress.running} running"] if progress.running else []
+    parts += [f"{progress.waiting} waiting"] if progress.waiting else []
+    parts += [f"{progress.stopped} stopped"] if progress.stopped else []
+    return f"{duration(progress.at_seconds)}: {', '.join(parts)}"
+
+
+def copies(progress: Progress) -> list[str]:
+    """One line per running copy, then one per partition that waits at a gate."""
+    lines = [copy_line(copy) for copy in progress.copies[:SHOWN]]
+    if len(progress.copies) > SHOWN:
+        lines.append(f"and {len(progress.copies) - SHOWN:,} more copies")
+    if progress.admission is not None:
+        lines.append(f"nothing new is begun: {progress.admission}")
+    shown = {copy.partition for copy in progress.copies}
+    holds = [(n, why) for n, why in sorted((progress.holds or {}).items()) if n not in shown]
+    lines += [f"{name}  {why}" for name, why in holds[:SHOWN]]
+    if len(holds) > SHOWN:
+        lines.append(f"and {len(holds) - SHOWN:,} more wait")
+    return lines
+
+
+def copy_line(copy: CopyProgress) -> str:
+    """A running copy: topic-partition, brokers, bytes, rate, time left, what it waits for."""
+    replicas = "; ".join(_replica(r) for r in copy.replicas)
+    if copy.stalled is not None:
+        return f"{copy.partition}  {replicas}  stalled: {copy.stalled}"
+    waits = "" if copy.state == "copying" else f"  {copy.state}"
+    return f"{copy.partition}  {replicas}{waits}"
+
+
+def _replica(replica: ReplicaProgress) -> str:
+    if replica.in_sync:
+        return f"to {replica.broker}: in sync"
+    if replica.copied_bytes is None:
+        return f"to {replica.broker}: begun"
+    share = 100 * replica.copied_bytes // replica.total_bytes if replica.total_bytes else 100
+    text = f"to {replica.broker}: {size(replica.copied_bytes)} of {size(replica.total_bytes)} ({min(share, 100)} %)"
+    if replica.bytes_per_second:
+        text += f", {size(round(replica.bytes_per_second))}/s"
+    if replica.seconds_left is not None:
+        text += f", {duration(replica.seconds_left)} left"
+    return text
