@@ -90,10 +90,13 @@ def partition_of(lab: Lab, topic: str, partition: int = 0) -> PartitionState:
 
 
 def until_fenced(lab: Lab, broker: int) -> None:
-    """Wait until a broker that was stopped is fenced."""
-    until(
-        lab, lambda: lab.control_plane.brokers()[BrokerId(broker)].fenced, f"{broker} to be fenced"
-    )
+    """Wait until a broker that was stopped is fenced; before 4.1 one that holds nothing is not told at all."""
+
+    def fenced() -> bool:
+        told = lab.control_plane.brokers().get(BrokerId(broker))
+        return told is None or told.fenced
+
+    until(lab, fenced, f"{broker} to be fenced")
 
 
 def until_listed(lab: Lab, topic: str, *wanted: int) -> None:

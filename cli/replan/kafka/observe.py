@@ -41,7 +41,7 @@ def observe(reads: Reads, *, observed_at: str, broker_seconds: float) -> Snapsho
     if not brokers.tells_fenced(described):
         registered = brokers.with_members(registered, columns.members())
     directories = tuple(log_dirs.directories(told))
-    topics, partitions = _tables(columns, configs.of_topics(reads, columns.names), sizes)
+    topics, partitions = tables(columns, configs.of_topics(reads, columns.names), sizes)
     rates = configs.of_brokers(reads, live, limit_seconds=broker_seconds)
     return Snapshot(
         cluster_id=described.cluster_id,
@@ -63,7 +63,7 @@ def _with_cordons(
     return tuple(replace(b, cordoned=b.id in cordoned) for b in registered.values())
 
 
-def _tables(
+def tables(
     columns: PartitionColumns, configured: Mapping[str, Configs], sizes: Any
 ) -> tuple[pa.Table, pa.Table]:
     """Both tables, without the topics that were deleted between the two questions."""

@@ -1,0 +1,25 @@
+"""The real clock: it goes forward, and a sleep can be cut short."""
+
+import threading
+
+from replan.kafka.clock import SystemClock
+
+
+def test_time_passes_while_one_sleeps() -> None:
+    clock = SystemClock()
+    before = clock.now()
+
+    clock.sleep(0.01)
+
+    assert clock.now() >= before + 0.009
+
+
+def test_an_interrupt_ends_the_sleep_that_runs_and_all_that_come() -> None:
+    clock = SystemClock()
+    before = clock.now()
+    threading.Timer(0.02, clock.interrupt).start()
+
+    clock.sleep(60)
+    clock.sleep(60)
+
+    assert clock.now() - before < 30

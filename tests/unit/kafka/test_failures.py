@@ -1,0 +1,134 @@
+"""Codes and exceptions as answers, refusals, or something to ask again."""
+
+import pytest
+from kafka.errors import (
+    ClusterAuthorizationFailedError,
+    IncompatibleBrokerVersion,
+    KafkaConnectionError,
+    KafkaError,
+    KafkaProtocolError,
+    KafkaTimeoutError,
+    NodeNotReadyError,
+    RequestTimedOutError,
+    SaslAuthenticationFailedError,
+    TopicAuthorizationFailedError,
+    UnknownBrokerIdError,
+    for_code,
+)
+
+from replan.kafka.failures import (
+    ALTER_REASSIGNMENTS,
+    DESCRIBE_PARTITIONS,
+    LIST_REASSIGNMENTS,
+    answer,
+    passes,
+    raise_for,
+    reason,
+    refusal,
+)
+from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "expected"),
+    [
+        (0, None, Accepted()),
+        (-1, None, OutcomeUnknown("UNKNOWN_SERVER_ERROR (-1)")),
+        (7, "too late", OutcomeUnknown("REQUEST_TIMED_OUT (7): too late")),
+        (41, None, OutcomeUnknown("NOT_CONTROLLER (41)")),
+        (39, "broker 99", Rejected(39, "INVALID_REPLICA_ASSIGNMENT", "broker 99")),
+        (38, "3 to 4", Rejected(38, "INVALID_REPLICATION_FACTOR", "3 to 4")),
+        (
+            84,
+            None,
+            Rejected(84, "ELECTION_NOT_NEEDED", "Leader election not needed for topic partition."),
+        ),
+        (32000, None, Rejected(32000, "CODE_32000", "CODE_32000")),
+    ],
+)
+def test_a_code_becomes_an_answer(code: int, message: str | None, expected: Answer) -> None:
+    assert answer(code, message) == expected
+
+
+@pytest.mark.parametrize(
+    ("failure", "again"),
+    [
+        (KafkaConnectionError("gone"), True),
+        (KafkaTimeoutError(), True),
+        (RequestTimedOutError("slow"), True),
+        (NodeNotReadyError(3), True),
+        (UnknownBrokerIdError(3), True),
+        (for_code(41)(), True),
+        (for_code(-1)(), True),
+        (ClusterAuthorizationFailedError(), False),
+        (SaslAuthenticationFailedError("no"), False),
+        (IncompatibleBrokerVersion("old"), False),
+        (KafkaProtocolError("garbage"), False),
+        (for_code(42)(), False),
+        (ValueError("ours"), False),
+    ],
+)
+def test_only_what_passes_by_itself_is_asked_again(failure: Exception, again: bool) -> None:
+    assert passes(failure) is again
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            str(
+                refusal(
+                    LIST_REASSIGNMENTS, ClusterAuthorizationFailedError("Cluster not authorized.")
+                )
+            ),
+            (
+                "ListPartitionReassignments is not permitted: CLUSTER_AUTHORIZATION_FAILED (31):"
+                " Cluster not authorized.\n"
+                "  this user needs the ACL Describe on Cluster; ask for it, or use another user"
+            ),
+        ),
+        (
+            str(refusal(DESCRIBE_PARTITIONS, TopicAuthorizationFailedError("orders"))),
+            (
+                "DescribeTopicPartitions is not permitted: TOPIC_AUTHORIZATION_FAILED (29): orders\n"
+                "  this user needs the ACL Describe on Topic; ask for it, or use another user"
+            ),
+        ),
+        (
+            str(refusal(ALTER_REASSIGNMENTS, SaslAuthenticationFailedError("bad password"))),
+            (
+                "the cluster does not accept these credentials:"
+                " SASL_AUTHENTICATION_FAILED (58): bad password\n"
+                "  check security.protocol and the sasl.* keys of the client properties"
+            ),
+        ),
+        (
+            str(refusal(DESCRIBE_PARTITIONS, IncompatibleBrokerVersion("no such api"))),
+            (
+                "this cluster does not know DescribeTopicPartitions:"
+                " UNSUPPORTED_VERSION (35): no such api\n"
+                "  replan needs Kafka 3.9 or newer in KRaft mode"
+            ),
+        ),
+        (
+            str(refusal(ALTER_REASSIGNMENTS, for_code(42)("odd"))),
+            "AlterPartitionReassignments failed: INVALID_REQUEST (42): odd",
+        ),
+    ],
+)
+def test_a_refusal_says_what_would_help(text: str, expected: str) -> None:
+    assert text == expected
+
+
+def test_a_whole_request_with_a_code_raises_and_one_without_does_not() -> None:
+    raise_for(0, None)
+    with pytest.raises(KafkaError) as raised:
+        raise_for(31, "Cluster authorization failed.")
+    assert (
+        reason(raised.value) == "CLUSTER_AUTHORIZATION_FAILED (31): Cluster authorization failed."
+    )
+
+
+def test_a_failure_without_words_is_called_by_its_name() -> None:
+    assert reason(KafkaTimeoutError()) == "KafkaTimeoutError"
+    assert reason(KafkaConnectionError("111 ECONNREFUSED")) == "111 ECONNREFUSED"

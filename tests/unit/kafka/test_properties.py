@@ -1,0 +1,229 @@
+"""A client properties file, in librdkafka's spelling, turned into the settings of both clients."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from replan.errors import BadFile, BadUsage
+from replan.kafka.properties import ClientProperties, client_properties
+
+HIDDEN = "correct-horse-battery"
+PLAIN = f"""
+security.protocol=SASL_PLAINTEXT
+sasl.mechanism=PLAIN
+sasl.username=replan
+sasl.password={HIDDEN}
+"""
+
+
+def read(tmp_path: Path, text: str) -> ClientProperties:
+    file = tmp_path / "client.properties"
+    file.write_text(text)
+    return client_properties("kafka1:9092", file)
+
+
+def test_without_a_file_the_connection_is_plain() -> None:
+    found = client_properties("kafka1:9092, kafka2:9093,[::1]:9094", None)
+
+    assert found.addresses == ("kafka1:9092", "kafka2:9093", "[::1]:9094")
+    assert found.client_id == "replan"
+    assert found.kafka_python == {"security_protocol": "PLAINTEXT"}
+    assert found.librdkafka == {
+        "bootstrap.servers": "kafka1:9092,kafka2:9093,[::1]:9094",
+        "client.id": "replan",
+    }
+
+
+def test_the_addresses_of_the_command_line_win_over_those_of_the_file(tmp_path: Path) -> None:
+    found = read(tmp_path, "bootstrap.servers=elsewhere:1\n")
+
+    assert found.addresses == ("kafka1:9092",)
+    assert found.librdkafka["bootstrap.servers"] == "kafka1:9092"
+
+
+def test_lines_are_read_as_java_reads_them(tmp_path: Path) -> None:
+    found = read(
+        tmp_path, "# comment\r\n\r\n! another\r\n  client.id = drift = job \r\nlinger.ms=5\r\n"
+    )
+
+    assert found.client_id == "drift = job"
+    assert found.librdkafka["client.id"] == "drift = job"
+    assert found.librdkafka["linger.ms"] == "5"
+    assert found.kafka_python == {"security_protocol": "PLAINTEXT"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("security.protocol=plaintext", {"security_protocol": "PLAINTEXT"}),
+        (
+            PLAIN,
+            {
+                "security_protocol": "SASL_PLAINTEXT",
+                "sasl_mechanism": "PLAIN",
+                "sasl_plain_username": "replan",
+                "sasl_plain_password": HIDDEN,
+            },
+        ),
+        (
+            PLAIN.replace("sasl.mechanism=PLAIN", "sasl.mechanisms=SCRAM-SHA-512"),
+            {
+                "security_protocol": "SASL_PLAINTEXT",
+                "sasl_mechanism": "SCRAM-SHA-512",
+                "sasl_plain_username": "replan",
+                "sasl_plain_password": HIDDEN,
+            },
+        ),
+        (
+            "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=GSSAPI\nsasl.kerberos.service.name=k",
+            {
+                "security_protocol": "SASL_PLAINTEXT",
+                "sasl_mechanism": "GSSAPI",
+                "sasl_kerberos_service_name": "k",
+            },
+        ),
+        # What the protocol does not use is allowed, as it is in librdkafka.
+        (PLAIN.replace("SASL_PLAINTEXT", "PLAINTEXT"), {"security_protocol": "PLAINTEXT"}),
+    ],
+    ids=["any case", "plain", "scram by librdkafka's name", "kerberos", "sasl that is not used"],
+)
+def test_security_keys_are_mapped(tmp_path: Path, lines: str, expected: dict[str, object]) -> None:
+    assert read(tmp_path, lines).kafka_python == expected
+
+
+def test_tls_comes_as_a_context_that_verifies_names(tmp_path: Path) -> None:
+    context = read(tmp_path, "security.protocol=SSL\n").kafka_python["ssl_context"]
+
+    assert getattr(context, "check_hostname", None) is True
+
+
+def test_a_token_provider_is_made_for_oauth(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        "security.protocol=SASL_SSL\nsasl.mechanism=OAUTHBEARER\nsasl.oauthbearer.method=oidc\n"
+        "sasl.oauthbearer.token.endpoint.url=https://id.example/token\n"
+        "sasl.oauthbearer.client.id=replan\n"
+        f"sasl.oauthbearer.client.secret={HIDDEN}\n"
+        "sasl.oauthbearer.scope=kafka\nsasl.oauthbearer.extensions=logicalCluster=a,pool=b\n",
+    ).kafka_python
+
+    assert found["sasl_mechanism"] == "OAUTHBEARER"
+    provider: Any = found["sasl_oauth_token_provider"]
+    assert provider.extensions() == {"logicalCluster": "a", "pool": "b"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            "security.protocol=TLS",
+            "security.protocol must be one of plaintext, ssl, sasl_plaintext, sasl_ssl",
+        ),
+        (
+            "ssl.truststore.location=/etc/trust.jks",
+            "ssl.truststore.location is the Java client's spelling; write ssl.ca.location (a PEM file) instead",
+        ),
+        (
+            f"sasl.jaas.config=PlainLoginModule required password={HIDDEN}",
+            "sasl.jaas.config is the Java client's spelling; write sasl.username and sasl.password instead",
+        ),
+        (
+            "security.protocol=SSL\nssl.keystore.location=/etc/me.p12",
+            (
+                "ssl.keystore.location is not supported; use ssl.certificate.location and ssl.key.location"
+                " (openssl pkcs12 makes both)"
+            ),
+        ),
+        (
+            "security.protocol=SSL\nssl.engine.location=/usr/lib/pkcs11.so",
+            "ssl.engine.location is not supported, and a security key is never ignored",
+        ),
+        (
+            "security.protocol=SASL_SSL",
+            "sasl.mechanism is missing; security.protocol asks for SASL",
+        ),
+        (
+            "security.protocol=SASL_SSL\nsasl.mechanism=AWS_MSK_IAM",
+            "sasl.mechanism must be one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, GSSAPI",
+        ),
+        (
+            "security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.username=me",
+            "sasl.password is missing; PLAIN needs it",
+        ),
+        (
+            "security.protocol=SASL_SSL\nsasl.mechanism=OAUTHBEARER",
+            "sasl.oauthbearer.method must be oidc for OAUTHBEARER",
+        ),
+        (
+            "security.protocol=SSL\nssl.ca.location=/nowhere/ca.pem",
+            "ssl.ca.location: there is no such file",
+        ),
+        (
+            "security.protocol=SSL\nssl.endpoint.identification.algorithm=dns",
+            "ssl.endpoint.identification.algorithm must be one of https, none",
+        ),
+        (
+            "security.protocol=SSL\nssl.key.location=/etc/key.pem",
+            "ssl.certificate.location is missing; ssl.key.* needs it",
+        ),
+        (
+            "security.protocol=SSL\nssl.cipher.suites=ROT13",
+            "ssl.cipher.suites names no cipher that OpenSSL knows",
+        ),
+        ("transactional.id=mine", "transactional.id does not belong here; remove the line"),
+    ],
+)
+def test_what_cannot_be_mapped_is_refused_by_name(tmp_path: Path, lines: str, message: str) -> None:
+    with pytest.raises(BadFile) as refused:
+        read(tmp_path, lines)
+
+    assert str(refused.value) == f"{tmp_path / 'client.properties'}: {message}"
+    assert HIDDEN not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("client.id=a\nnonsense\n", ":2", "not KEY=VALUE"),
+        ("=value\n", ":1", "not KEY=VALUE"),
+        ("client.id=a\n\nclient.id=b\n", ":3", "client.id stands twice; keep one of them"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_named(
+    tmp_path: Path, text: str, place: str, message: str
+) -> None:
+    with pytest.raises(BadFile) as refused:
+        read(tmp_path, text)
+
+    assert str(refused.value) == f"{tmp_path / 'client.properties'}{place}: {message}"
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadFile, match=r"missing\.properties: cannot be read: .*No such file"):
+        client_properties("kafka1:9092", tmp_path / "missing.properties")
+
+
+@pytest.mark.parametrize(
+    ("bootstrap", "message"),
+    [
+        ("", "--bootstrap-server: no address; give HOST:PORT[,HOST:PORT...]"),
+        ("kafka1", "--bootstrap-server: 'kafka1' is not HOST:PORT"),
+        ("kafka1:9092,kafka2:", "--bootstrap-server: 'kafka2:' is not HOST:PORT"),
+        ("kafka1:99999", "--bootstrap-server: 'kafka1:99999' is not HOST:PORT"),
+        (":9092", "--bootstrap-server: ':9092' is not HOST:PORT"),
+    ],
+)
+def test_an_address_must_be_host_and_port(bootstrap: str, message: str) -> None:
+    with pytest.raises(BadUsage) as refused:
+        client_properties(bootstrap, None)
+
+    assert str(refused.value) == message
+
+
+def test_secrets_do_not_show(tmp_path: Path) -> None:
+    found = read(tmp_path, PLAIN)
+
+    assert HIDDEN not in repr(found)
+    assert HIDDEN not in str(found)
+    assert repr(found) == "ClientProperties(addresses=('kafka1:9092',), client_id='replan')"
