@@ -62,8 +62,8 @@ def fleetlets(draw: st.DrawFn) -> Fleetlet:
     fenced = frozenset(draw(st.sets(st.sampled_from(BROKERS), max_size=2)))
     names = [
         TopicPartition(topic, p)
-        for topic in draw(st.lists(st.sampled_from(TOPICS), unique=True, max_size=4))
-        for p in range(draw(st.integers(1, 3)))
+        for topic in draw(st.lists(st.sampled_from(TOPICS), unique=True, max_size=3))
+        for p in range(draw(st.integers(1, 2)))
     ]
     states = [draw(partition_states(name, fenced)) for name in names]
     declared: dict[str, dict[int, Replicas]] = {}

@@ -60,8 +60,8 @@ def test_an_unknown_partition_is_named_with_the_count_and_the_price_of_adding_it
     assert complaint(asked) == [
         (
             "placement.yaml:4:5: orders-2 does not exist: the topic has 2 partitions, counted from 0. Take it out, or "
-            "add partitions first (keys then map to other partitions, and it cannot be undone): `kafka-topics.sh --alter "
-            "--topic orders --partitions 3`; this version of replan does not"
+            "add partitions first (keys then map to other partitions, and it cannot be undone): `kafka-topics.sh "
+            "--alter --topic orders --partitions 3`; this version of replan does not"
         )
     ]
 

@@ -1,0 +1,247 @@
+"""Laws of applying, over random clusters, targets, faults and kills: it arrives, harms nobody, and leaves no trace."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+from tests.builders import move, state
+from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab, simulation
+
+from replan.applying.settings import Settings
+from replan.errors import Exit
+from replan.model.configs import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    ConfigChange,
+    ConfigOperation,
+    broker_change,
+    topic_change,
+)
+from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.placement import MoveThrottle
+from replan.planning.moves import Move
+from replan.simulator.clock import VirtualClock
+from replan.simulator.control_plane import SimulatedControlPlane
+from replan.simulator.faults import (
+    At,
+    Disconnect,
+    DropFromIsr,
+    KillBroker,
+    LagMetadata,
+    LoseRequests,
+    RequestKind,
+    Schedule,
+    StartBroker,
+    StopBroker,
+)
+from replan.simulator.world import Simulation
+
+BROKERS = tuple(BrokerId(b) for b in range(1, 6))
+VERSIONS = ("3.9", "4.2", "4.3", "4.4")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One application and everything that befalls it."""
+
+    moves: tuple[Move, ...]
+    throttle: MoveThrottle | None
+    standing: tuple[ConfigChange, ...]
+    schedule: Schedule
+    kills: tuple[int, ...]
+    version: str
+    slots: int
+
+    def lab(self, watch: Callable[[Simulation], None] | None = None) -> Lab:
+        made = lab(
+            [state(m.original, partition=m.partition.partition, size=m.bytes) for m in self.moves],
+            self.moves,
+            throttle=self.throttle,
+            schedule=self.schedule,
+            version=self.version,
+            watch=watch,
+            settings=Settings(slots_per_broker=self.slots),
+        )
+        made.plane.alter_configs(self.standing)
+        return made
+
+
+def lists(least: int = 2, most: int = 4) -> st.SearchStrategy[list[BrokerId]]:
+    return st.lists(st.sampled_from(BROKERS), min_size=least, max_size=most, unique=True)
+
+
+@st.composite
+def moves(draw: st.DrawFn) -> tuple[Move, ...]:
+    return tuple(
+        move(
+            draw(lists()),
+            draw(lists()),
+            partition=p,
+            size=draw(st.integers(1, 40)) * MB,
+            elect=draw(st.booleans()),
+        )
+        for p in range(draw(st.integers(1, 4)))
+    )
+
+
+@st.composite
+def standing(draw: st.DrawFn) -> tuple[ConfigChange, ...]:
+    """Throttles of somebody else that stand there before."""
+    entries = st.sampled_from(["", "*", "0:1", "7:8", "0:4,1:2", "0:1,0:2,0:3,0:4,0:5"])
+    changes = [
+        topic_change("orders", key, ConfigOperation.SET, draw(entries))
+        for key in (LEADER_REPLICAS, FOLLOWER_REPLICAS)
+        if draw(st.booleans())
+    ]
+    for broker in BROKERS:
+        for key in (LEADER_RATE, FOLLOWER_RATE):
+            if draw(st.integers(0, 4)) == 0:
+                rate = str(draw(st.sampled_from([3, 8, 500])) * MB)
+                changes.append(broker_change(broker, key, ConfigOperation.SET, rate))
+    return tuple(changes)
+
+
+@st.composite
+def schedules(draw: st.DrawFn, partitions: int) -> Schedule:
+    """Faults one after another: at most one broker is down at a time, and it comes back."""
+    happenings: list[At] = []
+    moment = 0.0
+    for _ in range(draw(st.integers(0, 3))):
+        moment += draw(st.integers(0, 40))
+        kind = draw(st.integers(0, 5))
+        broker = draw(st.sampled_from(BROKERS))
+        match kind:
+            case 0 | 1:
+                down = KillBroker(broker) if kind == 0 else StopBroker(broker)
+                back = moment + draw(st.sampled_from([2, 15, 60]))
+                happenings += [At(moment, down), At(back, StartBroker(broker))]
+                moment = back + 60
+            case 2:
+                late = draw(st.sampled_from([None, 0.0, 5.0, 70.0]))
+                lost = draw(st.sampled_from([RequestKind.REASSIGN, RequestKind.ELECT]))
+                happenings.append(At(moment, LoseRequests(lost, draw(st.integers(1, 3)), late)))
+            case 3:
+                happenings.append(At(moment, Disconnect(draw(st.sampled_from([3, 20, 40])))))
+                moment += 45
+            case 4:
+                name = TopicPartition("orders", draw(st.integers(0, partitions - 1)))
+                happenings.append(At(moment, DropFromIsr(name, broker, 5 * MB)))
+            case _:
+                happenings.append(At(moment, LagMetadata(draw(st.sampled_from([0.0, 1.5])))))
+    return tuple(happenings)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    planned = draw(moves())
+    return Case(
+        moves=planned,
+        throttle=draw(
+            st.sampled_from([None, MoveThrottle(5 * MB), MoveThrottle(20 * MB, {BROKERS[0]: None})])
+        ),
+        standing=draw(standing()),
+        schedule=draw(schedules(len(planned))),
+        kills=tuple(draw(st.lists(st.integers(1, 12), max_size=3))),
+        version=draw(st.sampled_from(VERSIONS)),
+        slots=draw(st.integers(1, 3)),
+    )
+
+
+def applied(case: Case, made: Lab) -> None:
+    """Run it to its end, killed where the case says so; a cluster that was silent for too long is tried again."""
+    for kill in case.kills:
+        try:
+            made.apply(boundary=Boundary(kill_before=kill // 2, kill_after=kill - kill // 2))
+        except Killed:
+            note(f"killed at second {made.clock.now():g}")
+    outcome = made.apply()
+    for _ in range(3):
+        if outcome.exit_code is Exit.OK:
+            return
+        note(outcome.text)
+        made.clock.sleep(60)
+        outcome = made.apply()
+    assert outcome.exit_code is Exit.OK, outcome
+
+
+@given(cases())
+@settings(max_examples=150)
+def test_it_arrives_and_leaves_throttles_exactly_as_they_were(case: Case) -> None:
+    made = case.lab()
+    before = made.configs()
+    applied(case, made)
+    for planned in case.moves:
+        found = made.partition(planned)
+        assert found.replicas == planned.target
+        assert (found.adding, found.removing) == ((), ())
+    assert made.configs() == before
+
+
+@dataclass
+class Witness:
+    """Watches every state that the controller goes through, and collects what breaks the laws."""
+
+    moves: dict[TopicPartition, Move]
+    undisturbed: Callable[[float, TopicPartition], Replicas]
+    """Brokers that never left the ISR up to a second, without us."""
+    broken: list[str] = field(default_factory=list)
+    lists: dict[TopicPartition, Replicas] = field(default_factory=dict)
+    in_sync: dict[TopicPartition, Replicas] = field(default_factory=dict)
+
+    def __call__(self, simulation: Simulation) -> None:
+        for name, partition in simulation.cluster.partitions():
+            planned, before = self.moves[name], self.lists.get(name, self.moves[name].original)
+            dropped = set(before) - set(partition.replicas)
+            target_was_in_sync = set(planned.target) <= set(
+                self.in_sync.get(name, planned.original)
+            )
+            if dropped & set(planned.original) and not target_was_in_sync:
+                self.broken.append(f"{name}: dropped {dropped} of {before} before it had settled")
+            if set(planned.original) <= set(partition.replicas):
+                missing = set(self.undisturbed(simulation.world.now, name)) - set(partition.isr)
+                if missing:
+                    self.broken.append(f"{name}: {missing} left the ISR because of us")
+            self.lists[name], self.in_sync[name] = partition.replicas, partition.isr
+
+
+@given(cases())
+@settings(max_examples=100)
+def test_no_replica_is_dropped_before_the_target_settled_and_none_leaves_the_isr_because_of_us(
+    case: Case,
+) -> None:
+    witness = Witness({m.partition: m for m in case.moves}, never_left(case))
+    applied(case, case.lab(watch=witness))
+    assert not witness.broken
+
+
+def never_left(case: Case) -> Callable[[float, TopicPartition], Replicas]:
+    """From the same cluster under the same faults without us: who was in sync at every moment up to a second."""
+    clock = VirtualClock()
+    states = [state(m.original, partition=m.partition.partition, size=m.bytes) for m in case.moves]
+    history: list[tuple[float, dict[TopicPartition, Replicas]]] = []
+    steady = {m.partition: m.original for m in case.moves}
+
+    def watch(now: Simulation) -> None:
+        for name, partition in now.cluster.partitions():
+            steady[name] = tuple(b for b in steady[name] if b in partition.isr)
+        history.append((now.world.now, dict(steady)))
+
+    plane = SimulatedControlPlane(
+        simulation(states, case.version), clock, schedule=case.schedule, watch=watch
+    )
+    plane.alter_configs(case.standing)
+    clock.sleep(4_000)
+    plane.brokers()
+
+    def steady_until(seconds: float, name: TopicPartition) -> Replicas:
+        last = {m.partition: m.original for m in case.moves}
+        for moment, members in history:
+            if moment > seconds:
+                break
+            last = members
+        return last[name]
+
+    return steady_until

@@ -1,0 +1,182 @@
+"""The laws of planning, over any cluster and placement: one value, it arrives, and nothing beyond what is asked."""
+
+from dataclasses import replace
+
+import pyarrow as pa
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tests.builders import CLUSTER_ID, snapshot
+from tests.strategies import Fleetlet, fleetlets
+
+from replan.model.names import TopicPartition
+from replan.model.partition import PartitionState
+from replan.model.snapshot import RememberedOrder, Snapshot
+from replan.planning import plan_file
+from replan.planning.drift import find_drift
+from replan.planning.moves import Move
+from replan.planning.next_request import Assign, Done, Elect, Expand, Wait, next_request
+from replan.planning.planner import make_plan
+from replan.planning.steps import Phase, steps_of
+
+REQUESTS = {Expand: Phase.EXPAND, Assign: Phase.ASSIGN, Elect: Phase.ELECT}
+
+
+@given(fleetlets(), st.data())
+def test_the_same_input_gives_the_same_bytes_whatever_its_order(
+    fleetlet: Fleetlet, data: st.DataObject
+) -> None:
+    asked, seen = fleetlet.placement, fleetlet.snapshot
+    moved = replace(
+        seen,
+        brokers=tuple(data.draw(st.permutations(seen.brokers))),
+        partitions=_in_chunks(seen.partitions, data),
+        remembered=dict(data.draw(st.permutations(list(seen.remembered.items())))),
+    )
+    reordered = replace(
+        asked,
+        explicit=asked.explicit.take(
+            pa.array(data.draw(st.permutations(range(asked.explicit.num_rows))), pa.int64())
+        ),
+        topics=dict(data.draw(st.permutations(list(asked.topics.items())))),
+        preferred_leaders=dict(data.draw(st.permutations(list(asked.preferred_leaders.items())))),
+        leader_blacklist=tuple(data.draw(st.permutations(asked.leader_blacklist))),
+    )
+    expected = plan_file.dumps(make_plan(asked, seen))
+    assert plan_file.dumps(make_plan(reordered, moved)) == expected
+
+
+def _in_chunks(table: pa.Table, data: st.DataObject) -> pa.Table:
+    cut = data.draw(st.integers(0, table.num_rows))
+    return pa.concat_tables([table.slice(0, cut), table.slice(cut)])
+
+
+@given(fleetlets())
+def test_the_moment_of_observation_is_not_in_the_plan(fleetlet: Fleetlet) -> None:
+    later = replace(fleetlet.snapshot, observed_at="2026-11-21T03:00:01Z")
+    assert make_plan(fleetlet.placement, later) == make_plan(fleetlet.placement, fleetlet.snapshot)
+
+
+@given(fleetlets())
+def test_a_plan_arrives_and_planning_again_gives_nothing_for_what_was_done(
+    fleetlet: Fleetlet,
+) -> None:
+    asked, seen = fleetlet.placement, fleetlet.snapshot
+    made = make_plan(asked, seen)
+    done = {m.partition: arrive(m, _state(seen, m.partition)) for m in made.moves}
+    after = _with(seen, done, _remembered(seen, made.moves, made.remember))
+    again = make_plan(asked, after)
+    assert {m.partition for m in again.moves}.isdisjoint(done)
+    assert {r.subject for r in again.refusals} == {r.subject for r in made.refusals}
+    assert {d.partition for d in find_drift(asked, after).partitions}.isdisjoint(done)
+
+
+@given(fleetlets())
+def test_off_the_blacklist_every_undeclared_order_is_what_it_was(fleetlet: Fleetlet) -> None:
+    seen = replace(fleetlet.snapshot, remembered={})
+    shunning = replace(fleetlet.placement, preferred_leaders={})
+    made = make_plan(shunning, seen)
+    done = {m.partition: arrive(m, _state(seen, m.partition)) for m in made.moves}
+    after = _with(seen, done, _remembered(seen, made.moves, made.remember))
+    free = replace(shunning, leader_blacklist=())
+    back = {m.partition: m.target for m in make_plan(free, after).moves}
+    assert made.remember <= set(done)
+    assert {p: back.get(p) for p in made.remember} == {
+        m.partition: m.original for m in made.moves if m.partition in made.remember
+    }
+
+
+@given(fleetlets())
+def test_every_partition_is_moved_or_refused_or_not_mentioned_and_each_once(
+    fleetlet: Fleetlet,
+) -> None:
+    made = make_plan(fleetlet.placement, fleetlet.snapshot)
+    moved = [str(m.partition) for m in made.moves]
+    refused = {r.subject for r in made.refusals}
+    assert len(set(moved)) == len(moved)
+    assert refused.isdisjoint(moved)
+    drifted = {
+        str(d.partition) for d in find_drift(fleetlet.placement, fleetlet.snapshot).partitions
+    }
+    assert refused | set(moved) == drifted
+
+
+@given(fleetlets())
+def test_what_stands_where_it_belongs_is_not_moved(fleetlet: Fleetlet) -> None:
+    seen = fleetlet.snapshot
+    for move in make_plan(fleetlet.placement, seen).moves:
+        found = _state(seen, move.partition)
+        assert move.original == found.replicas
+        assert (move.original, found.leader) != (move.target, move.target[0])
+        assert set(move.new).isdisjoint(move.original)
+
+
+@given(fleetlets())
+def test_overlays_reorder_a_declared_list_and_never_change_its_members(fleetlet: Fleetlet) -> None:
+    declared = {
+        TopicPartition(r["topic"], r["partition"]): sorted(r["replicas"])
+        for r in fleetlet.placement.explicit.to_pylist()
+    }
+    for move in make_plan(fleetlet.placement, fleetlet.snapshot).moves:
+        members = declared.get(move.partition, sorted(move.original))
+        assert sorted(move.target) == members
+
+
+@given(fleetlets())
+def test_a_move_that_is_planned_needs_the_requests_that_its_steps_show(
+    fleetlet: Fleetlet,
+) -> None:
+    seen = fleetlet.snapshot
+    for move in make_plan(fleetlet.placement, seen).moves:
+        asked: list[Phase] = []
+        arrive(move, _state(seen, move.partition), asked)
+        shown = [s.phase for s in steps_of(move, throttled=False)]
+        # A leader that has fallen out of the ISR is replaced on the way, and the election can fall away or come up.
+        assert [p for p in asked if p != Phase.ELECT] == [p for p in shown if p != Phase.ELECT]
+
+
+def arrive(move: Move, seen: PartitionState, asked: list[Phase] | None = None) -> PartitionState:
+    """Perform a move on a cluster where whoever is waited for is in sync at once, and nobody else."""
+    for _ in range(8):
+        request = next_request(move, seen, settled=True)
+        if isinstance(request, Done):
+            return seen
+        if isinstance(request, Wait):
+            assert request.missing
+            seen = replace(seen, isr=(*seen.isr, *sorted(request.missing)))
+            continue
+        assert isinstance(request, Expand | Assign | Elect), request
+        if asked is not None:
+            asked.append(REQUESTS[type(request)])
+        if isinstance(request, Elect):
+            seen = replace(seen, leader=request.leader)
+        else:
+            isr = tuple(b for b in request.replicas if b in seen.isr or b in move.new)
+            leader = seen.leader if seen.leader in isr else isr[0]
+            seen = replace(seen, replicas=request.replicas, isr=isr, leader=leader)
+    raise AssertionError(f"{move} does not arrive: {seen}")
+
+
+def _state(seen: Snapshot, name: TopicPartition) -> PartitionState:
+    found = seen.partition(name)
+    assert found is not None
+    return found
+
+
+def _remembered(
+    seen: Snapshot, moves: tuple[Move, ...], remember: frozenset[TopicPartition]
+) -> dict[TopicPartition, RememberedOrder]:
+    written = {m.partition: RememberedOrder(m.original, m.topic_id) for m in moves}
+    return dict(seen.remembered) | {p: written[p] for p in remember}
+
+
+def _with(
+    seen: Snapshot,
+    done: dict[TopicPartition, PartitionState],
+    remembered: dict[TopicPartition, RememberedOrder],
+) -> Snapshot:
+    """The snapshot with these partitions as they are now."""
+    assume(seen.partitions.num_rows)
+    states = [done.get(s.partition, s) for s in seen.states(range(seen.partitions.num_rows))]
+    rebuilt = snapshot(states, registered=seen.brokers, remembered=remembered)
+    assert seen.cluster_id == CLUSTER_ID
+    return replace(rebuilt, topics=seen.topics)

@@ -1,0 +1,229 @@
+"""The plan on disk: the same bytes, round trips, the schema as a law, and what is said of a file that is not one."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from tests.builders import listed_leader, move, placement, snapshot, state
+from tests.strategies import BROKERS, Fleetlet, fleetlets, replica_lists
+
+from replan.errors import BadFile
+from replan.manifest.schemas import read_schema
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.placement import MoveThrottle
+from replan.planning.moves import Move
+from replan.planning.plan import Plan, Refusal
+from replan.planning.plan_file import digest, dumps, loads
+from replan.planning.planner import make_plan
+
+SCHEMA = read_schema("plan.v1.json")
+VALIDATOR = Draft202012Validator(SCHEMA)
+TEXT = st.text(min_size=1, max_size=8)
+RATES = st.none() | st.integers(1000, 2**40)
+
+
+@st.composite
+def any_moves(draw: st.DrawFn) -> tuple[Move, ...]:
+    names = draw(
+        st.lists(
+            st.builds(TopicPartition, st.sampled_from(["a", "b-1", "ä"]), st.integers(0, 99)),
+            unique=True,
+            max_size=5,
+        )
+    )
+    unclean = {topic: draw(st.booleans()) for topic in {n.topic for n in names}}
+    return tuple(
+        move(
+            draw(replica_lists()),
+            draw(replica_lists()),
+            topic=name.topic,
+            partition=name.partition,
+            unclean_election=unclean[name.topic],
+            elect=draw(st.booleans()),
+            unnameable=sorted(draw(st.sets(st.sampled_from(BROKERS), max_size=2))),
+            size=draw(st.integers(0, 2**63 - 1)),
+            leader=draw(st.none() | st.sampled_from(BROKERS)),
+            below_min_isr=draw(st.booleans()),
+            reason=draw(TEXT),
+        )
+        for name in names
+    )
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    moves = draw(any_moves())
+    throttles = st.builds(MoveThrottle, RATES, st.dictionaries(st.sampled_from(BROKERS), RATES))
+    return Plan(
+        cluster_id=draw(TEXT),
+        manifest_digest=draw(TEXT),
+        racks=draw(st.dictionaries(st.sampled_from(BROKERS), st.none() | TEXT)),
+        moves=moves,
+        throttle=draw(st.none() | throttles),
+        refusals=tuple(
+            draw(st.lists(st.builds(Refusal, TEXT, TEXT, TEXT, st.booleans()), max_size=2))
+        ),
+        warnings=tuple(draw(st.lists(TEXT, max_size=2))),
+        remember=frozenset(m.partition for m in moves if draw(st.booleans())),
+    )
+
+
+@given(plans())
+def test_a_plan_survives_its_file(made: Plan) -> None:
+    assert loads(dumps(made), "plan.json") == made
+
+
+@given(plans())
+def test_the_schema_accepts_every_plan_that_is_written(made: Plan) -> None:
+    VALIDATOR.validate(json.loads(dumps(made)))
+
+
+@given(fleetlets())
+def test_the_plan_of_any_cluster_survives_its_file_and_fits_the_schema(fleetlet: Fleetlet) -> None:
+    made = make_plan(fleetlet.placement, fleetlet.snapshot)
+    text = dumps(made)
+    VALIDATOR.validate(json.loads(text))
+    assert loads(text, "plan.json") == made
+
+
+def test_the_schema_is_a_schema_that_names_itself_and_ships_its_descriptions() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    assert SCHEMA["$id"] == "plan.v1.json"
+    assert all(
+        "description" in found or "const" in found for found in SCHEMA["properties"].values()
+    )
+
+
+def made_plan() -> Plan:
+    seen = snapshot(
+        [state([1, 2, 3], size=5000), state([1, 2], partition=1), state([1], topic="x")]
+    )
+    return make_plan(
+        placement(
+            {"orders": {0: [4, 2, 3]}, "x": {0: [1, 2]}},
+            blacklist=[listed_leader(1, reason="disk")],
+            throttle=MoveThrottle(10**6, {BrokerId(3): None}),
+        ),
+        seen,
+    )
+
+
+def test_the_written_form_is_one_move_a_line() -> None:
+    text = dumps(made_plan())
+    assert text.splitlines()[-10:] == [
+        '"reasons": ["broker 1 is on the leader blacklist: disk", "declared replicas"],',
+        '"topics": [',
+        (
+            '  {"name": "orders", "id": "b3JkZXJzLW9yZGVycy0wMA", "minInsyncReplicas": 2, '
+            '"uncleanLeaderElection": false}'
+        ),
+        "],",
+        '"moves": [',
+        (
+            '  {"topic": "orders", "partition": 1, "original": [1, 2], "target": [2, 1], "leader": 1, "bytes": 0, '
+            '"reason": 0, "remember": true},'
+        ),
+        (
+            '  {"topic": "orders", "partition": 0, "original": [1, 2, 3], "target": [4, 2, 3], "leader": 1, '
+            '"bytes": 5000, "reason": 1}'
+        ),
+        "],",
+        f'"digest": "{digest(made_plan())}"',
+        "}",
+    ]
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(BadFile) as caught:
+        loads(text, "plan.json")
+    return str(caught.value)
+
+
+CHANGED = (
+    "plan.json: the plan was changed after it was written (it does not fit its digest); "
+    "what runs is only what was reviewed: make a new plan"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("[4, 2, 3]", "[5, 2, 3]"),
+        ('"bytes": 5000', '"bytes": 5001'),
+        ('"leader": 1, ', '"leader": 1,  '),
+        ('"held": false', '"held": true'),
+        ('"clusterId": "M', '"clusterId": "N'),
+        ("1000000", "2000000"),
+        ('"uncleanLeaderElection": false', '"uncleanLeaderElection": true'),
+        ("min.insync.replicas", "min.insync"),
+        ('"kind"', '"note": "fine", "kind"'),
+    ],
+)
+def test_a_plan_that_was_edited_is_refused(before: str, after: str) -> None:
+    text = dumps(made_plan())
+    assert before in text
+    assert refusal(text.replace(before, after, 1)) == CHANGED
+
+
+def test_a_plan_with_another_digest_or_none_is_refused() -> None:
+    document = json.loads(dumps(made_plan()))
+    assert refusal(json.dumps(document | {"digest": "0" * 64})) == CHANGED
+    del document["digest"]
+    assert refusal(json.dumps(document)) == CHANGED
+
+
+SAID = [
+    ("", "plan.json:1:1: not a plan: Expecting value; make a new one with `replan plan -o`"),
+    (
+        '{\n  "kind": oops}',
+        "plan.json:2:11: not a plan: Expecting value; make a new one with `replan plan -o`",
+    ),
+    ("[1]", "plan.json: not a plan (no `kind: replan.plan`); make one with `replan plan -o`"),
+    (
+        '{"kind": "replan.snapshot"}',
+        "plan.json: not a plan (no `kind: replan.plan`); make one with `replan plan -o`",
+    ),
+    (
+        '{"kind": "replan.plan", "formatVersion": 2}',
+        "plan.json: plan format 2, this replan reads 1; plan again with this version",
+    ),
+    (
+        '{"kind": "replan.plan", "formatVersion": 1}',
+        "plan.json: damaged plan (KeyError: 'topics'); make a new one with `replan plan -o`",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), SAID)
+def test_what_is_not_a_plan_is_said_with_its_place(text: str, message: str) -> None:
+    assert refusal(text) == message
+
+
+@st.composite
+def broken(draw: st.DrawFn, node: Any) -> Any:
+    """A document with one thing in it taken away or replaced."""
+    junk: st.SearchStrategy[Any] = st.sampled_from(
+        [None, -1, 1.5, "x", [], {}, [[]], True, {"a": []}]
+    )
+    if not isinstance(node, dict | list) or not node or draw(st.integers(0, 5)) == 0:
+        return draw(junk)
+    keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+    key = draw(st.sampled_from(keys))
+    copy = node.copy()
+    if draw(st.integers(0, 5)) == 0:
+        del copy[key]
+    else:
+        copy[key] = draw(broken(node[key]))
+    return copy
+
+
+@given(st.data())
+def test_a_broken_plan_is_a_bad_file_and_nothing_else_happens(data: st.DataObject) -> None:
+    text = dumps(made_plan())
+    changed = json.dumps(data.draw(broken(json.loads(text))))
+    if changed == json.dumps(json.loads(text)):
+        return
+    assert refusal(changed).startswith("plan.json")
