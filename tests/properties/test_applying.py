@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 from tests.builders import move, state
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab, simulation
@@ -168,7 +168,6 @@ def applied(case: Case, made: Lab) -> None:
 
 
 @given(cases())
-@settings(max_examples=150)
 def test_it_arrives_and_leaves_throttles_exactly_as_they_were(case: Case) -> None:
     made = case.lab()
     before = made.configs()
@@ -208,7 +207,6 @@ class Witness:
 
 
 @given(cases())
-@settings(max_examples=100)
 def test_no_replica_is_dropped_before_the_target_settled_and_none_leaves_the_isr_because_of_us(
     case: Case,
 ) -> None:

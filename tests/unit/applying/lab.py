@@ -25,6 +25,7 @@ from replan.planning.plan_file import digest
 from replan.simulator.clock import VirtualClock
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.faults import Schedule
+from replan.simulator.rules import rules_of
 from replan.simulator.snapshot_form import from_snapshot
 from replan.simulator.state import Resource
 from replan.simulator.world import Simulation
@@ -207,10 +208,9 @@ def lab(
     remember: Collection[TopicPartition] = (),
 ) -> Lab:
     """A lab with these partitions and a plan of these moves."""
-    seen = snapshot(states, registered=registered)
     clock = VirtualClock()
     plane = SimulatedControlPlane(
-        from_snapshot(seen, version), clock, schedule=schedule, watch=watch
+        simulation(states, version, registered), clock, schedule=schedule, watch=watch
     )
     return Lab(
         plane,
@@ -219,6 +219,15 @@ def lab(
         MemoryJournal() if journal is None else journal,
         settings=Settings(owner="ann@ops-1") if settings is None else settings,
     )
+
+
+def simulation(
+    states: Sequence[PartitionState], version: str, registered: Sequence[Broker] | None = None
+) -> Simulation:
+    """A cluster of this version with these partitions, as such a cluster is by default."""
+    rules = rules_of(version)
+    features = Features(rules.replication_factor_guard, rules.elr_by_default)
+    return from_snapshot(snapshot(states, registered=registered, features=features), version)
 
 
 def plan_of(
