@@ -1,0 +1,135 @@
+"""The steps of a move, and what a plan costs."""
+
+from collections.abc import Sequence
+
+import pytest
+from tests.builders import move
+
+from replan.model.names import BrokerId
+from replan.model.placement import MoveThrottle
+from replan.planning.moves import Move
+from replan.planning.plan import Plan
+from replan.planning.steps import Estimate, estimate, steps, steps_of
+
+
+def plan(*moves: Move, throttle: MoveThrottle | None = None) -> Plan:
+    return Plan("c", "d", {}, moves, throttle)
+
+
+def shown(of: Move) -> list[str]:
+    return [f"{s.phase} {','.join(map(str, s.replicas))}" for s in steps_of(of, throttled=False)]
+
+
+CASES: list[tuple[str, Sequence[int], Sequence[int], int | None, list[str]]] = [
+    ("replace all", [1, 2, 3], [4, 5, 6], 1, ["expand 1,2,3,4,5,6", "assign 4,5,6"]),
+    ("replace the leader", [1, 2, 3], [4, 2, 3], 1, ["expand 1,2,3,4", "assign 4,2,3"]),
+    ("replace a follower", [1, 2, 3], [1, 2, 4], 1, ["expand 1,2,3,4", "assign 1,2,4"]),
+    (
+        "the leader stays, but not first",
+        [1, 2, 3],
+        [4, 1, 2],
+        1,
+        ["expand 1,2,3,4", "assign 4,1,2", "elect 4,1,2"],
+    ),
+    ("increase", [1, 2], [1, 2, 3], 1, ["expand 1,2,3"]),
+    ("increase, led by another", [1, 2], [1, 2, 3], 2, ["expand 1,2,3", "elect 1,2,3"]),
+    ("increase in front", [1, 2], [3, 1, 2], 1, ["expand 1,2,3", "assign 3,1,2", "elect 3,1,2"]),
+    ("decrease", [1, 2, 3], [1, 2], 1, ["assign 1,2"]),
+    ("decrease by the leader", [1, 2, 3], [2, 3], 1, ["assign 2,3"]),
+    ("reorder", [1, 2, 3], [2, 1, 3], 1, ["assign 2,1,3", "elect 2,1,3"]),
+    ("reorder, led by the new first", [1, 2, 3], [2, 1, 3], 2, ["assign 2,1,3"]),
+    ("lead", [1, 2, 3], [1, 2, 3], 3, ["elect 1,2,3"]),
+    ("nobody led", [1, 2, 3], [2, 1, 3], None, ["assign 2,1,3"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("original", "target", "leader", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
+)
+def test_a_phase_with_nothing_to_do_is_not_a_step(
+    original: Sequence[int], target: Sequence[int], leader: int | None, expected: list[str]
+) -> None:
+    assert shown(move(original, target, leader=leader)) == expected
+
+
+def test_expand_leaves_out_who_cannot_be_named_and_needs_no_assign_if_that_is_the_target() -> None:
+    assert shown(move([1, 2, 9], [1, 2, 3], unnameable=[9], leader=1)) == ["expand 1,2,3"]
+
+
+def test_steps_name_what_comes_before_them_and_the_throttle_embraces_the_copies() -> None:
+    made = plan(
+        move([1, 2], [3, 1], leader=1, size=5),
+        move([1, 2], [2, 1], partition=1, leader=1),
+        throttle=MoveThrottle(10**6),
+    )
+    assert [(s.id, s.after, s.bytes) for s in steps(made)] == [
+        ("throttle", (), 0),
+        ("orders-0/expand", ("throttle",), 5),
+        ("orders-0/assign", ("orders-0/expand",), 0),
+        ("orders-0/elect", ("orders-0/assign",), 0),
+        ("orders-1/assign", (), 0),
+        ("orders-1/elect", ("orders-1/assign",), 0),
+        ("restore", ("orders-0/expand",), 0),
+    ]
+
+
+def test_without_a_copy_or_a_declared_throttle_there_is_none_to_set() -> None:
+    throttle = MoveThrottle(10**6)
+    assert [s.id for s in steps(plan(move([1, 2], [2, 1], leader=2), throttle=throttle))] == [
+        "orders-0/assign"
+    ]
+    assert [s.id for s in steps(plan(move([1], [1, 2], leader=1)))] == ["orders-0/expand"]
+
+
+ESTIMATES: list[tuple[str, Plan, Estimate]] = [
+    ("nothing", plan(), Estimate(0, None, None, 0)),
+    (
+        "one source, two receivers: the source is busiest",
+        plan(move([1, 2], [3, 4], size=1000, leader=1), throttle=MoveThrottle(100)),
+        Estimate(2000, 20.0, BrokerId(1), 1),
+    ),
+    (
+        "a slow receiver",
+        plan(
+            move([1, 2], [1, 3], size=1000, leader=1),
+            throttle=MoveThrottle(100, {BrokerId(3): 10}),
+        ),
+        Estimate(1000, 100.0, BrokerId(3), 0),
+    ),
+    ("no throttle", plan(move([1], [1, 2], size=7, leader=1)), Estimate(7, None, None, 0)),
+    (
+        "unlimited",
+        plan(move([1], [1, 2], size=7, leader=1), throttle=MoveThrottle(None)),
+        Estimate(7, None, None, 0),
+    ),
+    (
+        "leaders alone",
+        plan(move([1, 2], [2, 1], leader=1), move([1, 2], [2, 1], leader=2, partition=1)),
+        Estimate(0, None, None, 1),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"), [c[1:] for c in ESTIMATES], ids=[c[0] for c in ESTIMATES]
+)
+def test_the_estimate_is_that_of_the_busiest_broker_and_side(
+    made: Plan, expected: Estimate
+) -> None:
+    assert estimate(made) == expected
+
+
+@pytest.mark.parametrize(
+    ("original", "target", "message"),
+    [
+        ([], [1], "orders-0: empty original"),
+        ([1], [], "orders-0: empty target"),
+        ([1, 1], [1], r"orders-0: duplicate replica in original \[1, 1\]"),
+        ([1], [2, 3, 2], r"orders-0: duplicate replica in target \[2, 3, 2\]"),
+    ],
+)
+def test_a_move_that_means_nothing_cannot_be_made(
+    original: list[int], target: list[int], message: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        move(original, target)
