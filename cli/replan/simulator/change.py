@@ -108,7 +108,7 @@ def _eligible(
 
 
 def _able(broker: BrokerId, partition: Partition, around: Context) -> bool:
-    """Whether a broker can lead; its log directory is looked for among the replicas before the change (LeaderAcceptor)."""
+    """Whether a broker can lead; its log directory is sought among the replicas before the change (LeaderAcceptor)."""
     if not around.acceptable(broker):
         return False
     if broker not in partition.replicas:

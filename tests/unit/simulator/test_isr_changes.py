@@ -1,0 +1,73 @@
+"""AlterPartition: which ISR changes a controller takes, and with what code it refuses the others."""
+
+from collections.abc import Callable
+
+import pytest
+from tests.unit.simulator.controllers import Controller, named
+
+from replan.model.control_plane import Accepted, Rejected
+from replan.model.names import BrokerId, replicas
+from replan.simulator.commands import AlterIsr, AlterReassignments, ShutDownBroker, UnregisterBroker
+
+Ask = Callable[[Controller], AlterIsr]
+
+
+def code(controller: Controller, asked: AlterIsr) -> int:
+    answer = controller.ask(asked).whole
+    return answer.code if isinstance(answer, Rejected) else 0
+
+
+# RCMT testInvalidAlterPartitionRequests, restated: the order of the checks shows in the codes.
+@pytest.mark.parametrize(
+    ("ask", "expected"),
+    [
+        (lambda c: c.isr(1, 2), 0),
+        (lambda c: c.isr(1, 2, partition=named(4)), 3),
+        (lambda c: c.isr(1, 2, leader_epoch=1), 41),
+        (lambda c: c.isr(1, 2, partition_epoch=1), 41),
+        (lambda c: c.isr(1, 2, broker=BrokerId(2)), 42),
+        (lambda c: c.isr(), 42),
+        (lambda c: c.isr(1, 1), 42),
+        (lambda c: c.isr(1, 4), 42),
+        (lambda c: c.isr(2, 3), 42),
+        (lambda c: c.isr(1, 2, recovering=True), 42),
+        (lambda c: c.isr(1, recovering=True), 42),
+        (lambda c: c.isr(1, 2, epochs={BrokerId(2): 99}), 107),
+    ],
+)
+def test_a_request_is_judged_in_kafkas_order(ask: Ask, expected: int) -> None:
+    controller = Controller([1, 2, 3])
+    assert code(controller, ask(controller)) == expected
+
+
+def test_a_late_request_is_told_what_is_late() -> None:
+    controller = Controller([1, 2, 3])
+    first = controller.isr(1, 2)
+    controller.ask(first)
+    assert code(controller, first) == 95
+    second = controller.isr(1, 2, 3)
+    controller.fence(1)
+    assert code(controller, second) == 74
+
+
+def test_fenced_stopping_and_unregistered_brokers_do_not_join() -> None:
+    controller = Controller([1, 2, 3, 4])
+    controller.ask(controller.isr(1))
+    controller.fence(2)
+    controller.ask(ShutDownBroker(BrokerId(3)))
+    controller.ask(UnregisterBroker(BrokerId(4)))
+    assert [code(controller, controller.isr(1, b)) for b in (2, 3, 4)] == [107, 107, 107]
+
+
+def test_completing_a_move_takes_the_leadership_and_says_so() -> None:
+    controller = Controller([1, 2])
+    controller.ask(AlterReassignments(((named(0), replicas(2, 3)),)))
+    decision = controller.ask(controller.isr(1, 2, 3))
+    assert decision.whole == Rejected(108, "NEW_LEADER_ELECTED", "NEW_LEADER_ELECTED")
+    assert controller.partition().leader == 2
+
+
+def test_the_same_isr_again_writes_nothing() -> None:
+    controller = Controller([1, 2])
+    decision = controller.ask(controller.isr(1, 2))
+    assert (decision.whole, decision.events) == (Accepted(), ())
