@@ -233,6 +233,10 @@ def test_controlled_shutdowns_hand_the_leadership_on_until_nobody_is_left(
 
         assert seen == [((1, 2), 1), ((2,), 2), ((2,), -1)]
 
+        trace.unfence(0, 1, 2)
+        trace.shut_down(0)
+        assert (trace.state(P).isr, trace.state(P).leader) == ((2,), 2)
+
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_unregistered_broker_leaves_the_isr_but_not_the_list(

@@ -11,13 +11,15 @@ from enum import IntEnum
 from types import MappingProxyType, TracebackType
 from typing import Self
 
+from tests.kafka.harness.clients import until
 from tests.kafka.harness.codec import Message
-from tests.kafka.harness.fake_brokers import FakeBrokers, Refused
+from tests.kafka.harness.fake_brokers import FakeBroker, FakeBrokers, Refused
 from tests.kafka.harness.metadata_log import PartitionState
+from tests.kafka.harness.names import IDS_PER_ARENA, Names
 
 Partition = tuple[str, int]
-IDS_PER_ARENA = 1000
 TIMEOUT_MS = 15000
+SHUTDOWN_SECONDS = 10.0
 NO_CONFIGS: Mapping[str, str] = MappingProxyType({})
 TOPIC_RESOURCE = 2
 
@@ -51,13 +53,13 @@ class Arena:
 
     def __init__(self, controller: FakeBrokers, racks: Mapping[int, str | None]) -> None:
         self._controller = controller
-        self._number = controller.next_arena_number()
+        self._names = Names(controller.next_arena_number())
         self._topics: list[str] = []
         self.brokers = tuple(sorted(racks))
         for broker in self.brokers:
             if not 0 <= broker < IDS_PER_ARENA:
                 raise ValueError(f"broker {broker} is not between 0 and {IDS_PER_ARENA - 1}")
-            controller.register(self.real_id(broker), racks[broker])
+            controller.register(self._names.real_id(broker), racks[broker])
         self.unfence(*self.brokers)
 
     # --- brokers
@@ -65,39 +67,40 @@ class Arena:
     def fence(self, *brokers: int) -> None:
         """Fence brokers one after the other, as an expired session would."""
         for broker in brokers:
-            known = self._controller.broker(self.real_id(broker))
-            self._controller.beat(replace(known, fenced=True))
+            self._controller.beat(replace(self._known(broker), fenced=True, shutting_down=False))
 
     def unfence(self, *brokers: int) -> None:
         """Bring fenced brokers back, in the same incarnation."""
         for broker in brokers:
-            known = self._controller.broker(self.real_id(broker))
-            self._controller.beat(replace(known, fenced=False))
+            self._controller.beat(replace(self._known(broker), fenced=False, shutting_down=False))
 
     def shut_down(self, broker: int) -> None:
-        """A controlled shutdown: leaderships are handed over, then the broker may go.
-
-        A broker that nothing can take over from stays, shutting down, as Kafka lets it.
-        """
-        known = self._controller.broker(self.real_id(broker))
-        wanted = replace(known, shutting_down=True)
-        if not self._controller.beat(wanted)["ShouldShutDown"]:
-            self._controller.beat(wanted)
+        """A controlled shutdown: leaderships are handed over, then the broker is fenced."""
+        wanted = replace(self._known(broker), shutting_down=True)
+        until(
+            lambda: bool(self._controller.beat(wanted)["ShouldShutDown"]),
+            f"the controlled shutdown of broker {broker}",
+            limit_seconds=SHUTDOWN_SECONDS,
+        )
 
     def restart(self, broker: int, *, cleanly: bool) -> None:
         """Fence a broker and register its next incarnation, fenced still (`FakeBrokers`)."""
-        self._controller.restart(self.real_id(broker), cleanly=cleanly)
+        self._controller.restart(self._names.real_id(broker), cleanly=cleanly)
 
     def cordon(self, *brokers: int) -> None:
         """Cordon every log directory of unfenced brokers (KIP-1066, from 4.3 on)."""
         for broker in brokers:
-            known = self._controller.broker(self.real_id(broker))
-            self._controller.beat(replace(known, cordoned=True))
+            self._controller.beat(replace(self._known(broker), cordoned=True))
+
+    def uncordon(self, *brokers: int) -> None:
+        """Take the cordon away again."""
+        for broker in brokers:
+            self._controller.beat(replace(self._known(broker), cordoned=False))
 
     def unregister(self, *brokers: int) -> None:
         """Take brokers out of the cluster."""
         for broker in brokers:
-            self._controller.unregister(self.real_id(broker))
+            self._controller.unregister(self._names.real_id(broker))
 
     # --- topics
 
@@ -117,11 +120,11 @@ class Arena:
             timeoutMs=TIMEOUT_MS,
             Topics=[
                 {
-                    "Name": self.real_name(topic),
+                    "Name": self._names.real_name(topic),
                     "NumPartitions": -1,
                     "ReplicationFactor": -1,
                     "Assignments": [
-                        {"PartitionIndex": index, "BrokerIds": self._real_ids(replicas)}
+                        {"PartitionIndex": index, "BrokerIds": self._names.real_ids(replicas)}
                         for index, replicas in enumerate(assignments)
                     ],
                     "Configs": [{"Name": key, "Value": value} for key, value in configs.items()],
@@ -142,7 +145,7 @@ class Arena:
             Resources=[
                 {
                     "ResourceType": TOPIC_RESOURCE,
-                    "ResourceName": self.real_name(topic),
+                    "ResourceName": self._names.real_name(topic),
                     "Configs": [{"Name": key, "ConfigOperation": operation, "Value": value}],
                 }
             ],
@@ -174,11 +177,11 @@ class Arena:
             TimeoutMs=TIMEOUT_MS,
             Topics=[
                 {
-                    "Name": self.real_name(topic),
+                    "Name": self._names.real_name(topic),
                     "Partitions": [
                         {
                             "PartitionIndex": index,
-                            "Replicas": None if target is None else self._real_ids(target),
+                            "Replicas": None if target is None else self._names.real_ids(target),
                         }
                     ],
                 }
@@ -189,7 +192,7 @@ class Arena:
         _refuse_if_any("reassign", answer)
         return [
             (
-                (self._own_name(each["Name"]), row["PartitionIndex"]),
+                (self._names.own_name(each["Name"]), row["PartitionIndex"]),
                 Answer(row["ErrorCode"], row["ErrorMessage"]),
             )
             for each in answer["Responses"]
@@ -205,7 +208,7 @@ class Arena:
             TimeoutMs=TIMEOUT_MS,
             TopicPartitions=[
                 {
-                    "Topic": self.real_name(topic),
+                    "Topic": self._names.real_name(topic),
                     "Partitions": [index for name, index in partitions if name == topic],
                 }
                 for topic in topics
@@ -213,7 +216,7 @@ class Arena:
         )
         _refuse_if_any("elect", answer)
         return {
-            (self._own_name(each["Topic"]), row["PartitionId"]): Answer(
+            (self._names.own_name(each["Topic"]), row["PartitionId"]): Answer(
                 row["ErrorCode"], row["ErrorMessage"]
             )
             for each in answer["ReplicaElectionResults"]
@@ -233,20 +236,22 @@ class Arena:
         now = self.state(partition)
         if now.leader < 0:
             raise ValueError(f"{topic}-{index} has no leader that could change its ISR")
-        leader = self._controller.broker(self.real_id(now.leader))
+        leader = self._controller.broker(self._names.real_id(now.leader))
         answer = self._controller.controller.ask(
             "AlterPartition",
             BrokerId=leader.id,
             BrokerEpoch=leader.epoch,
             Topics=[
                 {
-                    "TopicId": self._controller.log.topic_id(self.real_name(topic)),
+                    "TopicId": self._controller.log.topic_id(self._names.real_name(topic)),
                     "Partitions": [
                         {
                             "PartitionIndex": index,
                             "LeaderEpoch": now.leader_epoch,
                             "PartitionEpoch": now.partition_epoch,
-                            "NewIsrWithEpochs": [self._in_sync(self.real_id(each)) for each in isr],
+                            "NewIsrWithEpochs": [
+                                self._in_sync(self._names.real_id(each)) for each in isr
+                            ],
                         }
                     ],
                 }
@@ -260,17 +265,17 @@ class Arena:
     def state(self, partition: Partition) -> PartitionState:
         """The controller's own state of a partition, from its log."""
         topic, index = partition
-        return self._own(self._controller.log.partitions(self.real_name(topic))[index])
+        return self._names.own(self._controller.log.partitions(self._names.real_name(topic))[index])
 
     def states(self, topic: str) -> dict[int, PartitionState]:
         """The controller's own state of a topic's partitions, from its log."""
-        found = self._controller.log.partitions(self.real_name(topic))
-        return {index: self._own(state) for index, state in found.items()}
+        found = self._controller.log.partitions(self._names.real_name(topic))
+        return {index: self._names.own(state) for index, state in found.items()}
 
     def described(self, topic: str) -> list[Message]:
         """The topic as a broker describes it to clients, some ms late; ids are the real ones."""
         answer = self._controller.front.ask(
-            "DescribeTopicPartitions", Topics=[{"Name": self.real_name(topic)}]
+            "DescribeTopicPartitions", Topics=[{"Name": self._names.real_name(topic)}]
         )
         partitions: list[Message] = answer["Topics"][0]["Partitions"]
         return partitions
@@ -281,27 +286,17 @@ class Arena:
         answer = self._controller.controller.ask(
             "ListPartitionReassignments",
             TimeoutMs=TIMEOUT_MS,
-            Topics=[{"Name": self.real_name(topic), "PartitionIndexes": indexes}],
+            Topics=[{"Name": self._names.real_name(topic), "PartitionIndexes": indexes}],
         )
         _refuse_if_any("list reassignments", answer)
         return {
             row["PartitionIndex"]: tuple(
-                self._own_ids(row[name])
+                self._names.own_ids(row[name])
                 for name in ("Replicas", "AddingReplicas", "RemovingReplicas")
             )
             for each in answer["Topics"]
             for row in each["Partitions"]
         }
-
-    # --- names and ids
-
-    def real_id(self, broker: int) -> int:
-        """The id by which the controller knows an arena's broker."""
-        return self._number * IDS_PER_ARENA + broker
-
-    def real_name(self, topic: str) -> str:
-        """The name by which the controller knows an arena's topic."""
-        return f"arena-{self._number}-{topic}"
 
     def close(self) -> None:
         """Take the arena's brokers out and delete its topics, in this order.
@@ -311,9 +306,9 @@ class Arena:
         topics map" (ReplicationControlManager.generateLeaderAndIsrUpdates).
         """
         for broker in self.brokers:
-            if self._controller.is_registered(self.real_id(broker)):
+            if self._controller.is_registered(self._names.real_id(broker)):
                 self.unregister(broker)
-        names = [{"Name": self.real_name(topic)} for topic in self._topics]
+        names = [{"Name": self._names.real_name(topic)} for topic in self._topics]
         self._controller.controller.ask("DeleteTopics", Topics=names, TimeoutMs=TIMEOUT_MS)
 
     def __enter__(self) -> Self:
@@ -327,26 +322,12 @@ class Arena:
     ) -> None:
         self.close()
 
-    def _real_ids(self, brokers: Iterable[int]) -> list[int]:
-        return [self.real_id(broker) for broker in brokers]
+    def real_id(self, broker: int) -> int:
+        """The id by which the controller knows an arena's broker."""
+        return self._names.real_id(broker)
 
-    def _own_ids(self, brokers: Iterable[int]) -> tuple[int, ...]:
-        return tuple(broker - self._number * IDS_PER_ARENA for broker in brokers)
-
-    def _own_name(self, name: str) -> str:
-        return name.removeprefix(f"arena-{self._number}-")
-
-    def _own(self, state: PartitionState) -> PartitionState:
-        return replace(
-            state,
-            replicas=self._own_ids(state.replicas),
-            isr=self._own_ids(state.isr),
-            adding=self._own_ids(state.adding),
-            removing=self._own_ids(state.removing),
-            leader=state.leader if state.leader < 0 else self._own_ids([state.leader])[0],
-            elr=self._own_ids(state.elr),
-            last_known_elr=self._own_ids(state.last_known_elr),
-        )
+    def _known(self, broker: int) -> FakeBroker:
+        return self._controller.broker(self._names.real_id(broker))
 
     def _in_sync(self, broker: int) -> Message:
         known = self._controller.is_registered(broker)

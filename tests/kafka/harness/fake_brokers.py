@@ -2,14 +2,15 @@
 
 A broker is, to the controller, a registration and heartbeats; an ISR change is a request of the
 leader. So every state of the control plane can be made at will and in milliseconds, without
-data. One node runs, controller and broker in one: its controller listener takes what fake
-brokers say, its broker listener answers clients. Tests work in an `Arena` each, with brokers
-and topics of its own; what is here is what arenas share.
+data. The controller's listener takes what fake brokers say; beside it, in the same JVM, one
+real broker (`FRONT`) holds no replicas and answers clients. Tests work in an `Arena` each, with
+brokers and topics of its own; what is here is what arenas share.
 """
 
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import count
 from types import MappingProxyType, TracebackType
@@ -20,7 +21,7 @@ from tests.kafka.harness.codec import Message, Schemas
 from tests.kafka.harness.distribution import DEFAULT_VERSION, schema_folder
 from tests.kafka.harness.ground import prepare_ground
 from tests.kafka.harness.jvm import STARTUP_SECONDS, tail
-from tests.kafka.harness.layout import Addresses, Layout, free_ports
+from tests.kafka.harness.layout import Layout, choose_addresses
 from tests.kafka.harness.metadata_log import MetadataLog
 from tests.kafka.harness.wire import Wire
 
@@ -29,6 +30,9 @@ ONE_HOUR_MS = 3_600_000
 ANY_PORT = 9
 CAUGHT_UP = 1 << 40  # as a broker's metadata offset: further than the log will ever get
 DUPLICATE_BROKER_REGISTRATION = 101
+REQUEST_TIMED_OUT = 7
+HEARTBEAT_ATTEMPTS = 20
+FRONT = 999
 FEATURES = MappingProxyType(
     {
         "metadata.version": (1, 40),
@@ -82,39 +86,45 @@ class FakeBrokers:
     ) -> None:
         self.version = version
         self._session_seconds = session_timeout_ms / 1000
-        controller_port, broker_port = free_ports(2)
         layout = Layout(
             version=version,
-            racks={},
+            racks={FRONT: "front"},
+            log_directories=1,
             eligible_leader_replicas=eligible_leader_replicas,
             min_insync_replicas=1,
             broker_session_timeout_ms=session_timeout_ms,
-            controller_properties=_combined(controller_port, broker_port) | dict(properties),
+            controller_properties=_on_its_own_never(session_timeout_ms) | dict(properties),
         )
-        node = layout.controller_ids[0]
-        self.ground = prepare_ground(layout, Addresses({node: controller_port}))
+        self.ground = prepare_ground(layout, choose_addresses(layout))
         self._brokers: dict[int, FakeBroker] = {}
         self._beating = threading.RLock()
         self._closing = threading.Event()
         self._arena_numbers = count(1)
+        self._open = ExitStack()
+        self._open.callback(self.ground.home.close)
         try:
-            self._jvm = self.ground.start_jvm(node, heap_megabytes=HEAP_MEGABYTES)
-            self._jvm.await_answer(f"started {node}", limit_seconds=STARTUP_SECONDS)
-            self._connect(broker_port)
+            self._jvm = self.ground.start_jvm(*self.ground.files, heap_megabytes=HEAP_MEGABYTES)
+            for node in self.ground.files:
+                self._jvm.await_answer(f"started {node}", limit_seconds=STARTUP_SECONDS)
+            self._connect()
         except BaseException:
             self.close()
             raise
 
-    def _connect(self, broker_port: int) -> None:
+    def _connect(self) -> None:
         schemas = Schemas(schema_folder(self.ground.kafka))
-        self.bootstrap = f"127.0.0.1:{broker_port}"
-        self.controller = Wire(self.ground.controller_bootstrap, schemas)
-        self.front = Wire(self.bootstrap, schemas)
+        self.controller = self._open.enter_context(Wire(self.ground.controller_bootstrap, schemas))
+        self.front = self._open.enter_context(Wire(self.ground.bootstrap, schemas))
         (directory,) = self.ground.log_directories(self.ground.layout.controller_ids[0])
         self.log = MetadataLog(directory, schemas)
         self._cluster_id = self.front.ask("DescribeCluster", EndpointType=1)["ClusterId"]
-        if self._session_seconds < ONE_HOUR_MS / 1000:
+        if not self._hour_long:
             threading.Thread(target=self._keep_beating, name="heartbeats", daemon=True).start()
+
+    @property
+    def bootstrap(self) -> str:
+        """The real broker's address, for clients; it forwards what is the controller's."""
+        return self.ground.bootstrap
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -171,7 +181,12 @@ class FakeBrokers:
         """
         with self._beating:
             answer = _beat(self.controller, wanted)
-            self._brokers[wanted.id] = wanted
+            if self._brokers[wanted.id].fenced and not wanted.fenced:
+                # Unfencing forgets how far the broker has read (BrokerHeartbeatManager), and no
+                # controlled shutdown is granted before every live broker has said it again.
+                answer = _beat(self.controller, wanted)
+            # A granted shutdown has fenced the broker, whatever it wanted.
+            self._brokers[wanted.id] = replace(wanted, fenced=answer["IsFenced"])
         return answer
 
     def unregister(self, broker: int) -> None:
@@ -190,10 +205,7 @@ class FakeBrokers:
         """End the controller and remove its data."""
         self._closing.set()
         with self._beating:
-            for wire in (getattr(self, "controller", None), getattr(self, "front", None)):
-                if wire is not None:
-                    wire.close()
-            self.ground.home.close()
+            self._open.close()
 
     def __enter__(self) -> Self:
         return self
@@ -245,32 +257,32 @@ class FakeBrokers:
 
 def _beat(wire: Wire, broker: FakeBroker) -> Message:
     cordoned = {"CordonedLogDirs": [broker.log_directory]} if broker.cordoned else {}
-    answer = wire.ask(
-        "BrokerHeartbeat",
-        BrokerId=broker.id,
-        BrokerEpoch=broker.epoch,
-        CurrentMetadataOffset=CAUGHT_UP,
-        WantFence=broker.fenced,
-        WantShutDown=broker.shutting_down,
-        **cordoned,
-    )
+    for _ in range(HEARTBEAT_ATTEMPTS):
+        answer = wire.ask(
+            "BrokerHeartbeat",
+            BrokerId=broker.id,
+            BrokerEpoch=broker.epoch,
+            CurrentMetadataOffset=CAUGHT_UP,
+            WantFence=broker.fenced,
+            WantShutDown=broker.shutting_down,
+            **cordoned,
+        )
+        if answer["ErrorCode"] != REQUEST_TIMED_OUT:  # it waited too long in the queue: not done
+            break
     if answer["ErrorCode"]:
         raise Refused(f"heartbeat of broker {broker.id}", answer["ErrorCode"])
     return answer
 
 
-def _combined(controller_port: int, broker_port: int) -> dict[str, str]:
-    """What makes the controller a broker too, and keeps it from acting on its own."""
+def _on_its_own_never(session_timeout_ms: int) -> dict[str, str]:
+    """Keeps the controller from acting by itself, and from gathering writes before it commits.
+
+    A heartbeat that waits in the controller's queue for half the heartbeat interval is refused,
+    so on a busy machine that interval must be long, however often the brokers really beat.
+    """
     return {
-        "process.roles": "broker,controller",
-        "listeners": (
-            f"CONTROLLER://127.0.0.1:{controller_port},PLAINTEXT://127.0.0.1:{broker_port}"
-        ),
-        "inter.broker.listener.name": "PLAINTEXT",
-        "broker.heartbeat.interval.ms": "200",
-        "auto.create.topics.enable": "false",
         "auto.leader.rebalance.enable": "false",
-        "metadata.max.idle.interval.ms": "0",
+        "broker.heartbeat.interval.ms": str(session_timeout_ms // 2),
         "controller.quorum.append.linger.ms": "0",
-        "log.cleaner.dedupe.buffer.size": "4194304",
+        "metadata.max.idle.interval.ms": "0",
     }
