@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from tests.golden.controller_driver import ControllerDriver
 from tests.golden.language import Driver, perform
 from tests.golden.simulator_driver import SimulatorDriver
@@ -23,7 +23,7 @@ def controller(request: pytest.FixtureRequest) -> Iterator[tuple[FakeBrokers, st
         yield started, version, elr
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(trace=traces(STEPS, longest=25))
 def test_the_simulator_agrees_with_the_controller_on_any_story(
     controller: tuple[FakeBrokers, str, bool], trace: list[Words]

@@ -1,0 +1,283 @@
+"""What happens with time: copies at their speeds, dying and returning brokers, timers, disks."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from tests.builders import brokers, snapshot, state
+
+from replan.model.broker import LogDir
+from replan.model.configs import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    ConfigChange,
+    ConfigOperation,
+    broker_change,
+    topic_change,
+)
+from replan.model.control_plane import Accepted
+from replan.model.names import BrokerId, TopicPartition, replicas
+from replan.model.partition import PartitionState
+from replan.model.snapshot import Snapshot
+from replan.simulator.clock import VirtualClock
+from replan.simulator.control_plane import SimulatedControlPlane
+from replan.simulator.faults import (
+    At,
+    DropFromIsr,
+    Happening,
+    KillBroker,
+    Produce,
+    StartBroker,
+    StopBroker,
+)
+from replan.simulator.snapshot_form import from_snapshot
+
+MB = 1_000_000
+NAMES = [TopicPartition("orders", index) for index in range(10)]
+P0 = NAMES[0]
+
+
+class Cluster:
+    """A simulated cluster in time; its network takes 100 MB/s, a copy starts after 0.2 s."""
+
+    def __init__(self, found: Snapshot, *happenings: At) -> None:
+        self.clock = VirtualClock()
+        self.plane = SimulatedControlPlane(from_snapshot(found), self.clock, schedule=happenings)
+
+    def seen(self, index: int = 0) -> PartitionState:
+        return self.plane.partitions([NAMES[index]])[NAMES[index]]
+
+    def at(self, seconds: float) -> PartitionState:
+        self.clock.sleep(seconds - self.clock.now())
+        return self.seen()
+
+    def reassign(self, *ids: int, index: int = 0) -> None:
+        answers = self.plane.reassign(
+            {NAMES[index]: replicas(*ids)}, allow_replication_factor_change=True
+        )
+        assert list(answers.values()) == [Accepted()]
+
+    def configure(self, *changes: ConfigChange) -> None:
+        assert set(self.plane.alter_configs(changes).values()) == {Accepted()}
+
+    def until_idle(self) -> float:
+        """The second in which nothing runs any more."""
+        limit = self.clock.now() + 10_000
+        while self.plane.running():
+            self.clock.sleep(0.05)
+            assert self.clock.now() < limit
+        return self.clock.now()
+
+
+def orders(*sizes: int, **changes: tuple[int, ...]) -> Snapshot:
+    """Partitions of orders on 1, 2, 3 with these sizes in MB."""
+    return snapshot(
+        [state([1, 2, 3], partition=i, size=size * MB) for i, size in enumerate(sizes)],
+        registered=brokers(6, fenced=changes.get("fenced", ())),
+    )
+
+
+def set_rate(key: str, broker: int, rate: int) -> ConfigChange:
+    return broker_change(BrokerId(broker), key, ConfigOperation.SET, str(rate))
+
+
+def throttle(key: str, entries: str) -> ConfigChange:
+    return topic_change("orders", key, ConfigOperation.SET, entries)
+
+
+LEADER_LIST, FOLLOWER_LIST = throttle(LEADER_REPLICAS, "0:1"), throttle(FOLLOWER_REPLICAS, "0:4")
+
+
+@pytest.mark.parametrize(
+    ("changes", "seconds"),
+    [
+        ([], 1.2),
+        ([set_rate(LEADER_RATE, 1, 10 * MB)], 1.2),
+        ([LEADER_LIST], 1.2),
+        ([LEADER_LIST, set_rate(LEADER_RATE, 1, 10 * MB)], 10.2),
+        ([LEADER_LIST, set_rate(FOLLOWER_RATE, 4, 10 * MB)], 1.2),
+        ([FOLLOWER_LIST, set_rate(FOLLOWER_RATE, 4, 20 * MB)], 5.2),
+        ([throttle(FOLLOWER_REPLICAS, "*"), set_rate(FOLLOWER_RATE, 4, 20 * MB)], 5.2),
+        (
+            [
+                throttle(FOLLOWER_REPLICAS, "*"),
+                set_rate(FOLLOWER_RATE, 4, 20 * MB),
+                set_rate(LEADER_RATE, 1, 5 * MB),
+            ],
+            5.2,
+        ),
+    ],
+)
+def test_a_copy_runs_at_the_slowest_of_network_and_throttles(
+    changes: list[ConfigChange], seconds: float
+) -> None:
+    cluster = Cluster(orders(100))
+    if changes:
+        cluster.configure(*changes)
+    cluster.reassign(1, 2, 3, 4)
+    assert cluster.until_idle() == pytest.approx(seconds, abs=0.11)
+    assert cluster.seen().isr == (1, 2, 3, 4)
+
+
+def test_copies_share_what_they_have_in_common_and_take_what_is_left() -> None:
+    cluster = Cluster(orders(100, 100, 100))
+    cluster.configure(throttle(FOLLOWER_REPLICAS, "0:4"), set_rate(FOLLOWER_RATE, 4, 10 * MB))
+    for index, target in enumerate((4, 5, 6)):
+        cluster.reassign(1, 2, 3, target, index=index)
+    cluster.clock.sleep(1.2)
+    found = cluster.plane.replica_bytes(NAMES[:3])
+    got = [found[NAMES[i], BrokerId(b)] / MB for i, b in enumerate((4, 5, 6))]
+    assert got == pytest.approx([10, 45, 45], abs=0.5)
+
+
+def test_a_rate_of_nothing_holds_a_copy_for_ever_and_lifting_it_lets_it_go() -> None:
+    cluster = Cluster(orders(100))
+    cluster.configure(FOLLOWER_LIST, set_rate(FOLLOWER_RATE, 4, 0))
+    cluster.reassign(1, 2, 3, 4)
+    assert cluster.at(1_000_000).adding == (4,)
+    cluster.configure(broker_change(BrokerId(4), FOLLOWER_RATE, ConfigOperation.DELETE))
+    assert cluster.until_idle() == pytest.approx(1_000_001, abs=0.1)
+
+
+def test_a_copy_never_ends_below_the_rate_of_producing() -> None:
+    cluster = Cluster(orders(100), At(0, Produce(P0, 11 * MB)))
+    cluster.configure(FOLLOWER_LIST, set_rate(FOLLOWER_RATE, 4, 10 * MB))
+    cluster.reassign(1, 2, 3, 4)
+    assert cluster.at(3_000).adding == (4,)
+    assert cluster.plane.replica_bytes([P0])[P0, BrokerId(1)] == pytest.approx(33_100 * MB)
+    cluster.configure(set_rate(FOLLOWER_RATE, 4, 1_000 * MB))
+    assert cluster.until_idle() < 4_000
+
+
+def test_bytes_of_listed_replicas_in_sync_count_against_the_rate() -> None:
+    cluster = Cluster(orders(100), At(0, Produce(P0, 5 * MB)))
+    cluster.configure(LEADER_LIST, set_rate(LEADER_RATE, 1, 30 * MB))
+    cluster.reassign(1, 2, 3, 4)
+    # Two followers in sync take 10 of the 30 MB/s; of the 20 left, 5 follow what is produced.
+    assert cluster.until_idle() == pytest.approx(100 / 15, abs=0.4)
+
+
+def test_a_killed_broker_is_fenced_when_its_session_ends_and_returns_when_it_starts() -> None:
+    cluster = Cluster(orders(100), At(5, KillBroker(BrokerId(1))), At(20, StartBroker(BrokerId(1))))
+    assert (cluster.at(13.9).leader, cluster.seen().isr) == (1, (1, 2, 3))
+    assert (cluster.at(14.1).leader, cluster.seen().isr) == (2, (2, 3))
+    assert cluster.plane.brokers()[BrokerId(1)].fenced
+    assert cluster.at(22.9).isr == (2, 3)
+    assert cluster.at(23.3).isr == (2, 3, 1)
+    assert not cluster.plane.brokers()[BrokerId(1)].fenced
+    assert (cluster.at(299).leader, cluster.at(301).leader) == (2, 1)
+
+
+def test_a_broker_that_starts_too_soon_waits_for_its_old_session_to_end() -> None:
+    cluster = Cluster(orders(100), At(0, KillBroker(BrokerId(2))), At(1, StartBroker(BrokerId(2))))
+    assert cluster.at(8.9).isr == (1, 2, 3)
+    assert cluster.at(9.1).isr == (1, 3)
+    assert cluster.at(12.3).isr == (1, 3, 2)
+
+
+def test_what_was_written_meanwhile_has_to_be_fetched_on_return() -> None:
+    cluster = Cluster(
+        orders(100),
+        At(0, Produce(P0, 10 * MB)),
+        At(0, KillBroker(BrokerId(2))),
+        At(100, Produce(P0, 0)),
+        At(100, StartBroker(BrokerId(2))),
+    )
+    found = cluster.at(103.5)
+    assert found.isr == (1, 3)
+    # In sync until fenced at 9 s, by then nobody knew that it lacked anything: 91 s of 10 MB are missing.
+    assert cluster.at(113).isr == (1, 3, 2)
+
+
+def test_a_stopped_broker_hands_its_leaderships_over_at_once() -> None:
+    cluster = Cluster(orders(100), At(5, StopBroker(BrokerId(1))))
+    assert (cluster.at(5.1).leader, cluster.seen().isr) == (2, (2, 3))
+    assert not cluster.plane.brokers()[BrokerId(1)].fenced
+    cluster.clock.sleep(2)
+    assert cluster.plane.brokers()[BrokerId(1)].fenced
+
+
+def test_a_clean_stop_keeps_a_broker_electable_and_a_kill_does_not() -> None:
+    everybody = [BrokerId(b) for b in (3, 2, 1)]
+    ends: list[tuple[Callable[[BrokerId], Happening], int | None]] = [
+        (StopBroker, 2),
+        (KillBroker, None),
+    ]
+    for end, leader in ends:
+        happenings = [At(20 * i, end(b)) for i, b in enumerate(everybody)]
+        cluster = Cluster(orders(100), *happenings, At(100, StartBroker(BrokerId(2))))
+        assert cluster.at(99).leader is None
+        assert cluster.at(110).leader == leader
+
+
+def test_a_follower_that_fell_behind_joins_again_when_it_has_caught_up() -> None:
+    cluster = Cluster(orders(100), At(5, DropFromIsr(P0, BrokerId(3), 50 * MB)))
+    assert cluster.at(5.1).isr == (1, 2)
+    assert cluster.at(5.6).isr == (1, 2)
+    assert cluster.at(5.8).isr == (1, 2, 3)
+
+
+def test_a_reordered_list_moves_the_leader_with_the_next_rebalance() -> None:
+    cluster = Cluster(orders(100))
+    cluster.reassign(2, 1, 3)
+    assert (cluster.at(299).leader, cluster.at(301).leader) == (1, 2)
+
+
+def test_an_unclean_leader_makes_its_shorter_log_the_log() -> None:
+    found = snapshot([state([1, 2], partition=0, size=100 * MB)], unclean=["orders"])
+    cluster = Cluster(
+        found, At(1, DropFromIsr(P0, BrokerId(2), 60 * MB)), At(1.1, KillBroker(BrokerId(1)))
+    )
+    assert cluster.at(11).leader == 2
+    assert cluster.plane.replica_bytes([P0]) == {(P0, BrokerId(2)): 40 * MB}
+
+
+def test_a_dropped_replica_gives_its_room_back_a_minute_later() -> None:
+    dirs = [LogDir(BrokerId(b), p, 1000 * MB, 500 * MB, logs=1) for b in (3, 4) for p in ("a", "b")]
+    found = snapshot([state([1, 2, 3], partition=0, size=100 * MB)])
+    cluster = Cluster(replace(found, log_dirs=tuple(dirs)))
+    cluster.reassign(1, 2, 4)
+
+    def rooms() -> list[tuple[int, str, int, int]]:
+        return [
+            (d.broker, d.path, (d.usable_bytes or 0) // MB, d.logs)
+            for d in cluster.plane.observe().log_dirs
+        ]
+
+    cluster.clock.sleep(5)
+    assert rooms() == [(3, "a", 500, 0), (3, "b", 500, 1), (4, "a", 400, 2), (4, "b", 500, 1)]
+    cluster.clock.sleep(60)
+    assert rooms()[0] == (3, "a", 600, 0)
+
+
+def test_time_does_not_run_backwards() -> None:
+    clock = VirtualClock(5)
+    with pytest.raises(ValueError, match="time does not run backwards: -1 s"):
+        clock.sleep(-1)
+    clock.jump_to(3)
+    assert clock.now() == 5
+    clock.jump_to(7)
+    assert clock.now() == 7
+
+
+def test_what_happens_does_not_depend_on_how_often_one_looks() -> None:
+    def story() -> Cluster:
+        cluster = Cluster(
+            orders(100, 70, 30),
+            At(0.5, KillBroker(BrokerId(2))),
+            At(11, StartBroker(BrokerId(2))),
+            At(1, Produce(NAMES[1], 1 * MB)),
+        )
+        cluster.configure(throttle(FOLLOWER_REPLICAS, "*"), set_rate(FOLLOWER_RATE, 4, 10 * MB))
+        for index in range(3):
+            cluster.reassign(1, 3, 4, index=index)
+        return cluster
+
+    often, seldom = story(), story()
+    for _ in range(500):
+        often.clock.sleep(0.0625)
+        often.plane.running()
+    seldom.clock.sleep(500 * 0.0625)
+    assert often.plane.simulation.cluster == seldom.plane.simulation.cluster
