@@ -1,8 +1,10 @@
 """Drift as text, markdown and json: by class, every partition named, a cap where nobody reads on."""
 
 import json
+from collections.abc import Iterator, Sequence
 
 from replan.planning.drift import Drift, Drifted
+from replan.reporting.plan_markdown import LIMIT, fitted
 from replan.reporting.quantities import brokers, count
 
 SHOWN = 500
@@ -15,37 +17,45 @@ CLASSES = {
 
 
 def render_drift(drift: Drift, *, everything: bool = False) -> str:
-    """Plain text; ends with a newline."""
-    if drift.none:
-        return "\n".join(["No drift.", *_heading(drift)]) + "\n"
+    """Plain text; ends with a newline. The worst class first, the summary last."""
     lines: list[str] = []
     for kind, meaning in CLASSES.items():
         members = [d for d in drift.partitions if d.kind == kind]
-        if not members:
-            continue
-        shown = members if everything else members[:SHOWN]
-        lines.append(f"{meaning} ({len(members):,}):")
-        lines += [f"  {line(d)}" for d in shown]
-        if len(members) > len(shown):
-            lines.append(f"  and {len(members) - len(shown):,} more")
-    lines += [
-        f"{c.topic}: {c.declared} partitions declared, {c.observed} exist" for c in drift.counts
-    ]
+        if members:
+            limit = len(members) if everything else SHOWN
+            lines += [f"{_capital(meaning)} ({len(members):,}):", *_aligned(members[:limit])]
+            more = len(members) - limit
+            lines += [f"  and {more:,} more: --all lists them", ""] if more > 0 else [""]
+    if drift.counts:
+        lines += [f"More partitions than declared ({len(drift.counts):,}):"]
+        lines += [f"  {c.topic}  declared {c.declared}, has {c.observed}" for c in drift.counts]
+        lines += [""]
     lines += _heading(drift)
-    total = count(len(drift.partitions) + len(drift.counts), "difference")
-    lines.append(f"Drift: {total}, as of {drift.observed_at}.")
+    lines.append(_summary(drift))
     return "\n".join(lines) + "\n"
 
 
-def line(drifted: Drifted) -> str:
-    """One partition: declared, observed, leader."""
+def _aligned(members: Sequence[Drifted]) -> Iterator[str]:
+    """One line a partition, in columns."""
+    rows = [(str(d.partition), *_columns(d)) for d in members]
+    wide = [max(len(r[i]) for r in rows) for i in (0, 1)]
+    for name, declared, found in rows:
+        yield f"  {name:{wide[0]}}  {declared:{wide[1]}}  {found}".rstrip()
+
+
+def _columns(drifted: Drifted) -> tuple[str, str]:
     if drifted.kind == "missing":
-        return f"{drifted.partition}  declared {brokers(drifted.declared)}"
+        return f"declared {brokers(drifted.declared)}", ""
     if drifted.kind == "leader":
-        return f"{drifted.partition}  leader {drifted.leader}, declared first {drifted.declared[0]}"
-    return (
-        f"{drifted.partition}  declared {brokers(drifted.declared)}, is {brokers(drifted.observed)}"
-    )
+        return (
+            f"declared {drifted.declared[0]} of {brokers(drifted.declared)}",
+            f"led by {drifted.leader}",
+        )
+    return f"declared {brokers(drifted.declared)}", f"has {brokers(drifted.observed)}"
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _heading(drift: Drift) -> list[str]:
@@ -54,33 +64,37 @@ def _heading(drift: Drift) -> list[str]:
     return [f"{count(len(drift.heading), 'partition')} on the way to the declared list."]
 
 
-def render_drift_markdown(drift: Drift) -> str:
-    """Markdown for an issue or a pull request; capped."""
+def _summary(drift: Drift) -> str:
     if drift.none:
-        return "## replan drift\n\nNo drift.\n"
-    rows = [
-        f"| `{d.partition}` | {d.kind} | `{brokers(d.declared)}` | `{brokers(d.observed)}` | {d.leader} |"
-        for d in drift.partitions[:SHOWN]
-    ]
-    more = len(drift.partitions) - len(rows)
-    return (
-        "\n".join(
-            [
-                "## replan drift",
-                "",
-                f"{count(len(drift.partitions) + len(drift.counts), 'difference')}, as of {drift.observed_at}.",
-                "",
-                "| partition | class | declared | is | leader |",
-                "| --- | --- | --- | --- | --- |",
-                *rows,
-                *([f"\n… and {more:,} more."] if more else []),
-                *(
-                    f"\n{c.topic}: {c.declared} partitions declared, {c.observed} exist."
-                    for c in drift.counts
-                ),
-            ]
+        return f"No drift, as of {drift.observed_at}."
+    total = count(len(drift.partitions) + len(drift.counts), "difference")
+    return f"Drift: {total}, as of {drift.observed_at}."
+
+
+def render_drift_markdown(drift: Drift) -> str:
+    """Markdown for an issue or a pull request, of at most LIMIT characters and a few lines."""
+    text = "\n".join(["## replan drift", "", _summary(drift), *_heading(drift), ""])
+    if drift.counts:
+        rows = (f"| `{c.topic}` | {c.declared} | {c.observed} |" for c in drift.counts)
+        text += "\n| topic | partitions declared | has |\n| --- | --- | --- |\n"
+        text += fitted(rows, len(drift.counts), LIMIT // 4, "more topic")
+    if drift.partitions:
+        rank = {kind: i for i, kind in enumerate(CLASSES)}
+        worst_first = sorted(drift.partitions, key=lambda d: (rank[d.kind], d.partition))
+        text += (
+            "\n| partition | what | declared | has | leader |\n| --- | --- | --- | --- | --- |\n"
         )
-        + "\n"
+        rows = (_row(d) for d in worst_first)
+        text += fitted(rows, len(worst_first), LIMIT - len(text), "more partition")
+    return text
+
+
+def _row(drifted: Drifted) -> str:
+    found = f"`{brokers(drifted.observed)}`" if drifted.observed else "–"
+    leader = "–" if drifted.leader is None else str(drifted.leader)
+    what = CLASSES[drifted.kind]
+    return (
+        f"| `{drifted.partition}` | {what} | `{brokers(drifted.declared)}` | {found} | {leader} |"
     )
 
 

@@ -1,54 +1,61 @@
-"""A plan as markdown for a pull request: the summary first, then as many moves as fit the limit of a comment."""
+"""A plan as markdown for a pull request: the summary first, then as much as fits the limit of a comment."""
+
+from collections.abc import Iterator
 
 from replan.planning.moves import Move
-from replan.planning.plan import Plan
+from replan.planning.plan import Plan, Refusal
 from replan.planning.steps import steps_of
-from replan.reporting.plan_text import describe, summary
-from replan.reporting.quantities import brokers, count, size
+from replan.reporting.plan_text import change, summary
+from replan.reporting.quantities import count, size
 
 LIMIT = 60_000
-"""Characters; the comment limits of the large forges are 65,536 and more."""
+"""Characters; a comment on a large forge may have 65,536."""
+FOR_WORDS = 20_000
+"""Characters of the limit that warnings may take, and refusals."""
 
 
 def render_plan_markdown(plan: Plan) -> str:
-    """The whole document; ends with a newline and never exceeds LIMIT by more than its closing line."""
-    head = ["## replan plan", "", *(f"{line}  " for line in summary(plan)), ""]
-    head += [f"> **Warning** {_escape(line)}" for line in plan.warnings[:50]]
+    """The whole document, of at most LIMIT characters and a few lines; ends with a newline."""
+    text = "\n".join(["## replan plan", "", *(f"{escape(line)}  " for line in summary(plan)), ""])
+    if plan.warnings:
+        warnings = (f"> **Warning** {escape(line)}\n>" for line in plan.warnings)
+        text += "\n" + fitted(warnings, len(plan.warnings), FOR_WORDS, "more warning")
     if plan.refusals:
-        head += ["", "### Refused", ""]
-        head += [f"- `{r.rule}` {_escape(r.message)}" for r in plan.refusals[:50]]
-        if len(plan.refusals) > 50:
-            head.append(f"- and {len(plan.refusals) - 50:,} more")
-    text = "\n".join(head).rstrip() + "\n"
-    return text + _moves(plan, LIMIT - len(text)) if plan.moves else text
+        refusals = (_refusal(r) for r in plan.refusals)
+        text += "\n### Not planned\n\n"
+        text += fitted(refusals, len(plan.refusals), FOR_WORDS, "more refusal")
+    if plan.moves:
+        rows = (_row(move, throttled=plan.throttle is not None) for move in plan.moves)
+        text += "\n| partition | change | copy | why | steps |\n| --- | --- | --- | --- | --- |\n"
+        text += fitted(rows, len(plan.moves), LIMIT - len(text), "more move")
+    return text
 
 
-def _moves(plan: Plan, room: int) -> str:
-    lines = [
-        "",
-        "| partition | from | to | copy | why | steps |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    used = sum(len(line) + 1 for line in lines)
-    for at, move in enumerate(plan.moves):
-        line = _row(move, throttled=plan.throttle is not None)
-        if used + len(line) > room:
-            more = count(len(plan.moves) - at, "more move")
-            lines += ["", f"… and {more}, left out to fit a comment: see the plan file."]
-            break
-        lines.append(line)
-        used += len(line) + 1
-    return "\n".join(lines) + "\n"
+def fitted(lines: Iterator[str], total: int, room: int, noun: str) -> str:
+    """As many lines as have room, then how many were left out; ends with a newline."""
+    taken: list[str] = []
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            more = count(total - len(taken), noun)
+            return "\n".join([*taken, "", f"… and {more}, left out to fit a comment.", ""])
+        taken.append(line)
+    return "\n".join(taken) + "\n"
+
+
+def _refusal(refused: Refusal) -> str:
+    held = " (held by another party)" if refused.held else ""
+    return f"- `{refused.rule}`{held} {escape(refused.message)}"
 
 
 def _row(move: Move, *, throttled: bool) -> str:
-    phases = " · ".join(
-        describe(s, move).split("  ")[0].strip() for s in steps_of(move, throttled=throttled)
-    )
+    phases = " · ".join(step.phase for step in steps_of(move, throttled=throttled))
     copied = size(move.copies_bytes) if move.new else "–"
-    change = f"`{brokers(move.original)}` | `{brokers(move.target)}`"
-    return f"| `{move.partition}` | {change} | {copied} | {_escape(move.reason)} | {phases} |"
+    return (
+        f"| `{move.partition}` | `{change(move)}` | {copied} | {escape(move.reason)} | {phases} |"
+    )
 
 
-def _escape(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "&lt;")
+def escape(text: str) -> str:
+    """Text that stands in a table cell as it is written."""
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")

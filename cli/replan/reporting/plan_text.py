@@ -1,9 +1,11 @@
 """A plan as plain text for a terminal: what moves, why, in which steps, at what cost, and what is refused."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
+from replan.model.names import BrokerId
 from replan.planning.moves import Move
-from replan.planning.plan import Plan
+from replan.planning.plan import Plan, Refusal
 from replan.planning.plan_file import digest
 from replan.planning.steps import Phase, Step, estimate, steps_of
 from replan.reporting.quantities import brokers, count, duration, rate, size
@@ -13,69 +15,91 @@ SHOWN = 500
 
 
 def render_plan(plan: Plan, *, everything: bool = False) -> str:
-    """The whole plan as text; ends with a newline."""
-    shown = plan.moves if everything else plan.moves[:SHOWN]
-    lines = [*_moves(plan, shown), *_left_out(plan, len(shown))]
-    lines += [f"! {line}" for line in plan.warnings]
-    lines += _refusals(plan)
+    """The whole plan as text; ends with a newline.
+
+    What matters most stands at the end, where a terminal stops: warnings, refusals, the summary.
+    """
+    limit = max(len(plan.moves), len(plan.refusals)) if everything else SHOWN
+    lines = [*_moves(plan, limit)]
+    lines += [f"Warning: {line}" for line in plan.warnings]
+    lines += [""] if plan.warnings else []
+    lines += _refused("Refused", [r for r in plan.refusals if not r.held], limit)
+    lines += _refused("Held by another party", [r for r in plan.refusals if r.held], limit)
     lines += list(summary(plan))
     return "\n".join(lines) + "\n"
 
 
-def _moves(plan: Plan, shown: tuple[Move, ...]) -> Iterator[str]:
-    throttled = plan.throttle is not None
-    for move in shown:
-        change = (
-            f"leader {move.leader} -> {move.target[0]}"
-            if move.is_leader_only
-            else f"{brokers(move.original)} -> {brokers(move.target)}"
+def _moves(plan: Plan, limit: int) -> Iterator[str]:
+    for move in plan.moves[:limit]:
+        yield f"{move.partition}  {change(move)}  ({move.reason})"
+        rows = [
+            describe(step, move) for step in steps_of(move, throttled=plan.throttle is not None)
+        ]
+        width = max(len(asked) for _, asked, _ in rows)
+        yield from (
+            f"    {phase:6}  {asked:{width}}  {note}".rstrip() for phase, asked, note in rows
         )
-        yield f"{move.partition}  {change}  ({move.reason})"
-        yield from (f"    {describe(step, move)}" for step in steps_of(move, throttled=throttled))
-    if shown:
+    more = len(plan.moves) - limit
+    if more > 0:
+        yield f"and {count(more, 'more move')}: save the plan with -o, `replan show --all PLAN` lists them"
+    if plan.moves:
         yield ""
 
 
-def describe(step: Step, move: Move) -> str:
-    """One step in one line: phase, what is asked, what it costs or waits for."""
+def change(move: Move) -> str:
+    """What a move changes: its list, or only who leads."""
+    if move.is_leader_only:
+        return f"{brokers(move.target)} leader {move.leader} -> {move.target[0]}"
+    return f"{brokers(move.original)} -> {brokers(move.target)}"
+
+
+def describe(step: Step, move: Move) -> tuple[str, str, str]:
+    """One step in three columns: phase, what is asked for, what it costs or waits for."""
     match step.phase:
         case Phase.EXPAND:
-            new = ", ".join(str(b) for b in move.new)
-            return f"expand  {brokers(step.replicas)}  copy {size(move.bytes)} to {new}"
+            return "expand", brokers(step.replicas), _expand(move)
         case Phase.ASSIGN:
-            return f"assign  {brokers(step.replicas)}  {_assign(move)}"
+            return "assign", brokers(step.replicas), _assign(move)
         case Phase.ELECT:
-            return f"elect   {move.target[0]}"
+            return "elect", str(move.target[0]), "if it does not lead by then"
         case Phase.THROTTLE | Phase.RESTORE:
-            return f"{step.phase} {step.reason}"
+            return step.phase, "", step.reason
+
+
+def _expand(move: Move) -> str:
+    each = " each" if len(move.new) > 1 else ""
+    note = f"copy {size(move.bytes)}{each} to {_and(move.new)}"
+    gone = [b for b in move.original if b in move.unnameable]
+    return note if not gone else f"{note}; {_and(gone)} cannot be named and is dropped by Kafka"
 
 
 def _assign(move: Move) -> str:
-    waits = f"once {_and(move.target)} have stayed in sync"
-    if not move.leaving:
-        waits = f"once {move.target[0]} is in sync"
+    dropped = [b for b in move.leaving if not move.new or b not in move.unnameable]
+    awaited = (
+        move.target if dropped else (*(b for b in move.new if b != move.target[0]), move.target[0])
+    )
+    verb = "are" if len(awaited) > 1 else "is"
+    waits = f"once {_and(awaited)} {verb} in sync" + (" and have stayed so" if dropped else "")
+    if len(awaited) == 1:
+        waits = waits.replace("have stayed", "has stayed")
+    if dropped:
+        waits += f"; drops {_and(dropped)}"
     if move.leader is not None and move.leader not in move.target:
-        return f"{waits}; leader {move.leader} -> {move.target[0]}"
+        waits += f"; leader {move.leader} -> {move.target[0]}"
     return waits
 
 
-def _and(listed: tuple[int, ...]) -> str:
+def _and(listed: Sequence[BrokerId]) -> str:
     return ", ".join(str(b) for b in listed)
 
 
-def _left_out(plan: Plan, shown: int) -> list[str]:
-    more = len(plan.moves) - shown
-    return (
-        [f"and {count(more, 'more move')}: `replan show --all PLAN` lists them", ""] if more else []
-    )
-
-
-def _refusals(plan: Plan) -> list[str]:
-    if not plan.refusals:
+def _refused(title: str, refusals: Sequence[Refusal], limit: int) -> list[str]:
+    if not refusals:
         return []
-    lines = ["Refused:"]
-    lines += [f"  {r.message}  [{r.rule}]" for r in plan.refusals[:SHOWN]]
-    more = len(plan.refusals) - SHOWN
+    rules = Counter(r.rule for r in refusals)
+    tally = ", ".join(f"{number:,} {rule}" for rule, number in sorted(rules.items()))
+    lines = [f"{title} ({tally}):", *(f"  {r.message}  [{r.rule}]" for r in refusals[:limit])]
+    more = len(refusals) - limit
     if more > 0:
         lines.append(f"  and {more:,} more")
     return [*lines, ""]
@@ -84,13 +108,19 @@ def _refusals(plan: Plan) -> list[str]:
 def summary(plan: Plan) -> Iterator[str]:
     """The closing lines: totals, throttle, digest."""
     if plan.empty:
-        yield "No changes: every declared partition stands where the placement wants it."
+        yield "No changes: every declared partition has the replicas, the order and the leader that it should."
         return
     cost = estimate(plan)
-    total = count(len(plan.moves), "move")
-    refused = f", {count(len(plan.refusals), 'refusal')}" if plan.refusals else ""
-    yield f"Plan: {total}{refused}; {size(cost.bytes)} to copy; {count(cost.leaders, 'leader')} may change."
-    if cost.bytes:
+    held = sum(r.held for r in plan.refusals)
+    parts = [count(len(plan.moves), "move")]
+    parts += [f"{len(plan.refusals) - held:,} refused"] if len(plan.refusals) > held else []
+    parts += [f"{held:,} held"] if held else []
+    if not plan.moves:
+        yield f"Plan: {', '.join(parts)}. Nothing can be done before that is resolved."
+        return
+    leaders = f"{count(cost.leaders, 'leader')} may change"
+    yield f"Plan: {', '.join(parts)}; {size(cost.bytes)} to copy; {leaders}."
+    if any(m.new for m in plan.moves):
         yield _throttle(plan)
     yield f"Plan digest {digest(plan)[:16]}, for cluster {plan.cluster_id}."
 

@@ -12,7 +12,7 @@ def size(count: int) -> str:
         amount /= 1000
         if amount < 999.5:
             return f"{amount:.3g} {unit}"
-    return f"{amount / 1000:.3g} PB"
+    return f"{amount / 1000:.3g} PB" if amount < 999_500 else f"{amount / 1000:,.0f} PB"
 
 
 def rate(bytes_per_second: int | None) -> str:
@@ -22,7 +22,7 @@ def rate(bytes_per_second: int | None) -> str:
 
 def duration(seconds: float) -> str:
     """Seconds: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`."""
-    if seconds < 10:
+    if seconds < 9.95:
         return f"{seconds:.1f} s"
     whole = round(seconds)
     if whole < 60:

@@ -1,0 +1,162 @@
+"""A plan as text and as markdown."""
+
+import pytest
+from tests.builders import brokers, listed_leader, move, placement, snapshot, state
+from tests.unit.reporting.golden import check
+
+from replan.model.broker import Broker
+from replan.model.names import BrokerId
+from replan.model.placement import MoveThrottle
+from replan.planning.plan import Plan, Refusal
+from replan.planning.planner import make_plan
+from replan.reporting.plan_markdown import render_plan_markdown
+from replan.reporting.plan_text import render_plan
+
+GB = 10**9
+
+
+def everything() -> Plan:
+    """Each kind of move, of warning and of refusal."""
+    states = [
+        state([1, 2, 3], size=12 * GB),
+        state([1, 2, 3], partition=1, size=3 * GB),
+        state([1, 2], partition=2, leader=2),
+        state([1, 2, 3], partition=3),
+        state([1, 2], partition=4, size=GB),
+        state([1, 9, 2], [1, 2], partition=5, size=GB),
+        state([1, 2], partition=6),
+        state([1], partition=7),
+        state([1, 2, 5, 3], [1, 2, 3], partition=8, adding=[5], removing=[3]),
+        state([2, 3], [2], leader=None, partition=9),
+        state([1, 2, 3], topic="clicks"),
+        state([1], [1], leader=None, topic="metrics"),
+    ]
+    return make_plan(
+        placement(
+            {
+                "orders": {
+                    0: [4, 5, 2],
+                    1: [3, 1, 4],
+                    2: [1, 2],
+                    3: [1, 3],
+                    4: [4, 1, 2],
+                    5: [1, 4, 2],
+                    6: [2, 1],
+                    7: [1, 2, 3],
+                    8: [1, 2, 4],
+                    9: [2, 4],
+                },
+                "metrics": {0: [1]},
+            },
+            blacklist=[
+                listed_leader(
+                    1, topics=["clicks"], reason="disk at 92 % | <slow>", expires="2026-11-01"
+                )
+            ],
+            throttle=MoveThrottle(50_000_000, {BrokerId(4): 20_000_000, BrokerId(5): None}),
+        ),
+        snapshot(states, registered=brokers(5, fenced=[5]), unclean=["clicks"]),
+    )
+
+
+def large(count: int = 10_000) -> Plan:
+    """Long names, a thousand refusals, and thousands of moves."""
+    topic = "a-rather-long-name-of-a-topic." * 8
+    return Plan(
+        "c",
+        "d",
+        {},
+        tuple(
+            move([1, 2, 3], [4, 5, 6], partition=p, topic=topic, leader=1, size=GB)
+            for p in range(count)
+        ),
+        refusals=tuple(
+            Refusal(f"{topic}-{p}", "safe-start", f"{topic}-{p}: " + "because " * 60)
+            for p in range(1000)
+        ),
+        warnings=tuple(f"{topic}: something is the matter, {i}" for i in range(1000)),
+    )
+
+
+def moves_alone(count: int) -> Plan:
+    return Plan(
+        "c", "d", {}, tuple(move([1, 2], [2, 1], partition=p, leader=1) for p in range(count))
+    )
+
+
+def test_each_kind_of_move_warning_and_refusal() -> None:
+    made = everything()
+    assert {r.rule for r in made.refusals} == {"safe-start", "running", "no-leader"}
+    check("plan.txt", render_plan(made))
+    check("plan.md", render_plan_markdown(made))
+
+
+def test_nothing_to_do() -> None:
+    made = make_plan(placement({"orders": [[1, 2]]}), snapshot([state([1, 2])]))
+    check("nothing.txt", render_plan(made))
+    check("nothing.md", render_plan_markdown(made))
+
+
+def test_nothing_but_refusals() -> None:
+    made = make_plan(placement({"orders": [[1, 2]]}), snapshot([state([1])]))
+    check("refused.txt", render_plan(made))
+    check("refused.md", render_plan_markdown(made))
+
+
+def test_leaders_alone_need_no_throttle_and_say_nothing_of_one() -> None:
+    asked = placement({"orders": [[1, 2]]}, throttle=MoveThrottle(10**6))
+    text = render_plan(make_plan(asked, snapshot([state([1, 2], leader=2)])))
+    check("leader.txt", text)
+
+
+def test_a_plan_without_a_throttle_says_so() -> None:
+    made = make_plan(placement({"orders": [[1, 3]]}), snapshot([state([1, 2])]))
+    assert (
+        "No throttle is declared (throttles.moves): copies run as fast as the brokers can.\n"
+        in (render_plan(made))
+    )
+
+
+def test_more_than_five_hundred_moves_are_counted_and_all_are_listed_when_asked() -> None:
+    made = moves_alone(503)
+    lines = render_plan(made).splitlines()
+    assert sum(line.startswith("orders-") for line in lines) == 500
+    assert "and 3 more moves: save the plan with -o, `replan show --all PLAN` lists them" in lines
+    complete = render_plan(made, everything=True)
+    assert sum(line.startswith("orders-") for line in complete.splitlines()) == 503
+    assert "more move" not in complete
+
+
+def test_refusals_are_counted_by_rule_and_the_first_five_hundred_are_listed() -> None:
+    text = render_plan(large(1))
+    assert "Refused (1,000 safe-start):\n" in text
+    assert "\n  and 500 more\n" in text
+
+
+@pytest.mark.parametrize("made", [large(), large(1), moves_alone(10_000), everything()])
+def test_markdown_fits_a_comment(made: Plan) -> None:
+    text = render_plan_markdown(made)
+    assert len(text) < 65_536
+    assert text.startswith("## replan plan\n\nPlan: ")
+    assert text.endswith("\n")
+
+
+def test_markdown_says_how_much_it_leaves_out() -> None:
+    text = render_plan_markdown(moves_alone(10_000))
+    shown = sum(line.startswith("| `orders-") for line in text.splitlines())
+    assert shown > 500
+    assert f"… and {10_000 - shown:,} more moves, left out to fit a comment." in text
+
+
+def test_reasons_cannot_break_the_table() -> None:
+    (row,) = [r for r in render_plan_markdown(everything()).splitlines() if "`clicks-0`" in r]
+    assert r"disk at 92 % \| &lt;slow>" in row
+
+
+def test_a_live_replica_that_cannot_be_named_is_said_to_be_dropped() -> None:
+    seen = snapshot(
+        [state([1, 2, 3])],
+        registered=[Broker(BrokerId(b), cordoned=b == 3) for b in range(1, 6)],
+    )
+    text = render_plan(make_plan(placement({"orders": [[1, 2, 4]]}), seen))
+    assert "copy 0 B to 4; 3 cannot be named and is dropped by Kafka" in text
