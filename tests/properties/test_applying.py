@@ -153,8 +153,9 @@ def cases(draw: st.DrawFn) -> Case:
 def applied(case: Case, made: Lab) -> None:
     """Run it to its end, killed where the case says so; a cluster that was silent for too long is tried again."""
     for kill in case.kills:
+        before, after = (kill, None) if kill % 2 else (None, kill)
         try:
-            made.apply(boundary=Boundary(kill_before=kill // 2, kill_after=kill - kill // 2))
+            made.apply(boundary=Boundary(before, after))
         except Killed:
             note(f"killed at second {made.clock.now():g}")
     outcome = made.apply()

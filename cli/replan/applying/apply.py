@@ -12,7 +12,7 @@ from replan.applying.decide import Decision, decide
 from replan.applying.journal import Journal
 from replan.applying.ledger import Ledger, fold
 from replan.applying.memory import Memory, refusals_in_words
-from replan.applying.opening import check_cluster, closing, opening
+from replan.applying.opening import check_cluster, closing, finished, opening
 from replan.applying.outcome import (
     Outcome,
     PartitionResult,
@@ -32,7 +32,6 @@ from replan.errors import BadFile, ClusterUnreachable, Exit
 from replan.model.control_plane import Clock, ControlPlane
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
-from replan.planning.next_request import Done, next_request
 from replan.planning.plan import Plan
 
 AGAIN = "Run the same command again to go on from here."
@@ -52,12 +51,12 @@ def apply_plan(
     """Perform a plan, or go on with it, until nothing is left or `stop` says so.
 
     Raises WrongCluster, Held (another application is open, or another process took over), ClusterRefused, and
-    ClusterUnreachable or BadFile where cluster or journal cannot even be read at the beginning.
+    ClusterUnreachable or BadFile where cluster or journal cannot be read at the beginning, within the patience.
     """
-    snapshot = control_plane.observe()
+    snapshot = _observed(control_plane, clock, settings, stop)
     check_cluster(plan, snapshot.cluster_id)
     ledger = fold(journal.read())
-    if ledger.application is None and _finished(plan, plan_digest, ledger, control_plane):
+    if ledger.application is None and finished(plan, plan_digest, ledger, control_plane):
         results = tuple(PartitionResult(m.partition, Result.DONE) for m in plan.moves)
         if not ledger.entries and not ledger.rates:
             return Outcome(Exit.OK, "nothing to do: the cluster is as the plan wants it", results)
@@ -67,14 +66,18 @@ def apply_plan(
     return _Run(plan, ledger.after(opened), ports, settings, snapshot).to_end()
 
 
-def _finished(plan: Plan, plan_digest: str, ledger: Ledger, control_plane: ControlPlane) -> bool:
-    """Whether this plan was applied before, or asks for nothing, and the cluster stands where it leads."""
-    if plan.moves and not ledger.applications(plan_digest):
-        return False
-    seen = control_plane.partitions([m.partition for m in plan.moves]) if plan.moves else {}
-    return all(
-        isinstance(next_request(m, seen.get(m.partition), settled=False), Done) for m in plan.moves
-    )
+def _observed(
+    control_plane: ControlPlane, clock: Clock, settings: Settings, stop: Callable[[], bool]
+) -> Snapshot:
+    """The first look; a cluster that does not answer is asked again for a while."""
+    until = clock.now() + settings.patience_seconds
+    while True:
+        try:
+            return control_plane.observe()
+        except ClusterUnreachable:
+            if clock.now() >= until or stop():
+                raise
+        clock.sleep(settings.poll_seconds)
 
 
 @dataclass(frozen=True, slots=True)

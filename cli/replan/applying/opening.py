@@ -14,6 +14,8 @@ from replan.applying.records import (
     Record,
 )
 from replan.errors import Held, WrongCluster
+from replan.model.control_plane import ControlPlane
+from replan.planning.next_request import Done, next_request
 from replan.planning.plan import Plan
 from replan.planning.plan_file import dumps
 
@@ -28,6 +30,16 @@ def check_cluster(plan: Plan, cluster_id: str) -> None:
             f"the plan is for cluster {plan.cluster_id}, and cluster {cluster_id} answered\n"
             "Check --bootstrap-server, or make a plan for this cluster."
         )
+
+
+def finished(plan: Plan, plan_digest: str, ledger: Ledger, control_plane: ControlPlane) -> bool:
+    """Whether this plan was applied before, or asks for nothing, and the cluster stands where it leads."""
+    if plan.moves and not ledger.applications(plan_digest):
+        return False
+    seen = control_plane.partitions([m.partition for m in plan.moves]) if plan.moves else {}
+    return all(
+        isinstance(next_request(m, seen.get(m.partition), settled=False), Done) for m in plan.moves
+    )
 
 
 def opening(plan: Plan, plan_digest: str, ledger: Ledger, owner: str) -> tuple[Record, ...]:

@@ -1,0 +1,167 @@
+"""What only the passing of time shows."""
+
+import pytest
+from tests.builders import brokers, move, state
+
+from replan.applying.seen import Seen
+from replan.applying.watch import Loss, Watch
+from replan.model.configs import TopicSettings
+from replan.model.names import BrokerId, TopicPartition, replicas
+from replan.model.partition import PartitionState
+
+SWAP = move([1, 2, 3], [4, 2, 5])
+P0 = SWAP.partition
+MOVES = {P0: SWAP}
+EXPANDED = [1, 2, 3, 4, 5]
+
+
+def seen(
+    found: PartitionState | None, *, fenced: tuple[int, ...] = (), unclear: bool = False
+) -> Seen:
+    return Seen(
+        brokers={b.id: b for b in brokers(fenced=fenced)},
+        partitions={} if found is None else {P0: found},
+        unclear=frozenset({P0}) if unclear else frozenset(),
+        topics={"orders": TopicSettings(2)},
+    )
+
+
+def watched(*looks: tuple[float, Seen]) -> Watch:
+    watch = Watch()
+    for at, look in looks:
+        watch.note(MOVES, look, at, 15)
+    return watch
+
+
+ALL = seen(state(EXPANDED, [1, 2, 3, 4, 5], leader=1))
+NEW_ONLY = seen(state(EXPANDED, [1, 4, 5], leader=1))
+
+
+def every(
+    seconds: float, look: Seen, start: float = 0, end: float = 15
+) -> list[tuple[float, Seen]]:
+    return [(start + i * seconds, look) for i in range(int((end - start) / seconds) + 1)]
+
+
+@pytest.mark.parametrize(
+    ("looks", "settled", "copied"),
+    [
+        pytest.param(every(5, ALL), True, True, id="in sync for the settle time"),
+        pytest.param(every(5, ALL, start=1), False, False, id="a second too short"),
+        pytest.param(every(5, NEW_ONLY), False, True, id="a kept one is out of sync"),
+        pytest.param([(0, ALL), (15, ALL)], False, False, id="looks too far apart"),
+        pytest.param(
+            [*every(1, ALL, end=7), (8, NEW_ONLY), *every(1, ALL, start=9)],
+            False,
+            True,
+            id="out of sync for one look",
+        ),
+        pytest.param(
+            [
+                *every(1, ALL, end=7),
+                (8, seen(ALL.partitions[P0], fenced=(2,))),
+                *every(1, ALL, start=9),
+            ],
+            False,
+            True,
+            id="fenced for one look, though still listed",
+        ),
+        pytest.param(
+            [*every(1, ALL, end=7), (8, seen(None, unclear=True)), *every(1, ALL, start=9)],
+            True,
+            True,
+            id="an unclear look says nothing",
+        ),
+        pytest.param(
+            [*every(1, ALL, end=7), (8, seen(None)), *every(1, ALL, start=9)],
+            False,
+            False,
+            id="gone for one look",
+        ),
+    ],
+)
+def test_settled_is_what_every_look_of_the_settle_time_showed(
+    looks: list[tuple[float, Seen]], settled: bool, copied: bool
+) -> None:
+    watch = watched(*looks)
+    assert watch.settled(P0, 15, 15) is settled
+    assert watch.copied(P0, 15, 15) is copied
+
+
+def test_a_partition_that_is_no_longer_looked_at_is_forgotten() -> None:
+    watch = watched(*every(5, ALL))
+    watch.note_sizes(MOVES, {(P0, BrokerId(4)): 5, (P0, BrokerId(1)): 9}, 15)
+    watch.note({}, seen(None), 16, 15)
+    assert not watch.settled(P0, 16, 15)
+    assert watch.last_isr(P0) is None
+    assert watch.size(P0, BrokerId(4)) is None
+    assert watch.total(P0) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "leader", "loaded"),
+    [
+        ([1, 2, 3], [1, 2, 3], 1, None),
+        ([1, 2, 3, 4], [1, 2, 3], 1, None),
+        ([1, 2, 3], [1, 2], 1, {1, 4, 5}),
+        ([1, 2], [2], 2, {2, 4, 5}),
+        ([1], [], None, {4, 5}),
+    ],
+)
+def test_a_loss_counts_at_or_under_the_minimum(
+    before: list[int], after: list[int], leader: int | None, loaded: set[int] | None
+) -> None:
+    watch = watched((0, seen(state(EXPANDED, before))))
+    losses = watch.note(MOVES, seen(state(EXPANDED, after, leader=leader)), 1, 15)
+    if loaded is None:
+        assert losses == []
+    else:
+        (loss,) = losses
+        assert loss == Loss(P0, replicas(*(set(before) - set(after))), frozenset(replicas(*loaded)))
+
+
+def test_a_replica_that_was_dropped_is_no_loss() -> None:
+    watch = watched((0, seen(state([1, 2, 3]))))
+    assert watch.note(MOVES, seen(state([1, 2])), 1, 15) == []
+
+
+def test_a_topic_that_cannot_be_read_is_judged_by_the_planned_minimum() -> None:
+    watch = watched((0, seen(state([1, 2, 3]))))
+    blind = Seen(brokers={}, partitions={P0: state([1, 2, 3], [1, 2])})
+    assert len(watch.note(MOVES, blind, 1, 15)) == 1
+
+
+def test_sizes_give_speed_and_total() -> None:
+    watch, four = Watch(), BrokerId(4)
+    other = TopicPartition("clicks", 0)
+    for at, size in ((0, 0), (10, 100), (20, 400)):
+        watch.note_sizes(MOVES, {(P0, four): size, (P0, BrokerId(1)): 900, (other, four): 1}, at)
+    found = watch.size(P0, four)
+    assert found is not None
+    assert (found.bytes, found.moved_at, found.bytes_per_second) == (400, 20, 20.0)
+    assert watch.total(P0) == 900
+    watch.note_sizes(MOVES, {(P0, four): 7}, 20)
+    assert watch.size(P0, four) == found
+
+
+@pytest.mark.parametrize(
+    ("now", "fenced", "isr", "reason"),
+    [
+        (299, (), [1, 2, 3], None),
+        (
+            300,
+            (),
+            [1, 2, 3],
+            "the replica on broker 4 has stood at 70 bytes for 300 s; look at its log and at the throttle",
+        ),
+        (300, (), [1, 2, 3, 4, 5], None),
+        (1, (5,), [1, 2, 3, 4], "broker 5 is fenced; the copy goes on when it is back"),
+    ],
+)
+def test_a_copy_stands_still_when_its_size_does_or_its_broker_is_fenced(
+    now: float, fenced: tuple[int, ...], isr: list[int], reason: str | None
+) -> None:
+    watch = Watch()
+    watch.note_sizes(MOVES, {(P0, BrokerId(4)): 70}, 0)
+    look = seen(state(EXPANDED, isr, leader=1), fenced=fenced)
+    assert watch.stalled(SWAP, look, now, 300) == reason
