@@ -34,7 +34,7 @@ class Layout:
     controllers: int = 1
     min_insync_replicas: int = 2
     eligible_leader_replicas: bool = True
-    broker_session_timeout_ms: int = 4000
+    broker_session_timeout_ms: int = 6000
     broker_properties: Mapping[str, str] = field(default_factory=lambda: NOTHING_MORE)
     controller_properties: Mapping[str, str] = field(default_factory=lambda: NOTHING_MORE)
 
