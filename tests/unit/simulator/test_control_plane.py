@@ -1,0 +1,194 @@
+"""The port over a simulated cluster: what a client sees, and how its requests get lost."""
+
+import pytest
+from tests.builders import snapshot, state
+
+from replan.errors import ClusterUnreachable
+from replan.model.configs import FOLLOWER_RATE, ConfigOperation, ConfigScope, broker_change
+from replan.model.control_plane import (
+    Accepted,
+    Answer,
+    ControlPlane,
+    ElectionType,
+    OutcomeUnknown,
+    Rejected,
+)
+from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition, replicas
+from replan.model.partition import Reassignment
+from replan.simulator.clock import VirtualClock
+from replan.simulator.commands import AlterReassignments, CreateTopic
+from replan.simulator.control_plane import SimulatedControlPlane
+from replan.simulator.faults import (
+    Ask,
+    At,
+    Disconnect,
+    KillBroker,
+    LagMetadata,
+    LoseRequests,
+    RequestKind,
+)
+from replan.simulator.snapshot_form import from_snapshot
+from replan.simulator.world import Simulation
+
+P0 = TopicPartition("orders", 0)
+TIMED_OUT = OutcomeUnknown("the request timed out")
+
+
+def opened(*happenings: At) -> SimulatedControlPlane:
+    found = snapshot([state([1, 2, 3], size=100), state([2, 3, 1], partition=1)])
+    return SimulatedControlPlane(from_snapshot(found), VirtualClock(), schedule=happenings)
+
+
+def reassign(plane: ControlPlane, *ids: int) -> Answer:
+    asked: dict[TopicPartition, Replicas | None] = {P0: replicas(*ids)}
+    return plane.reassign(asked, allow_replication_factor_change=True)[P0]
+
+
+def listed(plane: ControlPlane) -> Replicas:
+    return plane.partitions([P0])[P0].replicas
+
+
+def test_it_is_a_control_plane() -> None:
+    plane: ControlPlane = opened()
+    assert plane.features().replication_factor_guard
+    plane.close()
+
+
+def test_what_is_observed_is_what_it_was_made_from() -> None:
+    found = snapshot([state([1, 2, 3], [1, 2], size=7), state([2, 3, 4], partition=1)])
+    plane = SimulatedControlPlane(from_snapshot(found), VirtualClock())
+    assert plane.observe() == found
+    plane.clock.sleep(61)
+    assert plane.observe().observed_at == "2026-11-21T03:01:01Z"
+
+
+@pytest.mark.parametrize(
+    ("effect", "at_once", "after_a_minute"),
+    [(None, (1, 2, 3), (1, 2, 3)), (0.0, (3, 2, 1), (3, 2, 1)), (60.0, (1, 2, 3), (3, 2, 1))],
+)
+def test_a_request_that_times_out_has_no_effect_or_one_now_or_one_later(
+    effect: float | None, at_once: tuple[int, ...], after_a_minute: tuple[int, ...]
+) -> None:
+    plane = opened(At(0, LoseRequests(RequestKind.REASSIGN, effect_after_seconds=effect)))
+    assert reassign(plane, 3, 2, 1) == TIMED_OUT
+    assert listed(plane) == at_once
+    plane.clock.sleep(61)
+    assert listed(plane) == after_a_minute
+
+
+def test_only_the_requests_of_one_kind_are_lost_and_only_so_many() -> None:
+    plane = opened(At(0, LoseRequests(RequestKind.REASSIGN, times=2)))
+    assert set(plane.elect([P0], ElectionType.PREFERRED).values()) != {TIMED_OUT}
+    assert [reassign(plane, 3, 2, 1) for _ in range(3)] == [TIMED_OUT, TIMED_OUT, Accepted()]
+
+
+def test_a_cluster_that_is_cut_off_answers_nothing_for_a_while() -> None:
+    plane = opened(At(10, Disconnect(30)))
+    plane.clock.sleep(10)
+    with pytest.raises(ClusterUnreachable) as failure:
+        plane.observe()
+    assert str(failure.value) == "the simulated cluster does not answer until second 40"
+    plane.clock.sleep(29)
+    with pytest.raises(ClusterUnreachable):
+        plane.running()
+    plane.clock.sleep(1)
+    assert listed(plane) == (1, 2, 3)
+
+
+def test_writing_to_a_cluster_that_is_cut_off_has_no_known_outcome() -> None:
+    plane = opened(At(10, Disconnect(30)))
+    plane.clock.sleep(10)
+    answers = plane.elect([P0], ElectionType.PREFERRED)
+    assert answers == {P0: OutcomeUnknown("the cluster does not answer")}
+
+
+def test_brokers_may_show_a_list_later_than_the_controller_has_it() -> None:
+    plane = opened(At(0, LagMetadata(5)))
+    plane.clock.sleep(10)
+    reassign(plane, 1, 2, 3, 4)
+    assert plane.running()[P0] == Reassignment(replicas(1, 2, 3, 4), replicas(4), ())
+    seen = plane.partitions([P0])[P0]
+    assert (seen.replicas, seen.adding) == ((1, 2, 3), (4,))
+    plane.clock.sleep(5)
+    assert listed(plane) == (1, 2, 3, 4)
+    assert plane.partitions([P0])[P0].isr == (1, 2, 3)
+    plane.clock.sleep(5)
+    assert plane.partitions([P0])[P0].isr == (1, 2, 3, 4)
+
+
+def test_other_tools_act_when_their_time_comes() -> None:
+    theirs = AlterReassignments(((P0, replicas(3, 1, 2)),))
+    plane = opened(At(7, Ask(theirs)))
+    plane.clock.sleep(6.9)
+    assert listed(plane) == (1, 2, 3)
+    plane.clock.sleep(0.2)
+    assert listed(plane) == (3, 1, 2)
+
+
+def test_every_state_of_the_controller_can_be_watched() -> None:
+    states: list[Simulation] = []
+    found = snapshot([state([1, 2, 3], size=100)])
+    plane = SimulatedControlPlane(from_snapshot(found), VirtualClock(), watch=states.append)
+    reassign(plane, 1, 2, 3, 4)
+    plane.clock.sleep(10)
+    plane.running()
+    lists = [s.cluster.topics["orders"].partitions[0] for s in states]
+    assert [(p.adding, p.isr) for p in lists] == [((4,), (1, 2, 3)), ((), (1, 2, 3, 4))]
+    assert [s.world.now for s in states] == pytest.approx([0, 0.25])
+
+
+def test_a_dead_broker_tells_nothing_and_takes_nothing() -> None:
+    plane = opened(At(0, KillBroker(BrokerId(2))))
+    change = broker_change(BrokerId(2), FOLLOWER_RATE, ConfigOperation.SET, "5")
+    resource = (ConfigScope.BROKER, "2")
+    assert plane.alter_configs([change]) == {resource: OutcomeUnknown("broker 2 does not answer")}
+    assert plane.observe().silent == (2,)
+    assert BrokerId(2) not in {b for _, b in plane.replica_bytes([P0])}
+    plane.clock.sleep(10)
+    assert plane.alter_configs([change]) == {
+        resource: Rejected(
+            42,
+            "INVALID_REQUEST",
+            "broker 2 is not live, and only a broker itself can change its configuration; "
+            "ask again when it is back",
+        )
+    }
+    assert plane.configs(ConfigScope.BROKER, ["1", "2"]) == {"1": {}}
+    assert plane.observe().silent == ()
+
+
+def test_what_does_not_exist_is_left_out() -> None:
+    plane = opened()
+    nowhere = TopicPartition("clicks", 0)
+    assert plane.partitions([nowhere]) == {}
+    assert plane.replica_bytes([nowhere]) == {}
+    assert plane.topic_settings(["clicks"]) == {}
+    assert plane.configs(ConfigScope.TOPIC, ["clicks"]) == {}
+
+
+def test_more_partitions_than_fit_a_request_travel_in_several() -> None:
+    lists = [state([1, 2], partition=i) for i in range(5_001)]
+    plane = SimulatedControlPlane(from_snapshot(snapshot(lists)), VirtualClock())
+    plane.befall(LoseRequests(RequestKind.REASSIGN))
+    asked: dict[TopicPartition, Replicas | None] = {s.partition: replicas(2, 1) for s in lists}
+    answers = list(plane.reassign(asked, allow_replication_factor_change=False).values())
+    assert answers == [TIMED_OUT] * 5_000 + [Accepted()]
+
+
+def test_the_guard_is_dropped_where_the_version_does_not_know_it() -> None:
+    found = snapshot([state([1, 2, 3])], features=type(opened().features())())
+    plane = SimulatedControlPlane(from_snapshot(found, "3.9"), VirtualClock())
+    asked: dict[TopicPartition, Replicas | None] = {P0: replicas(1, 2)}
+    answers = plane.reassign(asked, allow_replication_factor_change=False)
+    assert answers == {P0: Accepted()}
+
+
+def test_new_topics_start_empty_and_in_sync() -> None:
+    plane = opened(At(1, Ask(CreateTopic("clicks", plane_id(), (replicas(4, 5),)))))
+    plane.clock.sleep(2)
+    seen = plane.partitions([TopicPartition("clicks", 0)])[TopicPartition("clicks", 0)]
+    assert (seen.isr, seen.leader, seen.bytes) == ((4, 5), 4, 0)
+
+
+def plane_id() -> TopicId:
+    return TopicId("Y2xpY2tzLWNsaWNrcy0wMA")

@@ -1,0 +1,352 @@
+"""A simulated cluster in a file: kept whole, locked against processes, open to people."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from pathlib import Path
+from shutil import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.builders import snapshot, state
+from tests.golden.language import perform as tell
+from tests.golden.simulator_driver import SimulatorDriver
+from tests.golden.traces import STEPS, Words, traces
+
+from replan.errors import BadFile, Held
+from replan.model.broker import LogDir
+from replan.model.configs import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    ConfigOperation,
+    broker_change,
+    topic_change,
+)
+from replan.model.control_plane import Accepted
+from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
+from replan.simulator.beside import written
+from replan.simulator.clock import VirtualClock
+from replan.simulator.control_plane import SimulatedControlPlane
+from replan.simulator.faults import KillBroker, Produce, StartBroker, StopBroker
+from replan.simulator.restored import restore
+from replan.simulator.snapshot_form import from_snapshot, whole_snapshot
+from replan.simulator.state_file import open_simulated
+from replan.simulator.world import Simulation, World
+from replan.snapshots.files import write_snapshot
+from replan.snapshots.json_form import to_document
+
+P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
+Document = dict[str, Any]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    found = snapshot([state([1, 2, 3], size=100_000_000), state([2, 3, 1], partition=1)])
+    write_snapshot(found, tmp_path / "cluster.json")
+    return tmp_path / "cluster.json"
+
+
+@pytest.fixture
+def opened(file: Path) -> Iterator[Callable[[], SimulatedControlPlane]]:
+    """Opens the file as another process would; what is still open in the end is closed."""
+    with ExitStack() as ending:
+        yield lambda: ending.enter_context(closing(open_simulated(file)))
+
+
+def edit(file: Path, change: Callable[[Document], object]) -> None:
+    """What a person does with an editor."""
+    document = json.loads(file.read_text())
+    change(document)
+    file.write_text(json.dumps(document))
+
+
+def reassign(plane: SimulatedControlPlane, *ids: int) -> None:
+    asked: dict[TopicPartition, Replicas | None] = {P0: replicas(*ids)}
+    assert plane.reassign(asked, allow_replication_factor_change=True) == {P0: Accepted()}
+
+
+def listed(plane: SimulatedControlPlane) -> Replicas:
+    return plane.partitions([P0])[P0].replicas
+
+
+def test_every_change_is_in_the_file_at_once(
+    file: Path, opened: Callable[[], SimulatedControlPlane]
+) -> None:
+    plane = opened()
+    reassign(plane, 3, 2, 1)
+    assert listed(opened()) == (3, 2, 1)
+    assert [p.name for p in sorted(file.parent.iterdir())] == [
+        ".cluster.json.lock",
+        "cluster.json",
+    ]
+
+
+def test_looking_changes_no_file_and_takes_no_lock(
+    file: Path, opened: Callable[[], SimulatedControlPlane]
+) -> None:
+    before = file.read_bytes()
+    plane = opened()
+    plane.clock.sleep(1000)
+    plane.observe()
+    plane.close()
+    assert file.read_bytes() == before
+    assert [p.name for p in file.parent.iterdir()] == ["cluster.json"]
+
+
+def test_the_next_process_goes_on_where_the_last_one_ended(
+    file: Path, opened: Callable[[], SimulatedControlPlane]
+) -> None:
+    first = opened()
+    first.alter_configs(
+        [
+            topic_change("orders", FOLLOWER_REPLICAS, ConfigOperation.APPEND, "0:4"),
+            broker_change(BrokerId(4), FOLLOWER_RATE, ConfigOperation.SET, "10000000"),
+        ]
+    )
+    reassign(first, 1, 2, 3, 4)
+    first.clock.sleep(5)
+    first.close()
+    second = opened()
+    assert second.clock.now() == 5
+    assert second.replica_bytes([P0])[P0, BrokerId(4)] == 48_000_000
+    assert second.observe().observed_at == "2026-11-21T03:00:05Z"
+    second.clock.sleep(5.3)
+    assert second.partitions([P0])[P0].isr == (1, 2, 3, 4)
+
+
+def test_a_killed_process_loses_only_virtual_time_since_the_last_change(
+    file: Path, opened: Callable[[], SimulatedControlPlane]
+) -> None:
+    killed = opened()
+    reassign(killed, 1, 2, 3, 4)
+    killed.clock.sleep(100)
+    assert not killed.running()
+    after = open_simulated(Path(copy(file, file.with_name("left.json"))))
+    assert after.clock.now() == 0
+    assert list(after.running()) == [P0]
+
+
+def test_a_second_process_may_look_but_not_change(
+    file: Path, opened: Callable[[], SimulatedControlPlane]
+) -> None:
+    first, second = opened(), opened()
+    reassign(first, 3, 2, 1)
+    with pytest.raises(Held) as failure:
+        reassign(second, 2, 1, 3)
+    assert str(failure.value) == (
+        f"{file}: another process is changing this simulated cluster; "
+        "wait until it has ended, or use another file"
+    )
+    first.close()
+    reassign(second, 2, 1, 3)
+    assert listed(opened()) == (2, 1, 3)
+
+
+def test_a_change_builds_upon_what_others_changed_since_the_file_was_read(
+    file: Path, opened: Callable[[], SimulatedControlPlane]
+) -> None:
+    early = opened()
+    late = opened()
+    late.clock.sleep(50)
+    reassign(late, 1, 2, 3, 4)
+    late.close()
+    early.elect([P0], 0)  # type: ignore[arg-type]  # any request
+    assert early.clock.now() == 50
+    assert listed(early) == (1, 2, 3, 4)
+
+
+def test_a_person_may_edit_the_file_between_two_commands(
+    file: Path, opened: Callable[[], SimulatedControlPlane]
+) -> None:
+    plane = opened()
+    reassign(plane, 1, 2, 3, 4)
+    plane.clock.sleep(10)
+    plane.close()
+    edit(file, lambda d: d["topics"][0]["partitions"][0].update(replicas=[5, 2, 1]))
+    plane = opened()
+    seen = plane.partitions([P0])[P0]
+    assert (seen.replicas, seen.isr, seen.leader) == ((5, 2, 1), (5, 2, 1), 5)
+
+
+def test_an_edit_while_a_process_works_is_taken_as_somebody_elses_doing(
+    file: Path, opened: Callable[[], SimulatedControlPlane]
+) -> None:
+    plane = opened()
+    reassign(plane, 3, 2, 1)
+    edit(file, lambda d: d["topics"][0]["partitions"][1].update(replicas=[1, 3]))
+    reassign(plane, 2, 1, 3)
+    assert plane.partitions([P1])[P1].replicas == (1, 3)
+    edit(file, lambda d: d["topics"][0]["partitions"][1].update(replicas=[4, 5]))
+    plane.close()
+    again = opened()
+    assert again.partitions([P1])[P1].replicas == (4, 5)
+
+
+def test_a_broker_marked_as_fenced_by_hand_is_fenced_properly(
+    file: Path, opened: Callable[[], SimulatedControlPlane]
+) -> None:
+    edit(file, lambda d: d["brokers"][0].update(fenced=True))
+    plane = opened()
+    seen = plane.partitions([P0])[P0]
+    assert (seen.isr, seen.leader, seen.leader_epoch) == ((2, 3), 2, 1)
+    plane.befall(StartBroker(BrokerId(1)))
+    plane.clock.sleep(4)
+    assert plane.partitions([P0])[P0].isr == (2, 3, 1)
+
+
+def test_the_file_may_say_which_kafka_it_is_and_how_fast(
+    file: Path, opened: Callable[[], SimulatedControlPlane]
+) -> None:
+    part = {
+        "kafkaVersion": "4.4",
+        "speeds": {"networkBytesPerSecond": 1e6, "rebalanceSeconds": None},
+    }
+    edit(file, lambda d: d.update(simulation=part))
+    plane = opened()
+    assert plane.simulation.cluster.version == "4.4"
+    reassign(plane, 2, 1, 3, 4)
+    plane.clock.sleep(99)
+    assert list(plane.running()) == [P0]
+    plane.clock.sleep(9_901)
+    assert not plane.running()
+    assert plane.partitions([P0])[P0].leader == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (
+            lambda d: d["topics"][0]["partitions"][0].update(isr=[2, 3], leader=1),
+            "orders-0: leader 1 is not in the ISR [2, 3]",
+        ),
+        (
+            lambda d: d["topics"][0]["partitions"][0].update(adding=[4]),
+            "orders-0: adding [4] has brokers that are no replicas: [1, 2, 3]",
+        ),
+        (
+            lambda d: d["topics"][0]["partitions"][0].update(isr=[1, 2], elr=[2]),
+            "orders-0: ISR [1, 2] and ELR [2] overlap",
+        ),
+        (
+            lambda d: d["topics"][0]["partitions"][1].update(partition=7),
+            "orders: its partitions must be numbered 0, 1, 2 ... without a gap",
+        ),
+        (
+            lambda d: d.update(simulation={"kafkaVersion": "2.8"}),
+            "Kafka '2.8' is not simulated; the simulated versions are 3.9, 4.0, 4.1, 4.2, 4.3, 4.4",
+        ),
+        (
+            lambda d: d.update(simulation={"kafkaVersion": "3.9"}),
+            "eligible leader replicas are not available in Kafka 3.9",
+        ),
+        (
+            lambda d: d.update(simulation=[]),
+            "$.simulation: expected an object, found []",
+        ),
+        (
+            lambda d: d.update(simulation={"xyz": 1}),
+            (
+                '$.simulation: unknown key "xyz"; known keys: brokers, configs, deletions, files, '
+                "kafkaVersion, nextBrokerEpoch, nextRebalance, nextUncleanElection, partitions, seconds, speeds"
+            ),
+        ),
+        (
+            lambda d: d.update(simulation={"seconds": "soon"}),
+            '$.simulation.seconds: expected a number, found "soon"',
+        ),
+        (
+            lambda d: d.update(simulation={"seconds": -1}),
+            "$.simulation.seconds: expected a number of at least 0, found -1",
+        ),
+        (
+            lambda d: d.update(simulation={"speeds": {"sessionSeconds": None}}),
+            "$.simulation.speeds.sessionSeconds: expected a number, found null",
+        ),
+        (
+            lambda d: d.update(simulation={"configs": [{"scope": "cluster"}]}),
+            '$.simulation.configs[0].scope: expected "topic" or "broker", found "cluster"',
+        ),
+        (
+            lambda d: d["topics"].extend(
+                {
+                    "name": name,
+                    "minInsyncReplicas": count,
+                    "minInsyncSource": "clusterDefault",
+                    "partitions": [{"replicas": [1]}],
+                }
+                for name, count in (("x", 1), ("y", 2))
+            ),
+            (
+                "y: min.insync.replicas is 2 by a default that is 1 for another topic; "
+                "give one of them the source `topic`"
+            ),
+        ),
+    ],
+)
+def test_a_file_that_describes_no_cluster_is_refused_with_the_place(
+    file: Path, change: Callable[[Document], object], complaint: str
+) -> None:
+    edit(file, change)
+    with pytest.raises(BadFile) as failure:
+        open_simulated(file)
+    assert str(failure.value) == f"{file}: {complaint}"
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadFile) as failure:
+        open_simulated(tmp_path / "none.json")
+    assert str(failure.value) == f"{tmp_path / 'none.json'}: cannot read: No such file or directory"
+
+
+def kept(simulation: Simulation) -> Simulation:
+    """A simulation after a stay in a file."""
+    snapshot_part = to_document(whole_snapshot(simulation, simulation.world.now))
+    document = json.loads(json.dumps({**snapshot_part, "simulation": written(simulation)}))
+    return restore(document, "kept.json")
+
+
+def test_a_stay_in_the_file_changes_nothing() -> None:
+    dirs = tuple(LogDir(BrokerId(b), p, 10**9, 10**8) for b in range(1, 6) for p in "ab")
+    found = snapshot([state([1, 2, 3], size=10**8), state([2, 3, 1], partition=1, size=10**7)])
+    plane = SimulatedControlPlane(from_snapshot(replace(found, log_dirs=dirs)), VirtualClock())
+    reassign(plane, 4, 2, 5)
+    for happening in (
+        KillBroker(BrokerId(1)),
+        StopBroker(BrokerId(2)),
+        Produce(P0, 1000),
+    ):
+        plane.befall(happening)
+    for _ in range(6):
+        plane.clock.sleep(4.0)
+        now = plane.simulation
+        assert kept(now).cluster == now.cluster
+        differing = {
+            name
+            for name, value in _fields(now.world).items()
+            if getattr(kept(now).world, name) != value
+        }
+        assert differing <= {"sizes"}  # a snapshot tells whole bytes
+        plane.befall(StartBroker(BrokerId(1)))
+
+
+@given(trace=traces(STEPS, longest=15), version=st.sampled_from(["3.9", "4.3", "4.4"]))
+def test_any_state_of_a_controller_survives_a_file(trace: list[Words], version: str) -> None:
+    driver = SimulatorDriver(version, elr=version != "3.9")
+    for words in trace:
+        if words[0] == "unregister" or (words[0] == "reassign" and len(words) > 2):
+            continue  # a stale mix is no state that a snapshot can be read as
+        if words[0] != "isr" or driver.observe(0).leader is not None:
+            tell(words, driver)
+    world = World(sizes={name: 0.0 for name, _ in driver.state.partitions()})
+    before = Simulation(driver.state, world)
+    after = kept(before)
+    assert dict(after.cluster.partitions()) == dict(before.cluster.partitions())
+    assert after.cluster.brokers == before.cluster.brokers
+    assert after.cluster.next_broker_epoch == before.cluster.next_broker_epoch
+
+
+def _fields(world: World) -> dict[str, Any]:
+    return {name: getattr(world, name) for name in world.__dataclass_fields__}
