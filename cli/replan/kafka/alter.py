@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 RESOURCES_PER_REQUEST = 1000
-ANSWER_SECONDS = 20.0
+ANSWER_SECONDS = 10.0
+"""Also how long librdkafka goes on trying to reach a broker that has just died."""
+_GRACE_SECONDS = 5.0
 Resource = tuple[ConfigScope, str]
 
 
@@ -135,7 +137,7 @@ def _outcome(future: "Future[None]") -> Answer:
     from confluent_kafka import KafkaException
 
     try:
-        future.result(ANSWER_SECONDS + 10)
+        future.result(ANSWER_SECONDS + _GRACE_SECONDS)
     except KafkaException as failure:
         error = failure.args[0]
         code = int(error.code())
@@ -144,5 +146,5 @@ def _outcome(future: "Future[None]") -> Answer:
             return OutcomeUnknown(f"{error.name()}: {error.str()}")
         return answer(code, error.str())
     except TimeoutError:
-        return OutcomeUnknown(f"no answer within {ANSWER_SECONDS + 10:.0f} s")
+        return OutcomeUnknown(f"no answer within {ANSWER_SECONDS + _GRACE_SECONDS:.0f} s")
     return Accepted()

@@ -16,6 +16,7 @@ from replan.model.names import BrokerId
 
 REQUEST_SECONDS = 20.0
 """For one request; a broker whose controller is frozen lets go of it after 30 s, and another is asked then."""
+_SHORTEST_SECONDS = 1.0
 _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 1.0
 
@@ -39,15 +40,22 @@ class Reads:
         pause = _FIRST_PAUSE_SECONDS
         while True:
             try:
-                return _checked(self.wire.ask(make_request(), limit_seconds=REQUEST_SECONDS))
+                left = started + self._patience_seconds - self._clock.now()
+                limit_seconds = min(REQUEST_SECONDS, max(left, _SHORTEST_SECONDS))
+                return _checked(self.wire.ask(make_request(), limit_seconds=limit_seconds))
             except KafkaError as failure:
                 if not passes(failure):
                     raise refusal(operation, failure) from failure
                 waited = self._clock.now() - started
-                if waited >= self._patience_seconds:
+                if waited >= self._patience_seconds or not self._slept(pause):
                     raise _silent(operation, waited, failure) from failure
-            self._clock.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+    def _slept(self, seconds: float) -> bool:
+        """Sleep; False where the sleep was cut short, because the process is asked to stop."""
+        before = self._clock.now()
+        self._clock.sleep(seconds)
+        return self._clock.now() - before > seconds / 2
 
     def ask_each(
         self, operation: Operation, requests: Mapping[BrokerId, Any], *, limit_seconds: float

@@ -67,7 +67,7 @@ class Wire:
 
     async def _ask_home(self, request: Any, limit_seconds: float) -> Any:
         deadline = time.monotonic() + limit_seconds
-        connection = await self._home_connection(deadline)
+        connection = await self._home_connection(min(deadline, time.monotonic() + CONNECT_SECONDS))
         try:
             return await self._exchange(connection, request, deadline - time.monotonic())
         except KafkaError:

@@ -1,0 +1,239 @@
+"""The adapter while processes die, freeze and come back: what it survives, what it says, how long it takes."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+from tests.kafka.harness import clients
+from tests.kafka.harness.cluster import Cluster
+from tests.kafka.harness.layout import Layout, free_ports
+
+from replan.errors import ClusterUnreachable
+from replan.kafka.control_plane import KafkaControlPlane, open_cluster
+from replan.kafka.properties import client_properties
+from replan.kafka.wire import connect
+from replan.model.configs import LEADER_RATE, ConfigOperation, ConfigScope, broker_change
+from replan.model.control_plane import Accepted, Answer, ElectionType, OutcomeUnknown
+from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
+
+BROKERS = {1: "a", 2: "b", 3: "c"}
+NAME = TopicPartition("orders", 0)
+Start = Callable[[Layout], Cluster]
+
+
+@pytest.fixture(scope="module")
+def cluster(shared_kafka_cluster: Start, layout: Layout) -> Cluster:
+    """Three brokers and three controllers, a JVM each; every test puts back what it breaks."""
+    running = shared_kafka_cluster(
+        replace(layout, racks=BROKERS, controllers=3, broker_session_timeout_ms=6000)
+    )
+    clients.create_topic(running.bootstrap, NAME.topic, [[1, 2, 3]])
+    return running
+
+
+@pytest.fixture
+def control_plane(cluster: Cluster) -> Iterator[KafkaControlPlane]:
+    """A connection with the patience of the product."""
+    with open_cluster(cluster.bootstrap, None) as connected:
+        yield connected
+
+
+@pytest.fixture
+def dead_address() -> str:
+    """An address where nobody listens."""
+    return f"127.0.0.1:{free_ports(1)[0]}"
+
+
+def active_controller(cluster: Cluster) -> int:
+    """The controller that leads the quorum."""
+    from kafka.protocol.admin import DescribeQuorumRequest
+
+    topic = DescribeQuorumRequest.TopicData
+    request = DescribeQuorumRequest(
+        topics=[
+            topic(
+                topic_name="__cluster_metadata", partitions=[topic.PartitionData(partition_index=0)]
+            )
+        ]
+    )
+    wire = connect(client_properties(cluster.bootstrap, None), limit_seconds=10)
+    try:
+        return int(wire.ask(request, limit_seconds=10).topics[0].partitions[0].leader_id)
+    finally:
+        wire.close()
+
+
+def seconds(act: Callable[[], object]) -> float:
+    """How long it takes."""
+    began = time.monotonic()
+    act()
+    return time.monotonic() - began
+
+
+def reorder(control_plane: KafkaControlPlane, *wanted: int) -> Answer:
+    """The answer to another order of the same brokers."""
+    asked: dict[TopicPartition, Replicas | None] = {NAME: replicas(*wanted)}
+    return control_plane.reassign(asked, allow_replication_factor_change=False)[NAME]
+
+
+def settle(cluster: Cluster) -> None:
+    """Wait until everything is as the tests expect to find it."""
+    clients.await_brokers(cluster.bootstrap, tuple(BROKERS), limit_seconds=60)
+    clients.await_in_sync(cluster.bootstrap, NAME.topic, 1, limit_seconds=60)
+
+
+def test_a_dead_address_among_living_ones_costs_little(cluster: Cluster, dead_address: str) -> None:
+    bootstrap = f"{dead_address},{cluster.bootstrap}"
+
+    def ask() -> None:
+        with open_cluster(bootstrap, None) as connected:
+            assert len(connected.brokers()) == 3
+
+    assert max(seconds(ask) for _ in range(4)) < 3
+
+
+def test_when_nobody_answers_each_address_is_named_with_what_it_did() -> None:
+    first, second = sorted(free_ports(2))
+
+    with pytest.raises(ClusterUnreachable) as raised:
+        open_cluster(f"127.0.0.1:{first},127.0.0.1:{second}", None, bootstrap_seconds=1)
+
+    assert str(raised.value) == (
+        "no broker answers; tried for 1 s:\n"
+        f"  127.0.0.1:{first}: 111 ECONNREFUSED\n"
+        f"  127.0.0.1:{second}: 111 ECONNREFUSED\n"
+        "  check the addresses, that this machine may connect to them,"
+        " and that security.protocol is the one of that listener"
+    )
+
+
+def test_a_name_that_does_not_resolve_is_told_as_such() -> None:
+    with pytest.raises(ClusterUnreachable, match=r"kafka\.invalid:9092: DNS"):
+        open_cluster("kafka.invalid:9092", None, bootstrap_seconds=1)
+
+
+def test_a_frozen_broker_among_the_addresses_is_passed_over(cluster: Cluster) -> None:
+    cluster.freeze(1)
+    try:
+
+        def ask() -> None:
+            with open_cluster(cluster.bootstrap, None) as connected:
+                assert connected.partitions([NAME])
+
+        assert max(seconds(ask) for _ in range(3)) < 15
+    finally:
+        cluster.thaw(1)
+        settle(cluster)
+
+
+def test_a_broker_that_has_just_died_is_named_as_silent_and_holds_nobody_up(
+    cluster: Cluster, control_plane: KafkaControlPlane
+) -> None:
+    control_plane.observe()
+    cluster.kill(3)
+    try:
+        began = time.monotonic()
+        snapshot = control_plane.observe()
+        took = time.monotonic() - began
+
+        assert took < 6
+        assert snapshot.silent == (3,)
+        assert {d.broker for d in snapshot.log_dirs} == {1, 2}
+        assert [b.id for b in snapshot.brokers] == [1, 2, 3]
+        assert list(control_plane.configs(ConfigScope.BROKER, ["1", "2", "3"])) == ["1", "2"]
+    finally:
+        cluster.start(3)
+        settle(cluster)
+
+
+def test_the_rate_of_a_broker_that_has_just_died_has_an_unknown_outcome(
+    cluster: Cluster, control_plane: KafkaControlPlane
+) -> None:
+    change = broker_change(BrokerId(3), LEADER_RATE, ConfigOperation.SET, "1000000")
+    key = (ConfigScope.BROKER, "3")
+    cluster.kill(3)
+    try:
+        began = time.monotonic()
+        answer = control_plane.alter_configs([change])[key]
+
+        assert time.monotonic() - began < 15
+        assert isinstance(answer, OutcomeUnknown)
+    finally:
+        cluster.start(3)
+        settle(cluster)
+
+
+def test_reading_goes_on_when_the_broker_that_answers_dies(
+    cluster: Cluster, control_plane: KafkaControlPlane
+) -> None:
+    for broker in BROKERS:
+        cluster.kill(broker)
+        try:
+            assert seconds(lambda: control_plane.partitions([NAME])) < 10
+            assert NAME in control_plane.partitions([NAME])
+        finally:
+            cluster.start(broker)
+            settle(cluster)
+
+
+def test_a_killed_controller_is_survived(
+    cluster: Cluster, control_plane: KafkaControlPlane
+) -> None:
+    controller = active_controller(cluster)
+    cluster.kill(controller)
+    try:
+        answers: list[Answer] = []
+        began = time.monotonic()
+        while Accepted() not in answers and time.monotonic() - began < 45:
+            answers.append(reorder(control_plane, 1, 2, 3))
+            assert control_plane.running() == {}
+
+        assert answers[-1] == Accepted()
+        assert all(isinstance(a, Accepted | OutcomeUnknown) for a in answers)
+    finally:
+        cluster.start(controller)
+
+
+@pytest.mark.nightly
+def test_a_frozen_controller_makes_writes_unknown_and_readings_wait(
+    cluster: Cluster, control_plane: KafkaControlPlane
+) -> None:
+    """Brokers talk to the frozen controller for 30 s (controller.socket.timeout.ms) before they look for another."""
+    controller = active_controller(cluster)
+    cluster.freeze(controller)
+    try:
+        began = time.monotonic()
+        answer = reorder(control_plane, 1, 2, 3)
+        assert isinstance(answer, OutcomeUnknown | Accepted)
+        assert time.monotonic() - began < 25
+
+        assert control_plane.running() == {}
+        assert time.monotonic() - began < 60
+        assert reorder(control_plane, 1, 2, 3) == Accepted()
+    finally:
+        cluster.thaw(controller)
+
+
+def test_a_cluster_that_is_down_is_unreachable_after_the_patience_and_found_again(
+    cluster: Cluster,
+) -> None:
+    with open_cluster(cluster.bootstrap, None, patience_seconds=2) as connected:
+        connected.observe()
+        cluster.kill(*BROKERS)
+        try:
+            began = time.monotonic()
+            with pytest.raises(ClusterUnreachable) as raised:
+                connected.partitions([NAME])
+            waited = time.monotonic() - began
+            unknown = reorder(connected, 1, 2, 3)
+            elected = connected.elect([NAME], ElectionType.PREFERRED)[NAME]
+        finally:
+            cluster.start(*BROKERS)
+            settle(cluster)
+
+        assert waited < 8
+        assert str(raised.value).startswith("the cluster did not answer ListPartitionReassignments")
+        assert isinstance(unknown, OutcomeUnknown)
+        assert isinstance(elected, OutcomeUnknown)
+        assert NAME in connected.partitions([NAME])
