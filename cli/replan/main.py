@@ -29,6 +29,8 @@ fleet = typer.Typer(
     help="The Spark pipeline over many clusters; needs the extra `fleet`.", no_args_is_help=True
 )
 app.add_typer(fleet, name="fleet")
+throttle = typer.Typer(help="What replan throttles.", no_args_is_help=True)
+app.add_typer(throttle, name="throttle")
 
 Bootstrap = Annotated[
     str | None,
@@ -239,6 +241,32 @@ def status(
 
     chosen = target(bootstrap_server, command_config, simulated, snapshot)
     return command.status(chosen, topics or [], how, journal)
+
+
+@throttle.command("clear")
+def throttle_clear(
+    journal: Journal = None,
+    bootstrap_server: Bootstrap = None,
+    command_config: CommandConfig = None,
+    simulated: Simulated = None,
+) -> Exit:
+    """Put back the throttles that an interrupted application left behind; what others set stays."""
+    from replan.commands.apply import clear_throttles
+
+    return clear_throttles(target(bootstrap_server, command_config, simulated, None), journal)
+
+
+@app.command()
+def abandon(
+    journal: Journal = None,
+    bootstrap_server: Bootstrap = None,
+    command_config: CommandConfig = None,
+    simulated: Simulated = None,
+) -> Exit:
+    """Give up an interrupted application: moves stay as they are, throttles are put back."""
+    from replan.commands.apply import give_up
+
+    return give_up(target(bootstrap_server, command_config, simulated, None), journal)
 
 
 @fleet.command("drift")

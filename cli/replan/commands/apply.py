@@ -2,13 +2,14 @@
 
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
 from replan.applying.apply import apply_plan
+from replan.applying.clearing import abandon, throttle_clear
 from replan.applying.file_journal import FileJournal
 from replan.applying.outcome import Outcome
 from replan.applying.settings import Settings
@@ -104,6 +105,32 @@ def _perform(plan: Plan, wish: Wish, connection: Connection) -> Outcome:
             report=report,
             stop=stop,
         )
+
+
+def clear_throttles(chosen: Target, journal: Path | None) -> Exit:
+    """Put back the throttles that are ours and needed by no running copy."""
+    return _steer(throttle_clear, chosen, journal)
+
+
+def give_up(chosen: Target, journal: Path | None) -> Exit:
+    """Close the open application where it stands."""
+    return _steer(abandon, chosen, journal)
+
+
+def _steer(do: Callable[..., Outcome], chosen: Target, named: Path | None) -> Exit:
+    if chosen.snapshot is not None:
+        raise BadUsage("this command acts on a cluster; --snapshot can only be read")
+    with connect(chosen) as connection:
+        path = journal_path(chosen, named, connection.control_plane.observe().cluster_id)
+        with FileJournal(path) as journal:
+            outcome = do(
+                connection.control_plane,
+                journal,
+                connection.clock,
+                settings=Settings(owner=owner()),
+            )
+    result(render_outcome(outcome))
+    return outcome.exit_code
 
 
 class _Stop:
