@@ -11,6 +11,7 @@ from types import FrameType
 from replan.applying.apply import apply_plan
 from replan.applying.clearing import abandon, throttle_clear
 from replan.applying.file_journal import FileJournal
+from replan.applying.opening import open_plan
 from replan.applying.outcome import Outcome
 from replan.applying.settings import Settings
 from replan.commands.cluster import Connection, Target, connect
@@ -57,10 +58,18 @@ def apply(wish: Wish) -> Exit:
 def _plan(wish: Wish, connection: Connection) -> Plan:
     if wish.plan_file is not None:
         return read_plan(wish.plan_file)
+    placement = load_placement(wish.files)
     seen = connection.control_plane.observe()
     ledger = read_ledger(wish.target, wish.journal, seen.cluster_id)
-    seen = replace(seen, remembered={**seen.remembered, **ledger.remembered()})
-    plan = make_plan(load_placement(wish.files), seen)
+    begun = ledger.application
+    if begun is not None and begun.manifest_digest == placement.digest:
+        plan = open_plan(ledger)
+        if plan is not None:
+            note(f"resuming application {begun.id}, begun by {begun.owner}")
+            return plan
+    plan = make_plan(
+        placement, replace(seen, remembered={**seen.remembered, **ledger.remembered()})
+    )
     result(render_plan(plan))
     return plan
 

@@ -13,7 +13,10 @@ from replan.applying.file_journal import peek
 from replan.applying.ledger import Ledger, fold
 from replan.commands.cluster import Target
 
-NOT_LOCKED = "note: the journal is a file on this machine; another machine that applies at the same time is not locked out"
+NOT_LOCKED = (
+    "note: the journal is a file on this machine; "
+    "another machine that applies at the same time is not locked out"
+)
 
 
 def journal_path(chosen: Target, named: Path | None, cluster_id: str) -> Path:

@@ -1,0 +1,110 @@
+"""`apply` through the command line, on the embedded cluster: approval, resuming, what it prints and leaves."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.commandline import replan
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
+SIMULATED = ("--simulated", "cluster.json")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("cluster.json", "placement.yaml"):
+        shutil.copy(EXAMPLE / name, tmp_path / name)
+    return tmp_path
+
+
+def saved(folder: Path) -> None:
+    assert replan("plan", *SIMULATED, "-o", "plan.json", folder=folder).returncode == 2
+
+
+def test_without_a_terminal_apply_wants_the_flag_and_does_nothing(folder: Path) -> None:
+    saved(folder)
+    before = (folder / "cluster.json").read_bytes()
+    done = replan("apply", "plan.json", *SIMULATED, folder=folder)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "replan: nobody can be asked here (no terminal); pass --auto-approve to perform the plan\n"
+    )
+    assert (folder / "cluster.json").read_bytes() == before
+    assert not (folder / "cluster.json.journal").exists()
+
+
+def test_a_plan_is_performed_and_nothing_is_left_to_do(folder: Path) -> None:
+    saved(folder)
+    done = replan("apply", "plan.json", *SIMULATED, "--auto-approve", folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert replan("plan", *SIMULATED, folder=folder).returncode == 0
+    assert replan("drift", *SIMULATED, folder=folder).returncode == 0
+    assert replan("status", *SIMULATED, folder=folder).returncode == 0
+    assert "throttled" not in (folder / "cluster.json").read_text()
+    again = replan("apply", "plan.json", *SIMULATED, "--auto-approve", folder=folder)
+    assert again.returncode == 0, again.stderr
+
+
+def test_placement_files_are_planned_and_performed_at_once(folder: Path) -> None:
+    done = replan("apply", "-f", "placement.yaml", *SIMULATED, "--auto-approve", folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert "orders-0" in done.stdout
+    assert replan("plan", *SIMULATED, folder=folder).returncode == 0
+
+
+def test_an_edited_plan_is_refused(folder: Path) -> None:
+    saved(folder)
+    plan = folder / "plan.json"
+    plan.write_text(plan.read_text().replace('"target": [3, 1]', '"target": [3, 2]'))
+    done = replan("apply", "plan.json", *SIMULATED, "--auto-approve", folder=folder)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "replan: plan.json: the plan was changed after it was written (it does not fit its digest); "
+        "what runs is only what was reviewed: make a new plan\n"
+    )
+
+
+def test_a_plan_for_another_cluster_is_refused(folder: Path) -> None:
+    saved(folder)
+    document = json.loads((folder / "cluster.json").read_text())
+    document["clusterId"] = "b3RoZXItY2x1c3Rlci0wMA"
+    (folder / "other.json").write_text(json.dumps(document))
+    done = replan(
+        "apply", "plan.json", "--simulated", "other.json", "--auto-approve", folder=folder
+    )
+    assert done.returncode == 1
+    assert "b3RoZXItY2x1c3Rlci0wMA" in done.stderr
+    assert "MkU3OEVBNTcwNTJENDM2Qg" in done.stderr
+
+
+def test_a_refused_plan_is_not_performed_in_part(folder: Path) -> None:
+    (folder / "placement.yaml").write_text(
+        "version: 1\nassignments: {orders: {partitions: {0: [4, 2, 5], 1: [3]}}}\n"
+    )
+    planned = replan("plan", *SIMULATED, "-o", "plan.json", folder=folder)
+    assert planned.returncode == 3
+    assert "target-below-min-isr" in planned.stdout
+    before = (folder / "cluster.json").read_bytes()
+    done = replan("apply", "plan.json", *SIMULATED, "--auto-approve", folder=folder)
+    assert done.returncode == 3
+    assert "is not performed in part" in done.stderr
+    assert (folder / "cluster.json").read_bytes() == before
+
+
+def test_taking_a_broker_off_the_blacklist_restores_the_order(folder: Path) -> None:
+    assert (
+        replan(
+            "apply", "-f", "placement.yaml", *SIMULATED, "--auto-approve", folder=folder
+        ).returncode
+        == 0
+    )
+    text = (folder / "placement.yaml").read_text()
+    (folder / "placement.yaml").write_text(
+        text[: text.index("blacklists:")] + text[text.index("throttles:") :]
+    )
+    done = replan("apply", "-f", "placement.yaml", *SIMULATED, "--auto-approve", folder=folder)
+    assert done.returncode == 0, done.stderr
+    described = json.loads((folder / "cluster.json").read_text())
+    clicks = next(t for t in described["topics"] if t["name"] == "clicks")
+    assert [p["replicas"] for p in clicks["partitions"]] == [[2, 4, 5], [4, 5, 2]]
