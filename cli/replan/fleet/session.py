@@ -5,6 +5,7 @@ Whatever Spark and Java print goes to a file that is shown only if the start fai
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,6 @@ from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import pyspark
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
@@ -22,14 +22,15 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-import replan
 from replan.errors import ReplanError
 from replan.fleet.java import ClassArchive, class_archive, find_java
+from replan.fleet.shipping import package_folder, zip_package
 
 EXIT_SECONDS = 60
 """How long Java may take to end; a run may write the class archive then, some 10 s."""
 
-LINES_SHOWN = 15
+LINES_SHOWN = 10
+CALL = re.compile(r"\s+at |\s+\.\.\. \d+ more")
 
 QUIET = """\
 rootLogger.level = warn
@@ -51,7 +52,7 @@ class Length(Enum):
 
 @contextmanager
 def spark_session(master: str, length: Length) -> Iterator[SparkSession]:
-    """A session on this master, ended with its Java process; raises ReplanError if it cannot start."""
+    """A session on this master, ended with its Java process; raises ReplanError where Spark fails."""
     java = find_java(os.environ)
     here = alone(master)
     archive = class_archive(java, pyspark.__version__, os.environ) if here else None
@@ -62,7 +63,8 @@ def spark_session(master: str, length: Length) -> Iterator[SparkSession]:
             settings |= _settings_in_one_process(home, length, archive)
         with _started(settings, home / "spark.log", _variables(master)) as spark:
             if not here:
-                spark.sparkContext.addPyFile(str(_zipped_package(home)))
+                zip_package(home / "replan.zip")
+                spark.sparkContext.addPyFile(str(home / "replan.zip"))
             yield spark
     if archive is not None:
         archive.keep()
@@ -105,7 +107,7 @@ def _settings_in_one_process(
         "spark.driver.extraJavaOptions": " ".join(options),
         "spark.sql.shuffle.partitions": "16",
         # Workers import this very package, wherever it runs from.
-        "spark.executorEnv.PYTHONPATH": str(_package().parent),
+        "spark.executorEnv.PYTHONPATH": str(package_folder().parent),
     }
 
 
@@ -134,16 +136,15 @@ def _started(
         try:
             gateway = launch_gateway(conf, {"stdout": output, "stderr": output})
         except (PySparkException, OSError) as problem:
-            raise _cannot_start(settings, log) from problem
+            raise _failed("cannot start", settings, log) from problem
         try:
-            try:
-                context = pyspark.SparkContext(conf=conf, gateway=gateway)
-            except Py4JError as problem:
-                raise _cannot_start(settings, log) from problem
+            context = pyspark.SparkContext(conf=conf, gateway=gateway)
             try:
                 yield SparkSession(context)
             finally:
                 context.stop()
+        except (PySparkException, Py4JError) as problem:
+            raise _failed("failed", settings, log) from problem
         finally:
             _end_java(gateway)
             signal.signal(signal.SIGINT, interrupted)  # the context has put its own
@@ -176,24 +177,11 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _cannot_start(settings: Mapping[str, str], log: Path) -> ReplanError:
-    said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+def _failed(what: str, settings: Mapping[str, str], log: Path) -> ReplanError:
+    """The error with the end of Spark's own words, calls left out."""
+    words = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    said = [line for line in words if line.strip() and not CALL.match(line)]
     return ReplanError(
-        f"Spark cannot start on master {settings['spark.master']}; it said last:\n"
+        f"Spark {what} on master {settings['spark.master']}; it said last:\n"
         + "\n".join(f"  {line}" for line in said[-LINES_SHOWN:])
     )
-
-
-def _zipped_package(home: Path) -> Path:
-    """This package as a zip, for executors on other machines."""
-    package = _package()
-    target = home / "replan.zip"
-    with ZipFile(target, "w") as archive:
-        for file in sorted(package.rglob("*")):
-            if file.is_file() and file.suffix != ".pyc":
-                archive.write(file, file.relative_to(package.parent))
-    return target
-
-
-def _package() -> Path:
-    return Path(replan.__file__).parent
