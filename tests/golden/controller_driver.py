@@ -42,7 +42,9 @@ class ControllerDriver:
         return _code(lambda: self._arena.restart(broker, cleanly=cleanly))
 
     def cordon(self, broker: int) -> int:
-        return _code(lambda: self._arena.cordon(broker))
+        # The second heartbeat tells the metadata offset again, which the cordon made the controller forget; without it
+        # no controlled shutdown is granted any more.
+        return _code(lambda: self._arena.cordon(broker, broker))
 
     def unregister(self, broker: int) -> int:
         return _code(lambda: self._arena.unregister(broker))

@@ -5,14 +5,16 @@ from contextlib import closing
 
 import pytest
 from hypothesis import Phase, given, settings
+from hypothesis.strategies import one_of
 from tests.golden.controller_driver import ControllerDriver
 from tests.golden.language import Driver, perform
 from tests.golden.simulator_driver import SimulatorDriver
-from tests.golden.traces import STEPS, Words, traces
+from tests.golden.traces import RESTARTS, STEPS, Words, traces
 from tests.kafka.harness.distribution import VERSIONS
 from tests.kafka.harness.fake_brokers import FakeBrokers
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("controllers")]
+SHORT_SESSION_MS = 1500
 KINDS = [(v, elr) for v in VERSIONS for elr in (False, True) if not (elr and v.startswith("3."))]
 
 
@@ -21,6 +23,13 @@ def controller(request: pytest.FixtureRequest) -> Iterator[tuple[FakeBrokers, st
     version, elr = request.param
     with FakeBrokers(version, eligible_leader_replicas=elr) as started:
         yield started, version, elr
+
+
+@pytest.fixture(scope="module", params=[v for v in VERSIONS if not v.startswith("3.")])
+def restarting(request: pytest.FixtureRequest) -> Iterator[tuple[FakeBrokers, str]]:
+    """Controllers with ELR and sessions so short that brokers can restart."""
+    with FakeBrokers(request.param, session_timeout_ms=SHORT_SESSION_MS) as started:
+        yield started, request.param
 
 
 @settings(max_examples=150, phases=[Phase.explicit, Phase.reuse, Phase.generate])
@@ -32,6 +41,16 @@ def test_the_simulator_agrees_with_the_controller_on_any_story(
     steps = [w for w in trace if w[0] != "cordon" or not version.startswith("3.")]
     with closing(ControllerDriver(started)) as real:
         agree(steps, SimulatorDriver(version, elr=elr), real)
+
+
+@settings(max_examples=12, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(trace=traces(one_of(STEPS, RESTARTS, RESTARTS), longest=20))
+def test_the_simulator_agrees_where_brokers_restart(
+    restarting: tuple[FakeBrokers, str], trace: list[Words]
+) -> None:
+    started, version = restarting
+    with closing(ControllerDriver(started)) as real:
+        agree(trace, SimulatorDriver(version, elr=True), real)
 
 
 def agree(trace: list[Words], simulated: Driver, real: Driver) -> None:

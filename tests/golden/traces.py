@@ -52,7 +52,7 @@ RESTARTS: st.SearchStrategy[Words] = st.tuples(
 
 
 def traces(steps: st.SearchStrategy[Words], *, longest: int) -> st.SearchStrategy[list[Words]]:
-    """A topic of two partitions, then steps; brokers that left for good are left alone."""
+    """A topic of two partitions, then steps; brokers that left are left alone, unless they start again."""
     topic = st.tuples(
         st.just("topic"),
         _lists(3, 3),
@@ -67,12 +67,17 @@ def traces(steps: st.SearchStrategy[Words], *, longest: int) -> st.SearchStrateg
 
 
 def _without_gone(steps: Iterable[Words]) -> Iterable[Words]:
-    gone: set[str] = set()
+    stopped: set[str] = set()
+    unregistered: set[str] = set()
     for words in steps:
         verb, *rest = words
-        of_broker = verb in {"fence", "unfence", "shutdown", "unregister", "cordon", "restart"}
-        if of_broker and rest[0] in gone:
-            continue
-        if verb in {"shutdown", "unregister"}:
-            gone.add(rest[0])
+        if verb in {"fence", "unfence", "shutdown", "unregister", "cordon", "restart"}:
+            broker = rest[0]
+            if broker in unregistered or (broker in stopped and verb != "restart"):
+                continue
+            stopped.discard(broker)
+            if verb == "shutdown":
+                stopped.add(broker)
+            elif verb == "unregister":
+                unregistered.add(broker)
         yield words
