@@ -47,7 +47,7 @@ def garbage_collection_paused() -> Iterator[None]:
             gc.enable()
 
 
-def pages(reads: Reads, topics: Collection[str] | None) -> Iterator[Any]:
+def pages(reads: Reads, topics: Collection[str] | None, *, page: int = PAGE) -> Iterator[Any]:
     """Topics with their partitions, by name, a page at a time; None asks for all of them.
 
     A topic that does not exist comes with its error code and no partitions.
@@ -57,7 +57,7 @@ def pages(reads: Reads, topics: Collection[str] | None) -> Iterator[Any]:
     request, cursor = DescribeTopicPartitionsRequest, None
     wanted = sorted(topics or ())
     while True:
-        told = reads.ask(DESCRIBE_PARTITIONS, partial(_page, wanted, cursor))
+        told = reads.ask(DESCRIBE_PARTITIONS, partial(_request, wanted, cursor, page))
         for topic in told.topics:
             if topic.error_code == TOPIC_FORBIDDEN:
                 raise refusal(DESCRIBE_PARTITIONS, TopicAuthorizationFailedError(topic.name))
@@ -69,11 +69,11 @@ def pages(reads: Reads, topics: Collection[str] | None) -> Iterator[Any]:
         wanted = [name for name in wanted if name >= at.topic_name]  # must contain the cursor's
 
 
-def _page(wanted: Sequence[str], cursor: Any) -> Any:
+def _request(wanted: Sequence[str], cursor: Any, page: int) -> Any:
     request = DescribeTopicPartitionsRequest
     return request(
         topics=[request.TopicRequest(name=name) for name in wanted],
-        response_partition_limit=PAGE,
+        response_partition_limit=page,
         cursor=cursor,
     )
 

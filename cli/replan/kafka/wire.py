@@ -29,6 +29,7 @@ CONNECT_SECONDS = 5.0
 """To open a connection to one broker, security handshakes included."""
 _PAUSE_SECONDS = 0.05
 _STARTING_SECONDS = 1.0
+_ROUND_SECONDS = 0.25
 
 
 class Wire:
@@ -61,7 +62,9 @@ class Wire:
         return bool(ranges.get(request.API_KEY, (0, -1))[1] >= version)
 
     def close(self) -> None:
-        """Close every connection and end the IO thread."""
+        """Close every connection and end the IO thread; a second call does nothing."""
+        if self._manager.closed:
+            return
         self._net.run(self._manager.close)
         self._net.close()
 
@@ -176,7 +179,7 @@ def _first_answering(net: Any, properties: ClientProperties, limit_seconds: floa
                 failures[address] = reason(failure)
             if time.monotonic() > deadline:
                 raise unreachable(failures, limit_seconds)
-        time.sleep(_PAUSE_SECONDS)
+        time.sleep(_ROUND_SECONDS)
 
 
 class _ClosedOnFailure(KafkaNetSocket):  # type: ignore[misc]  # kafka-python has no types

@@ -1,0 +1,209 @@
+"""The adapter on real brokers, beyond the port: quiet, tidy, in pieces, and what only real brokers can show."""
+
+import gc
+import logging
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from tests.kafka.harness import clients
+from tests.kafka.harness.layout import free_ports
+from tests.kafka.harness.one_jvm import OneJvmCluster
+
+from replan.errors import ClusterUnreachable
+from replan.kafka.clock import SystemClock
+from replan.kafka.control_plane import KafkaControlPlane, open_cluster
+from replan.kafka.partitions import pages
+from replan.kafka.properties import client_properties
+from replan.kafka.reads import Reads
+from replan.kafka.wire import connect
+from replan.model.configs import ConfigOperation, ConfigScope, broker_change, topic_change
+from replan.model.control_plane import Accepted
+from replan.model.names import BrokerId, TopicPartition, replicas
+
+
+@pytest.fixture
+def control_plane(one_jvm: OneJvmCluster) -> Iterator[KafkaControlPlane]:
+    """A connection of the test's own."""
+    with open_cluster(one_jvm.bootstrap, None) as connected:
+        yield connected
+
+
+def test_closing_leaves_neither_threads_nor_sockets(one_jvm: OneJvmCluster) -> None:
+    before = set(threading.enumerate())
+    connected = open_cluster(one_jvm.bootstrap, None)
+    connected.observe()
+    connected.alter_configs(
+        [broker_change(BrokerId(1), "follower.replication.throttled.rate", ConfigOperation.DELETE)]
+    )
+
+    connected.close()
+    connected.close()
+    del connected
+    gc.collect()  # an unclosed socket is a warning, and warnings are errors here
+
+    assert set(threading.enumerate()) <= before
+
+
+def test_a_failed_connection_leaves_no_thread_either() -> None:
+    before = set(threading.enumerate())
+
+    with pytest.raises(ClusterUnreachable):
+        open_cluster(f"127.0.0.1:{free_ports(1)[0]}", None, bootstrap_seconds=0.2)
+    gc.collect()
+
+    assert set(threading.enumerate()) <= before
+
+
+def test_the_clients_say_nothing_themselves(
+    one_jvm: OneJvmCluster, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    bootstrap = f"127.0.0.1:{free_ports(1)[0]},{one_jvm.bootstrap}"
+    for _ in range(3):
+        with open_cluster(bootstrap, None) as connected:
+            connected.alter_configs([topic_change("nowhere", "x", ConfigOperation.SET, "1")])
+
+    assert capfd.readouterr() == ("", "")
+    assert caplog.messages == []
+    assert logging.getLogger().level == logging.WARNING
+
+
+def test_the_moment_of_a_snapshot_is_told_in_utc(one_jvm: OneJvmCluster) -> None:
+    east = datetime(2026, 11, 21, 5, 0, 0, 999, timezone(timedelta(hours=2)))
+
+    with open_cluster(one_jvm.bootstrap, None, wall_clock=lambda: east) as connected:
+        assert connected.observe().observed_at == "2026-11-21T03:00:00Z"
+
+
+@pytest.mark.parametrize("page", [1, 2, 3, 5, 100])
+def test_pages_come_together_wherever_they_are_cut(one_jvm: OneJvmCluster, page: int) -> None:
+    counts = {f"page-{letter}-{page}": count for letter, count in (("a", 2), ("b", 5), ("c", 1))}
+    for topic, count in counts.items():
+        clients.create_topic(one_jvm.bootstrap, topic, [[1]] * count)
+    names = [TopicPartition(topic, number) for topic in counts for number in range(counts[topic])]
+    asked = [*counts, f"page-aa-{page}-that-is-nowhere"]
+    wire = connect(client_properties(one_jvm.bootstrap, None), limit_seconds=10)
+    reads = Reads(wire, SystemClock(), patience_seconds=10)
+
+    def told(topics: list[str] | None) -> list[TopicPartition]:
+        return [
+            TopicPartition(topic.name, row.partition_index)
+            for topic in pages(reads, topics, page=page)
+            for row in topic.partitions
+        ]
+
+    try:
+        # A broker knows a topic a moment after another one has said so.
+        clients.until(lambda: told(asked) == names, f"exactly {names}", limit_seconds=20)
+        everything = told(None)
+    finally:
+        wire.close()
+
+    assert everything == sorted(set(everything))
+    assert set(everything) >= set(names)
+
+
+def wait_until_known(control_plane: KafkaControlPlane, names: list[TopicPartition]) -> None:
+    clients.until(
+        lambda: len(control_plane.partitions(names)) == len(names),
+        "the broker that is asked to know the topic",
+        limit_seconds=60,
+    )
+
+
+def test_many_topics_are_described_in_pieces(
+    one_jvm: OneJvmCluster, control_plane: KafkaControlPlane
+) -> None:
+    clients.create_topic(one_jvm.bootstrap, "one-of-many", [[1]])
+    asked = ["one-of-many", *(f"nowhere-{number}" for number in range(2500))]
+
+    assert list(control_plane.topic_settings(asked)) == ["one-of-many"]
+
+
+def test_a_cordoned_broker_is_told_so(
+    one_jvm: OneJvmCluster, kafka_version: str, control_plane: KafkaControlPlane
+) -> None:
+    if kafka_version < "4.3":
+        pytest.skip("directories can be cordoned from 4.3 on (KIP-1066)")
+    set_cordon = broker_change(BrokerId(5), "cordoned.log.dirs", ConfigOperation.SET, "*")
+    lift = broker_change(BrokerId(5), "cordoned.log.dirs", ConfigOperation.DELETE)
+    key = (ConfigScope.BROKER, "5")
+    assert control_plane.alter_configs([set_cordon]) == {key: Accepted()}
+    try:
+        await_cordon(control_plane, frozenset({BrokerId(5)}))
+
+        snapshot = control_plane.observe()
+
+        assert [b.id for b in snapshot.brokers if b.cordoned] == [5]
+        assert {d.broker for d in snapshot.log_dirs if d.cordoned} == {5}
+    finally:
+        assert control_plane.alter_configs([lift]) == {key: Accepted()}
+        await_cordon(control_plane, frozenset())
+
+
+def await_cordon(control_plane: KafkaControlPlane, wanted: frozenset[BrokerId]) -> None:
+    clients.until(
+        lambda: frozenset(b.id for b in control_plane.brokers().values() if b.cordoned) == wanted,
+        f"exactly {sorted(wanted)} to be cordoned",
+        limit_seconds=20,
+    )
+
+
+def test_several_threads_may_ask_at_once(
+    one_jvm: OneJvmCluster, control_plane: KafkaControlPlane
+) -> None:
+    clients.create_topic(one_jvm.bootstrap, "threads", [[1, 2], [2, 3]])
+    names = [TopicPartition("threads", number) for number in range(2)]
+    wait_until_known(control_plane, names)
+    clients.until(
+        lambda: len(control_plane.replica_bytes(names)) == 4,
+        "all logs to be made",
+        limit_seconds=30,
+    )
+    failures: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            for _ in range(10):
+                assert len(control_plane.partitions(names)) == 2
+                assert len(control_plane.replica_bytes(names)) == 4
+        except BaseException as failure:  # noqa: BLE001  # told by the main thread
+            failures.append(failure)
+
+    asking = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in asking:
+        thread.start()
+    for thread in asking:
+        thread.join()
+
+    assert failures == []
+
+
+def test_a_reassignment_may_be_asked_in_any_order(
+    one_jvm: OneJvmCluster, control_plane: KafkaControlPlane
+) -> None:
+    clients.create_topic(one_jvm.bootstrap, "mixed-a", [[1, 2]] * 2)
+    clients.create_topic(one_jvm.bootstrap, "mixed-b", [[1, 2]] * 2)
+    names = [TopicPartition(f"mixed-{of}", number) for number in (1, 0) for of in "ba"]
+
+    answers = control_plane.reassign(
+        dict.fromkeys(names, replicas(2, 1)), allow_replication_factor_change=False
+    )
+
+    assert answers == dict.fromkeys(names, Accepted())
+    assert list(answers) == names
+
+
+def test_now_is_asked_only_when_a_snapshot_is_taken(one_jvm: OneJvmCluster) -> None:
+    asked: list[datetime] = []
+
+    def wall_clock() -> datetime:
+        asked.append(datetime(2026, 1, 1, tzinfo=UTC))
+        return asked[-1]
+
+    with open_cluster(one_jvm.bootstrap, None, wall_clock=wall_clock) as connected:
+        connected.brokers()
+        assert asked == []
+        connected.observe()
+        assert len(asked) == 1

@@ -1,0 +1,183 @@
+"""TLS, passwords and ACLs against a real broker, through the properties file that configures both clients."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.kafka.harness import clients
+from tests.kafka.harness.ground import prepare_ground
+from tests.kafka.harness.layout import Layout, choose_addresses, free_ports
+
+from replan.errors import ClusterRefused, ClusterUnreachable
+from replan.kafka.control_plane import KafkaControlPlane, open_cluster
+from replan.model.configs import (
+    LEADER_RATE,
+    ConfigOperation,
+    ConfigScope,
+    ConfigSource,
+    ConfigValue,
+    broker_change,
+)
+from replan.model.control_plane import Accepted, Rejected
+from replan.model.names import BrokerId, TopicPartition, replicas
+
+USERS = {"boss": "boss-word", "reader": "reader-word"}
+JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required " + " ".join(
+    f'user_{name}="{word}"' for name, word in USERS.items()
+)
+CHANGE = broker_change(BrokerId(1), LEADER_RATE, ConfigOperation.SET, "1000000")
+
+
+@dataclass(frozen=True, slots=True)
+class Secured:
+    """One broker with a SASL_SSL listener, and the file that makes its certificate trusted."""
+
+    bootstrap: str
+    authority: Path
+
+    def properties(self, folder: Path, user: str, word: str, **more: str) -> Path:
+        """A client properties file for a user."""
+        lines = {
+            "security.protocol": "SASL_SSL",
+            "sasl.mechanism": "PLAIN",
+            "sasl.username": user,
+            "sasl.password": word,
+            "ssl.ca.location": str(self.authority),
+        } | {key.replace("_", "."): value for key, value in more.items()}
+        file = folder / f"{user}.properties"
+        file.write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
+        return file
+
+    def open(self, file: Path) -> KafkaControlPlane:
+        """Connect as the file says."""
+        return open_cluster(self.bootstrap, file, bootstrap_seconds=3, patience_seconds=3)
+
+
+@pytest.fixture(scope="module")
+def secured(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    """A broker whose PLAINTEXT listener is the harness's, and whose CLIENT listener is for these tests."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl makes the certificates of this test, and is not installed")
+    folder = tmp_path_factory.mktemp("tls")
+    certificate(folder)
+    layout = Layout(version=kafka_version, racks={1: "a"}, min_insync_replicas=1)
+    addresses = choose_addresses(layout)
+    client = f"127.0.0.1:{free_ports(1)[0]}"
+    guarded = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:boss;User:ANONYMOUS",
+    }
+    layout = Layout(
+        version=kafka_version,
+        racks=layout.racks,
+        min_insync_replicas=1,
+        controller_properties=guarded,
+        broker_properties={
+            **guarded,
+            "listeners": f"PLAINTEXT://{addresses.of(1)},CLIENT://{client}",
+            "listener.security.protocol.map": (
+                "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,CLIENT:SASL_SSL"
+            ),
+            "sasl.enabled.mechanisms": "PLAIN",
+            "listener.name.client.plain.sasl.jaas.config": f"{JAAS};",
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.location": str(folder / "broker.pem"),
+        },
+    )
+    ground = prepare_ground(layout, addresses)
+    try:
+        jvm = ground.start_jvm(*ground.files, heap_megabytes=400)
+        for node in ground.files:
+            jvm.await_answer(f"started {node}", limit_seconds=60)
+        clients.create_topic(ground.bootstrap, "orders", [[1]])
+        yield Secured(client, folder / "ca.pem")
+    finally:
+        ground.home.close()
+
+
+def certificate(folder: Path) -> None:
+    """Make ca.pem, and broker.pem with key and certificate for 127.0.0.1."""
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
+            *("-keyout", "key.pem", "-out", "ca.pem", "-subj", "/CN=replan"),
+            *("-addext", "subjectAltName=IP:127.0.0.1"),
+        ],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+    both = (folder / "key.pem").read_text() + (folder / "ca.pem").read_text()
+    (folder / "broker.pem").write_text(both)
+
+
+def test_one_file_opens_the_cluster_to_both_clients(secured: Secured, tmp_path: Path) -> None:
+    with secured.open(secured.properties(tmp_path, "boss", USERS["boss"])) as connected:
+        answers = connected.alter_configs([CHANGE])  # confluent-kafka
+        snapshot = connected.observe()  # kafka-python
+
+        assert answers == {(ConfigScope.BROKER, "1"): Accepted()}
+        assert snapshot.topics.column("name").to_pylist() == ["orders"]
+        assert connected.configs(ConfigScope.BROKER, ["1"]) == {
+            "1": {LEADER_RATE: ConfigValue("1000000", ConfigSource.BROKER)}
+        }
+
+
+def test_a_wrong_password_is_told_at_once_and_not_repeated(
+    secured: Secured, tmp_path: Path
+) -> None:
+    with pytest.raises(ClusterRefused) as refused:
+        secured.open(secured.properties(tmp_path, "boss", "wrong-word"))
+
+    assert str(refused.value).startswith("the cluster does not accept these credentials: ")
+    assert str(refused.value).endswith(
+        "\n  check security.protocol and the sasl.* keys of the client properties"
+    )
+    assert "wrong-word" not in str(refused.value)
+
+
+def test_a_certificate_that_is_not_trusted_is_told_as_such(
+    secured: Secured, tmp_path: Path
+) -> None:
+    file = secured.properties(tmp_path, "boss", USERS["boss"], ssl_ca_location="probe")
+
+    with pytest.raises(ClusterUnreachable, match="CERTIFICATE_VERIFY_FAILED"):
+        secured.open(file)
+
+
+def test_a_plain_connection_to_a_secured_listener_is_told_to_check_the_protocol(
+    secured: Secured,
+) -> None:
+    with pytest.raises(ClusterUnreachable, match=r"security\.protocol is the one of that listener"):
+        open_cluster(secured.bootstrap, None, bootstrap_seconds=1)
+
+
+def test_what_a_user_may_not_read_names_the_acl(secured: Secured, tmp_path: Path) -> None:
+    with secured.open(secured.properties(tmp_path, "reader", USERS["reader"])) as connected:
+        with pytest.raises(ClusterRefused) as refused:
+            connected.running()
+        assert str(refused.value).startswith(
+            "ListPartitionReassignments is not permitted: CLUSTER_AUTHORIZATION_FAILED (31): "
+        )
+        assert "this user needs the ACL Describe on Cluster" in str(refused.value)
+
+        with pytest.raises(ClusterRefused, match="DescribeConfigs on Topic"):
+            connected.topic_settings(["orders"])
+        with pytest.raises(ClusterRefused, match="DescribeConfigs on Cluster"):
+            connected.configs(ConfigScope.BROKER, ["1"])
+        with pytest.raises(ClusterRefused, match="Describe on Cluster"):
+            connected.replica_bytes([TopicPartition("orders", 0)])
+
+
+def test_what_a_user_may_not_change_is_refused(secured: Secured, tmp_path: Path) -> None:
+    name = TopicPartition("orders", 0)
+    with secured.open(secured.properties(tmp_path, "reader", USERS["reader"])) as connected:
+        with pytest.raises(ClusterRefused, match="Alter on Cluster"):
+            connected.reassign({name: replicas(1)}, allow_replication_factor_change=True)
+
+        answer = connected.alter_configs([CHANGE])[ConfigScope.BROKER, "1"]
+        assert isinstance(answer, Rejected)
+        assert (answer.code, answer.name) == (31, "CLUSTER_AUTHORIZATION_FAILED")

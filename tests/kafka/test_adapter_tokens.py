@@ -1,0 +1,90 @@
+"""Tokens for SASL/OAUTHBEARER, from an endpoint on this machine."""
+
+import json
+import threading
+import urllib.parse
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from replan.kafka.oidc import TokenEndpoint, fetch_token, token_provider
+
+# "replan:hush" in base64, as RFC 6749 2.3.1 wants it.
+BASIC = "Basic cmVwbGFuOmh1c2g="
+
+
+class Issuer(BaseHTTPRequestHandler):
+    """Answers as the path says, and counts the tokens it issues."""
+
+    issued = 0
+
+    def do_POST(self) -> None:  # the base class's spelling
+        form = urllib.parse.parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        right = self.headers["Authorization"] == BASIC
+        right = right and form.get("grant_type") == ["client_credentials"]
+        Issuer.issued += 1
+        scope = form.get("scope", ["none"])[0]
+        answers: dict[str, object] = {
+            "/token": {"access_token": f"{scope}-{Issuer.issued}", "expires_in": 3600},
+            "/short": {"access_token": f"{scope}-{Issuer.issued}", "expires_in": 0},
+            "/odd": {"error": "nothing here"},
+        }
+        body = json.dumps(answers[self.path]).encode()
+        self.send_response(200 if right else 401)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_arguments: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def issuer() -> Iterator[str]:
+    """The address of an endpoint."""
+    Issuer.issued = 0
+    with ThreadingHTTPServer(("127.0.0.1", 0), Issuer) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def endpoint(url: str, word: str = "hush") -> TokenEndpoint:
+    return TokenEndpoint(url, "replan", word, scope="kafka")
+
+
+def test_a_token_is_asked_for_with_the_clients_credentials(issuer: str) -> None:
+    assert fetch_token(endpoint(f"{issuer}/token")) == ("kafka-1", 3600.0)
+
+
+def test_a_token_is_used_until_it_is_old(issuer: str) -> None:
+    lasting = token_provider(endpoint(f"{issuer}/token"), {})
+    assert [lasting.token(), lasting.token()] == ["kafka-1", "kafka-1"]
+
+    passing = token_provider(endpoint(f"{issuer}/short"), {})
+    assert [passing.token(), passing.token()] == ["kafka-2", "kafka-3"]
+
+
+@pytest.mark.parametrize(
+    ("path", "word", "why"),
+    [
+        ("/token", "wrong", "it answered 401 Unauthorized"),
+        ("/odd", "hush", "its answer has no access_token"),
+    ],
+)
+def test_an_endpoint_that_gives_no_token_is_named(
+    issuer: str, path: str, word: str, why: str
+) -> None:
+    from kafka.errors import SaslAuthenticationFailedError
+
+    with pytest.raises(SaslAuthenticationFailedError) as refused:
+        fetch_token(endpoint(issuer + path, word))
+
+    assert refused.value.args[0] == f"no token from {issuer}{path}: {why}"
+
+
+def test_the_secret_does_not_show() -> None:
+    assert "hush" not in repr(endpoint("https://id.example/token"))
