@@ -25,7 +25,7 @@ from replan.applying.progress import Progress, copies_in_progress
 from replan.applying.rates import leftovers
 from replan.applying.records import ApplicationStatus, Record, Status
 from replan.applying.seen import look
-from replan.applying.sending import Sender
+from replan.applying.sending import Sender, intents
 from replan.applying.settings import Settings
 from replan.applying.view import View
 from replan.errors import BadFile, ClusterUnreachable, Exit
@@ -128,7 +128,7 @@ class _Run:
         decision = decide(view)
         began = self._ports.clock.now()
         try:
-            self._ports.journal.append(decision.records)
+            self._ports.journal.append(intents(decision, self._ledger))
         except (BadFile, ClusterUnreachable) as error:
             return self._unwritable(now, error)
         self._written_at = now

@@ -1,4 +1,4 @@
-"""Puts back the throttles that an application left behind, without going on with it: `replan throttle clear`.
+"""Puts back the throttles that an application left behind, without going on with it; and gives an application up.
 
 What a running copy of an open application needs stays, and so does everything that is not ours.
 """
@@ -7,18 +7,19 @@ from replan.applying.copies import expanding
 from replan.applying.decide import Decision
 from replan.applying.journal import Journal
 from replan.applying.ledger import Ledger, fold
-from replan.applying.outcome import Outcome
+from replan.applying.opening import closing, open_plan
+from replan.applying.outcome import Outcome, results_of, summary
 from replan.applying.rates import leftovers
+from replan.applying.records import ApplicationStatus
 from replan.applying.seen import Seen, Wanted, look
-from replan.applying.sending import Sender
+from replan.applying.sending import Sender, intents
 from replan.applying.settings import Settings
 from replan.applying.throttles import Copy
 from replan.applying.throttling import ThrottleView, throttle_tick
-from replan.errors import Exit
+from replan.errors import BadUsage, Exit
 from replan.model.control_plane import Clock, ControlPlane
 from replan.model.snapshot import Features
 from replan.planning.plan import Plan
-from replan.planning.plan_file import loads
 
 
 def throttle_clear(
@@ -26,7 +27,7 @@ def throttle_clear(
 ) -> Outcome:
     """Restore what is ours and needed by no running copy; raises ClusterUnreachable, Held."""
     ledger = fold(journal.read())
-    plan, began = _open_plan(ledger), clock.now()
+    plan, began = open_plan(ledger), clock.now()
     while True:
         seen = look(control_plane, _wanted(ledger), Features())
         copies = _running_copies(ledger, plan, seen)
@@ -37,17 +38,29 @@ def throttle_clear(
         if tick.quiet or late:
             return _outcome(ledger, copies, seen)
         until = clock.now() + settings.intent_seconds
-        journal.append(tick.records)
+        decision = Decision(list(tick.records), throttles=tick)
+        journal.append(intents(decision, ledger))
         ledger = ledger.after(tick.records)
-        Sender(control_plane, clock, until).send(Decision(throttles=tick))
+        Sender(control_plane, clock, until).send(decision)
         clock.sleep(settings.poll_seconds)
 
 
-def _open_plan(ledger: Ledger) -> Plan | None:
-    if ledger.application is None:
-        return None
-    application = ledger.application.id
-    return loads(ledger.plan_text(application), f"journal, application {application}")
+def abandon(
+    control_plane: ControlPlane, journal: Journal, clock: Clock, *, settings: Settings
+) -> Outcome:
+    """Give the open application up: its moves stay as they are, its throttles are put back; BadUsage without one.
+
+    Copies that run go on without a throttle.
+    """
+    ledger = fold(journal.read())
+    plan = open_plan(ledger)
+    if plan is None:
+        raise BadUsage("no application is open on this cluster; there is nothing to abandon")
+    results = results_of([m.partition for m in plan.moves], ledger, {})
+    journal.append(closing(ledger, ApplicationStatus.ABANDONED, summary(results)))
+    cleared = throttle_clear(control_plane, journal, clock, settings=settings)
+    text = f"abandoned: {summary(results)}\n{cleared.text}"
+    return Outcome(cleared.exit_code, text, results, cleared.leftovers)
 
 
 def _wanted(ledger: Ledger) -> Wanted:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 
 from replan.applying.copies import copies_under_throttle, copy_of, slots_of
 from replan.applying.gates import instant_gate, start_gate
+from replan.applying.intents import begun, forgetting, intent, remembering
 from replan.applying.judge import Ask, End, Hold, Sight, Suspect, Verdict, judge
-from replan.applying.records import Asked, Forget, Order, Own, Reached, Record, RequestKind, Status
+from replan.applying.records import Own, Record, RequestKind, Status
 from replan.applying.slots import Slots
 from replan.applying.throttling import (
     ThrottleTick,
@@ -129,29 +130,11 @@ class _Draft:
         self, name: TopicPartition, own: Own | None, status: Status, message: str = ""
     ) -> None:
         move = self.view.moves[name]
-        record = self._own(move) if own is None else own
+        record = begun(move, self.view.ledger) if own is None else own
         self.decision.records.append(replace(record, status=status, message=message))
         self.decision.ended.append(name)
-        if status is Status.DONE:
-            self._forget_order(move)
-
-    def _forget_order(self, move: Move) -> None:
-        """An order that stands again, and that no blacklist changes any more, need not be remembered."""
-        key = Order(move.partition, move.topic_id, move.target).key
-        order = self.view.ledger.order(key)
-        restored = order is not None and order.replicas == move.target
-        if restored and move.partition not in self.view.plan.remember:
-            self.decision.records.append(Forget(key))
-
-    def _own(self, move: Move) -> Own:
-        application = self.view.ledger.application
-        return Own(
-            application="" if application is None else application.id,
-            partition=move.partition,
-            topic_id=move.topic_id,
-            original=move.original,
-            target=move.target,
-        )
+        if status is Status.DONE and name not in self.view.plan.remember:
+            self.decision.records.extend(forgetting(move, self.view.ledger))
 
     def _sort(self, name: TopicPartition, own: Own | None, ask: Ask) -> None:
         """Begun and instant requests go out; copies have to be admitted first."""
@@ -294,26 +277,8 @@ class _Draft:
         return len(set(state.replicas) - set(state.removing)) == len(wanted)
 
     def _intend(self, name: TopicPartition, own: Own | None, ask: Ask) -> None:
-        """Write down what is asked, with the order that it changes."""
-        move = self.view.moves[name]
-        record = self._own(move) if own is None else own
-        is_list = ask.kind in {RequestKind.EXPAND, RequestKind.ASSIGN}
-        past = (ask.replicas,) if is_list and ask.replicas not in record.past else ()
-        cancels = ask.kind is RequestKind.CANCEL
-        self.decision.records.append(
-            replace(
-                record,
-                asked=Asked(ask.kind, ask.replicas),
-                past=record.past + past,
-                reached=Reached.NOTHING if cancels else record.reached,
-            )
-        )
-        if move.partition in self.view.plan.remember:
-            self._remember(move)
-
-    def _remember(self, move: Move) -> None:
-        """The first order is the one to come back to, as long as topic and replica set are the same."""
-        order = Order(move.partition, move.topic_id, move.original)
-        kept = self.view.ledger.order(order.key)
-        if kept is None or set(kept.replicas) != set(order.replicas):
-            self.decision.records.append(order)
+        view, move = self.view, self.view.moves[name]
+        record = begun(move, view.ledger) if own is None else own
+        self.decision.records.append(intent(record, ask))
+        if move.partition in view.plan.remember:
+            self.decision.records.extend(remembering(move, view.ledger))

@@ -119,11 +119,11 @@ def _read(path: Path) -> dict[str, Kept]:
         return {}
     except OSError as problem:
         raise _cannot("read", path, problem) from problem
-    found: dict[str, Kept] = {}
+    found: list[Record] = []
     lines = written.split(b"\n")
     for number, line in enumerate(lines[:-1], start=1):
-        found = latest(found, _records(path, number, line, ends_here=number == len(lines) - 1))
-    return found  # what follows the last newline is torn, or nothing
+        found += _records(path, number, line, ends_here=number == len(lines) - 1)
+    return latest({}, found)  # what follows the last newline is torn, or nothing
 
 
 def _records(path: Path, number: int, line: bytes, *, ends_here: bool) -> list[Record]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from replan.applying.gates import AGAIN, precondition
 from replan.applying.records import Asked, Own, Reached, RequestKind, Status
 from replan.applying.seen import Seen
+from replan.applying.words import advice, unseen, waits
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, Replicas
 from replan.model.partition import PartitionState
@@ -110,7 +111,7 @@ def _not_begun(sight: Sight, needed: Next) -> Verdict:
     if not planned or isinstance(needed, OffPath):
         return _elsewhere(move, state)
     if isinstance(needed, Wait):
-        return Hold(_waits(needed, sight.seen), soon=needed.settling)
+        return Hold(waits(needed, sight.seen), soon=needed.settling)
     return _if_as_planned(sight, needed)
 
 
@@ -198,7 +199,7 @@ def _begun(sight: Sight, own: Own, needed: Next) -> Verdict:
         case OffPath(found):
             return _off_path(sight, own, found)
         case Wait():
-            return Hold(_waits(needed, sight.seen))
+            return Hold(waits(needed, sight.seen))
         case Expand() | Assign() | Elect():
             return _again_or_next(sight, own, needed)
 
@@ -241,7 +242,7 @@ def _again(sight: Sight, ask: Ask, needed: Request) -> Verdict:
     verdict = _if_as_planned(sight, needed)
     if isinstance(sight.answer, OutcomeUnknown) or not isinstance(verdict, Ask):
         return verdict
-    return Suspect(ask, _unseen(ask, rejection))
+    return Suspect(ask, unseen(ask.kind, rejection))
 
 
 def _taken_back(own: Own, needed: Request) -> bool:
@@ -281,34 +282,6 @@ def _rejected(sight: Sight, rejection: Rejected) -> Verdict:
     )
 
 
-def advice(code: int) -> str:
-    """What to do about a rejection."""
-    match code:
-        case 29 | 31:
-            return "The principal needs the operation ALTER on the cluster; grant it, then run the same command again."
-        case 38:
-            return (
-                "Somebody else changes its number of replicas; let that end, then make a new plan."
-            )
-        case 39:
-            return (
-                "A broker in the list is not registered, or all its log directories are cordoned; "
-                "bring it back, uncordon it, or declare another one."
-            )
-        case 44:
-            return "A policy of this cluster forbids it; ask those who run it."
-        case 60:
-            return "Another reassignment runs on it; let it end, then make a new plan."
-        case _:
-            return "Make a new plan; if it is rejected again, the log of the active controller says why."
-
-
-def _unseen(ask: Ask, rejection: Rejected | None) -> str:
-    if rejection is not None:
-        return f"{ask.kind}: Kafka answered {rejection.code} {rejection.name}; looking again"
-    return f"{ask.kind} was accepted and is not seen yet"
-
-
 def _unless_quarantined(sight: Sight, own: Own, ask: Ask) -> Verdict:
     """A request that differs from one whose copies may still be on their way has to wait."""
     asked = own.asked
@@ -319,16 +292,3 @@ def _unless_quarantined(sight: Sight, own: Own, ask: Ask) -> Verdict:
         f"the outcome of {asked.kind} {list(asked.replicas)} is not known and it may still arrive; "
         f"{ask.kind} follows in {left:.0f} s"
     )
-
-
-def _waits(needed: Wait, seen: Seen) -> str:
-    if needed.leaderless:
-        return "no leader; bring back one of its in-sync replicas"
-    if needed.settling:
-        return "in sync; waiting whether it stays so"
-    missing = sorted(needed.missing)
-    dead = [b for b in missing if not seen.live(b)]
-    named = ", ".join(str(b) for b in missing)
-    if dead:
-        return f"waiting until {named} is in sync; fenced: {', '.join(str(b) for b in dead)}"
-    return f"waiting until {named} is in sync"

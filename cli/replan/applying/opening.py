@@ -17,7 +17,7 @@ from replan.errors import Held, WrongCluster
 from replan.model.control_plane import ControlPlane
 from replan.planning.next_request import Done, next_request
 from replan.planning.plan import Plan
-from replan.planning.plan_file import dumps
+from replan.planning.plan_file import dumps, loads
 
 CHUNK_CHARACTERS = 225_000
 """At most 900 kB in UTF-8, within Kafka's default max.message.bytes."""
@@ -57,6 +57,14 @@ def opening(plan: Plan, plan_digest: str, ledger: Ledger, owner: str) -> tuple[R
         owner=owner,
     )
     return application, *_chunks(application.id, dumps(plan))
+
+
+def open_plan(ledger: Ledger) -> Plan | None:
+    """The plan of the open application, out of the journal; whoever resumes performs this one, and no new one."""
+    if ledger.application is None:
+        return None
+    application = ledger.application.id
+    return loads(ledger.plan_text(application), f"journal, application {application}")
 
 
 def check_same(application: Application, plan_digest: str) -> None:

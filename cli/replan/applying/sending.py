@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from replan.applying.decide import Decision
+from replan.applying.ledger import Ledger
+from replan.applying.records import Record
 from replan.errors import ClusterUnreachable
 from replan.model.configs import ConfigChange, ConfigScope
 from replan.model.control_plane import (
@@ -20,6 +22,18 @@ from replan.model.control_plane import (
 from replan.model.names import Replicas, TopicPartition
 
 Subject = TypeVar("Subject")
+
+
+def intents(decision: Decision, ledger: Ledger) -> Sequence[Record]:
+    """What to append before sending: putting back needs no record, but an append of ours, since that is the fence.
+
+    A process whose journal was taken over learns it from its append and from nothing else; so something that is written
+    there already is written again.
+    """
+    if decision.records or not decision.asks:
+        return decision.records
+    standing = (ledger.application, *ledger.entries.values(), *ledger.rates.values())
+    return next(([record] for record in standing if record is not None), [])
 
 
 @dataclass(slots=True)

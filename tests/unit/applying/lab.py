@@ -50,9 +50,12 @@ class Boundary:
     kill_before: int | None = None
     kill_after: int | None = None
     crossings: int = 0
+    log: list[str] = field(default_factory=list)
+    """What crossed, and `tick` at the end of each."""
 
-    def cross(self, effect: Callable[[], T]) -> T:
+    def cross(self, what: str, effect: Callable[[], T]) -> T:
         self.crossings += 1
+        self.log.append(what)
         if self.crossings == self.kill_before:
             raise Killed
         result = effect()
@@ -73,7 +76,7 @@ class MortalJournal:
 
     def append(self, records: Sequence[Record]) -> None:
         if records:
-            self.boundary.cross(lambda: self.kept.append(records))
+            self.boundary.cross("append", lambda: self.kept.append(records))
 
 
 @dataclass
@@ -118,20 +121,21 @@ class MortalControlPlane:
         allow_replication_factor_change: bool,
     ) -> Mapping[TopicPartition, Answer]:
         return self.boundary.cross(
+            "reassign",
             lambda: self.real.reassign(
                 lists, allow_replication_factor_change=allow_replication_factor_change
-            )
+            ),
         )
 
     def elect(
         self, partitions: Collection[TopicPartition], kind: ElectionType
     ) -> Mapping[TopicPartition, Answer]:
-        return self.boundary.cross(lambda: self.real.elect(partitions, kind))
+        return self.boundary.cross("elect", lambda: self.real.elect(partitions, kind))
 
     def alter_configs(
         self, changes: Sequence[ConfigChange]
     ) -> Mapping[tuple[ConfigScope, str], Answer]:
-        return self.boundary.cross(lambda: self.real.alter_configs(changes))
+        return self.boundary.cross("configure", lambda: self.real.alter_configs(changes))
 
     def close(self) -> None:
         self.real.close()
@@ -163,6 +167,7 @@ class Lab:
         def report(progress: Progress) -> None:
             nonlocal ticks
             ticks += 1
+            crossing.log.append("tick")
             self.reports.append(progress)
             if ticks > LONGEST_TICKS:
                 raise Endless(f"still at it after {ticks} ticks: {progress}")

@@ -7,13 +7,14 @@ import pytest
 from tests.builders import TOPIC_ID, brokers, move, state
 from tests.unit.applying.lab import MB, Boundary, lab, plan_of
 
-from replan.applying.clearing import throttle_clear
+from replan.applying.clearing import abandon, throttle_clear
 from replan.applying.journal import MemoryJournal
 from replan.applying.ledger import fold
+from replan.applying.opening import open_plan
 from replan.applying.outcome import Result
 from replan.applying.records import ApplicationStatus, Record
 from replan.applying.settings import Settings
-from replan.errors import BadFile, ClusterUnreachable, Exit, Held, WrongCluster
+from replan.errors import BadFile, BadUsage, ClusterUnreachable, Exit, Held, WrongCluster
 from replan.model.broker import Broker
 from replan.model.configs import (
     FOLLOWER_RATE,
@@ -554,4 +555,57 @@ def test_a_journal_that_cannot_be_written_stops_every_request(
         ),
         "1 running",
         "Run the same command again to go on from here.",
+    ]
+
+
+def test_an_abandoned_application_leaves_its_moves_and_takes_its_throttles() -> None:
+    made = lab([state([1, 2, 3], size=50 * MB)], [GROW], throttle=SLOW)
+    before = made.configs()
+    made.apply(stop=made.stop_at(5))
+    outcome = abandon(made.plane, made.journal, made.clock, settings=made.settings)
+    assert (outcome.exit_code, outcome.text) == (
+        Exit.OK,
+        "abandoned: 1 running\nthrottles of ours: all put back to what was there before",
+    )
+    assert made.configs() == before
+    assert made.partition(GROW).replicas == GROW.expanded
+    with pytest.raises(BadUsage, match="no application is open on this cluster"):
+        abandon(made.plane, made.journal, made.clock, settings=made.settings)
+
+
+def test_another_machine_finds_the_plan_in_the_journal() -> None:
+    made = lab([state([1, 2, 3], size=50 * MB)], [GROW], throttle=SLOW)
+    assert open_plan(fold(made.journal.read())) is None
+    made.apply(stop=made.stop_at(5))
+    assert open_plan(fold(made.journal.read())) == made.plan
+
+
+def test_throttle_clear_says_what_a_dead_broker_still_has() -> None:
+    made = lab([state([1, 2, 3], size=50 * MB)], [GROW], throttle=SLOW)
+    made.apply(stop=made.stop_at(5))
+    made.plane.befall(KillBroker(BrokerId(3)))
+    made.clock.sleep(100)
+    outcome = throttle_clear(made.plane, made.journal, made.clock, settings=made.settings)
+    assert outcome.exit_code is Exit.HELD
+    assert outcome.text == (
+        "throttles of ours: not all put back\n"
+        "rate of broker 3 to be restored: leader.replication.throttled.rate to be removed; broker 3 does not "
+        "answer. Run the same command, or `replan throttle clear`, when it is back"
+    )
+
+
+def test_nothing_is_sent_without_an_append_of_its_own_tick() -> None:
+    """Otherwise a process that was taken over would not learn it before it acts."""
+    made = lab([state([1, 2, 3], size=5 * MB)], [GROW], throttle=FAST)
+    boundary = Boundary()
+    made.apply(boundary=boundary)
+    ticks = " ".join(boundary.log).split("tick")
+    assert [t.split() for t in ticks if t.strip()] == [
+        ["append", "append", "configure"],
+        ["append", "reassign"],
+        ["append"],
+        ["append", "configure", "configure", "reassign"],
+        ["append", "configure"],
+        ["append"],
+        ["append"],
     ]

@@ -1,0 +1,46 @@
+"""What is written down when a move is touched: the records of `decide`. Pure."""
+
+from dataclasses import replace
+
+from replan.applying.judge import Ask
+from replan.applying.ledger import Ledger
+from replan.applying.records import Asked, Forget, Order, Own, Reached, Record, RequestKind
+from replan.planning.moves import Move
+
+
+def begun(move: Move, ledger: Ledger) -> Own:
+    """The first record of a move in the open application."""
+    return Own(
+        application="" if ledger.application is None else ledger.application.id,
+        partition=move.partition,
+        topic_id=move.topic_id,
+        original=move.original,
+        target=move.target,
+    )
+
+
+def intent(own: Own, ask: Ask) -> Own:
+    """The record that says what is about to be asked; a cancel takes back what was reached."""
+    is_list = ask.kind in {RequestKind.EXPAND, RequestKind.ASSIGN}
+    fresh = (ask.replicas,) if is_list and ask.replicas not in own.past else ()
+    return replace(
+        own,
+        asked=Asked(ask.kind, ask.replicas),
+        past=own.past + fresh,
+        reached=Reached.NOTHING if ask.kind is RequestKind.CANCEL else own.reached,
+    )
+
+
+def remembering(move: Move, ledger: Ledger) -> tuple[Record, ...]:
+    """Keep the order to come back to: the first one, as long as topic and replica set are the same."""
+    order = Order(move.partition, move.topic_id, move.original)
+    kept = ledger.order(order.key)
+    same = kept is not None and set(kept.replicas) == set(order.replicas)
+    return () if same else (order,)
+
+
+def forgetting(move: Move, ledger: Ledger) -> tuple[Record, ...]:
+    """Forget an order that stands again."""
+    key = Order(move.partition, move.topic_id, move.target).key
+    order = ledger.order(key)
+    return (Forget(key),) if order is not None and order.replicas == move.target else ()

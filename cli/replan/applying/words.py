@@ -1,0 +1,49 @@
+"""What is said about a partition that waits or was rejected: measure, limit, way out."""
+
+from replan.applying.records import RequestKind
+from replan.applying.seen import Seen
+from replan.model.control_plane import Rejected
+from replan.planning.next_request import Wait
+
+
+def waits(needed: Wait, seen: Seen) -> str:
+    """What a partition waits for."""
+    if needed.leaderless:
+        return "no leader; bring back one of its in-sync replicas"
+    if needed.settling:
+        return "in sync; waiting whether it stays so"
+    missing = sorted(needed.missing)
+    dead = [b for b in missing if not seen.live(b)]
+    named = ", ".join(str(b) for b in missing)
+    if dead:
+        return f"waiting until {named} is in sync; fenced: {', '.join(str(b) for b in dead)}"
+    return f"waiting until {named} is in sync"
+
+
+def unseen(kind: RequestKind, rejection: Rejected | None) -> str:
+    """Why a request is not asked again at once although it shows no effect."""
+    if rejection is not None:
+        return f"{kind}: Kafka answered {rejection.code} {rejection.name}; looking again"
+    return f"{kind} was accepted and is not seen yet"
+
+
+def advice(code: int) -> str:
+    """What to do about a rejection."""
+    match code:
+        case 29 | 31:
+            return "The principal needs the operation ALTER on the cluster; grant it, then run the same command again."
+        case 38:
+            return (
+                "Somebody else changes its number of replicas; let that end, then make a new plan."
+            )
+        case 39:
+            return (
+                "A broker in the list is not registered, or all its log directories are cordoned; "
+                "bring it back, uncordon it, or declare another one."
+            )
+        case 44:
+            return "A policy of this cluster forbids it; ask those who run it."
+        case 60:
+            return "Another reassignment runs on it; let it end, then make a new plan."
+        case _:
+            return "Make a new plan; if it is rejected again, the log of the active controller says why."
