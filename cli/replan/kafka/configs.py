@@ -1,7 +1,7 @@
 """Configurations, read: DescribeConfigs as raw messages, restricted to the keys that replan knows.
 
 Reading goes through kafka-python's messages because they can name the keys wanted: confluent-kafka always
-fetches every key with its synonyms (10 times the bytes), and importing it would cost each `plan` 50 ms.
+fetches every key with its synonyms (four times as long), and importing it would cost each `plan` 50 ms.
 Changing goes through confluent-kafka, in `alter`. A broker tells only its own configuration.
 """
 

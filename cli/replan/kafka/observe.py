@@ -10,18 +10,20 @@
 | what the cluster can do                 | ApiVersions                                                  |
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from replan.kafka import brokers, configs, log_dirs
+from replan.kafka.log_dirs import TopicRows
 from replan.kafka.partitions import PartitionColumns, garbage_collection_paused, pages
 from replan.kafka.reads import Reads
 from replan.kafka.reassign import running
 from replan.model.broker import Broker, LogDir
+from replan.model.columns import Ints
 from replan.model.configs import Configs
 from replan.model.names import BrokerId
 from replan.model.snapshot import TOPICS_SCHEMA, Snapshot, partitions_table
@@ -30,29 +32,49 @@ from replan.model.snapshot import TOPICS_SCHEMA, Snapshot, partitions_table
 def observe(reads: Reads, *, observed_at: str, broker_seconds: float) -> Snapshot:
     """Ask for everything; a broker that does not answer within `broker_seconds` is named as silent."""
     described = brokers.describe_cluster(reads)
+    registered = brokers.listed(described)
+    live = [b.id for b in registered.values() if b.live]
     with garbage_collection_paused():
-        columns = PartitionColumns(running(reads, None))
-        for topic in pages(reads, None):
-            columns.add(topic)
-        registered = brokers.listed(described)
-        live = [b.id for b in registered.values() if b.live]
-        told = log_dirs.ask_everything(reads, live, limit_seconds=broker_seconds)
-        sizes = log_dirs.largest_replicas(told, columns.rows())
+        columns = _partitions(reads)
+        logs = _logs(reads, live, columns.rows(), broker_seconds)
     if not brokers.tells_fenced(described):
         registered = brokers.with_members(registered, columns.members())
-    directories = tuple(log_dirs.directories(told))
-    topics, partitions = tables(columns, configs.of_topics(reads, columns.names), sizes)
+    topics, partitions = tables(columns, configs.of_topics(reads, columns.names), logs.sizes)
     rates = configs.of_brokers(reads, live, limit_seconds=broker_seconds)
     return Snapshot(
         cluster_id=described.cluster_id,
         observed_at=observed_at,
         features=brokers.features(reads),
-        brokers=_with_cordons(registered, directories),
+        brokers=_with_cordons(registered, logs.directories),
         topics=topics,
         partitions=partitions,
-        log_dirs=directories,
+        log_dirs=logs.directories,
         broker_configs={broker: found for broker, found in rates.items() if found},
-        silent=tuple(b for b in live if b not in told),
+        silent=logs.silent,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Logs:
+    directories: tuple[LogDir, ...]
+    sizes: Ints
+    silent: tuple[BrokerId, ...]
+
+
+def _partitions(reads: Reads) -> PartitionColumns:
+    columns = PartitionColumns(running(reads, None))
+    for topic in pages(reads, None):
+        columns.add(topic)
+    return columns
+
+
+def _logs(reads: Reads, live: Sequence[BrokerId], rows: TopicRows, broker_seconds: float) -> _Logs:
+    """What brokers tell of their logs; the messages themselves are gone before garbage is collected again."""
+    told = log_dirs.ask_everything(reads, live, limit_seconds=broker_seconds)
+    return _Logs(
+        tuple(log_dirs.directories(told)),
+        log_dirs.largest_replicas(told, rows),
+        tuple(broker for broker in live if broker not in told),
     )
 
 
