@@ -32,7 +32,14 @@ from replan.simulator.commands import (
 )
 from replan.simulator.config_view import broker_configs, topic_configs, topic_settings
 from replan.simulator.dynamics import advance
-from replan.simulator.faults import Ask, Happening, LoseRequests, RequestKind, Schedule
+from replan.simulator.faults import (
+    Ask,
+    Happening,
+    LoseRequests,
+    RepeatRequests,
+    RequestKind,
+    Schedule,
+)
 from replan.simulator.happenings import befall, later, scheduled
 from replan.simulator.snapshot_form import broker_seen, features_of, to_snapshot
 from replan.simulator.state import ClusterState
@@ -215,15 +222,16 @@ class SimulatedControlPlane:
         world = self._simulation.world
         if world.now < world.unreachable_until:
             return dict.fromkeys(subjects, OutcomeUnknown("the cluster does not answer"))
-        lost = self._lose(kind)
-        if lost is None:
-            return answers_of(self._perform(command), subjects)
-        if lost.effect_after_seconds == 0:
+        trouble = self._trouble(kind)
+        if isinstance(trouble, LoseRequests):
+            if trouble.effect_after_seconds is not None:
+                world = later(self._simulation.world, trouble.effect_after_seconds, Ask(command))
+                self._become(replace(self._simulation, world=world))
+                self._catch_up()
+            return dict.fromkeys(subjects, OutcomeUnknown("the request timed out"))
+        if trouble is not None:
             self._perform(command)
-        elif lost.effect_after_seconds is not None:
-            world = later(self._simulation.world, lost.effect_after_seconds, Ask(command))
-            self._become(replace(self._simulation, world=world))
-        return dict.fromkeys(subjects, OutcomeUnknown("the request timed out"))
+        return answers_of(self._perform(command), subjects)
 
     def _perform(self, command: Command) -> Decision:
         simulation, decision = ask(self._simulation, command)
@@ -234,16 +242,18 @@ class SimulatedControlPlane:
                 self._keeper.keep(self._simulation)
         return decision
 
-    def _lose(self, kind: RequestKind) -> LoseRequests | None:
-        """Take one loss of this kind from what is to be lost."""
-        losing = self._simulation.world.losing
-        at = next((i for i, loss in enumerate(losing) if loss.kind is kind), None)
+    def _trouble(self, kind: RequestKind) -> LoseRequests | RepeatRequests | None:
+        """Take what the next request of this kind meets on its way."""
+        troubles = self._simulation.world.troubles
+        at = next((i for i, trouble in enumerate(troubles) if trouble.kind is kind), None)
         if at is None:
             return None
-        taken = losing[at]
+        taken = troubles[at]
         rest = (replace(taken, times=taken.times - 1),) if taken.times > 1 else ()
-        world = replace(self._simulation.world, losing=losing[:at] + rest + losing[at + 1 :])
-        self._become(replace(self._simulation, world=world))
+        left = (*troubles[:at], *rest, *troubles[at + 1 :])
+        self._become(
+            replace(self._simulation, world=replace(self._simulation.world, troubles=left))
+        )
         return taken
 
     def _read(self) -> Simulation:

@@ -78,6 +78,18 @@ class LoseRequests:
 
 
 @dataclass(frozen=True, slots=True)
+class RepeatRequests:
+    """The next requests of a kind reach the controller twice, and only the second answer comes back.
+
+    Brokers send a forwarded request again when their connection to the controller drops: a repeated cancel is answered
+    85, a repeated election 84, although the first delivery did the work.
+    """
+
+    kind: RequestKind
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Disconnect:
     """Nobody answers for a while: reads fail, writes have no known outcome and no effect."""
 
@@ -99,6 +111,7 @@ Happening = (
     | Produce
     | Ask
     | LoseRequests
+    | RepeatRequests
     | Disconnect
     | LagMetadata
 )

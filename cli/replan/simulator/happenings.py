@@ -20,6 +20,7 @@ from replan.simulator.faults import (
     LagMetadata,
     LoseRequests,
     Produce,
+    RepeatRequests,
     Schedule,
     StartBroker,
     StopBroker,
@@ -29,7 +30,7 @@ from replan.simulator.reassignment_lists import without
 from replan.simulator.world import Lag, Simulation, World
 
 _OfBrokers = KillBroker | StopBroker | StartBroker
-_OfConnections = LoseRequests | Disconnect | LagMetadata
+_OfConnections = LoseRequests | RepeatRequests | Disconnect | LagMetadata
 
 
 def scheduled(world: World, happenings: Schedule) -> World:
@@ -55,7 +56,7 @@ def befall(simulation: Simulation, happening: Happening) -> Simulation:
             return _dropped(simulation, happening)
         case KillBroker() | StopBroker() | StartBroker():
             return _broker(simulation, happening)
-        case LoseRequests() | Disconnect() | LagMetadata():
+        case LoseRequests() | RepeatRequests() | Disconnect() | LagMetadata():
             return replace(simulation, world=_connection(simulation.world, happening))
         case _:
             assert_never(happening)
@@ -140,8 +141,8 @@ def serve_again(simulation: Simulation, broker: BrokerId) -> Simulation:
 
 def _connection(world: World, happening: _OfConnections) -> World:
     match happening:
-        case LoseRequests():
-            return replace(world, losing=(*world.losing, happening))
+        case LoseRequests() | RepeatRequests():
+            return replace(world, troubles=(*world.troubles, happening))
         case Disconnect(seconds):
             until = max(world.unreachable_until, world.now + seconds)
             return replace(world, unreachable_until=until)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import RememberedOrder
-from replan.simulator.faults import LoseRequests, Schedule
+from replan.simulator.faults import LoseRequests, RepeatRequests, Schedule
 from replan.simulator.state import ClusterState
 
 ReplicaName = tuple[TopicPartition, BrokerId]
@@ -82,7 +82,8 @@ class World:
     next_unclean: float = 300.0
     agenda: Schedule = ()
     """Sorted by time."""
-    losing: tuple[LoseRequests, ...] = ()
+    troubles: tuple[LoseRequests | RepeatRequests, ...] = ()
+    """What the next requests will meet on their way, first come first served."""
     unreachable_until: float = 0.0
     metadata_lag_seconds: float = 0.0
     log_dirs: tuple[LogDir, ...] = ()

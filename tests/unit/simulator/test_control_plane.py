@@ -25,6 +25,7 @@ from replan.simulator.faults import (
     KillBroker,
     LagMetadata,
     LoseRequests,
+    RepeatRequests,
     RequestKind,
 )
 from replan.simulator.snapshot_form import from_snapshot
@@ -80,6 +81,23 @@ def test_only_the_requests_of_one_kind_are_lost_and_only_so_many() -> None:
     plane = opened(At(0, LoseRequests(RequestKind.REASSIGN, times=2)))
     assert set(plane.elect([P0], ElectionType.PREFERRED).values()) != {TIMED_OUT}
     assert [reassign(plane, 3, 2, 1) for _ in range(3)] == [TIMED_OUT, TIMED_OUT, Accepted()]
+
+
+def test_a_request_that_is_delivered_twice_is_answered_by_the_second_delivery() -> None:
+    plane = opened(
+        At(0, RepeatRequests(RequestKind.REASSIGN)), At(0, RepeatRequests(RequestKind.ELECT))
+    )
+    assert reassign(plane, 2, 1, 3, 4) == Accepted()
+    assert plane.elect([P0], ElectionType.PREFERRED)[P0] == Rejected(
+        84, "ELECTION_NOT_NEEDED", "Leader election not needed for topic partition."
+    )
+    assert plane.partitions([P0])[P0].leader == 2
+    plane.befall(RepeatRequests(RequestKind.REASSIGN))
+    cancelled = plane.reassign({P0: None}, allow_replication_factor_change=True)[P0]
+    assert cancelled == Rejected(
+        85, "NO_REASSIGNMENT_IN_PROGRESS", "No partition reassignment is in progress."
+    )
+    assert listed(plane) == (2, 1, 3)
 
 
 def test_a_cluster_that_is_cut_off_answers_nothing_for_a_while() -> None:

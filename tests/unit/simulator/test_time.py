@@ -1,5 +1,6 @@
 """What happens with time: copies at their speeds, dying and returning brokers, timers, disks."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -22,8 +23,10 @@ from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
 from replan.simulator.clock import VirtualClock
+from replan.simulator.commands import DeleteTopic, UnregisterBroker
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.faults import (
+    Ask,
     At,
     DropFromIsr,
     Happening,
@@ -281,3 +284,59 @@ def test_what_happens_does_not_depend_on_how_often_one_looks() -> None:
         often.plane.running()
     seldom.clock.sleep(500 * 0.0625)
     assert often.plane.simulation.cluster == seldom.plane.simulation.cluster
+
+
+def test_a_clock_with_a_pace_really_sleeps() -> None:
+    clock = VirtualClock(pace=1000)
+    began = time.monotonic()
+    clock.sleep(50)
+    assert time.monotonic() - began >= 0.05
+    assert clock.now() == 50
+
+
+def test_a_deleted_topic_leaves_nothing_behind() -> None:
+    cluster = Cluster(orders(100), At(1, Ask(DeleteTopic("orders"))))
+    cluster.reassign(1, 2, 3, 4)
+    cluster.clock.sleep(100)
+    world = cluster.plane.simulation.world
+    assert (world.lags, world.sizes, cluster.plane.running()) == ({}, {}, {})
+
+
+def test_what_cannot_happen_does_not() -> None:
+    cluster = Cluster(
+        orders(100),
+        At(1, DropFromIsr(P0, BrokerId(1), 5)),
+        At(1, DropFromIsr(P0, BrokerId(6), 5)),
+        At(1, DropFromIsr(TopicPartition("clicks", 0), BrokerId(6), 5)),
+        At(1, StartBroker(BrokerId(1))),
+        At(1, StopBroker(BrokerId(9))),
+    )
+    before = cluster.plane.simulation.cluster
+    cluster.clock.sleep(5)
+    assert cluster.plane.simulation.cluster is before
+
+
+def test_a_copy_whose_leader_dies_waits_and_goes_on() -> None:
+    cluster = Cluster(
+        snapshot([state([1], partition=0, size=1000 * MB)]),
+        At(2.2, KillBroker(BrokerId(1))),
+        At(20, StartBroker(BrokerId(1))),
+    )
+    cluster.reassign(1, 4)
+    assert cluster.at(15).leader is None
+    missing = cluster.plane.simulation.world.lags[P0, BrokerId(4)].remaining_bytes
+    assert missing == pytest.approx(800 * MB)
+    assert cluster.until_idle() == pytest.approx(31.2, abs=0.5)
+
+
+def test_an_unregistered_broker_does_not_come_back() -> None:
+    gone = BrokerId(3)
+    cluster = Cluster(
+        orders(100),
+        At(0, KillBroker(gone)),
+        At(10, StartBroker(gone)),
+        At(11, Ask(UnregisterBroker(gone))),
+    )
+    assert cluster.at(30).isr == (1, 2)
+    assert gone not in cluster.plane.brokers()
+    assert cluster.plane.simulation.world.starting == {}
