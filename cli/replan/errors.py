@@ -3,6 +3,7 @@
     ReplanError                       exit 1
     ├── BadManifest                   the author of the placement file: file:line:column, key, what would be right
     ├── BadFile                       a plan, snapshot, journal or properties file that cannot be read or written
+    ├── BadScenario                   the author of a scenario: file:line, what is not known, what is
     ├── BadUsage                      a flag or a combination of flags that means nothing
     ├── WrongCluster                  the placement or plan names another cluster than the one that answered
     ├── ClusterUnreachable            nobody answers, or not within the patience
@@ -42,6 +43,10 @@ class BadManifest(ReplanError):
 
 class BadFile(ReplanError):
     """A file of replan's own, or a properties file, cannot be read or written."""
+
+
+class BadScenario(ReplanError):
+    """A scenario asks for something that has no meaning."""
 
 
 class BadUsage(ReplanError):

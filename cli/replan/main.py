@@ -29,6 +29,12 @@ fleet = typer.Typer(
     help="The Spark pipeline over many clusters; needs the extra `fleet`.", no_args_is_help=True
 )
 app.add_typer(fleet, name="fleet")
+
+scenario = typer.Typer(
+    help="Stories of a simulated cluster in text files: see docs/scenarios.md.",
+    no_args_is_help=True,
+)
+app.add_typer(scenario, name="scenario")
 throttle = typer.Typer(help="What replan throttles.", no_args_is_help=True)
 app.add_typer(throttle, name="throttle")
 
@@ -286,6 +292,19 @@ def fleet_drift(
     from replan.commands import fleet as command
 
     return command.drift(snapshots, placements, output, master)
+
+
+@scenario.command("run")
+def scenario_run(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenario files.")],
+    rewrite: Annotated[
+        bool, typer.Option("--rewrite", help="Write down what is told now; the diff is the review.")
+    ] = False,
+) -> Exit:
+    """Tell stories again: 0 all as written, 1 where one differs, with a diff."""
+    from replan.commands import scenario as command
+
+    return command.run(files, rewrite=rewrite)
 
 
 def main() -> None:

@@ -1,0 +1,34 @@
+"""`scenario run`: tell stories again, and say where they end otherwise than written."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from replan.commands.output import note, result, save
+from replan.errors import BadScenario, Exit
+from replan.scenarios.run import run_story
+
+
+def run(files: Sequence[Path], *, rewrite: bool) -> Exit:
+    """Run every file. 0 where all is as written, 1 where something differs; `rewrite` writes what is told now."""
+    differing = 0
+    for path in files:
+        told = run_story(_text(path), str(path))
+        if told.as_written:
+            continue
+        differing += 1
+        if rewrite:
+            save(told.told, path)
+            note(f"{path}: {len(told.differing)} commands tell something else now; written")
+        else:
+            result(told.difference())
+    note(f"{len(files) - differing} of {len(files)} as written")
+    return Exit.ERROR if differing and not rewrite else Exit.OK
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as problem:
+        raise BadScenario(f"{path}: cannot read it: {problem.strerror}") from problem
+    except UnicodeDecodeError as problem:
+        raise BadScenario(f"{path}: not text in UTF-8") from problem

@@ -1,0 +1,45 @@
+"""All commands by name: the one place that knows every family."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+
+from replan.scenarios.applying import apply, clear, interrupt, kill_process, resume, tick
+from replan.scenarios.befalling import HAPPENINGS, at, befalls
+from replan.scenarios.founding import cluster, disk, topic
+from replan.scenarios.looking import journal, show, status, throttles
+from replan.scenarios.planning import drift, manifest, plan
+from replan.scenarios.story import Story
+from replan.scenarios.words import Words
+
+Command = Callable[[Story, Words, Sequence[str]], str]
+
+
+def _happening(name: str, story: Story, words: Words, body: Sequence[str]) -> str:
+    if body:
+        raise words.wrong(f"`{name}` has no lines below it")
+    return befalls(story, name, words)
+
+
+COMMANDS: Mapping[str, Command] = MappingProxyType(
+    {
+        "apply": apply,
+        "at": at,
+        "clear": clear,
+        "cluster": cluster,
+        "crash": kill_process,
+        "disk": disk,
+        "drift": drift,
+        "interrupt": interrupt,
+        "journal": journal,
+        "manifest": manifest,
+        "plan": plan,
+        "resume": resume,
+        "show": show,
+        "status": status,
+        "throttles": throttles,
+        "tick": tick,
+        "topic": topic,
+        **{name: partial(_happening, name) for name in HAPPENINGS},
+    }
+)

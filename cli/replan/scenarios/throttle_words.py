@@ -1,0 +1,87 @@
+"""Throttles in few words: what a request changes, and what stands.
+
+The two lists of a topic and the two rates of a broker are named by their side, leader or follower.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import assert_never
+
+from replan.model.configs import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    ConfigChange,
+    ConfigOperation,
+    ConfigScope,
+)
+from replan.reporting.quantities import rate
+
+SIDES = {
+    LEADER_REPLICAS: "leader",
+    FOLLOWER_REPLICAS: "follower",
+    LEADER_RATE: "leader",
+    FOLLOWER_RATE: "follower",
+}
+LISTS = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
+LEADERS = (LEADER_REPLICAS, LEADER_RATE)
+RATES = (LEADER_RATE, FOLLOWER_RATE)
+Stored = Mapping[tuple[ConfigScope, str], Mapping[str, str]]
+
+
+def changes_in_words(changes: Sequence[ConfigChange]) -> str:
+    """One request: `orders leader +0:1,0:2, follower +0:4; leader rate 1 MB/s on 1,2`."""
+    by_topic: dict[str, list[str]] = {}
+    by_rate: dict[str, list[str]] = {}
+    for change in sorted(changes, key=lambda c: (c.name, c.key not in LEADERS)):
+        if change.scope is ConfigScope.TOPIC:
+            by_topic.setdefault(change.name, []).append(_list_change(change))
+        else:
+            by_rate.setdefault(_rate_change(change), []).append(change.name)
+    parts = [f"{topic} {', '.join(lists)}" for topic, lists in by_topic.items()]
+    parts += [f"{what} on {','.join(names)}" for what, names in by_rate.items()]
+    return "; ".join(parts)
+
+
+def _list_change(change: ConfigChange) -> str:
+    side = SIDES.get(change.key, change.key)
+    match change.operation:
+        case ConfigOperation.APPEND:
+            return f"{side} +{change.value}"
+        case ConfigOperation.SUBTRACT:
+            return f"{side} -{change.value}"
+        case ConfigOperation.SET:
+            return f"{side} = {change.value}"
+        case ConfigOperation.DELETE:
+            return f"{side} list removed"
+        case _:
+            assert_never(change.operation)
+
+
+def _rate_change(change: ConfigChange) -> str:
+    side = SIDES.get(change.key, change.key)
+    if change.operation is ConfigOperation.DELETE:
+        return f"no {side} rate"
+    return f"{side} rate {rate(int(change.value))}"
+
+
+def standing_in_words(stored: Stored) -> list[str]:
+    """All throttles that stand, as they are stored; an override that is empty is told as such."""
+    return [*_lines(stored, ConfigScope.TOPIC), *_lines(stored, ConfigScope.BROKER)]
+
+
+def _lines(stored: Stored, wanted: ConfigScope) -> Iterator[str]:
+    for (scope, name), values in sorted(stored.items()):
+        if scope is wanted:
+            found = list(_values(values))
+            if found:
+                yield f"{scope} {name or '(default of all)'}: {', '.join(found)}"
+
+
+def _values(values: Mapping[str, str]) -> Iterable[str]:
+    for key in LISTS:
+        if key in values:
+            yield f"{SIDES[key]} list {values[key] or 'empty'}"
+    for key in RATES:
+        if key in values:
+            yield f"{SIDES[key]} rate {rate(int(values[key]))}"

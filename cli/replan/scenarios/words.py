@@ -1,0 +1,159 @@
+"""The words of a command, taken one by one; whatever does not fit is told with its file and line.
+
+Here belong the small forms that commands share: brokers, lists, partitions, times, sizes, rates.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from replan.errors import BadScenario
+from replan.manifest.units import parse_rate
+from replan.model.names import BrokerId, Replicas, TopicPartition, parse_topic_partition, replicas
+
+T = TypeVar("T")
+
+_WORD = re.compile(r"\[[^\]]*\](?:\*\d+)?|\S+")
+_LIST = re.compile(r"\[\s*(\d+(?:\s*,\s*\d+)*)\s*\](?:\*(\d+))?")
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+_TIME = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)")
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)(B|KB|MB|GB|TB)")
+_BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+
+class Words:
+    """What is left of a command line."""
+
+    def __init__(self, text: str, where: str) -> None:
+        """`where`: file:line of the command."""
+        self.where = where
+        self._left: list[str] = _WORD.findall(text)
+
+    def __bool__(self) -> bool:
+        return bool(self._left)
+
+    def wrong(self, problem: str) -> BadScenario:
+        """An error at this command."""
+        return BadScenario(f"{self.where}: {problem}")
+
+    def one(self, what: str) -> str:
+        """The next word, which must be there; `what` it is, with its article."""
+        if not self._left:
+            raise self.wrong(f"{what} is missing")
+        return self._left.pop(0)
+
+    def phrase(self, *wanted: str) -> bool:
+        """Take these words if they come next."""
+        if tuple(self._left[: len(wanted)]) != wanted:
+            return False
+        del self._left[: len(wanted)]
+        return True
+
+    def expect(self, *wanted: str) -> None:
+        """Take these words, which must come next."""
+        if not self.phrase(*wanted):
+            found = " ".join(self._left[: len(wanted)]) or "nothing"
+            raise self.wrong(f"`{' '.join(wanted)}` is expected, found {found}")
+
+    def choose(self, what: str, among: Mapping[str, T]) -> T:
+        """The next word as one of these."""
+        found = self.one(what)
+        if found not in among:
+            raise self.wrong(f"{found} is not {what}; known: {', '.join(sorted(among))}")
+        return among[found]
+
+    def end(self) -> None:
+        """Nothing may be left."""
+        if self._left:
+            raise self.wrong(f"nothing is known of `{' '.join(self._left)}`")
+
+    def number(self, what: str) -> int:
+        """A whole number."""
+        return self._as(what, "a whole number, e.g. 3", int)
+
+    def broker(self) -> BrokerId:
+        """A broker's id."""
+        return BrokerId(self.number("a broker"))
+
+    def brokers(self) -> list[BrokerId]:
+        """Brokers, as `1-5` or `1-3,7`."""
+        return self._as("brokers", "brokers, e.g. 1-5 or 1,2,7", _brokers)
+
+    def partition(self) -> TopicPartition:
+        """A partition, as `orders-0`."""
+        return self._as("a partition", "a partition, e.g. orders-0", parse_topic_partition)
+
+    def replicas(self) -> Replicas:
+        """One list, as `[1,2,3]`."""
+        lists = self.lists()
+        if len(lists) != 1:
+            raise self.wrong(f"one replica list is expected, found {len(lists)}")
+        return lists[0]
+
+    def lists(self) -> list[Replicas]:
+        """Lists as far as they come; `[1,2,3]*4` is four of them."""
+        found: list[Replicas] = []
+        while self._left and self._left[0].startswith("["):
+            found += self._as("a list", "a replica list, e.g. [1,2,3]", _lists)
+        if not found:
+            raise self.wrong("a replica list is missing, e.g. [1,2,3]")
+        return found
+
+    def seconds(self) -> float:
+        """A time, as `30s`, `2m`, `1h`."""
+        return self._as("a time", "a time, e.g. 30s, 2m or 1h", _seconds)
+
+    def bytes(self) -> int:
+        """A size, as `60MB`."""
+        return self._as("a size", "a size, e.g. 60MB", _bytes)
+
+    def rate(self) -> float:
+        """Bytes per second, as `1MB/s`; `0` is none."""
+        return self._as("a rate", "a rate, e.g. 1MB/s, or 0", _rate)
+
+    def _as(self, what: str, form: str, read: Callable[[str], T]) -> T:
+        word = self.one(what)
+        try:
+            return read(word)
+        except (ValueError, AttributeError, TypeError) as problem:
+            raise self.wrong(f"{word} is not {form}") from problem
+
+
+def _matched(form: re.Pattern[str], word: str) -> re.Match[str]:
+    found = form.fullmatch(word)
+    if found is None:
+        raise ValueError(word)
+    return found
+
+
+def _brokers(word: str) -> list[BrokerId]:
+    found: list[BrokerId] = []
+    for part in word.split(","):
+        first, last = _matched(_RANGE, part).groups()
+        found += [BrokerId(b) for b in range(int(first), int(last or first) + 1)]
+    return found
+
+
+def _lists(word: str) -> list[Replicas]:
+    ids, times = _matched(_LIST, word).groups()
+    return [replicas(*(int(i) for i in ids.split(",")))] * int(times or 1)
+
+
+def _seconds(word: str) -> float:
+    amount, unit = _matched(_TIME, word).groups()
+    return float(amount) * _SECONDS[unit]
+
+
+def _bytes(word: str) -> int:
+    amount, unit = _matched(_SIZE, word).groups()
+    return round(float(amount) * _BYTES[unit])
+
+
+def _rate(word: str) -> float:
+    if word == "0":
+        return 0.0
+    rate = parse_rate(word)
+    if rate is None:
+        raise ValueError(word)
+    return float(rate)
