@@ -28,6 +28,20 @@ DEFAULTS = (
 )
 """Of the topic keys that are always told."""
 
+TOPIC_KEYS = frozenset(
+    """
+    cleanup.policy compression.gzip.level compression.lz4.level compression.type compression.zstd.level
+    delete.retention.ms file.delete.delay.ms flush.messages flush.ms follower.replication.throttled.replicas
+    index.interval.bytes leader.replication.throttled.replicas local.retention.bytes local.retention.ms
+    max.compaction.lag.ms max.message.bytes message.timestamp.after.max.ms message.timestamp.before.max.ms
+    message.timestamp.type min.cleanable.dirty.ratio min.compaction.lag.ms min.insync.replicas preallocate
+    remote.copy.lag.bytes remote.copy.lag.ms remote.log.copy.disable remote.log.delete.on.disable
+    remote.storage.enable retention.bytes retention.ms segment.bytes segment.index.bytes segment.jitter.ms
+    segment.ms unclean.leader.election.enable
+    """.split()
+)
+"""What a topic can have; the values of the others are taken as they are."""
+
 _ENTRY = re.compile(r"([0-9]+:[0-9]+)?", re.ASCII)
 
 
@@ -43,6 +57,8 @@ def as_described(key: str, value: str) -> str:
 
 def topic_problem(key: str, value: str) -> str | None:
     """Why a topic's value is refused, in Kafka's words; None where it is taken."""
+    if key not in TOPIC_KEYS:
+        return f"Unknown topic config name: {key}"
     if key in THROTTLED_LISTS:
         return _throttled_list_problem(key, value)
     if key == MIN_INSYNC_REPLICAS:

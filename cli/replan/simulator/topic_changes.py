@@ -22,7 +22,7 @@ from replan.simulator.events import (
 )
 from replan.simulator.state import ClusterState, Partition
 
-_LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}", re.ASCII)
+_LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+", re.ASCII)
 
 
 def create_topic(state: ClusterState, command: CreateTopic) -> Decision:
@@ -99,8 +99,16 @@ def _created(
 def _name_problem(state: ClusterState, name: str) -> Rejected | None:
     if name in state.topics:
         return rejected(Code.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-    if name in {".", ".."} or not _LEGAL_NAME.fullmatch(name):
-        return rejected(Code.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {name!r}")
+    if name in {".", ".."}:
+        return rejected(
+            Code.INVALID_TOPIC_EXCEPTION, "Topic name is invalid: '.' or '..' is not allowed"
+        )
+    if not _LEGAL_NAME.fullmatch(name):
+        return rejected(
+            Code.INVALID_TOPIC_EXCEPTION,
+            f"Topic name is invalid: '{name}' contains one or more characters other than ASCII "
+            "alphanumerics, '.', '_' and '-'",
+        )
     collided = name.replace(".", "_")
     for other in sorted(state.topics):
         if other.replace(".", "_") == collided:

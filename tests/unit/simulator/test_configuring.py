@@ -109,6 +109,10 @@ LIST_WORDS = (
             ),
         ),
         (
+            topic_change(TOPIC, "foo", SET, "bar"),
+            Rejected(40, "INVALID_CONFIG", "Unknown topic config name: foo"),
+        ),
+        (
             topic_change("clicks", LEADER_REPLICAS, SET, "0:1"),
             Rejected(3, "UNKNOWN_TOPIC_OR_PARTITION", "The topic 'clicks' does not exist."),
         ),

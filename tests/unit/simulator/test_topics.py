@@ -22,7 +22,15 @@ def partitions(count: int, *lists: tuple[int, ...], name: str = TOPIC) -> Create
     ("command", "code", "message"),
     [
         (topic(TOPIC, (1,)), 36, "Topic 'orders' already exists."),
-        (topic("a b", (1,)), 17, "Topic name is invalid: 'a b'"),
+        (
+            topic("a b", (1,)),
+            17,
+            (
+                "Topic name is invalid: 'a b' contains one or more characters other than ASCII "
+                "alphanumerics, '.', '_' and '-'"
+            ),
+        ),
+        (topic("..", (1,)), 17, "Topic name is invalid: '.' or '..' is not allowed"),
         (topic("or.ders.x", (1,)), 17, "Topic 'or.ders.x' collides with existing topic: or_ders.x"),
         (
             topic("new", (1, 2), (1,)),
