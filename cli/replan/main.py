@@ -203,13 +203,17 @@ def apply(
 @app.command()
 def show(
     plan_file: Annotated[Path, typer.Argument(metavar="PLAN")],
+    against: Annotated[
+        Path | None,
+        typer.Option(metavar="PLAN", help="Say only what differs from this other plan."),
+    ] = None,
     how: HowFormat = Format.TEXT,
     everything: Everything = False,
 ) -> Exit:
     """Render a saved plan."""
     from replan.commands import offline
 
-    return offline.show(plan_file, how, everything=everything)
+    return offline.show(plan_file, against, how, everything=everything)
 
 
 @app.command()

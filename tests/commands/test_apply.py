@@ -108,3 +108,21 @@ def test_taking_a_broker_off_the_blacklist_restores_the_order(folder: Path) -> N
     described = json.loads((folder / "cluster.json").read_text())
     clicks = next(t for t in described["topics"] if t["name"] == "clicks")
     assert [p["replicas"] for p in clicks["partitions"]] == [[2, 4, 5], [4, 5, 2]]
+
+
+def test_two_plans_are_compared_by_setting_and_by_partition(folder: Path) -> None:
+    saved(folder)
+    text = (folder / "placement.yaml").read_text()
+    (folder / "placement.yaml").write_text(
+        text.replace("50MB/s", "40MB/s").replace("1: [3, 1] ", "1: [3, 1, 4] ")
+    )
+    assert replan("plan", *SIMULATED, "-o", "new.json", folder=folder).returncode == 2
+    shown = replan("show", "new.json", "--against", "plan.json", folder=folder)
+    assert shown.returncode == 0
+    manifest, rest = shown.stdout.split("\n", 1)
+    assert manifest.startswith("manifest: ")
+    assert rest == (
+        "throttle.rate: 50 MB/s -> 40 MB/s\norders-1: [3,1,2] -> [3,1] => [3,1,2] -> [3,1,4]\n"
+    )
+    same = replan("show", "new.json", "--against", "new.json", folder=folder)
+    assert same.stdout == "The two plans are the same.\n"

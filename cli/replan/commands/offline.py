@@ -46,7 +46,13 @@ def take_snapshot(chosen: Target, output: Path) -> Exit:
     return Exit.OK
 
 
-def show(plan_file: Path, how: Format, *, everything: bool) -> Exit:
-    """Render a saved plan."""
-    result(render(read_plan(plan_file), how, everything=everything))
+def show(plan_file: Path, against: Path | None, how: Format, *, everything: bool) -> Exit:
+    """Render a saved plan, or what differs from another one."""
+    plan = read_plan(plan_file)
+    if against is not None:
+        from replan.reporting.plan_difference import render_difference
+
+        result(render_difference(read_plan(against), plan))
+        return Exit.OK
+    result(render(plan, how, everything=everything))
     return Exit.OK
