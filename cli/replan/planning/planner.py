@@ -1,8 +1,8 @@
 """(placement, snapshot) -> plan: a pure function; the same input gives the same plan, whatever its order.
 
 The way: check that placement and cluster fit (`against_cluster`), lay the overlays (`wanted`), find what differs
-(`kernel`), make a move of each difference or a refusal (`refusals`), put the moves in order (`order`), and say
-what else a person should know (`cautions`).
+(`kernel`), make a move of each difference or a refusal (`refusals`), put the moves in order (`order`), say what
+else a person should know (`cautions`), and hold all of it to the laws (`laws`).
 Only partitions that differ become objects.
 """
 
@@ -20,6 +20,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.against_cluster import check_cluster, check_names
 from replan.planning.cautions import cautions
 from replan.planning.kernel import differing, observed_rows
+from replan.planning.laws import require_lawful
 from replan.planning.moves import Move
 from replan.planning.order import admission_order
 from replan.planning.plan import Plan, Refusal
@@ -50,7 +51,8 @@ def make_plan(placement: Placement, snapshot: Snapshot) -> Plan:
     """Plan what brings the cluster from the snapshot to the placement.
 
     Raises WrongCluster or BadManifest where the two do not belong together; everything that safety refuses
-    is in `Plan.refusals`, and the other partitions are planned all the same.
+    is in `Plan.refusals`, and the other partitions are planned all the same. Raises UnsafePlan where a bug of replan
+    made a plan that breaks a law.
     """
     check_cluster(placement, snapshot)
     check_names(placement, snapshot)
@@ -69,7 +71,7 @@ def make_plan(placement: Placement, snapshot: Snapshot) -> Plan:
             judged.append((move, seen))
             if difference.remember:
                 remember.add(move.partition)
-    return Plan(
+    plan = Plan(
         cluster_id=snapshot.cluster_id,
         manifest_digest=placement.digest,
         racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
@@ -79,6 +81,7 @@ def make_plan(placement: Placement, snapshot: Snapshot) -> Plan:
         warnings=tuple(cautions(placement, snapshot, wanted, differs, [m for m, _ in judged])),
         remember=frozenset(remember),
     )
+    return require_lawful(placement, snapshot, plan, judged)
 
 
 def _facts(placement: Placement, snapshot: Snapshot, differs: pa.Table) -> _Facts:

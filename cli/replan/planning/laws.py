@@ -1,0 +1,250 @@
+"""The laws that every plan keeps, written once: what must hold of (placement, snapshot, plan) whatever made it.
+
+Here belong the laws that can be judged without letting time pass, as pure functions that return what they find broken.
+`planner` asks the cheap ones about every plan that it makes: a broken one is a mistake of replan itself, and nothing is
+planned. The tests, rehearsals and the fleet ask the same functions. Laws over a run are in `trajectories`. Not here:
+rules that a placement or a cluster can break (`refusals`), and how a plan comes about.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from replan.errors import UnsafePlan
+from replan.model.columns import from_lists
+from replan.model.names import TopicPartition
+from replan.model.partition import PartitionState
+from replan.model.placement import Placement
+from replan.model.snapshot import RememberedOrder, Snapshot
+from replan.planning.kernel import differing, named_partitions, observed_rows
+from replan.planning.moves import Move
+from replan.planning.plan import Plan
+from replan.planning.steps import Phase, Step, steps
+from replan.planning.wanted import wanted_table
+
+Judged = Sequence[tuple[Move, PartitionState]]
+"""Moves, each beside the partition as it was observed."""
+
+SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A law that does not hold, of whom, and how."""
+
+    law: str
+    """A short, stable name: `arrives`, `safe-start`, `only-what-was-asked`, …"""
+    subject: str
+    message: str
+    """One sentence, complete with the subject."""
+
+
+def require_lawful(placement: Placement, snapshot: Snapshot, plan: Plan, judged: Judged) -> Plan:
+    """Give back the plan if it keeps the cheap laws; raises UnsafePlan, since a broken one is a bug of replan."""
+    broken = broken_laws(placement, snapshot, plan, judged)
+    if broken:
+        named = "\n".join(f"  {b.message}  [{b.law}]" for b in broken[:SHOWN])
+        more = f"\n  and {len(broken) - SHOWN:,} more" if len(broken) > SHOWN else ""
+        raise UnsafePlan(
+            f"the plan breaks laws that every plan must keep, so it is not made:\n{named}{more}\n"
+            "This is a bug in replan, not in the placement. Please report it, with the placement and the output of "
+            "`replan snapshot`; nothing was changed"
+        )
+    return plan
+
+
+def broken_laws(
+    placement: Placement, snapshot: Snapshot, plan: Plan, judged: Judged
+) -> list[Broken]:
+    """All that is broken of the laws that cost little: time and memory grow with the moves, not with the cluster."""
+    return [
+        *only_what_was_asked(snapshot, plan, judged),
+        *(broken for move, seen in judged for broken in safe_at_every_prefix(move, seen)),
+        *arrives(placement, snapshot, judged, plan.remember),
+    ]
+
+
+def judged_in(snapshot: Snapshot, plan: Plan) -> list[tuple[Move, PartitionState]]:
+    """The moves of a plan beside what a snapshot shows; those of partitions that it does not have are left out."""
+    rows = observed_rows(named_partitions(m.partition for m in plan.moves), snapshot.partitions)
+    known = [(move, int(row)) for move, row in zip(plan.moves, rows, strict=True) if row >= 0]
+    states = snapshot.states(row for _, row in known)
+    return [(move, seen) for (move, _), seen in zip(known, states, strict=True)]
+
+
+def only_what_was_asked(snapshot: Snapshot, plan: Plan, judged: Judged) -> Iterator[Broken]:
+    """The plan is for this cluster, each partition is in it at most once, from what stands there, to something else."""
+    if plan.cluster_id != snapshot.cluster_id:
+        yield _asked("the plan", f"it is for cluster {plan.cluster_id}, not {snapshot.cluster_id}")
+    if dict(plan.racks) != {b.id: b.rack for b in snapshot.brokers}:
+        yield _asked("the plan", "its brokers and racks are not those of the snapshot")
+    refused = {r.subject for r in plan.refusals} if plan.refusals else frozenset[str]()
+    names: set[TopicPartition] = set()
+    for move, seen in judged:
+        name = move.partition
+        if name in names:
+            yield _asked(name, "it is moved twice")
+        names.add(name)
+        if refused and str(name) in refused:
+            yield _asked(name, "it is refused and moved")
+        if (move.original, move.topic_id) != (seen.replicas, seen.topic_id):
+            found = f"{list(seen.replicas)} of topic id {seen.topic_id}"
+            yield _asked(
+                name, f"it is planned from {list(move.original)}, and {found} stands there"
+            )
+        if move.original == move.target and (seen.leader == move.target[0] or not move.elect):
+            yield _asked(name, f"it stands where it belongs, {list(move.target)}, and is moved")
+        if seen.adding or seen.removing:
+            yield _asked(name, "a reassignment runs on it, and it is moved")
+    if not plan.remember <= names:
+        yield _asked("the plan", "it remembers orders of partitions that it does not move")
+
+
+def safe_at_every_prefix(move: Move, seen: PartitionState) -> Iterator[Broken]:
+    """However far one move has got, it has taken nothing away that it has not replaced before.
+
+    Partitions do not depend on each other, so what holds of each move at each of its lists holds of every set of steps
+    that is closed under `after`, as long as the steps keep their order (`steps_keep_their_order`).
+    """
+    if not move.is_leader_only:
+        yield from _expands_behind(move)
+    yield from _keeps_min_isr(move, seen)
+
+
+def _expands_behind(move: Move) -> Iterator[Broken]:
+    """Expand asks for what stands there, in its order, with the new ones behind: nothing leaves, nobody else leads."""
+    named = tuple(b for b in move.original if b not in move.unnameable)
+    wide = move.expanded
+    if wide[: len(named)] != named or set(wide[len(named) :]) != set(move.target).difference(
+        move.original
+    ):
+        yield _prefix(move, f"expand asks for {list(wide)}, which is not {list(named)} and the new")
+    if not set(move.target) <= set(wide):
+        yield _prefix(move, f"assign {list(move.target)} would add replicas that expand did not")
+    if move.unnameable and not move.unnameable.isdisjoint(move.target):
+        yield _prefix(move, f"target {list(move.target)} names {sorted(move.unnameable)}")
+
+
+def _keeps_min_isr(move: Move, seen: PartitionState) -> Iterator[Broken]:
+    """The effective minimum min(m, assigned) is reachable at each list (Partition.effectiveMinIsr since 3.7)."""
+    m, original, target = move.min_insync_replicas, len(move.original), len(move.target)
+    if move.new and original < min(m, len(move.new) + original):
+        yield Broken(
+            "safe-start",
+            str(move.partition),
+            f"{move.partition}: {original} replicas cannot be the {m} in sync that expand makes necessary",
+        )
+    if target < original and target < m and not move.below_min_isr:
+        yield Broken(
+            "target-below-min-isr",
+            str(move.partition),
+            f"{move.partition}: target {list(move.target)} is shorter than min.insync.replicas {m}",
+        )
+    if move.new and move.unclean_election and len(seen.isr) < 2:
+        yield Broken(
+            "unclean-guard",
+            str(move.partition),
+            f"{move.partition}: an empty replica is added while only {list(seen.isr)} is in sync and unclean "
+            "elections are allowed",
+        )
+    if seen.leader is None:
+        yield _prefix(move, "it has no leader, and is moved")
+
+
+def arrives(
+    placement: Placement, snapshot: Snapshot, judged: Judged, remember: frozenset[TopicPartition]
+) -> Iterator[Broken]:
+    """Where every move has ended, the placement wants nothing else of these partitions.
+
+    Judged over the moved partitions alone, as each list is decided by its own partition.
+    """
+    if not judged:
+        return
+    after = _moved_alone(snapshot, judged, remember)
+    names = named_partitions(sorted(m.partition for m, _ in judged))
+    rows = observed_rows(names, placement.explicit)
+    declared = replace(placement, explicit=placement.explicit.take(pa.array(rows[rows >= 0])))
+    left = differing(wanted_table(declared, after), after.partitions)
+    for found in left.filter(pc.not_equal(left.column("kind"), "missing")).to_pylist():
+        name = TopicPartition(found["topic"], found["partition"])
+        yield Broken(
+            "arrives",
+            str(name),
+            f"{name}: after its move it stands at {found['observed']} led by {found['leader']}, and planning again "
+            f"would move it ({found['kind']}) to {found['declared']}",
+        )
+
+
+def end_of(move: Move, seen: PartitionState) -> PartitionState:
+    """A partition after its move, on a cluster where whoever is waited for is in sync, and nobody else is."""
+    awaited = move.target if move.leaving else (*move.new, move.target[0])
+    stays = seen.leader in move.target and not move.elect
+    return replace(
+        seen,
+        replicas=move.target,
+        isr=tuple(b for b in move.target if b in seen.isr or b in awaited),
+        leader=seen.leader if stays else move.target[0],
+        adding=(),
+        removing=(),
+    )
+
+
+def _moved_alone(
+    snapshot: Snapshot, judged: Judged, remember: frozenset[TopicPartition]
+) -> Snapshot:
+    """The snapshot with nothing but the moved partitions, as they are after their moves."""
+    ends = sorted((end_of(m, seen) for m, seen in judged), key=lambda s: s.partition)
+    rows = observed_rows(named_partitions(s.partition for s in ends), snapshot.partitions)
+    table = snapshot.partitions.take(pa.array(rows))
+    for column, values in (
+        ("leader", pa.array([s.leader for s in ends], pa.int32())),
+        ("replicas", from_lists([s.replicas for s in ends])),
+        ("isr", from_lists([s.isr for s in ends])),
+        ("adding", from_lists([()] * len(ends))),
+        ("removing", from_lists([()] * len(ends))),
+    ):
+        at = table.schema.get_field_index(column)
+        table = table.set_column(at, table.schema.field(at), values)
+    orders = {
+        m.partition: RememberedOrder(m.original, m.topic_id)
+        for m, _ in judged
+        if m.partition in remember
+    }
+    return replace(snapshot, partitions=table, remembered={**snapshot.remembered, **orders})
+
+
+def steps_keep_their_order(plan: Plan) -> Iterator[Broken]:
+    """Every step waits for the earlier ones of its partition, a copy for its throttle, the end for all copies.
+
+    So a set of steps that is closed under `after` has, of each partition, the first ones without a gap.
+    """
+    done: dict[str, Step] = {}
+    last: dict[TopicPartition, Step] = {}
+    throttled = plan.throttle is not None
+    for step in steps(plan):
+        needed = {last[step.partition].id} if step.partition in last else set[str]()
+        if step.phase is Phase.EXPAND and throttled:
+            needed.add("throttle")
+        if step.phase is Phase.RESTORE:
+            needed |= {s.id for s in done.values() if s.phase is Phase.EXPAND}
+        missing = sorted(needed - set(step.after))
+        if missing or step.id in done:
+            why = f"does not wait for {', '.join(missing)}" if missing else "is there twice"
+            yield Broken("order-of-steps", step.id, f"{step.id}: it {why}")
+        if unknown := sorted(set(step.after) - done.keys()):
+            yield Broken(
+                "order-of-steps", step.id, f"{step.id}: it waits for {', '.join(unknown)}, too late"
+            )
+        done[step.id] = step
+        if step.partition is not None:
+            last[step.partition] = step
+
+
+def _asked(subject: object, message: str) -> Broken:
+    return Broken("only-what-was-asked", str(subject), f"{subject}: {message}")
+
+
+def _prefix(move: Move, message: str) -> Broken:
+    return Broken("safe-at-every-prefix", str(move.partition), f"{move.partition}: {message}")
