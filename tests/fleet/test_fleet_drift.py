@@ -207,23 +207,21 @@ def test_a_cluster_of_which_nothing_is_declared_has_no_drift(
     assert (cluster["partitions"], cluster["drifted"], found.exit_code) == (0, 0, 0)
 
 
-def test_the_whole_run_prints_its_report_and_nothing_of_sparks(fleet: Path) -> None:
-    script = """
-import sys
-from pathlib import Path
-from replan.fleet.drift import run_fleet_drift
-from replan.fleet.report import render_fleet_drift
-home = Path(sys.argv[1])
-found = run_fleet_drift(home / "snapshots", home / "placements", home / "out", "local[2]")
-print(render_fleet_drift(found), end="")
-sys.exit(found.exit_code)
-"""
-    run = subprocess.run(
-        [sys.executable, "-W", "error::UserWarning", "-c", script, str(fleet)],
+def by_itself(home: Path, master: str) -> "subprocess.CompletedProcess[str]":
+    """The command on its own, since it starts and ends a session."""
+    python = [sys.executable, "-W", "error::UserWarning"]
+    folders = ["--snapshots", str(home / "snapshots"), "--placements", str(home / "placements")]
+    output = ["--output", str(home / "out"), "--master", master]
+    return subprocess.run(
+        [*python, "-m", "replan", "fleet", "drift", *folders, *output],
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def test_the_whole_run_prints_its_report_and_nothing_of_sparks(fleet: Path) -> None:
+    run = by_itself(fleet, "local[2]")
     assert run.stderr == ""
     assert run.stdout == (
         "CLUSTER      PARTITIONS  DRIFTED  ON THE WAY  AS OF\n"
@@ -236,3 +234,11 @@ sys.exit(found.exit_code)
     )
     assert run.returncode == 2
     assert sorted(p.name for p in fleet.iterdir()) == ["out", "placements", "snapshots"]
+
+
+def test_a_master_that_there_is_not_is_said_in_sparks_words(fleet: Path) -> None:
+    run = by_itself(fleet, "nowhere")
+    first, *_, last = run.stderr.splitlines()
+    assert first == "replan: Spark cannot start on master nowhere; it said last:"
+    assert last.endswith("Master must either be yarn or start with spark, k8s, or local")
+    assert (run.stdout, run.returncode) == ("", 1)

@@ -1,5 +1,6 @@
 """Which Java Spark runs on, and when the archive of its classes is made."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,17 @@ def test_the_archive_is_made_by_the_second_run_and_used_from_the_third_on(tmp_pa
     assert third is not None
     assert third.options() == (f"-XX:SharedArchiveFile={third.file}", "-Xshare:auto")
     assert sorted(p.suffix for p in (tmp_path / "replan").iterdir()) == [".jsa", ".seen"]
+
+
+def test_what_a_killed_run_left_is_removed_after_an_hour(tmp_path: Path) -> None:
+    archive = class_archive(Java(Path("/jdk"), "17"), "4.1.4", {"XDG_CACHE_HOME": str(tmp_path)})
+    assert archive is not None
+    left, written = (tmp_path / "replan" / f".spark-4-java-x.{n}.jsa" for n in "ab")
+    for file, age in ((left, 4000), (written, 3000)):
+        file.touch()
+        os.utime(file, (file.stat().st_mtime - age,) * 2)
+    archive.keep()
+    assert [file.exists() for file in (left, written)] == [False, True]
 
 
 def test_another_build_of_java_or_spark_has_another_archive(tmp_path: Path) -> None:

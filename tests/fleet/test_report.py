@@ -116,6 +116,16 @@ def test_beyond_the_cap_the_rest_is_counted_and_all_of_it_is_there_when_asked() 
     assert len(render_fleet_drift(many, everything=True).splitlines()) == 1 + 1051 + 2
 
 
+def test_errors_have_the_same_cap() -> None:
+    many = fleet([], [], [{"cluster": f"c{n}", "file": "f", "message": "m"} for n in range(60)])
+    lines = render_fleet_drift(many).splitlines()
+    assert lines[51:] == [
+        "  and 10 more; --output writes them all",
+        "",
+        "No drift in 0 clusters; 60 errors.",
+    ]
+
+
 @pytest.mark.parametrize(
     ("found", "code"),
     [

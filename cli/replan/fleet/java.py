@@ -17,6 +17,8 @@ from secrets import token_hex
 from replan.errors import ReplanError
 
 OLDEST = 17
+LEFT_SECONDS = 3600
+"""An unfinished archive that nobody has written to for so long belongs to no run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +97,13 @@ class ClassArchive:
         return ()
 
     def keep(self) -> None:
-        """Put what this run has made in its place, once Java has exited."""
+        """Put what this run has made in its place, once Java has ended; what killed runs left is removed."""
         self.run_before.touch()
         if self.being_made.exists():
             self.being_made.replace(self.file)
+        for left in self.file.parent.glob(".spark-*.jsa"):
+            if left.stat().st_mtime < self.run_before.stat().st_mtime - LEFT_SECONDS:
+                left.unlink()
 
 
 def class_archive(

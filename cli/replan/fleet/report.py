@@ -20,7 +20,7 @@ def render_fleet_drift(found: FleetDrift, *, everything: bool = False) -> str:
     if found.rows.num_rows:
         parts.append(_drift(found, found.rows.num_rows if everything else SHOWN))
     if found.errors.num_rows:
-        parts.append(["Not compared:", *(f"  {_error(e)}" for e in found.errors.to_pylist())])
+        parts.append(_errors(found, found.errors.num_rows if everything else SHOWN))
     parts.append([*_asides(found), _summary(found)])
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
@@ -59,6 +59,13 @@ def _drifted(row: dict[str, Any]) -> tuple[str, ...]:
         "-" if row["kind"] == "missing" else brokers(row["observed"]),
         "-" if row["leader"] < 0 else str(row["leader"]),
     )
+
+
+def _errors(found: FleetDrift, most: int) -> list[str]:
+    lines = [f"  {_error(row)}" for row in found.errors.slice(0, most).to_pylist()]
+    beyond = found.errors.num_rows - len(lines)
+    more = [f"  and {beyond:,} more; --output writes them all"] if beyond else []
+    return ["Not compared:", *lines, *more]
 
 
 def _error(row: dict[str, str]) -> str:

@@ -61,13 +61,11 @@ def spark_session(master: str, length: Length) -> Iterator[SparkSession]:
         settings = _settings(master, home)
         if here:
             settings |= _settings_in_one_process(home, length, archive)
-        with _started(settings, home / "spark.log", _variables(master)) as spark:
+        with _started(settings, home / "spark.log", _variables(master), archive) as spark:
             if not here:
                 zip_package(home / "replan.zip")
                 spark.sparkContext.addPyFile(str(home / "replan.zip"))
             yield spark
-    if archive is not None:
-        archive.keep()
 
 
 def alone(master: str) -> bool:
@@ -127,7 +125,10 @@ def _variables(master: str) -> dict[str, str]:
 
 @contextmanager
 def _started(
-    settings: Mapping[str, str], log: Path, variables: Mapping[str, str]
+    settings: Mapping[str, str],
+    log: Path,
+    variables: Mapping[str, str],
+    archive: ClassArchive | None,
 ) -> Iterator[SparkSession]:
     """Java and a session in it; both are ended, and nothing of them stays in this process."""
     conf = pyspark.SparkConf(loadDefaults=False).setAll(list(settings.items()))
@@ -146,13 +147,16 @@ def _started(
         except (PySparkException, Py4JError) as problem:
             raise _failed("failed", settings, log) from problem
         finally:
-            _end_java(gateway)
+            ended = _end_java(gateway)
+            if archive is not None and ended:
+                archive.keep()
             signal.signal(signal.SIGINT, interrupted)  # the context has put its own
 
 
-def _end_java(gateway: Any) -> None:
-    """Java ends when its standard input does; PySpark keeps no gateway that leads nowhere."""
+def _end_java(gateway: Any) -> bool:
+    """Whether Java ended by itself, as it does when its standard input ends, and wrote what it had to."""
     gateway.shutdown()
+    # PySpark would go on using them, although they lead nowhere now.
     pyspark.SparkContext._gateway = None
     pyspark.SparkContext._jvm = None
     gateway.proc.stdin.close()
@@ -161,6 +165,8 @@ def _end_java(gateway: Any) -> None:
     except subprocess.TimeoutExpired:
         gateway.proc.kill()
         gateway.proc.wait()
+        return False
+    return True
 
 
 @contextmanager
