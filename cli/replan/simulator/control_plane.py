@@ -31,7 +31,7 @@ from replan.simulator.commands import (
     ElectLeaders,
 )
 from replan.simulator.config_view import broker_configs, topic_configs, topic_settings
-from replan.simulator.dynamics import advance
+from replan.simulator.dynamics import Meter, advance
 from replan.simulator.faults import (
     Ask,
     Happening,
@@ -79,12 +79,17 @@ class SimulatedControlPlane:
         schedule: Schedule = (),
         watch: Watch | None = None,
         keeper: Keeper | None = None,
+        meter: Meter | None = None,
     ) -> None:
-        """`schedule` is in seconds of the clock; `watch` sees every state that the controller goes through."""
+        """`schedule` is in seconds of the clock.
+
+        `watch` sees every state that the controller goes through, `meter` every stretch of time between events.
+        """
         self.clock = clock
         self._simulation = replace(simulation, world=scheduled(simulation.world, schedule))
         self._watch = watch
         self._keeper = keeper
+        self._meter = meter
         self._shown: deque[tuple[float, ClusterState]] = deque([(clock.now(), simulation.cluster)])
 
     @property
@@ -266,7 +271,7 @@ class SimulatedControlPlane:
         return self._simulation
 
     def _catch_up(self) -> None:
-        self._become(advance(self._simulation, self.clock.now(), self._witness))
+        self._become(advance(self._simulation, self.clock.now(), self._witness, self._meter))
 
     def _become(self, simulation: Simulation) -> None:
         self._simulation = simulation

@@ -29,10 +29,17 @@ RETRY_SECONDS = 1.0
 """Until a leader asks again for an ISR that was refused."""
 
 Watch = Callable[[Simulation], None]
+Meter = Callable[[Simulation, Mapping[ReplicaName, float], float], None]
+"""Takes a cluster, the bytes per second of its copies, and the moment up to which nothing but bytes happens."""
 
 
-def advance(simulation: Simulation, until: float, watch: Watch | None = None) -> Simulation:
-    """The cluster at a later moment; `watch` sees every state on the way that differs for the controller."""
+def advance(
+    simulation: Simulation, until: float, watch: Watch | None = None, meter: Meter | None = None
+) -> Simulation:
+    """The cluster at a later moment.
+
+    `watch` sees every state on the way that differs for the controller, `meter` every stretch of time.
+    """
     while True:
         before = simulation.cluster
         simulation = _settle_due(simulation)
@@ -42,7 +49,15 @@ def advance(simulation: Simulation, until: float, watch: Watch | None = None) ->
             return simulation
         speeds = speeds_of(simulation.cluster, simulation.world)
         moment = min([until, *_moments(simulation, speeds)])
+        if meter is not None:
+            meter(simulation, speeds, moment)
         simulation = replace(simulation, world=_flowed(simulation, speeds, moment))
+
+
+def next_moment(simulation: Simulation) -> float:
+    """When something will happen to the cluster if nobody asks anything of it before."""
+    speeds = speeds_of(simulation.cluster, simulation.world)
+    return min(_moments(simulation, speeds), default=math.inf)
 
 
 def _settle_due(simulation: Simulation) -> Simulation:

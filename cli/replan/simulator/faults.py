@@ -58,6 +58,14 @@ class Produce:
 
 
 @dataclass(frozen=True, slots=True)
+class SlowBroker:
+    """From now on a broker's network carries so little in each direction; None: as much as everybody's."""
+
+    broker: BrokerId
+    bytes_per_second: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """Somebody else's request, or a late one of ours, reaches the controller."""
 
@@ -109,6 +117,7 @@ Happening = (
     | StartBroker
     | DropFromIsr
     | Produce
+    | SlowBroker
     | Ask
     | LoseRequests
     | RepeatRequests

@@ -5,6 +5,7 @@ broker's network and, where their replicas are listed, its throttle rates (KIP-7
 while another that shares its bottleneck gets less.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -21,7 +22,7 @@ from replan.simulator.state import ClusterState
 from replan.simulator.world import ReplicaName, World
 
 Link = tuple[str, BrokerId]
-"""Something that copies share: `out`, `in`, `leader throttle`, `follower throttle` of one broker."""
+"""Something that copies share: `out`, `in`, `disk`, `leader throttle`, `follower throttle` of one broker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,9 @@ class _Throttles:
         """The links that a copy uses; a throttle only where the replica is listed and a rate is in force."""
         yield ("out", copy.leader)
         yield ("in", copy.follower)
+        if math.isfinite(self._world.speeds.disk_bytes_per_second):
+            yield ("disk", copy.leader)
+            yield ("disk", copy.follower)
         if self._throttled(LEADER_REPLICAS, LEADER_RATE, copy.partition, copy.leader):
             yield ("leader throttle", copy.leader)
         if self._throttled(FOLLOWER_REPLICAS, FOLLOWER_RATE, copy.partition, copy.follower):
@@ -106,7 +110,10 @@ class _Throttles:
         """Bytes per second of a link; bytes of listed replicas in sync count against a throttle too."""
         kind, broker = link
         if kind in {"out", "in"}:
-            return self._world.speeds.network_bytes_per_second
+            speed = self._world.speeds.network_bytes_per_second
+            return min(speed, self._world.slow.get(broker, speed))
+        if kind == "disk":
+            return self._world.speeds.disk_bytes_per_second
         key = LEADER_RATE if kind == "leader throttle" else FOLLOWER_RATE
         rate = rate_in_force(self._cluster, broker, key) or 0
         return max(0.0, rate - self._in_sync_traffic().get(link, 0.0))

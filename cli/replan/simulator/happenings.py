@@ -22,6 +22,7 @@ from replan.simulator.faults import (
     Produce,
     RepeatRequests,
     Schedule,
+    SlowBroker,
     StartBroker,
     StopBroker,
 )
@@ -52,6 +53,10 @@ def befall(simulation: Simulation, happening: Happening) -> Simulation:
         case Produce(partition, rate):
             produce = {**simulation.world.produce, partition: rate}
             return replace(simulation, world=replace(simulation.world, produce=produce))
+        case SlowBroker(broker, speed):
+            slow = {b: s for b, s in simulation.world.slow.items() if b != broker}
+            slow |= {} if speed is None else {broker: speed}
+            return replace(simulation, world=replace(simulation.world, slow=slow))
         case DropFromIsr():
             return _dropped(simulation, happening)
         case KillBroker() | StopBroker() | StartBroker():

@@ -3,6 +3,7 @@
 Here belong frozen values. How they change with time is in `dynamics`, how fast copies run in `flows`.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -21,6 +22,8 @@ class Speeds:
 
     network_bytes_per_second: float = 100_000_000.0
     """Of each broker, in each direction."""
+    disk_bytes_per_second: float = math.inf
+    """Of each broker, reading and writing copies together."""
     fetch_start_seconds: float = 0.2
     """From a follower's new duty to its first fetched byte."""
     session_seconds: float = 9.0
@@ -90,6 +93,8 @@ class World:
     placed: Mapping[ReplicaName, str] = field(default_factory=dict)
     """The log directory of each replica that was made since the beginning."""
     deletions: tuple[Deletion, ...] = ()
+    slow: Mapping[BrokerId, float] = field(default_factory=dict)
+    """Brokers whose network is slower than the others', bytes per second in each direction."""
     silent: tuple[BrokerId, ...] = ()
     remembered: Mapping[TopicPartition, RememberedOrder] = field(default_factory=dict)
 
