@@ -7,6 +7,7 @@ every 0.2 s; pages that they share are counted once for each. Linux only.
 """
 
 import argparse
+import resource
 import subprocess
 import sys
 import tempfile
@@ -43,9 +44,13 @@ def main() -> None:
         print(f"{asked.clusters} clusters, {total:,} partitions, {asked.master}")
         for engine in ("loop", "spark"):
             command = [sys.executable, __file__, "--engine", engine, "--home", folder]
+            cpu = cpu_seconds()
             seconds, peak, said = measured([*command, "--master", asked.master])
+            cpu = cpu_seconds() - cpu
             assert int(said) == asked.clusters * len(range(7, asked.partitions, DIFFERING)), said
-            print(f"{engine:5} {seconds:7.1f} s  peak {peak:6,.0f} MB  {int(said):,} rows of drift")
+            print(
+                f"{engine:5} {seconds:7.1f} s, {cpu:.1f} s of CPU  peak {peak:6,.0f} MB  {int(said):,} rows of drift"
+            )
 
 
 def make_fleet(home: Path, clusters: int, partitions: int) -> None:
@@ -80,6 +85,12 @@ def measured(command: list[str]) -> tuple[float, float, str]:
             time.sleep(SAMPLE_SECONDS)
         assert child.stdout is not None
         return time.perf_counter() - started, peak, child.stdout.read()
+
+
+def cpu_seconds() -> float:
+    """CPU seconds of all children that have ended: what it costs, however busy the machine is."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def family(pid: int) -> list[int]:
