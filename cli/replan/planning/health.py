@@ -49,19 +49,22 @@ def judge(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> Health:
     in_sync = np.asarray(pc.list_value_length(table.column("isr")), dtype=np.int64)
     configured = np.asarray(snapshot.topics.column("min_insync_replicas"), dtype=np.int64)
     minimum = np.minimum(configured[codes], assigned) if len(codes) else assigned
+    adding = np.asarray(pc.list_value_length(table.column("adding")), dtype=np.int64)
+    expected = (
+        assigned - adding
+    )  # OngoingReassignmentState.replicationFactor leaves the adding ones out
     leaderless = np.asarray(table.column("leader")) < 0
     word = np.select(
         [
             leaderless,
             in_sync < minimum,
-            (in_sync == minimum) & (in_sync < assigned),
-            in_sync < assigned,
+            (in_sync == minimum) & (in_sync < expected),
+            in_sync < expected,
         ],
         [0, 1, 2, 3],
         default=-1,
     )
-    moving = np.asarray(pc.list_value_length(table.column("adding"))) > 0
-    moving |= np.asarray(pc.list_value_length(table.column("removing"))) > 0
+    moving = (adding > 0) | (np.asarray(pc.list_value_length(table.column("removing"))) > 0)
     chosen = _chosen(snapshot, topics)
     rows = np.flatnonzero((word >= 0) & chosen)
     ailing = [
