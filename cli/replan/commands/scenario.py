@@ -10,9 +10,14 @@ from replan.scenarios.run import run_story
 
 def run(files: Sequence[Path], *, rewrite: bool) -> Exit:
     """Run every file. 0 where all is as written, 1 where something differs; `rewrite` writes what is told now."""
-    differing = 0
+    wrong = differing = 0
     for path in files:
-        told = run_story(_text(path), str(path))
+        try:
+            told = run_story(_text(path), str(path))
+        except BadScenario as problem:
+            wrong += 1
+            note(f"replan: {problem}")
+            continue
         if told.as_written:
             continue
         differing += 1
@@ -21,8 +26,8 @@ def run(files: Sequence[Path], *, rewrite: bool) -> Exit:
             note(f"{path}: {len(told.differing)} commands tell something else now; written")
         else:
             result(told.difference())
-    note(f"{len(files) - differing} of {len(files)} as written")
-    return Exit.ERROR if differing and not rewrite else Exit.OK
+    note(f"{len(files) - differing - wrong} of {len(files)} as written")
+    return Exit.ERROR if wrong or (differing and not rewrite) else Exit.OK
 
 
 def _text(path: Path) -> str:

@@ -48,9 +48,10 @@ class _Wish:
 
 
 def apply(story: Story, words: Words, _body: Sequence[str]) -> str:
-    """Begin or go on: `[until orders-0 expanded|in-sync|assigned|done] [for 30s] [stop after 10s]
+    """Begin or go on: `[briefly] [until orders-0 expanded|in-sync|assigned|done] [for 30s] [stop after 10s]
     [crash before|after 3rd effect] [slots 1] [settle 15s] [give up after 2m]`.
     """
+    story.chronicle.briefly = words.phrase("briefly")
     wish = _wish(words)
     if story.process is None:
         plan = planned(story) if story.plan is None else story.plan
@@ -68,6 +69,7 @@ def resume(story: Story, words: Words, _body: Sequence[str]) -> str:
     application = story.ledger().application
     if application is None:
         raise words.wrong("no application is open")
+    story.chronicle.briefly = words.phrase("briefly")
     wish = _wish(words)
     plan = loads(story.ledger().plan_text(application.id), "journal")
     _begin(story, plan, wish)
@@ -93,12 +95,21 @@ def kill_process(story: Story, words: Words, _body: Sequence[str]) -> str:
 
 
 def clear(story: Story, words: Words, _body: Sequence[str]) -> str:
-    """`clear`: `replan throttle clear`."""
+    """`clear`: `replan throttle clear`, to its end."""
     words.end()
-    boundary = Boundary(story.chronicle, story.clock, {})
-    plane = ToldControlPlane(story.plane, boundary)
-    settings = Settings(owner=OWNER)
-    return _in_words(throttle_clear(plane, story.journal, story.clock, settings=settings))
+    if story.process is not None:
+        raise words.wrong("a process is running")
+
+    def report(text: str) -> None:
+        story.chronicle.tell(story.clock.now(), text)
+
+    def run(clock: Clock) -> Outcome:
+        plane = ToldControlPlane(story.plane, Boundary(story.chronicle, clock, {}))
+        settings = Settings(owner=OWNER)
+        return throttle_clear(plane, story.journal, clock, settings=settings, report=report)
+
+    story.process = Process(story.clock, run)
+    return _let_go(story, _Wish())
 
 
 def tick(story: Story, words: Words, _body: Sequence[str]) -> str:

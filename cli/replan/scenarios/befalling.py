@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from replan.model.control_plane import Accepted, Answer
-from replan.scenarios.boundary import answer_in_words
 from replan.scenarios.brokers import (
     cordon,
     fence,
@@ -20,8 +18,7 @@ from replan.scenarios.faults import fault, lag, produce
 from replan.scenarios.foreigners import foreign
 from replan.scenarios.story import Story
 from replan.scenarios.words import Words
-from replan.simulator.decide import perform
-from replan.simulator.faults import Ask, At, Happening, Schedule
+from replan.simulator.faults import At, Schedule
 
 HAPPENINGS: Mapping[str, Callable[[Story, Words], Schedule]] = MappingProxyType(
     {
@@ -47,32 +44,22 @@ def at(story: Story, words: Words, _body: Sequence[str]) -> str:
     seconds = words.seconds()
     happenings = words.choose("something that can happen", HAPPENINGS)(story, words)
     words.end()
-    _schedule(story, seconds, happenings)
+    _note(story, seconds, happenings)
     return ""
 
 
-def befalls(story: Story, name: str, words: Words) -> str:
-    """Let it happen now; tells what the controller refuses."""
+def befalls(name: str, story: Story, words: Words, body: Sequence[str]) -> str:
+    """Let it happen now, or begin now."""
+    if body:
+        raise words.wrong(f"`{name}` has no lines below it")
     happenings = HAPPENINGS[name](story, words)
     words.end()
-    now = [h for h in happenings if h.seconds == 0]
-    refusals = [text for h in now for text in _befall(story, h.happening)]
-    _schedule(story, 0.0, [h for h in happenings if h.seconds > 0])
-    return "\n".join(refusals)
+    for now in (h for h in happenings if h.seconds == 0):
+        story.befall(now.happening)
+    _note(story, 0.0, [h for h in happenings if h.seconds > 0])
+    return ""
 
 
-def _befall(story: Story, happening: Happening) -> list[str]:
-    refusals: list[str] = []
-    if isinstance(happening, Ask):
-        _, decision = perform(story.plane.simulation.cluster, happening.command)
-        answers: list[Answer] = [decision.whole, *(answer for _, answer in decision.each)]
-        refusals = [
-            f"refused: {answer_in_words(a)}" for a in answers if not isinstance(a, Accepted)
-        ]
-    story.plane.befall(happening)
-    return refusals
-
-
-def _schedule(story: Story, seconds: float, happenings: Sequence[At]) -> None:
+def _note(story: Story, seconds: float, happenings: Sequence[At]) -> None:
     begins = story.clock.now() + seconds
-    story.plane.schedule(tuple(At(begins + h.seconds, h.happening) for h in happenings))
+    story.agenda += [At(begins + h.seconds, h.happening) for h in happenings]

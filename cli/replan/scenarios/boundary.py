@@ -4,7 +4,7 @@ Every append to the journal and every writing request is one effect. A process c
 after the N-th. Reading passes through.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -13,19 +13,17 @@ from replan.applying.records import Record
 from replan.model.broker import Broker
 from replan.model.configs import ConfigChange, Configs, ConfigScope, TopicSettings
 from replan.model.control_plane import (
-    Accepted,
     Answer,
     Clock,
     ControlPlane,
     ElectionType,
-    OutcomeUnknown,
-    Rejected,
 )
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState, Reassignment
 from replan.model.snapshot import Features, Snapshot
 from replan.planning.moves import Move
 from replan.reporting.quantities import brokers
+from replan.scenarios.answers import answer_in_words
 from replan.scenarios.chronicle import Chronicle
 from replan.scenarios.process import Killed
 from replan.scenarios.throttle_words import changes_in_words
@@ -54,6 +52,11 @@ class Boundary:
     def tell(self, text: str) -> None:
         """Tell something at this moment."""
         self.chronicle.tell(self.clock.now(), text)
+
+    def begins(self, partitions: Iterable[TopicPartition]) -> None:
+        """Something is asked for these."""
+        for name in partitions:
+            self.chronicle.asked(name)
 
     def cross(self, effect: Callable[[], T], *texts: str) -> T:
         """Tell of one effect and let it happen, unless the process dies before it; it may die after it."""
@@ -150,10 +153,11 @@ class ToldControlPlane:
         allow_replication_factor_change: bool,
     ) -> Mapping[TopicPartition, Answer]:
         """Ask for lists."""
-        asked = (
+        asked = [
             f"asks {name}: {self.boundary.name_of(name, wanted)}"
             for name, wanted in sorted(lists.items())
-        )
+        ]
+        self.boundary.begins(lists)
         return self._told(
             lambda: self.real.reassign(
                 lists, allow_replication_factor_change=allow_replication_factor_change
@@ -165,6 +169,7 @@ class ToldControlPlane:
         self, partitions: Collection[TopicPartition], kind: ElectionType
     ) -> Mapping[TopicPartition, Answer]:
         """Ask for elections."""
+        self.boundary.begins(partitions)
         asked = (f"asks {name}: elect ({kind.name.lower()})" for name in sorted(partitions))
         return self._told(lambda: self.real.elect(partitions, kind), *asked)
 
@@ -186,17 +191,6 @@ class ToldControlPlane:
             if text is not None:
                 self.boundary.tell(f"answer for {_subject(subject)}: {text}")
         return answers
-
-
-def answer_in_words(answer: Answer) -> str | None:
-    """An answer that is not simply yes."""
-    match answer:
-        case Accepted():
-            return None
-        case Rejected(code, name, message):
-            return f"{code} {name}{': ' + message if message else ''}"
-        case OutcomeUnknown(reason):
-            return f"outcome unknown, {reason}"
 
 
 def _subject(subject: object) -> str:

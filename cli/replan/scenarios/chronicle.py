@@ -26,13 +26,18 @@ class Chronicle:
         self.asking = False
         """While a request of ours is under way: the list that it asks for need not be told again."""
 
+        self.briefly = False
+        """Only notes are told, until the lines are taken."""
+
     def take(self) -> list[str]:
         """The lines since the last time."""
-        lines, self._lines = self._lines, []
+        lines, self._lines, self.briefly = self._lines, [], False
         return lines
 
-    def tell(self, seconds: float, text: str) -> None:
+    def tell(self, seconds: float, text: str, *, note: bool = False) -> None:
         """One line."""
+        if self.briefly and not note:
+            return
         moment = f"{seconds:.0f}s"
         self._lines.append(f"{moment:{WIDTH}}{text}")
 
@@ -60,6 +65,10 @@ class Chronicle:
         if parts:
             self.tell(now, f"{name}: {', '.join(parts)}")
 
+    def asked(self, name: TopicPartition) -> None:
+        """Something is asked for a partition: what it waited for is over."""
+        self._holds.pop(name, None)
+
     def process_begins(self) -> None:
         """A new process tells everything that waits, also what another one has told."""
         self._holds = {}
@@ -67,12 +76,11 @@ class Chronicle:
     def progress(self, progress: Progress, now: float) -> None:
         """Tell what was noticed, and which waits are new; a count-down is told once."""
         for text in progress.notes:
-            self.tell(now, f"note: {text}")
-        holds = dict(progress.holds or {})
-        for name, reason in sorted(holds.items()):
+            self.tell(now, f"note: {text}", note=True)
+        for name, reason in sorted((progress.holds or {}).items()):
             if _NUMBERS.sub("", reason) != _NUMBERS.sub("", self._holds.get(name, "")):
                 self.tell(now, f"{name} waits: {reason}")
-        self._holds = holds
+            self._holds[name] = reason
 
 
 def _changes(before: Partition, after: Partition, *, listed: bool) -> Iterator[str]:
@@ -82,8 +90,8 @@ def _changes(before: Partition, after: Partition, *, listed: bool) -> Iterator[s
             yield f"adding {brokers(after.adding)}"
         if after.removing:
             yield f"removing {brokers(after.removing)}"
-    if after.isr != before.isr:
-        yield f"in sync {brokers(after.isr)}"
+    if set(after.isr) != set(before.isr):
+        yield f"in sync {brokers(tuple(sorted(after.isr)))}"
     if after.leader != before.leader:
         yield "no leader" if after.leader is None else f"leader {after.leader}"
     if before.reassigning and not after.reassigning:

@@ -42,9 +42,11 @@ def _elect(_story: Story, words: Words) -> Schedule:
 
 
 def _config(_story: Story, words: Words) -> Schedule:
-    """`foreign config topic orders|broker 3 set|append|subtract KEY VALUE`, or `delete KEY`."""
-    scope = words.choose("topic or broker", {s.value: s for s in ConfigScope})
-    name = words.one("whose configuration")
+    """`foreign config topic orders|broker 3|brokers set|append|subtract KEY VALUE`, or `delete KEY`."""
+    scope, name = ConfigScope.BROKER, ""
+    if not words.phrase("brokers"):
+        scope = words.choose("topic, broker or brokers", {s.value: s for s in ConfigScope})
+        name = words.one("whose configuration")
     operations = {o.name.lower(): o for o in ConfigOperation}
     operation = words.choose("an operation", operations)
     key = words.one("a key")

@@ -32,7 +32,7 @@ def _partition(name: TopicPartition, partition: Partition) -> str:
     parts = [f"replicas {brokers(partition.replicas)}"]
     parts += [f"adding {brokers(partition.adding)}"] if partition.adding else []
     parts += [f"removing {brokers(partition.removing)}"] if partition.removing else []
-    parts += [f"in sync {brokers(partition.isr)}"]
+    parts += [f"in sync {brokers(tuple(sorted(partition.isr)))}"]
     parts += ["no leader" if partition.leader is None else f"leader {partition.leader}"]
     parts += [f"eligible {brokers(partition.elr)}"] if partition.elr else []
     return f"{name}: {', '.join(parts)}"

@@ -18,10 +18,13 @@ from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
+from replan.scenarios.answers import answer_in_words
 from replan.scenarios.chronicle import Chronicle
 from replan.scenarios.process import Process
 from replan.simulator.clock import VirtualClock
 from replan.simulator.control_plane import SimulatedControlPlane
+from replan.simulator.decide import perform
+from replan.simulator.faults import Ask, At, Happening
 from replan.simulator.world import Simulation
 
 SHOWN_DIGITS = 12
@@ -45,6 +48,8 @@ class Story:
         """As the process last told it."""
         self.stopping = False
         """Somebody has pressed ^C."""
+        self.agenda: list[At] = []
+        """What is still to befall the cluster, by the second."""
         self._plane: SimulatedControlPlane | None = None
         self._digests: list[str] = []
         self._generations: dict[str, int] = {}
@@ -89,15 +94,38 @@ class Story:
         return TopicId(identifier(hashlib.sha256(name.encode()).digest()))
 
     def let_pass(self, until: float, reached: Callable[[], bool] | None = None) -> None:
-        """Let time pass until a moment, with the process at work if there is one."""
-        process = self.process
-        if process is not None:
-            process.go_on(until, reached)
-            if process.end is None:
+        """Let time pass until a moment, with the process at work if there is one.
+
+        With `reached`, time stops where that holds, or where the process ends.
+        """
+        while (due := self._next_due(until)) is not None:
+            self._pass_to(due.seconds, reached)
+            if self.clock.now() < due.seconds or (reached is not None and reached()):
                 return
+            self.agenda.remove(due)
+            self.befall(due.happening)
+        self._pass_to(until, reached)
+
+    def _next_due(self, until: float) -> At | None:
+        due = [at for at in self.agenda if at.seconds <= until]
+        return min(due, key=lambda at: at.seconds, default=None)
+
+    def _pass_to(self, moment: float, reached: Callable[[], bool] | None) -> None:
+        process = self.process
+        if process is not None and process.end is None:
+            process.go_on(moment, reached)
         if reached is None:
-            self.clock.jump_to(until)
+            self.clock.jump_to(moment)
             _ = self.plane.simulation
+
+    def befall(self, happening: Happening) -> None:
+        """Let something befall the cluster now; what its controller refuses is told."""
+        if isinstance(happening, Ask):
+            _, decision = perform(self.plane.simulation.cluster, happening.command)
+            answers = [decision.whole, *(answer for _, answer in decision.each)]
+            for refusal in (text for a in answers if (text := answer_in_words(a)) is not None):
+                self.chronicle.tell(self.clock.now(), f"refused: {refusal}")
+        self.plane.befall(happening)
 
     def told(self, text: str) -> list[str]:
         """Everything that the last command told, in lines; no line is blank, no digest is told."""

@@ -15,12 +15,6 @@ from replan.scenarios.words import Words
 Command = Callable[[Story, Words, Sequence[str]], str]
 
 
-def _happening(name: str, story: Story, words: Words, body: Sequence[str]) -> str:
-    if body:
-        raise words.wrong(f"`{name}` has no lines below it")
-    return befalls(story, name, words)
-
-
 COMMANDS: Mapping[str, Command] = MappingProxyType(
     {
         "apply": apply,
@@ -40,6 +34,6 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         "throttles": throttles,
         "tick": tick,
         "topic": topic,
-        **{name: partial(_happening, name) for name in HAPPENINGS},
+        **{name: partial(befalls, name) for name in HAPPENINGS},
     }
 )

@@ -3,7 +3,7 @@
 The two lists of a topic and the two rates of a broker are named by their side, leader or follower.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import assert_never
 
 from replan.model.configs import (
@@ -67,18 +67,31 @@ def _rate_change(change: ConfigChange) -> str:
 
 def standing_in_words(stored: Stored) -> list[str]:
     """All throttles that stand, as they are stored; an override that is empty is told as such."""
-    return [*_lines(stored, ConfigScope.TOPIC), *_lines(stored, ConfigScope.BROKER)]
+    lines = [
+        f"{name}: {found}"
+        for (scope, name), values in sorted(stored.items())
+        if scope is ConfigScope.TOPIC and (found := ", ".join(_values(values)))
+    ]
+    alike: dict[str, list[str]] = {}
+    for name, values in sorted(_of_brokers(stored), key=lambda item: (len(item[0]), item[0])):
+        found = ", ".join(_values(values))
+        if found:
+            alike.setdefault(found, []).append(name)
+    return lines + [f"{_brokers(names)}: {found}" for found, names in alike.items()]
 
 
-def _lines(stored: Stored, wanted: ConfigScope) -> Iterator[str]:
-    for (scope, name), values in sorted(stored.items()):
-        if scope is wanted:
-            found = list(_values(values))
-            if found:
-                yield f"{scope} {name or '(default of all)'}: {', '.join(found)}"
+def _of_brokers(stored: Stored) -> list[tuple[str, Mapping[str, str]]]:
+    return [(name, v) for (scope, name), v in stored.items() if scope is ConfigScope.BROKER]
 
 
-def _values(values: Mapping[str, str]) -> Iterable[str]:
+def _brokers(names: Sequence[str]) -> str:
+    known = [n for n in names if n]
+    one = "broker" if len(known) == 1 else "brokers"
+    told = [f"{one} {','.join(known)}"] if known else []
+    return " and ".join([*(["default of all brokers"] if "" in names else []), *told])
+
+
+def _values(values: Mapping[str, str]) -> Iterator[str]:
     for key in LISTS:
         if key in values:
             yield f"{SIDES[key]} list {values[key] or 'empty'}"
