@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from tests.builders import snapshot, state
 from tests.unit.snapshots.strategies import snapshots
 
@@ -29,6 +29,7 @@ def folder(tmp_path: Path, orders: Snapshot) -> Path:
     return tmp_path / "orders"
 
 
+@settings(max_examples=settings().max_examples // 4)  # each writes six files and waits for the disk
 @given(snapshots())
 def test_a_snapshot_survives_both_forms(found: Snapshot) -> None:
     with TemporaryDirectory() as home:
