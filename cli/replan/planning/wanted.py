@@ -195,8 +195,13 @@ def _lead_for_now(lists: Matrix, listed: Flags, found: Ints, snapshot: Snapshot)
 
 
 def _stand_in(order: Replicas, shunned: set[int], seen: PartitionState) -> Replicas | None:
-    """The order with another one first for now; None where the order itself will do."""
-    if order[0] in seen.isr or seen.running is not None:
+    """The order with another one first for now; None where the order itself will do.
+
+    A new replica at the head is in sync when it is assigned, and so are all where one leaves: nobody stands in.
+    """
+    if order[0] in seen.isr or order[0] not in seen.replicas or seen.running is not None:
+        return None
+    if not set(seen.replicas) <= set(order):
         return None
     unlisted = [b for b in order if b in seen.isr and b not in shunned]
     if seen.leader in shunned and unlisted:

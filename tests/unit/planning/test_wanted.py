@@ -222,6 +222,24 @@ def test_an_unlisted_one_in_sync_leads_for_now_where_a_listed_one_leads(
     assert wanted(asked, seen) == {"orders-0": expected}
 
 
+HEADS: list[tuple[str, Sequence[int], Sequence[int], list[int]]] = [
+    # what, declared, ISR of [1, 2, 3], wanted with 1 listed and leading
+    ("a new replica is to lead", [4, 1, 2, 3], [1, 3], [4, 2, 3, 1]),
+    ("one joins: the first is still out", [2, 3, 1, 4], [1, 3], [3, 2, 4, 1]),
+    ("replaced: all are awaited", [2, 4, 1], [1, 3], [2, 4, 1]),
+]
+
+
+@pytest.mark.parametrize(
+    ("declared", "isr", "expected"), [c[1:] for c in HEADS], ids=[c[0] for c in HEADS]
+)
+def test_nobody_stands_in_for_a_first_one_that_the_move_itself_brings_in_sync(
+    declared: Sequence[int], isr: Sequence[int], expected: list[int]
+) -> None:
+    asked = placement({"orders": [declared]}, blacklist=[listed_leader(1)])
+    assert wanted(asked, one([1, 2, 3], isr)) == {"orders-0": expected}
+
+
 def test_marks_tell_declared_lists_from_reached_ones_and_which_the_blacklist_changed() -> None:
     seen = snapshot([state([1, 2]), state([1, 2], partition=1), state([3, 1], partition=2)])
     asked = placement({"orders": {0: [1, 2], 2: [3, 1]}}, blacklist=[listed_leader(1)])
