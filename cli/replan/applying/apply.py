@@ -208,7 +208,8 @@ class _Run:
             return None
         if not self._ledger.entries and not self._ledger.rates:
             return self._closed()
-        self._ended_at = view.now if self._ended_at is None else self._ended_at
+        if self._ended_at is None or self._memory.configs_may_arrive():
+            self._ended_at = view.now
         if view.now - self._ended_at < self._settings.patience_seconds:
             return None
         return self._left_open()

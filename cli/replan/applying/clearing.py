@@ -3,10 +3,13 @@
 What a running copy of an open application needs stays, and so does everything that is not ours.
 """
 
+from collections.abc import Callable
+
 from replan.applying.copies import expanding
 from replan.applying.decide import Decision
 from replan.applying.journal import Journal
 from replan.applying.ledger import Ledger, fold
+from replan.applying.memory import touched_by_priors
 from replan.applying.opening import closing, open_plan
 from replan.applying.outcome import Outcome, results_of, summary
 from replan.applying.rates import leftovers
@@ -15,7 +18,7 @@ from replan.applying.seen import Seen, Wanted, look
 from replan.applying.sending import Sender, intents
 from replan.applying.settings import Settings
 from replan.applying.throttles import Copy
-from replan.applying.throttling import ThrottleView, throttle_tick
+from replan.applying.throttling import ThrottleView, Traces, throttle_tick
 from replan.errors import BadUsage, Exit
 from replan.model.control_plane import Clock, ControlPlane
 from replan.model.snapshot import Features
@@ -23,19 +26,33 @@ from replan.planning.plan import Plan
 
 
 def throttle_clear(
-    control_plane: ControlPlane, journal: Journal, clock: Clock, *, settings: Settings
+    control_plane: ControlPlane,
+    journal: Journal,
+    clock: Clock,
+    *,
+    settings: Settings,
+    report: Callable[[str], None] | None = None,
 ) -> Outcome:
-    """Restore what is ours and needed by no running copy; raises ClusterUnreachable, Held."""
+    """Restore what is ours and needed by no running copy, and stay until no late change of ours can undo it.
+
+    Raises ClusterUnreachable, Held.
+    """
     ledger = fold(journal.read())
     plan, began = open_plan(ledger), clock.now()
+    touched = frozenset(touched_by_priors(ledger))
+    told = False
     while True:
+        late = clock.now() - began
+        may_arrive = touched if late < settings.quarantine_seconds else frozenset()
         seen = look(control_plane, _wanted(ledger), Features())
         copies = _running_copies(ledger, plan, seen)
-        view = ThrottleView(seen.topics, seen.configs)
+        view = ThrottleView(seen.topics, seen.configs, Traces(may_arrive=may_arrive))
         throttle = None if plan is None else plan.throttle
         tick = throttle_tick(copies, throttle, ledger, view, keep_rates=False)
-        late = clock.now() - began >= settings.patience_seconds
-        if tick.quiet or late:
+        if tick.quiet and may_arrive and not told:
+            told = _tell(report, settings.quarantine_seconds - late)
+        over = late >= settings.quarantine_seconds + settings.patience_seconds
+        if (tick.quiet and not may_arrive) or over:
             return _outcome(ledger, copies, seen)
         until = clock.now() + settings.intent_seconds
         decision = Decision(list(tick.records), throttles=tick)
@@ -45,8 +62,19 @@ def throttle_clear(
         clock.sleep(settings.poll_seconds)
 
 
+def _tell(report: Callable[[str], None] | None, left: float) -> bool:
+    if report is not None:
+        report(f"put back; watching for {left:.0f} s whether a late request sets it again")
+    return True
+
+
 def abandon(
-    control_plane: ControlPlane, journal: Journal, clock: Clock, *, settings: Settings
+    control_plane: ControlPlane,
+    journal: Journal,
+    clock: Clock,
+    *,
+    settings: Settings,
+    report: Callable[[str], None] | None = None,
 ) -> Outcome:
     """Give the open application up: its moves stay as they are, its throttles are put back; BadUsage without one.
 
@@ -58,7 +86,7 @@ def abandon(
         raise BadUsage("no application is open on this cluster; there is nothing to abandon")
     results = results_of([m.partition for m in plan.moves], ledger, {})
     journal.append(closing(ledger, ApplicationStatus.ABANDONED, summary(results)))
-    cleared = throttle_clear(control_plane, journal, clock, settings=settings)
+    cleared = throttle_clear(control_plane, journal, clock, settings=settings, report=report)
     text = f"abandoned: {summary(results)}\n{cleared.text}"
     return Outcome(cleared.exit_code, text, results, cleared.leftovers)
 

@@ -5,6 +5,7 @@ Here belongs the carrying over from one tick to the next, and what to look at ne
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from replan.applying.copies import expanding, slots_of
 from replan.applying.decide import Decision
@@ -54,6 +55,7 @@ class Memory:
         self._traces = Traces()
         self.refused_configs: dict[tuple[ConfigScope, str], Rejected] = {}
         self._missing_since: dict[str, float] = {}
+        self._configs_unknown_since = dict.fromkeys(touched_by_priors(ledger), now)
         self._slots = Slots({}, settings.slots_per_broker, ())
 
     def candidates(self, ledger: Ledger, now: float) -> tuple[TopicPartition, ...]:
@@ -119,8 +121,8 @@ class Memory:
         gone = {
             t for t, at in self._missing_since.items() if now - at >= self.settings.agreeing_seconds
         }
-        self._traces = Traces(
-            self._traces.entries, self._traces.rates, self._traces.wiped, frozenset(gone)
+        self._traces = replace(
+            self._traces, gone=frozenset(gone), may_arrive=frozenset(self._configs_unknown_since)
         )
 
     def decided(self, view: View, decision: Decision, after: Ledger) -> None:
@@ -180,11 +182,20 @@ class Memory:
                 self.refused_configs[resource] = outcome
             else:
                 self.refused_configs.pop(resource, None)
+            if isinstance(outcome, OutcomeUnknown):
+                self._configs_unknown_since[resource] = now
 
     def forget_old_unknowns(self, now: float) -> None:
         """After the quarantine a request is no longer on its way."""
         long_ago = now - self.settings.quarantine_seconds
         self._unknown_since = {n: at for n, at in self._unknown_since.items() if at > long_ago}
+        self._configs_unknown_since = {
+            resource: at for resource, at in self._configs_unknown_since.items() if at > long_ago
+        }
+
+    def configs_may_arrive(self) -> bool:
+        """Whether an earlier change of a configuration may still be on its way."""
+        return bool(self._configs_unknown_since)
 
     def new_notes(self, decision: Decision) -> tuple[str, ...]:
         """What is noticed for the first time."""
@@ -208,6 +219,12 @@ class Memory:
     def copies_wait(self) -> bool:
         """Whether moves that copy have not begun."""
         return self._copies_waiting > 0
+
+
+def touched_by_priors(ledger: Ledger) -> set[tuple[ConfigScope, str]]:
+    """The topics and brokers whose throttles are ours in part."""
+    topics = {(ConfigScope.TOPIC, topic) for topic, _ in ledger.entries}
+    return topics | {(ConfigScope.BROKER, str(broker)) for broker, _ in ledger.rates}
 
 
 def _unconfirmed(ledger: Ledger, name: TopicPartition) -> bool:

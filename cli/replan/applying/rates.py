@@ -105,11 +105,11 @@ def _of(prior: PriorRate) -> Rate:
     return prior.broker, prior.config
 
 
-def restore_step(prior: PriorRate, configs: Configs) -> RateStep:
-    """What to do about a rate that is not wanted any more."""
+def restore_step(prior: PriorRate, configs: Configs, *, may_arrive: bool = False) -> RateStep:
+    """What to do about a rate that is not wanted any more; while one of ours `may_arrive` yet it stays written down."""
     found = own_value(configs, prior.config)
     if found == prior.before:
-        return RateStep((Forget(prior.key),))
+        return RateStep(() if may_arrive else (Forget(prior.key),))
     if found not in prior.ours:
         return RateStep((Forget(prior.key),), note=_left_alone(prior, found))
     if prior.before is None:

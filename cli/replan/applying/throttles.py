@@ -105,17 +105,19 @@ def list_step(
     *,
     seen_in_place: frozenset[str] = frozenset(),
     may_raise: bool = True,
+    may_arrive: bool = False,
 ) -> ListStep:
     """What to do about one list: at most one SUBTRACT or DELETE, and one APPEND.
 
-    `seen_in_place` are entries of ours that an earlier reading showed. Without `may_raise` nothing is appended.
+    `seen_in_place` are entries of ours that an earlier reading showed. Without `may_raise` nothing is appended. While
+    an APPEND of ours `may_arrive` yet, what is ours stays written down although it is gone.
     """
     present = set(elements(override))
     ours = frozenset(prior.ours) if prior else frozenset()
     missing = wanted - present if "*" not in present else frozenset()
     added = missing if may_raise else frozenset()
     surplus = (ours - wanted) & present
-    kept = (ours & (present | wanted)) | added
+    kept = (ours if may_arrive else ours & (present | wanted)) | added
     step = _Draft(where, override, prior, kept)
     return ListStep(
         records=step.records(),

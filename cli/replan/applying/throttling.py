@@ -5,7 +5,7 @@ nothing new is admitted, because two hands on one throttle end with a copy that 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from replan.applying.ledger import Ledger
 from replan.applying.rates import Rate, RateStep, raise_step, restore_step, wanted_rates
@@ -21,7 +21,7 @@ from replan.applying.throttles import (
     override_of,
     wanted_entries,
 )
-from replan.model.configs import ConfigChange, Configs, TopicSettings
+from replan.model.configs import ConfigChange, Configs, ConfigScope, TopicSettings
 from replan.model.names import BrokerId
 from replan.model.placement import MoveThrottle
 
@@ -40,6 +40,8 @@ class Traces:
     """How often somebody took away what we had set."""
     gone: frozenset[str] = frozenset()
     """Topics that two agreeing readings did not find."""
+    may_arrive: frozenset[tuple[ConfigScope, str]] = frozenset()
+    """Topics and brokers that an earlier change of ours may reach yet: what is ours there stays written down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,7 @@ def _list_steps(
                 override_of(settings, where[1]),
                 seen_in_place=view.traces.entries.get(where, frozenset()),
                 may_raise=_may_raise(where, view.traces),
+                may_arrive=(ConfigScope.TOPIC, where[0]) in view.traces.may_arrive,
             ),
         )
 
@@ -142,7 +145,8 @@ def _rate_steps(
                 step = RateStep(in_place=False, wiped=True)
             yield where, step
         elif prior is not None and not keep_rates:
-            yield where, restore_step(prior, configs)
+            late = (ConfigScope.BROKER, str(where[0])) in view.traces.may_arrive
+            yield where, restore_step(prior, configs, may_arrive=late)
 
 
 def _may_raise(where: Place, traces: Traces) -> bool:
@@ -213,4 +217,4 @@ def traced(tick: ThrottleTick, view: ThrottleView, ledger: Ledger) -> Traces:
     for place in tick.wiped:
         wiped[place] = wiped.get(place, 0) + 1
     rates = frozenset(rate for rate in tick.slow if rate in ledger.rates)
-    return Traces(entries, rates, wiped, view.traces.gone)
+    return replace(view.traces, entries=entries, rates=rates, wiped=wiped)

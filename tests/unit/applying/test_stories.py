@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from tests.builders import TOPIC_ID, brokers, move, state
-from tests.unit.applying.lab import MB, Boundary, lab, plan_of
+from tests.unit.applying.lab import MB, Boundary, Killed, lab, plan_of
 
 from replan.applying.clearing import abandon, throttle_clear
 from replan.applying.journal import MemoryJournal
@@ -305,8 +305,21 @@ def test_lost_requests_are_asked_again_and_it_arrives(
     assert made.apply().text == "1 done"
     assert made.partition(swap).replicas == swap.target
     made.clock.sleep(100)
-    throttles = {k: v for k, v in made.configs().items() if v != before.get(k)}
-    assert not throttles or kind is RequestKind.CONFIGURE
+    assert made.partition(swap).replicas == swap.target
+    assert made.configs() == before
+
+
+def test_after_a_takeover_a_different_request_waits_for_those_of_the_one_before() -> None:
+    made = lab(
+        [state([1, 2, 3], size=MB)],
+        [GROW],
+        schedule=(At(0, LoseRequests(RequestKind.REASSIGN, 1, 70)),),
+    )
+    with pytest.raises(Killed):
+        made.apply(boundary=Boundary(kill_after=3))
+    assert made.apply().text == "1 done"
+    made.clock.sleep(100)
+    assert made.partition(GROW).replicas == GROW.target
 
 
 def test_after_an_unknown_outcome_a_different_request_waits_for_ninety_seconds() -> None:
@@ -426,13 +439,20 @@ def test_a_dead_broker_keeps_the_application_open_until_its_rate_is_restored() -
 
 
 def test_throttle_clear_restores_what_is_left_and_keeps_what_a_running_copy_needs() -> None:
-    made = lab([state([1, 2, 3], size=50 * MB)], [GROW], throttle=SLOW)
-    before = made.configs()
+    long = move([1, 2, 3], [1, 2, 4], size=500 * MB)
+    made = lab([state([1, 2, 3], size=500 * MB)], [long], throttle=SLOW)
+    before, told = made.configs(), list[str]()
     made.apply(stop=made.stop_at(5))
-    kept = throttle_clear(made.plane, made.journal, made.clock, settings=made.settings)
-    assert kept.exit_code is Exit.OK
+    kept = throttle_clear(
+        made.plane, made.journal, made.clock, settings=made.settings, report=told.append
+    )
+    assert (kept.exit_code, kept.text) == (
+        Exit.OK,
+        "throttles of ours: put back, except for copies that run: orders-0",
+    )
+    assert told == ["put back; watching for 90 s whether a late request sets it again"]
     assert made.configs()[ConfigScope.TOPIC, "orders"][FOLLOWER_REPLICAS] == "0:4"
-    made.clock.sleep(200)
+    made.clock.sleep(600)
     cleared = throttle_clear(made.plane, made.journal, made.clock, settings=made.settings)
     assert cleared.text == "throttles of ours: all put back to what was there before"
     assert made.configs() == before
