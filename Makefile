@@ -32,14 +32,15 @@ demo-kafka: jars ## the same on a real local cluster of five brokers
 	@$(BIN)/python -m tests.kafka.demo
 
 test: lint types contracts jars-all   ## everything CI runs
-	$(PYTEST) tests
+	$(PYTEST) tests -m "not kafka and not spark and not nightly" -n 2
+	$(PYTEST) tests -m "(kafka or spark) and not nightly"
 	@$(MAKE) --no-print-directory package
 
-test-fast: install   ## the inner loop, without a JVM
-	$(PYTEST) tests -m "not kafka and not spark and not nightly" -n 2
+test-fast: install   ## the inner loop: no JVM, a taste of each law
+	HYPOTHESIS_PROFILE=fast $(PYTEST) tests -m "not kafka and not spark and not nightly and not command" -n 2
 
-test-nightly: install jars-all   ## the slow ones: more cases, more versions
-	HYPOTHESIS_PROFILE=nightly $(PYTEST) tests --run-nightly
+test-nightly: install jars-all   ## the slow ones: thousands of cases, frozen controllers
+	HYPOTHESIS_PROFILE=nightly $(PYTEST) tests --timeout 7200
 
 lint: install    ## format and lint
 	$(BIN)/ruff format --check .

@@ -1,6 +1,7 @@
 """For every test: how hard Hypothesis tries, and no network where none is meant.
 
-`HYPOTHESIS_PROFILE` chooses: `ci` (200 examples, the same each time; the default) or `nightly` (5,000, random).
+`HYPOTHESIS_PROFILE` chooses: `ci` (200 examples, the same each time; the default), `fast` (a taste, for the inner loop)
+or `nightly` (5,000, random).
 """
 
 import os
@@ -21,6 +22,9 @@ GATE = pytest.StashKey["NetworkGate"]()
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(
     "ci", max_examples=200, derandomize=True, deadline=None, suppress_health_check=SLOW
+)
+settings.register_profile(
+    "fast", max_examples=10, derandomize=True, deadline=None, suppress_health_check=SLOW
 )
 settings.register_profile(
     "nightly", max_examples=5000, deadline=None, suppress_health_check=SLOW, print_blob=True

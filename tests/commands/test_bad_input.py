@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from tests.commandline import replan
 
+pytestmark = pytest.mark.command
 CLUSTER = {
     "formatVersion": 1,
     "kind": "replan.snapshot",

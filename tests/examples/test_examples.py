@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.command
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FOLDERS = sorted(p.parent.name for p in EXAMPLES.glob("*/cluster.json"))
 
