@@ -240,6 +240,17 @@ def test_nobody_stands_in_for_a_first_one_that_the_move_itself_brings_in_sync(
     assert wanted(asked, one([1, 2, 3], isr)) == {"orders-0": expected}
 
 
+def test_nobody_stands_in_where_a_replica_leaves_since_all_that_stay_are_awaited() -> None:
+    asked = placement({"orders": [[1, 2, 3]]}, blacklist=[listed_leader(1)])
+    assert wanted(asked, one([1, 2, 3, 5], [1, 3])) == {"orders-0": [2, 3, 1]}
+
+
+def test_nobody_stands_in_while_a_reassignment_runs() -> None:
+    asked = placement({"orders": [[1, 2, 3, 4]]}, blacklist=[listed_leader(1)])
+    seen = snapshot([state([1, 2, 3, 4], [1, 3], adding=[4])])
+    assert wanted(asked, seen) == {"orders-0": [2, 3, 4, 1]}
+
+
 def test_marks_tell_declared_lists_from_reached_ones_and_which_the_blacklist_changed() -> None:
     seen = snapshot([state([1, 2]), state([1, 2], partition=1), state([3, 1], partition=2)])
     asked = placement({"orders": {0: [1, 2], 2: [3, 1]}}, blacklist=[listed_leader(1)])
