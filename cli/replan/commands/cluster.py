@@ -51,6 +51,19 @@ def target(
     return Target(bootstrap_server, command_config, simulated, snapshot)
 
 
+def optional_target(
+    bootstrap_server: str | None,
+    command_config: Path | None,
+    simulated: Path | None,
+    snapshot: Path | None,
+) -> Target | None:
+    """As `target`, for commands that can do without a cluster: None where nothing names one."""
+    named = (bootstrap_server, command_config, simulated, snapshot)
+    if all(flag is None for flag in named) and BOOTSTRAP_VARIABLE not in os.environ:
+        return None
+    return target(*named)
+
+
 @dataclass(frozen=True, slots=True)
 class Connection:
     """An open control plane and the clock that its time runs by."""

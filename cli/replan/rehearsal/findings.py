@@ -1,0 +1,195 @@
+"""From what was recorded to what a person wants to know: a pure function."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from replan.applying.outcome import Outcome, Result
+from replan.errors import Exit
+from replan.model.names import BrokerId, TopicPartition
+from replan.planning.laws import Broken
+from replan.planning.moves import Move
+from replan.planning.plan import Plan
+from replan.planning.trajectories import (
+    Ends,
+    Settings,
+    Slack,
+    Trajectory,
+    arrived,
+    drops_only_what_was_replaced,
+    harms_nobody,
+    throttles_are_known,
+)
+from replan.rehearsal.faults import Fault
+from replan.rehearsal.recording import Recorder, throttles_of
+from replan.rehearsal.result import (
+    Absent,
+    BrokerLoad,
+    Copied,
+    Happened,
+    Harm,
+    Led,
+    Lowest,
+    Rehearsal,
+    Waited,
+)
+from replan.simulator.world import Simulation
+
+Histories = Mapping[TopicPartition, Trajectory]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run as it was recorded."""
+
+    outcome: Outcome
+    ended: float
+    recorder: Recorder
+    histories: Histories
+    waits: tuple[Waited, ...]
+    throttles: Settings
+    """What stands in the end."""
+    journalled: frozenset[tuple[str, str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A run beside what it was made from and what it is compared with."""
+
+    plan: Plan
+    stage: Simulation
+    faults: tuple[Fault, ...]
+    run: Run
+    still: Histories
+    """Nothing is done."""
+    there: Histories
+    """Everything was done before."""
+
+    @property
+    def began(self) -> float:
+        """The virtual second in which everything begins."""
+        return self.stage.world.now
+
+
+def rehearsal_of(finding: Finding) -> Rehearsal:
+    """Put everything together; times count from the beginning."""
+    run, began = finding.run, finding.began
+    stopped = tuple(r for r in run.outcome.results if r.result is not Result.DONE)
+    return Rehearsal(
+        arrived=run.outcome.exit_code is Exit.OK,
+        text=run.outcome.text,
+        stopped=stopped,
+        seconds=run.ended - began,
+        moves=len(finding.plan.moves),
+        copied_bytes=round(sum(c.bytes for c in _copies(finding))),
+        throttled_seconds=run.recorder.throttled_seconds,
+        lowest=_lowest(run.histories, began),
+        harm=_harm(run.histories),
+        without=_harm(finding.still),
+        brokers=tuple(_brokers(run.recorder)),
+        copies=tuple(_copies(finding)),
+        absent=tuple(
+            Absent(b, at - began, None if until is None else until - began)
+            for b, at, until in run.recorder.absent
+        ),
+        leaders=tuple(_leaders(run.histories, began)),
+        waits=run.waits,
+        faults=tuple(Happened(f.at_seconds, f.text) for f in finding.faults),
+        notes=run.outcome.notes,
+        broken=tuple(_broken(finding)),
+    )
+
+
+def _harm(histories: Histories) -> Harm:
+    return Harm(
+        sum(t.under_min_isr_seconds for t in histories.values()),
+        sum(t.leaderless_seconds for t in histories.values()),
+        round(sum(t.lost_bytes for t in histories.values())),
+    )
+
+
+def _lowest(histories: Histories, began: float) -> Lowest | None:
+    """The smallest margin; where several share it, one that had more before, then the earliest, then by name."""
+    found = [
+        (sample.margin, -history.samples[0].margin, sample.at, name)
+        for name, history in histories.items()
+        for sample in history.samples
+    ]
+    if not found:
+        return None
+    margin, before, at, name = min(found)
+    sample = histories[name].at(at)
+    return Lowest(margin, name, at - began, len(sample.in_sync), sample.min_in_sync, -before)
+
+
+def _brokers(recorder: Recorder) -> Iterator[BrokerLoad]:
+    load = recorder.load
+    final = load.final_held()
+    for broker in sorted({*load.peak_out, *load.peak_in, *final}):
+        yield BrokerLoad(
+            broker,
+            load.peak_out.get(broker, 0.0),
+            load.peak_in.get(broker, 0.0),
+            round(load.peak_held.get(broker, 0.0)),
+            round(final.get(broker, 0.0)),
+            round(load.sent.get(broker, 0.0)),
+            round(load.received.get(broker, 0.0)),
+            load.busiest.get(broker),
+        )
+
+
+def _copies(finding: Finding) -> Iterator[Copied]:
+    """Each new replica of each move that began, in order of its beginning."""
+    found = [
+        copied
+        for move in finding.plan.moves
+        if (history := finding.run.histories.get(move.partition)) is not None
+        for broker in move.new
+        if (copied := _copied(finding, move, broker, history)) is not None
+    ]
+    return iter(sorted(found, key=lambda c: (c.began, c.partition, c.broker)))
+
+
+def _copied(finding: Finding, move: Move, broker: BrokerId, history: Trajectory) -> Copied | None:
+    listed = next((s for s in history.samples if broker in s.replicas), None)
+    if listed is None:
+        return None
+    joined = next((s.at for s in history.samples if broker in s.in_sync), None)
+    fetched = finding.run.recorder.load.replica_bytes.get((move.partition, broker), 0.0)
+    return Copied(
+        move.partition,
+        listed.leader,
+        broker,
+        round(fetched),
+        listed.at - finding.began,
+        None if joined is None else joined - finding.began,
+    )
+
+
+def _leaders(histories: Histories, began: float) -> Iterator[Led]:
+    changes = [
+        Led(name, after.at - began, before.leader, after.leader)
+        for name, history in histories.items()
+        for before, after in zip(history.samples, history.samples[1:], strict=False)
+        if before.leader != after.leader
+    ]
+    return iter(sorted(changes, key=lambda c: (c.at_seconds, c.partition)))
+
+
+def _broken(finding: Finding) -> Iterator[Broken]:
+    """The laws of a run, of every partition that nobody else has laid hands on."""
+    run = finding.run
+    results = {r.partition: r.result for r in run.outcome.results}
+    for move in finding.plan.moves:
+        name, history = move.partition, run.histories.get(move.partition)
+        result = results.get(name)
+        if history is None or result in {Result.FOREIGN, Result.STALE, Result.REJECTED}:
+            continue
+        yield from drops_only_what_was_replaced(move, history)
+        if name in finding.still and name in finding.there:
+            ends = Ends(at_original=finding.still[name], at_target=finding.there[name])
+            yield from harms_nobody(history, ends, Slack())
+        if result is Result.DONE:
+            yield from arrived(move, history)
+    if not finding.faults:
+        before = throttles_of(finding.stage.cluster)
+        yield from throttles_are_known(before, run.throttles, run.journalled)

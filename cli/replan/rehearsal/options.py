@@ -1,0 +1,33 @@
+"""What a rehearsal assumes: speeds, produce rates, faults, and the settings of the application."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from replan.applying.settings import Settings
+from replan.model.names import TopicPartition
+from replan.rehearsal.faults import Fault
+
+DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Assumptions, and how patient the rehearsal is; all times in virtual seconds."""
+
+    produce: float | None = None
+    """Bytes per second written to each partition that `rates` does not name; None: what the cluster file says, or 0."""
+    rates: Mapping[TopicPartition, float] = field(default_factory=dict)
+    network: float = 100_000_000.0
+    """Bytes per second of each broker, in each direction."""
+    disk: float = math.inf
+    """Bytes per second of each broker, reading and writing copies together."""
+    faults: tuple[Fault, ...] = ()
+    version: str | None = None
+    """Of Kafka; None: as the features of the snapshot suggest."""
+    settings: Settings = field(default_factory=Settings)
+    patience_seconds: float = 3_600.0
+    """How long nothing may happen before the rehearsal ends; what is still missing then does not arrive."""
+    limit_seconds: float = 30 * DAY
+    limit_ticks: int | None = None
+    """Looks at the cluster after which it is given up, for callers that must stay quick."""

@@ -1,0 +1,249 @@
+"""Records a simulated run stretch by stretch: between two events nothing changes but bytes, so every sum is exact.
+
+Here belongs the meter that the simulator calls. What the numbers mean to a person is put together in `findings`.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from heapq import heappop, heappush
+
+from replan.model.configs import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    MIN_INSYNC_REPLICAS,
+)
+from replan.model.names import BrokerId, TopicPartition
+from replan.planning.trajectories import Sample, Settings, Trajectory
+from replan.simulator.flows import leader_of
+from replan.simulator.state import ClusterState, Partition, Topic
+from replan.simulator.world import ReplicaName, Simulation, World
+
+THROTTLES = frozenset({LEADER_RATE, FOLLOWER_RATE, LEADER_REPLICAS, FOLLOWER_REPLICAS})
+
+
+class Recorder:
+    """Takes in every stretch of a run."""
+
+    def __init__(self, watched: Iterable[TopicPartition], simulation: Simulation) -> None:
+        """`watched`: the partitions whose history is kept."""
+        self.throttled_seconds = 0.0
+        self.absent: list[tuple[BrokerId, float, float | None]] = []
+        self.load = Load(simulation)
+        self._histories = Histories(watched)
+        self._throttles = throttles_of(simulation.cluster)
+        self._configs = simulation.cluster.configs
+        self._throttled = False
+        self._last: tuple[object, object, object] = (None, None, None)
+        self._down: frozenset[BrokerId] = frozenset()
+        self.changed_at = simulation.world.now
+        self.now = simulation.world.now
+
+    def __call__(
+        self, simulation: Simulation, speeds: Mapping[ReplicaName, float], until: float
+    ) -> None:
+        """Take in one stretch."""
+        self.note(simulation)
+        seconds = until - simulation.world.now
+        self.throttled_seconds += seconds if self._throttled else 0.0
+        self.load.flow(simulation, speeds, until)
+        self.now = until
+
+    def note(self, simulation: Simulation) -> None:
+        """Take in a state, if anything that concerns us differs from the one before."""
+        cluster, world = simulation.cluster, simulation.world
+        key = (cluster, world.down, world.starting)
+        if all(a is b for a, b in zip(key, self._last, strict=True)):
+            return
+        self._last, self.changed_at = key, world.now
+        self._note_absent(world)
+        if cluster.configs is not self._configs:
+            self._configs = cluster.configs
+            self._throttled = throttles_of(cluster) != self._throttles
+        self._histories.note(simulation)
+        self.load.note(simulation)
+
+    def _note_absent(self, world: World) -> None:
+        down = frozenset({*world.down, *world.starting})
+        for broker in sorted(down - self._down):
+            self.absent.append((broker, world.now, None))
+        for broker in sorted(self._down - down):
+            at = max(i for i, a in enumerate(self.absent) if a[0] == broker)
+            self.absent[at] = (broker, self.absent[at][1], world.now)
+        self._down = down
+
+    def trajectories(self) -> dict[TopicPartition, Trajectory]:
+        """The histories of all watched partitions that ever existed."""
+        return self._histories.finished(self.now)
+
+
+class Histories:
+    """The samples of the watched partitions; one is added where a partition differs from before."""
+
+    def __init__(self, watched: Iterable[TopicPartition]) -> None:
+        self._watched: dict[str, list[int]] = defaultdict(list)
+        for name in watched:
+            self._watched[name.topic].append(name.partition)
+        self._samples: dict[TopicPartition, list[Sample]] = defaultdict(list)
+        self._topics: Mapping[str, Topic] = {}
+        self._partitions: dict[TopicPartition, Partition] = {}
+        self._configs: object = None
+        self._serving: frozenset[BrokerId] = frozenset()
+
+    def note(self, simulation: Simulation) -> None:
+        """Take in a state."""
+        cluster, world = simulation.cluster, simulation.world
+        serving = frozenset(b for b in cluster.brokers if world.serves(b))
+        everything = serving != self._serving or cluster.configs is not self._configs
+        for topic, numbers in self._watched.items():
+            found = cluster.topics.get(topic)
+            if found is not None and (everything or found is not self._topics.get(topic)):
+                self._note_topic(simulation, topic, numbers, everything=everything)
+        self._topics, self._configs, self._serving = cluster.topics, cluster.configs, serving
+
+    def _note_topic(
+        self, simulation: Simulation, topic: str, numbers: list[int], *, everything: bool
+    ) -> None:
+        cluster, world = simulation.cluster, simulation.world
+        minimum = int(cluster.topic_config(topic, MIN_INSYNC_REPLICAS, "1"))
+        for number in numbers:
+            name = TopicPartition(topic, number)
+            partition = cluster.topics[topic].partitions.get(number)
+            if partition is None or (partition is self._partitions.get(name) and not everything):
+                continue
+            self._partitions[name] = partition
+            leads = partition.leader
+            sample = Sample(
+                at=world.now,
+                replicas=partition.replicas,
+                in_sync=tuple(b for b in partition.isr if world.serves(b)),
+                leader=leads if leads is not None and world.serves(leads) else None,
+                min_in_sync=min(minimum, len(partition.replicas)),
+                log_end=world.sizes.get(name, 0.0),
+            )
+            samples = self._samples[name]
+            if samples and samples[-1].at == world.now:
+                samples.pop()
+            samples.append(sample)
+
+    def finished(self, now: float) -> dict[TopicPartition, Trajectory]:
+        """All histories up to now."""
+        return {n: Trajectory(n, tuple(s), now) for n, s in sorted(self._samples.items())}
+
+
+class Load:
+    """What each broker sends, receives and holds, and the most of it."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self.peak_out: dict[BrokerId, float] = defaultdict(float)
+        self.peak_in: dict[BrokerId, float] = defaultdict(float)
+        self.sent: dict[BrokerId, float] = defaultdict(float)
+        self.received: dict[BrokerId, float] = defaultdict(float)
+        self.held: dict[BrokerId, float] = defaultdict(float)
+        """Bytes of replicas beyond those of the beginning."""
+        self.peak_held: dict[BrokerId, float] = defaultdict(float)
+        self.busiest: dict[BrokerId, float] = {}
+        self.flowed_at = simulation.world.now
+        """Up to when bytes were copied."""
+        self.replica_bytes: dict[ReplicaName, float] = defaultdict(float)
+        """Bytes that each copy has fetched."""
+        self._standing_out: dict[BrokerId, float] = {}
+        self._standing_in: dict[BrokerId, float] = {}
+        self._replicas: dict[TopicPartition, tuple[BrokerId, ...]] = {}
+        self._topics: Mapping[str, Topic] = {}
+        self._dropped: list[tuple[float, BrokerId, float]] = []
+        self._sizes: Mapping[TopicPartition, float] = simulation.world.sizes
+        self._lags = simulation.world.lags
+        self.note(simulation)
+
+    def note(self, simulation: Simulation) -> None:
+        """Take in a state of the controller: who replicates what, and what was dropped."""
+        cluster, world = simulation.cluster, simulation.world
+        for topic, found in cluster.topics.items():
+            if found is not self._topics.get(topic):
+                for number, partition in found.partitions.items():
+                    self._note_lists(TopicPartition(topic, number), partition, world)
+        self._topics = cluster.topics
+        if world.produce:
+            self._note_replication(cluster, world)
+
+    def _note_lists(self, name: TopicPartition, partition: Partition, world: World) -> None:
+        before = self._replicas.get(name, partition.replicas)
+        if before != partition.replicas:
+            for broker in set(before) - set(partition.replicas):
+                lag = self._lags.get((name, broker))
+                size = self._sizes.get(name, 0.0) - (0.0 if lag is None else lag.remaining_bytes)
+                due = world.now + world.speeds.delete_seconds
+                heappush(self._dropped, (due, broker, max(0.0, size)))
+        self._replicas[name] = partition.replicas
+
+    def _note_replication(self, cluster: ClusterState, world: World) -> None:
+        """What steady production costs: the leader takes it in and sends it to each follower in sync."""
+        out: dict[BrokerId, float] = defaultdict(float)
+        into: dict[BrokerId, float] = defaultdict(float)
+        for name, rate in world.produce.items():
+            leader = leader_of(cluster, world, name)
+            partition = cluster.partition(name)
+            if leader is None or partition is None or not rate:
+                continue
+            into[leader] += rate
+            for follower in partition.isr:
+                if follower != leader and world.serves(follower):
+                    out[leader] += rate
+                    into[follower] += rate
+        self._standing_out, self._standing_in = out, into
+
+    def flow(
+        self, simulation: Simulation, speeds: Mapping[ReplicaName, float], until: float
+    ) -> None:
+        """Take in what flows during one stretch."""
+        world = simulation.world
+        seconds = until - world.now
+        out, into = dict(self._standing_out), dict(self._standing_in)
+        for replica, speed in speeds.items():
+            leader, follower = leader_of(simulation.cluster, world, replica[0]), replica[1]
+            if leader is None:
+                continue
+            out[leader] = out.get(leader, 0.0) + speed
+            into[follower] = into.get(follower, 0.0) + speed
+            missing = world.lags[replica].remaining_bytes
+            moved = min(speed * seconds, missing + world.produce.get(replica[0], 0.0) * seconds)
+            self.flowed_at = until if moved > 0 else self.flowed_at
+            self.sent[leader] += moved
+            self.received[follower] += moved
+            self.replica_bytes[replica] += moved
+            self.held[follower] += moved
+        for peaks, now in ((self.peak_out, out), (self.peak_in, into)):
+            for broker, rate in now.items():
+                peaks[broker] = max(peaks[broker], rate)
+        self._note_held(world, until)
+
+    def _note_held(self, world: World, until: float) -> None:
+        for broker, held in self.held.items():
+            self.peak_held[broker] = max(self.peak_held[broker], held)
+        while self._dropped and self._dropped[0][0] <= until:
+            _, broker, size = heappop(self._dropped)
+            self.held[broker] -= size
+        for found in world.log_dirs:
+            if found.total_bytes and found.usable_bytes is not None:
+                used = 1 - found.usable_bytes / found.total_bytes
+                self.busiest[found.broker] = max(self.busiest.get(found.broker, 0.0), used)
+        self._sizes, self._lags = world.sizes, world.lags
+
+    def final_held(self) -> dict[BrokerId, float]:
+        """What each broker holds in the end beyond the beginning, once dropped replicas are deleted."""
+        final = dict(self.held)
+        for _, broker, size in self._dropped:
+            final[broker] = final.get(broker, 0.0) - size
+        return final
+
+
+def throttles_of(cluster: ClusterState) -> Settings:
+    """All throttle configuration that stands."""
+    return {
+        (scope.value, name, key): value
+        for (scope, name), values in cluster.configs.items()
+        for key, value in values.items()
+        if key in THROTTLES
+    }

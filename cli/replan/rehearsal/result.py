@@ -1,0 +1,135 @@
+"""What a rehearsal finds, as values; rendering is in `text`, `markdown`, `document` and `picture`."""
+
+from dataclasses import dataclass
+
+from replan.applying.outcome import PartitionResult
+from replan.model.names import BrokerId, TopicPartition
+from replan.planning.laws import Broken
+
+
+@dataclass(frozen=True, slots=True)
+class Lowest:
+    """The smallest margin of live in-sync replicas over the effective min ISR, and where it was met first."""
+
+    margin: int
+    partition: TopicPartition
+    at_seconds: float
+    in_sync: int
+    min_in_sync: int
+    before: int
+    """The margin of the same partition when the rehearsal began."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerLoad:
+    """One broker's share; rates in bytes per second, highest of all moments, replication and copies together."""
+
+    broker: BrokerId
+    peak_out: float
+    peak_in: float
+    peak_disk_bytes: int
+    """The most that it held beyond what it held in the beginning."""
+    final_disk_bytes: int
+    sent_bytes: int
+    received_bytes: int
+    busiest_disk: float | None = None
+    """The highest share of a log directory in use, 0 to 1; None where sizes are not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """One new replica: from when it was listed to when it was in sync."""
+
+    partition: TopicPartition
+    source: BrokerId | None
+    broker: BrokerId
+    bytes: int
+    began: float
+    in_sync: float | None
+    """None where it never was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A time in which a broker did not serve."""
+
+    broker: BrokerId
+    began: float
+    ended: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Led:
+    """A leadership that went from one broker to another."""
+
+    partition: TopicPartition
+    at_seconds: float
+    before: BrokerId | None
+    after: BrokerId | None
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """One reason to wait, over all partitions that had it."""
+
+    reason: str
+    """As the first of them was told."""
+    partitions: int
+    first: TopicPartition
+    longest_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """A fault as it was asked for."""
+
+    at_seconds: float
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Harm:
+    """What the partitions of a plan suffered, summed over all of them."""
+
+    under_min_isr_seconds: float
+    leaderless_seconds: float
+    lost_bytes: int
+    """Cut off by unclean elections."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    """A whole run."""
+
+    arrived: bool
+    text: str
+    """How it ended, in the words of the application."""
+    stopped: tuple[PartitionResult, ...]
+    """What did not arrive, each with its reason."""
+    seconds: float
+    moves: int
+    copied_bytes: int
+    throttled_seconds: float
+    lowest: Lowest | None
+    """None where nothing is moved."""
+    harm: Harm
+    without: Harm
+    """The same faults without the plan."""
+    brokers: tuple[BrokerLoad, ...]
+    copies: tuple[Copied, ...]
+    absent: tuple[Absent, ...]
+    leaders: tuple[Led, ...]
+    waits: tuple[Waited, ...]
+    faults: tuple[Happened, ...]
+    notes: tuple[str, ...]
+    broken: tuple[Broken, ...]
+    """Laws that did not hold: a mistake of replan's, or of the simulator's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Smallest, middle and largest of several runs."""
+
+    least: float
+    median: float
+    most: float
