@@ -60,7 +60,7 @@ package: install ## build the wheel, install it elsewhere, run it there
 	sh .ci/package.sh
 
 bench: install   ## the numbers of benchmarks/README.md
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/run.py    # the ones on real brokers: benchmarks/README.md
 
 lock:            ## renew requirements.lock (needs uv)
 	uv pip compile pyproject.toml --extra fleet --group dev --python-version 3.11 --universal \
