@@ -5,7 +5,7 @@ from pathlib import Path
 
 from replan.commands.output import note, result, save
 from replan.errors import BadScenario, Exit
-from replan.scenarios.run import run_story
+from replan.scenarios.run import rewritten, run_story
 
 
 def run(files: Sequence[Path], *, rewrite: bool) -> Exit:
@@ -22,7 +22,7 @@ def run(files: Sequence[Path], *, rewrite: bool) -> Exit:
             continue
         differing += 1
         if rewrite:
-            save(told.told, path)
+            save(rewritten(told), path)
             note(f"{path}: {len(told.differing)} commands tell something else now; written")
         else:
             result(told.difference())

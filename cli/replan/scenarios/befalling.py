@@ -48,10 +48,8 @@ def at(story: Story, words: Words, _body: Sequence[str]) -> str:
     return ""
 
 
-def befalls(name: str, story: Story, words: Words, body: Sequence[str]) -> str:
+def befalls(name: str, story: Story, words: Words, _body: Sequence[str]) -> str:
     """Let it happen now, or begin now."""
-    if body:
-        raise words.wrong(f"`{name}` has no lines below it")
     happenings = HAPPENINGS[name](story, words)
     words.end()
     for now in (h for h in happenings if h.seconds == 0):

@@ -5,6 +5,7 @@ A cluster begins whole: all brokers serve, all replicas are in sync, the first o
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -21,6 +22,7 @@ from replan.simulator.commands import CreateTopic
 from replan.simulator.rules import rules_of
 from replan.simulator.snapshot_form import DEFAULT_VERSION, from_snapshot
 from replan.simulator.world import Simulation
+from replan.snapshots.files import read_snapshot
 
 CLUSTER_ID = identifier(b"scenario-cluster")
 BEGINS_AT = "2026-01-01T00:00:00Z"
@@ -28,15 +30,16 @@ USUAL_MIN_ISR = 2
 
 
 def cluster(story: Story, words: Words, _body: Sequence[str]) -> str:
-    """`cluster brokers 1-5 [racks a,b,c] [version 4.3] [network 100MB/s] [no rebalance]`."""
-    words.expect("brokers")
-    ids = words.brokers()
-    racks: list[str] = []
+    """`cluster brokers 1-5 [racks a,b,c]` or `cluster from cluster.json`, both
+    `[version 4.3] [network 100MB/s] [no rebalance]`.
+
+    A file is a snapshot, and is looked for beside the story.
+    """
+    found = _snapshot(words) if words.phrase("from") else None
+    brokers = _brokers(words) if found is None else []
     version, network, rebalance = DEFAULT_VERSION, None, True
     while words:
-        if words.phrase("racks"):
-            racks = words.one("a list of racks, e.g. a,b,c").split(",")
-        elif words.phrase("version"):
+        if words.phrase("version"):
             version = words.one("a version, e.g. 4.3")
         elif words.phrase("network"):
             network = words.rate()
@@ -44,8 +47,7 @@ def cluster(story: Story, words: Words, _body: Sequence[str]) -> str:
             rebalance = False
         else:
             words.end()
-    found = [Broker(b, racks[i % len(racks)] if racks else None) for i, b in enumerate(ids)]
-    simulation = _empty(found, version)
+    simulation = _empty(brokers, version) if found is None else from_snapshot(found, version)
     speeds = simulation.world.speeds
     if network is not None:
         speeds = replace(speeds, network_bytes_per_second=network)
@@ -53,6 +55,20 @@ def cluster(story: Story, words: Words, _body: Sequence[str]) -> str:
         speeds = replace(speeds, rebalance_seconds=None)
     story.founded = replace(simulation, world=replace(simulation.world, speeds=speeds))
     return ""
+
+
+def _brokers(words: Words) -> list[Broker]:
+    words.expect("brokers")
+    ids = words.brokers()
+    racks: Sequence[str | None] = [None]
+    if words.phrase("racks"):
+        racks = words.one("racks, e.g. a,b,c").split(",")
+    return [Broker(b, racks[i % len(racks)]) for i, b in enumerate(ids)]
+
+
+def _snapshot(words: Words) -> Snapshot:
+    story_file, _, _line = words.where.rpartition(":")
+    return read_snapshot(Path(story_file).parent / words.one("a snapshot file"))
 
 
 def _empty(brokers: Sequence[Broker], version: str) -> Simulation:

@@ -1,6 +1,7 @@
 """`manifest`, `plan`, `drift`: what is declared, what would be done, what stands otherwise."""
 
 from collections.abc import Sequence
+from pathlib import PurePath
 
 from replan.errors import BadScenario
 from replan.manifest.events import fastest_parser
@@ -29,12 +30,15 @@ def manifest(story: Story, words: Words, body: Sequence[str]) -> str:
 
 
 def _source(where: str, body: Sequence[str]) -> Source:
-    """The body at its own lines of the file, so that what is wrong with it is told where it stands."""
-    name, _, line = where.rpartition(":")
+    """The body at its own lines of the file, so that what is wrong with it is told where it stands.
+
+    Without folders: a story is the same wherever it is told from.
+    """
+    path, _, line = where.rpartition(":")
     indent = body[0][: len(body[0]) - len(body[0].lstrip())]
     versioned = any(text.strip().startswith("version:") for text in body)
     above = [""] * (int(line) - 1) + ["" if versioned else indent + VERSION]
-    return Source(name, "\n".join([*above, *body]) + "\n")
+    return Source(PurePath(path).name, "\n".join([*above, *body]) + "\n")
 
 
 def plan(story: Story, words: Words, _body: Sequence[str]) -> str:

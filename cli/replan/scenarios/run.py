@@ -11,8 +11,10 @@ from replan.errors import BadScenario, ReplanError
 from replan.scenarios.applying import refused
 from replan.scenarios.reader import Block, read_blocks, write_blocks
 from replan.scenarios.story import Story
-from replan.scenarios.table import COMMANDS
+from replan.scenarios.table import COMMANDS, WITH_BODY
 from replan.scenarios.words import Words
+
+MOST_REWRITES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,15 @@ def run_story(text: str, name: str) -> Run:
     return Run(name, text, write_blocks(blocks, told, below), differing)
 
 
+def rewritten(run: Run) -> str:
+    """The story as it is told now; what it tells may name its own lines, which have moved then."""
+    for _ in range(MOST_REWRITES):
+        if run.as_written:
+            break
+        run = run_story(run.told, run.name)
+    return run.written
+
+
 def _told(story: Story, block: Block, name: str) -> Sequence[str]:
     where = f"{name}:{block.line}"
     words = Words(block.command, where)
@@ -70,6 +81,8 @@ def _told(story: Story, block: Block, name: str) -> Sequence[str]:
         raise BadScenario(
             f"{where}: unknown command `{command}`; known: {', '.join(sorted(COMMANDS))}"
         )
+    if block.body and command not in WITH_BODY:
+        raise words.wrong(f"`{command}` has no lines below it; commands begin at the margin")
     try:
         text = COMMANDS[command](story, words, block.body)
     except BadScenario as problem:

@@ -15,6 +15,9 @@ from replan.scenarios.words import Words
 Command = Callable[[Story, Words, Sequence[str]], str]
 
 
+WITH_BODY = frozenset({"manifest"})
+"""Commands that have lines below them."""
+
 COMMANDS: Mapping[str, Command] = MappingProxyType(
     {
         "apply": apply,

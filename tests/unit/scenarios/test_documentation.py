@@ -1,0 +1,28 @@
+"""docs/scenarios.md tells the language as it is."""
+
+import re
+from pathlib import Path
+
+from replan.scenarios.foreigners import DEEDS
+from replan.scenarios.run import run_story
+from replan.scenarios.table import COMMANDS
+
+TEXT = (Path(__file__).parents[3] / "docs" / "scenarios.md").read_text(encoding="utf-8")
+
+
+def test_its_example_is_told_as_it_is_written() -> None:
+    example = TEXT.split("```\n")[1]
+    run = run_story(example, "docs/scenarios.md")
+    assert run.as_written, run.difference()
+
+
+def test_every_command_stands_in_its_tables() -> None:
+    named = {words for row in re.findall(r"^\| (`.*?) \|", TEXT, re.M) for words in _said(row)}
+    first = {words.split()[0] for words in named}
+    assert COMMANDS.keys() - {"at"} <= first
+    deeds = {words.split()[1] for words in named if words.startswith("foreign ")}
+    assert deeds == DEEDS.keys()
+
+
+def _said(row: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", row)
