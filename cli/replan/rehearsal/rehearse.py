@@ -12,6 +12,7 @@ from replan.applying.apply import apply_plan
 from replan.applying.journal import MemoryJournal
 from replan.applying.outcome import Outcome, Result
 from replan.applying.records import PriorEntries, PriorRate
+from replan.errors import Exit
 from replan.model.configs import ConfigScope
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
@@ -34,6 +35,9 @@ from replan.simulator.world import Simulation
 
 QUIET_SECONDS = 10.0
 """Beyond the settle time: no gate of the applier is looked at again later than that."""
+
+PATIENT_TIMES = 3
+"""How often the same command is run again when nothing more is to happen."""
 
 
 def rehearse(plan: Plan, snapshot: Snapshot, options: Options) -> Rehearsal:
@@ -94,16 +98,20 @@ def _as_a_person_would(
 ) -> tuple[Outcome, list[float]]:
     """Run the same command again where it left something open, once what is still to happen has happened."""
     again: list[float] = []
-    outcome = apply()
-    while stop.why is None and (outcome.leftovers or outcome.interrupted) and len(again) < 10:
+    outcome, patience = apply(), PATIENT_TIMES
+    while stop.why is None and _left_open(outcome) and patience:
         coming = [at.seconds for at in plane.simulation.world.agenda]
-        waiting = coming[0] - clock.now() if coming else 0.0
-        if not coming and again:
-            break
-        clock.sleep(waiting + 60)
+        patience -= 0 if coming else 1
+        clock.sleep(60 + (coming[0] - clock.now() if coming else 0))
         again.append(clock.now())
         outcome = apply()
     return outcome, again
+
+
+def _left_open(outcome: Outcome) -> bool:
+    """Whether the same command again would go on; a foreign hand is for a person to look at."""
+    foreign = outcome.count(Result.FOREIGN) > 0
+    return outcome.interrupted or (outcome.exit_code is Exit.HELD and not foreign)
 
 
 def _priors(journal: MemoryJournal) -> list[PriorEntries | PriorRate]:
