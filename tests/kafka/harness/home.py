@@ -65,7 +65,7 @@ class Home:
         for process in list(self._living.values()):
             self.kill(process)
         self._warden.stdin.close()
-        self._warden.wait(30)
+        self._warden.wait(180)  # thousands of logs take their time on a busy disk
 
     def _tell(self, line: str) -> None:
         pipe = self._warden.stdin
