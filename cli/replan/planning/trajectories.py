@@ -1,0 +1,221 @@
+"""How partitions fared over a run, and the laws that hold of it: above all, that nobody is worse off because of us.
+
+Here belong the history of one partition as a value, and laws over histories as pure functions that return what they
+find broken. Who records a history (the simulator's rehearsal, a test) fills in the values; nothing here lets time pass.
+Laws over a plan that was not run are in `laws`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.planning.laws import Broken
+from replan.planning.moves import Move
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A partition from one moment on, until the next sample."""
+
+    at: float
+    """Seconds."""
+    replicas: Replicas
+    in_sync: Replicas
+    """Members of the ISR whose process serves: a killed broker stays listed until its session ends, and is no help."""
+    leader: BrokerId | None
+    """None also where the leader that is listed does not serve."""
+    min_in_sync: int
+    """The effective minimum min(m, assigned) (Partition.effectiveMinIsr since 3.7)."""
+    log_end: float = 0.0
+    """Bytes of the committed log."""
+
+    @property
+    def margin(self) -> int:
+        """How many in-sync replicas may be lost before writes stop; negative where they have."""
+        return len(self.in_sync) - self.min_in_sync
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """One partition from the beginning to the end of a run; samples are in order of time, at least one."""
+
+    partition: TopicPartition
+    samples: tuple[Sample, ...]
+    ended: float
+
+    def at(self, seconds: float) -> Sample:
+        """The sample that holds at a moment."""
+        found = self.samples[0]
+        for sample in self.samples:
+            if sample.at > seconds:
+                break
+            found = sample
+        return found
+
+    def seconds_where(self, holds: Callable[[Sample], bool]) -> float:
+        """How long something held, in all."""
+        ends = [*(s.at for s in self.samples[1:]), self.ended]
+        return sum(
+            max(0.0, end - sample.at)
+            for sample, end in zip(self.samples, ends, strict=True)
+            if holds(sample)
+        )
+
+    @property
+    def under_min_isr_seconds(self) -> float:
+        """How long writes with acks=all could not succeed for want of replicas."""
+        return self.seconds_where(lambda s: s.margin < 0)
+
+    @property
+    def leaderless_seconds(self) -> float:
+        """How long nobody led."""
+        return self.seconds_where(lambda s: s.leader is None)
+
+    @property
+    def lost_bytes(self) -> float:
+        """What was cut off the committed log."""
+        return sum(max(0.0, a.log_end - b.log_end) for a, b in pairwise(self.samples))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ends:
+    """The same partition under the same faults, standing still: at its original, and at its target.
+
+    A move leads from one to the other, so a fault that only the target can meet is no harm done by the steps.
+    """
+
+    at_original: Trajectory
+    at_target: Trajectory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slack:
+    """How long a difference may last before it counts: what recovers by itself in this time is not our doing."""
+
+    in_sync_seconds: float = 3.0
+    """A follower's first fetch, a leader's retry."""
+    leaderless_seconds: float = 12.0
+    """The session of a dead leader (9 s), whichever broker it was."""
+
+
+def harms_nobody(ours: Trajectory, ends: Ends, slack: Slack) -> Iterator[Broken]:
+    """With our steps a partition is never worse off than at both ends of its move under the same faults."""
+    name = ours.partition
+    original, target = ends.at_original, ends.at_target
+
+    def fewer(at: float) -> bool:
+        least = min(len(original.at(at).in_sync), len(target.at(at).in_sync))
+        return len(ours.at(at).in_sync) < least
+
+    def under(at: float) -> bool:
+        return ours.at(at).margin < 0 <= min(original.at(at).margin, target.at(at).margin)
+
+    def leaderless(at: float) -> bool:
+        leads = original.at(at).leader is not None and target.at(at).leader is not None
+        return ours.at(at).leader is None and leads
+
+    for law, what, holds, allowed in (
+        ("fewer-in-sync", "has fewer live in-sync replicas", fewer, slack.in_sync_seconds),
+        ("under-min-isr", "is under its min ISR", under, slack.in_sync_seconds),
+        ("leaderless", "has no leader", leaderless, slack.leaderless_seconds),
+    ):
+        for begin, end in _stretches(holds, (ours, original, target)):
+            if end - begin > allowed:
+                yield Broken(
+                    law,
+                    str(name),
+                    f"{name}: from second {begin:g} to {end:g} it {what} than without any step: "
+                    f"{_told(ours.at(begin))}; at its original {_told(original.at(begin))}; "
+                    f"at its target {_told(target.at(begin))}",
+                )
+    spared = max(original.lost_bytes, target.lost_bytes)
+    if ours.lost_bytes > spared + 1:
+        yield Broken(
+            "shorter-log",
+            str(name),
+            f"{name}: {ours.lost_bytes:.0f} bytes of its committed log were lost, {spared:.0f} without any step",
+        )
+
+
+def _told(sample: Sample) -> str:
+    return f"in sync {list(sample.in_sync)} of {list(sample.replicas)}, leader {sample.leader}"
+
+
+def _stretches(
+    holds: Callable[[float], bool], histories: tuple[Trajectory, ...]
+) -> Iterator[tuple[float, float]]:
+    """The times in which something held without a break, as far as all histories go."""
+    ended = min(h.ended for h in histories)
+    moments = sorted({s.at for h in histories for s in h.samples if s.at < ended})
+    began: float | None = None
+    for moment in moments:
+        if holds(moment):
+            began = moment if began is None else began
+        elif began is not None:
+            yield began, moment
+            began = None
+    if began is not None:
+        yield began, ended
+
+
+SESSION_SECONDS = 10.0
+"""broker.session.timeout.ms (9 s) and a heartbeat: so long nobody can know that a broker is dead."""
+
+
+def drops_only_what_was_replaced(move: Move, ours: Trajectory) -> Iterator[Broken]:
+    """A replica of the original leaves the list only when the whole target was in sync, and alive as far as known."""
+    for at, (before, after) in enumerate(pairwise(ours.samples), 1):
+        dropped = [b for b in before.replicas if b in move.original and b not in after.replicas]
+        if not set(dropped) - move.unnameable:
+            continue
+        known = _in_sync_since(ours.samples[:at], after.at - SESSION_SECONDS)
+        missing = [b for b in move.target if b not in known]
+        if missing:
+            yield Broken(
+                "drops-only-what-was-replaced",
+                str(move.partition),
+                f"{move.partition}: at second {after.at:g} {dropped} of {list(before.replicas)} left while "
+                f"{missing} of the target {list(move.target)} was not in sync and alive",
+            )
+
+
+def _in_sync_since(samples: tuple[Sample, ...], moment: float) -> frozenset[BrokerId]:
+    """Who was in sync and alive at some time from a moment on; `samples` end with the last before now."""
+    found: set[BrokerId] = set()
+    for sample in reversed(samples):
+        found.update(sample.in_sync)
+        if sample.at <= moment:
+            break
+    return frozenset(found)
+
+
+def arrived(move: Move, ours: Trajectory) -> Iterator[Broken]:
+    """At the end the partition stands at its target."""
+    last = ours.samples[-1]
+    if last.replicas != move.target:
+        yield Broken(
+            "arrives",
+            str(move.partition),
+            f"{move.partition}: it is said to be done, and stands at {list(last.replicas)} instead of "
+            f"{list(move.target)}",
+        )
+
+
+Settings = Mapping[tuple[str, str, str], str]
+"""Throttle configuration: scope, name and key to value."""
+
+
+def throttles_are_known(
+    before: Settings, after: Settings, journalled: frozenset[tuple[str, str, str]]
+) -> Iterator[Broken]:
+    """Whatever stands otherwise than in the beginning is in the journal, so that it can be put back."""
+    for where in sorted({*before, *after} - journalled):
+        if before.get(where) != after.get(where):
+            scope, name, key = where
+            yield Broken(
+                "throttles-are-known",
+                f"{scope} {name}",
+                f"{scope} {name}: {key} was {before.get(where)!r} and stays behind as {after.get(where)!r}, and the "
+                "journal does not know",
+            )
