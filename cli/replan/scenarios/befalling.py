@@ -14,7 +14,7 @@ from replan.scenarios.brokers import (
     unfence,
     unregister,
 )
-from replan.scenarios.faults import fault, lag, produce
+from replan.scenarios.faults import fault, lag, produce, slow
 from replan.scenarios.foreigners import foreign
 from replan.scenarios.story import Story
 from replan.scenarios.words import Words
@@ -31,6 +31,7 @@ HAPPENINGS: Mapping[str, Callable[[Story, Words], Schedule]] = MappingProxyType(
         "produce": produce,
         "restart": restart,
         "shutdown": shutdown,
+        "slow": slow,
         "start": start,
         "uncordon": uncordon,
         "unfence": unfence,

@@ -1,6 +1,7 @@
-"""`fault`, `lag`, `produce`: requests that get lost, clusters that are silent, followers that fall behind."""
+"""`fault`, `lag`, `slow`, `produce`: requests that get lost, clusters that are silent, followers that fall behind."""
 
 from replan.model.names import TopicPartition
+from replan.scenarios.brokers import registered
 from replan.scenarios.story import Story
 from replan.scenarios.words import Words
 from replan.simulator.faults import (
@@ -10,8 +11,10 @@ from replan.simulator.faults import (
     LagMetadata,
     LoseRequests,
     Produce,
+    RepeatRequests,
     RequestKind,
     Schedule,
+    SlowBroker,
 )
 
 KINDS = {
@@ -25,6 +28,7 @@ def fault(_story: Story, words: Words) -> Schedule:
     """Something between us and the controller.
 
     `fault unknown outcome of [2] reassign|elect|configs with effect|without effect|late by 70s`: the next requests;
+    `fault repeated [2] reassign`: they reach the controller twice, and only the second answer comes back;
     `fault silence 30s`: nobody answers; `fault metadata 2s behind`: brokers show what was then.
     """
     if words.phrase("silence"):
@@ -33,14 +37,18 @@ def fault(_story: Story, words: Words) -> Schedule:
         seconds = words.seconds()
         words.expect("behind")
         return (At(0, LagMetadata(seconds)),)
+    if words.phrase("repeated"):
+        times, kind = _requests(words)
+        return (At(0, RepeatRequests(kind, times)),)
     words.expect("unknown", "outcome", "of")
-    times = 1
-    if words.phrase("2"):
-        times = 2
-    elif words.phrase("3"):
-        times = 3
-    kind = words.choose("a kind of request", KINDS)
+    times, kind = _requests(words)
     return (At(0, LoseRequests(kind, times, _effect(words))),)
+
+
+def _requests(words: Words) -> tuple[int, RequestKind]:
+    """How many of which kind: `reassign`, `2 reassign`, `3 elect`."""
+    times = next((n for n in range(2, 10) if words.phrase(str(n))), 1)
+    return times, words.choose("a kind of request", KINDS)
 
 
 def _effect(words: Words) -> float | None:
@@ -64,6 +72,14 @@ def lag(story: Story, words: Words) -> Schedule:
 def produce(story: Story, words: Words) -> Schedule:
     """`produce orders-0 2MB/s`: from now on so much is written to it."""
     return (At(0, Produce(existing(story, words), words.rate())),)
+
+
+def slow(story: Story, words: Words) -> Schedule:
+    """`slow 4 to 1MB/s`: from now on its network carries no more in each direction; `slow 4 to usual` ends it."""
+    broker = registered(story, words)
+    words.expect("to")
+    speed = None if words.phrase("usual") else words.rate()
+    return (At(0, SlowBroker(broker, speed)),)
 
 
 def existing(story: Story, words: Words) -> TopicPartition:

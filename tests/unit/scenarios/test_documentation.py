@@ -17,7 +17,9 @@ def test_its_example_is_told_as_it_is_written() -> None:
 
 
 def test_every_command_stands_in_its_tables() -> None:
-    named = {words for row in re.findall(r"^\| (`.*?) \|", TEXT, re.M) for words in _said(row)}
+    named = {
+        words for row in re.findall(r"^\| (`.*?) \|", TEXT, re.MULTILINE) for words in _said(row)
+    }
     first = {words.split()[0] for words in named}
     assert COMMANDS.keys() - {"at"} <= first
     deeds = {words.split()[1] for words in named if words.startswith("foreign ")}

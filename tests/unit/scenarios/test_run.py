@@ -82,7 +82,7 @@ def test_reading_and_writing_the_same_changes_nothing(text: str) -> None:
             (
                 "story.txt:3: unknown command `teleport`; known: apply, at, clear, cluster, cordon, crash, disk, "
                 "drift, fault, fence, foreign, interrupt, journal, kill, lag, manifest, plan, produce, restart, "
-                "resume, show, shutdown, start, status, throttles, tick, topic, uncordon, unfence, unregister"
+                "resume, show, shutdown, slow, start, status, throttles, tick, topic, uncordon, unfence, unregister"
             ),
         ),
         ("kill", "story.txt:3: a broker is missing"),
