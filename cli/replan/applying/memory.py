@@ -27,6 +27,9 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.plan import Plan
 
+LEAST_WINDOW = 500
+"""How many waiting moves are looked at although as many as the window have begun and not ended."""
+
 
 class Memory:
     """The memory of one run."""
@@ -61,7 +64,8 @@ class Memory:
     def candidates(self, ledger: Ledger, now: float) -> tuple[TopicPartition, ...]:
         """The waiting moves to look at now."""
         alone = not ledger.open and not self.admitted
-        places = self.waiting.next(self.settings.window, now, self._slots.free, alone=alone)
+        room = max(self.settings.window - len(ledger.open), LEAST_WINDOW)
+        places = self.waiting.next(room, now, self._slots.free, alone=alone)
         return tuple(self.plan.moves[p].partition for p in places)
 
     def wanted(self, ledger: Ledger, candidates: tuple[TopicPartition, ...]) -> Wanted:

@@ -39,6 +39,7 @@ from replan.simulator.faults import (
     Ask,
     At,
     Disconnect,
+    DropFromIsr,
     KillBroker,
     LoseRequests,
     RequestKind,
@@ -629,3 +630,59 @@ def test_nothing_is_sent_without_an_append_of_its_own_tick() -> None:
         ["append"],
         ["append"],
     ]
+
+
+def test_a_new_broker_that_dies_before_the_copy_begins_sends_it_back_to_wait() -> None:
+    made = lab(
+        [state([1, 2, 3], size=MB)],
+        [GROW],
+        throttle=FAST,
+        schedule=(At(0, KillBroker(BrokerId(4))), At(60, StartBroker(BrokerId(4)))),
+    )
+    before = made.configs()
+    made.clock.sleep(8.5)
+    assert made.apply().text == "1 done"
+    said = [(p.holds or {}).get(GROW.partition) for p in made.reports[:2]]
+    assert said == [
+        "its throttle is set and not read back yet",
+        "broker 4 is to receive a replica and is fenced; start it",
+    ]
+    assert made.clock.now() > 60
+    assert made.configs() == before
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_where_in_sync_replicas_are_lost_fewer_copies_run(lost: bool) -> None:
+    sizes = [100, 10, 10, 10, 10, 10]
+    moves = [move([1, 2, 3], [1, 2, 4], partition=p, size=s * MB) for p, s in enumerate(sizes)]
+    drop = At(5, DropFromIsr(GROW.partition, BrokerId(2), 30 * MB))
+    made = lab(
+        [state(m.original, partition=m.partition.partition, size=m.bytes) for m in moves],
+        moves,
+        throttle=MoveThrottle(2 * MB),
+        schedule=(drop,) if lost else (),
+        settings=Settings(slots_per_broker=2),
+    )
+    assert made.apply().text == "6 done"
+    copying = [
+        sum(1 for c in p.copies if not all(r.in_sync for r in c.replicas))
+        for p in made.reports
+        if p.at_seconds >= 5 and p.waiting > 1
+    ]
+    assert (copying.count(1) > 12) is lost  # a slot is refilled within three looks
+
+
+def test_a_topic_deleted_in_the_middle_is_stale_and_its_throttles_are_forgotten() -> None:
+    made = lab(
+        [state([1, 2, 3], size=50 * MB)],
+        [GROW],
+        throttle=SLOW,
+        schedule=(At(10, Ask(DeleteTopic("orders"))),),
+    )
+    outcome = made.apply()
+    assert outcome.exit_code is Exit.REFUSED
+    assert outcome.results[0].message == (
+        f"orders-0: planned for topic id {TOPIC_ID}, found no such partition; make a new plan"
+    )
+    assert fold(made.journal.read()).entries == {}
+    assert fold(made.journal.read()).rates == {}
