@@ -30,6 +30,7 @@ CONNECT_SECONDS = 5.0
 _PAUSE_SECONDS = 0.05
 _STARTING_SECONDS = 1.0
 _ROUND_SECONDS = 0.25
+_MISSES = 4
 
 
 class Wire:
@@ -40,6 +41,7 @@ class Wire:
         self._manager = manager
         self._home: int | None = None
         self._failed: int | None = None
+        self._misses = 0
 
     def ask(self, request: Any, *, limit_seconds: float) -> Any:
         """Send one request to the home broker and return the decoded response.
@@ -72,10 +74,23 @@ class Wire:
         deadline = time.monotonic() + limit_seconds
         connection = await self._home_connection(min(deadline, time.monotonic() + CONNECT_SECONDS))
         try:
-            return await self._exchange(connection, request, deadline - time.monotonic())
+            response = await self._exchange(connection, request, deadline - time.monotonic())
         except KafkaError:
-            self._failed, self._home = self._home, None
+            self._missed()
             raise
+        self._misses = 0
+        return response
+
+    def _missed(self) -> None:
+        """Leave the home broker only after several misses in a row.
+
+        One whose controller is frozen lets go of it 30 s after it began to wait (controller.socket.timeout.ms),
+        while any other broker would begin only now. One that is dead or frozen itself takes no new
+        connection, and is left for that.
+        """
+        self._misses += 1
+        if self._misses >= _MISSES:
+            self._failed, self._home, self._misses = self._home, None, 0
 
     async def _ask_all(
         self, requests: Mapping[BrokerId, Any], limit_seconds: float
