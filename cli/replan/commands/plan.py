@@ -23,13 +23,23 @@ def plan(
     chosen: Target, files: Sequence[Path], output: Path | None, how: Format, journal: Path | None
 ) -> Exit:
     """Plan, show it, and save it where -o says. 0 nothing to do, 2 changes, 3 or 4 refused."""
-    made = make_plan(load_placement(files), _look(chosen, journal))
-    result(render(made, how))
+    seen = _look(chosen, journal)
+    made = make_plan(load_placement(files), seen)
+    result(render(made, how, rehearsed=_rehearsed(made, seen, how)))
     if output is not None:
         save(plan_file.dumps(made), output)
         if made.moves:
             note(f"saved; perform it with: replan apply {output}")
     return verdict(made)
+
+
+def _rehearsed(made: Plan, seen: Snapshot, how: Format) -> Sequence[str]:
+    """What a quick rehearsal tells of the plan; the plan file does not depend on it."""
+    if how is Format.JSON or not made.moves:
+        return ()
+    from replan.rehearsal.essence import essence_of
+
+    return essence_of(made, seen)
 
 
 def _look(chosen: Target, journal: Path | None) -> Snapshot:
@@ -52,13 +62,15 @@ def verdict(made: Plan) -> Exit:
     return Exit.CHANGES if made.moves else Exit.OK
 
 
-def render(made: Plan, how: Format, *, everything: bool = False) -> str:
+def render(
+    made: Plan, how: Format, *, everything: bool = False, rehearsed: Sequence[str] = ()
+) -> str:
     """A plan in one of its forms; json is the plan file itself."""
     match how:
         case Format.TEXT:
-            return render_plan(made, everything=everything)
+            return render_plan(made, everything=everything, rehearsed=rehearsed)
         case Format.MARKDOWN:
-            return render_plan_markdown(made)
+            return render_plan_markdown(made, rehearsed=rehearsed)
         case Format.JSON:
             return plan_file.dumps(made)
 

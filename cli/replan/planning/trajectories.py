@@ -5,6 +5,7 @@ find broken. Who records a history (the simulator's rehearsal, a test) fills in 
 Laws over a plan that was not run are in `laws`.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -46,12 +47,8 @@ class Trajectory:
 
     def at(self, seconds: float) -> Sample:
         """The sample that holds at a moment."""
-        found = self.samples[0]
-        for sample in self.samples:
-            if sample.at > seconds:
-                break
-            found = sample
-        return found
+        after = bisect_right(self.samples, seconds, key=lambda s: s.at)
+        return self.samples[max(0, after - 1)]
 
     def seconds_where(self, holds: Callable[[Sample], bool]) -> float:
         """How long something held, in all."""

@@ -42,6 +42,7 @@ class Run:
     """One run as it was recorded."""
 
     outcome: Outcome
+    given_up: bool
     ended: float
     recorder: Recorder
     histories: Histories
@@ -76,6 +77,7 @@ def rehearsal_of(finding: Finding) -> Rehearsal:
     stopped = tuple(r for r in run.outcome.results if r.result is not Result.DONE)
     return Rehearsal(
         arrived=run.outcome.exit_code is Exit.OK,
+        given_up=run.given_up,
         text=run.outcome.text,
         stopped=stopped,
         seconds=run.ended - began,
@@ -93,10 +95,14 @@ def rehearsal_of(finding: Finding) -> Rehearsal:
         ),
         leaders=tuple(_leaders(run.histories, began)),
         waits=run.waits,
-        faults=tuple(Happened(f.at_seconds, f.text) for f in finding.faults),
+        faults=tuple(Happened(f.at_seconds, f.text) for f in _by_time(finding.faults)),
         notes=run.outcome.notes,
         broken=tuple(_broken(finding)),
     )
+
+
+def _by_time(faults: tuple[Fault, ...]) -> list[Fault]:
+    return sorted(faults, key=lambda f: f.at_seconds)
 
 
 def _harm(histories: Histories) -> Harm:

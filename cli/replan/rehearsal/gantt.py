@@ -96,11 +96,11 @@ class _Drawing:
         parts = [
             f'<rect class="band" x="{LEFT}" y="{top:.0f}" width="{WIDTH - LEFT - 12:.0f}" height="{height:.0f}"/>',
             f'<text class="broker" x="{LEFT - 10}" y="{top + height / 2 + 4:.0f}">broker {broker}</text>',
-            *self._absences(broker, top, height),
         ]
         for number, lane in enumerate(found):
             y = top + GAP + number * (LANE + GAP)
             parts += [self._bar(copy, y) for copy in lane]
+        parts += self._absences(broker, top, height)
         return "".join(parts), height
 
     def _absences(self, broker: BrokerId, top: float, height: float) -> Iterator[str]:
@@ -140,6 +140,8 @@ class _Drawing:
 
     def _faults(self, height: float) -> Iterator[str]:
         for number, fault in enumerate(self._rehearsal.faults, 1):
+            if fault.at_seconds > self._total:
+                continue
             x = self._x(fault.at_seconds)
             title = f"<title>{escape(fault.what)}</title>"
             yield f'<line class="fault" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 8}" y2="{height - 6:.0f}">{title}</line>'

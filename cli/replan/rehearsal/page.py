@@ -83,13 +83,18 @@ def _picture(rehearsal: Rehearsal) -> list[str]:
         if more > 0
         else ""
     )
-    return ["<h2>Copies, by the broker that receives them</h2>", gantt(rehearsal), left_out]
+    key = '<p class="soft">Framed in red: the broker is away. Dashed: a fault, by its number below.</p>'
+    shown = key if rehearsal.faults or rehearsal.absent else ""
+    return ["<h2>Copies, by the broker that receives them</h2>", gantt(rehearsal), shown, left_out]
 
 
 def _faults(rehearsal: Rehearsal) -> list[str]:
     if not rehearsal.faults:
         return []
-    items = "".join(f"<li>{escape(f.what)}</li>" for f in rehearsal.faults)
+    items = "".join(
+        f"<li>{escape(f.what)}{' (after the end)' if f.at_seconds > rehearsal.seconds else ''}</li>"
+        for f in rehearsal.faults
+    )
     return ["<h2>Faults</h2>", f"<ol>{items}</ol>", *_paragraphs([harm(rehearsal)])]
 
 

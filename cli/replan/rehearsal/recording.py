@@ -5,6 +5,7 @@ Here belongs the meter that the simulator calls. What the numbers mean to a pers
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from heapq import heappop, heappush
 
 from replan.model.configs import (
@@ -122,14 +123,20 @@ class Histories:
                 min_in_sync=min(minimum, len(partition.replicas)),
                 log_end=world.sizes.get(name, 0.0),
             )
-            samples = self._samples[name]
-            if samples and samples[-1].at == world.now:
-                samples.pop()
-            samples.append(sample)
+            _add(self._samples[name], sample)
 
     def finished(self, now: float) -> dict[TopicPartition, Trajectory]:
         """All histories up to now."""
         return {n: Trajectory(n, tuple(s), now) for n, s in sorted(self._samples.items())}
+
+
+def _add(samples: list[Sample], sample: Sample) -> None:
+    """Add a sample where it tells something else than the one before; of one moment the last counts."""
+    if samples and samples[-1].at == sample.at:
+        samples.pop()
+    same = samples and replace(samples[-1], at=sample.at, log_end=sample.log_end) == sample
+    if not same or sample.log_end < samples[-1].log_end:
+        samples.append(sample)
 
 
 class Load:

@@ -84,6 +84,7 @@ def perform(plan: Plan, stage: Simulation, options: Options) -> Run:
     histories = recorder.trajectories()
     return Run(
         outcome=_in_words(outcome, stop, again),
+        given_up=stop.why is not None,
         ended=clock.now(),
         recorder=recorder,
         histories=histories,
@@ -152,7 +153,7 @@ class _Stop:
             self.why = f"nothing has happened for {duration(quiet)}"
         if now - self.began >= limit:
             self.why = f"it had not ended after {limit / 86_400:g} days"
-        if self.options.limit_ticks is not None and self.clock.looks >= self.options.limit_ticks:
+        if self.options.limit_looks is not None and self.clock.looks >= self.options.limit_looks:
             self.why = f"it had not ended after {self.clock.looks:,} looks at the cluster"
         return self.why is not None
 

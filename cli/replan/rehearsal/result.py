@@ -102,6 +102,8 @@ class Rehearsal:
     """A whole run."""
 
     arrived: bool
+    given_up: bool
+    """Whether it was ended from outside, as nothing happened any more or it took too long."""
     text: str
     """How it ended, in the words of the application."""
     stopped: tuple[PartitionResult, ...]

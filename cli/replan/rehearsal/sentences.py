@@ -26,26 +26,29 @@ def verdict(rehearsal: Rehearsal) -> str:
     return f"It does not arrive: after {duration(rehearsal.seconds)}, {first}; {cost}."
 
 
-def essence(rehearsal: Rehearsal) -> tuple[str, str]:
+def essence(rehearsal: Rehearsal, assumed: str) -> tuple[str, ...]:
     """Two lines for a plan: how long and how loaded; how close to min ISR."""
-    lowest = rehearsal.lowest
-    took = f"Rehearsed: {duration(rehearsal.seconds)}" + (
-        "" if rehearsal.arrived else ", and it does not arrive"
-    )
+    took = f"Rehearsed ({assumed}): {duration(rehearsal.seconds)}"
+    if not rehearsal.arrived:
+        took += ", and it does not arrive (`replan rehearse` says why)"
     busiest = max(rehearsal.brokers, key=lambda b: max(b.peak_in, b.peak_out), default=None)
     if busiest is not None and max(busiest.peak_in, busiest.peak_out) > 0:
         sends = busiest.peak_out >= busiest.peak_in
         peak = round(max(busiest.peak_in, busiest.peak_out))
         took += f"; peak {rate(peak)} {'out of' if sends else 'into'} broker {busiest.broker}"
-    return f"{took}.", "" if lowest is None else margin(lowest)
+    lowest = rehearsal.lowest
+    return (f"{took}.",) if lowest is None else (f"{took}.", margin(lowest))
 
 
 def margin(lowest: Lowest) -> str:
     """The lowest margin with its place and time."""
-    before = "as before" if lowest.before == lowest.margin else f"{lowest.before} before"
+    standing = f"{lowest.in_sync} in sync, min ISR {lowest.min_in_sync}"
+    if lowest.before == lowest.margin:
+        return f"Lowest margin over min ISR: {lowest.margin}, as in the beginning ({lowest.partition}: {standing})."
+    when = duration(lowest.at_seconds)
     return (
-        f"Lowest margin over min ISR: {lowest.margin} ({lowest.partition} at {duration(lowest.at_seconds)}: "
-        f"{lowest.in_sync} in sync, min ISR {lowest.min_in_sync}; {before})."
+        f"Lowest margin over min ISR: {lowest.margin} ({lowest.partition} at {when}: {standing}; "
+        f"{lowest.before} in the beginning)."
     )
 
 

@@ -1,6 +1,6 @@
 """A plan as markdown for a pull request: the summary first, then as much as fits the limit of a comment."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from replan.planning.moves import Move
 from replan.planning.plan import Plan, Refusal
@@ -14,9 +14,14 @@ FOR_WORDS = 20_000
 """Characters of the limit that warnings may take, and refusals."""
 
 
-def render_plan_markdown(plan: Plan) -> str:
-    """The whole document, of at most LIMIT characters and a few lines; ends with a newline."""
-    text = "\n".join(["## replan plan", "", *(f"{escape(line)}  " for line in summary(plan)), ""])
+def render_plan_markdown(plan: Plan, *, rehearsed: Sequence[str] = ()) -> str:
+    """The whole document, of at most LIMIT characters and a few lines; ends with a newline.
+
+    `rehearsed`: what a rehearsal told of the plan.
+    """
+    text = "\n".join(
+        ["## replan plan", "", *(f"{escape(line)}  " for line in summary(plan, rehearsed)), ""]
+    )
     if plan.warnings:
         warnings = (f"> **Warning** {escape(line)}\n>" for line in plan.warnings)
         text += "\n" + fitted(warnings, len(plan.warnings), FOR_WORDS, "more warning")

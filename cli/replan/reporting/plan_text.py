@@ -14,8 +14,8 @@ SHOWN = 500
 """Moves that are listed one by one; the rest is counted (all of them with `show --all`)."""
 
 
-def render_plan(plan: Plan, *, everything: bool = False) -> str:
-    """The whole plan as text; ends with a newline.
+def render_plan(plan: Plan, *, everything: bool = False, rehearsed: Sequence[str] = ()) -> str:
+    """The whole plan as text, with what a rehearsal told of it, if any; ends with a newline.
 
     What matters most stands at the end, where a terminal stops: warnings, refusals, the summary.
     """
@@ -25,7 +25,7 @@ def render_plan(plan: Plan, *, everything: bool = False) -> str:
     lines += [""] if plan.warnings else []
     lines += _refused("Refused", [r for r in plan.refusals if not r.held], limit)
     lines += _refused("Held by another party", [r for r in plan.refusals if r.held], limit)
-    lines += list(summary(plan))
+    lines += list(summary(plan, rehearsed))
     return "\n".join(lines) + "\n"
 
 
@@ -105,8 +105,8 @@ def _refused(title: str, refusals: Sequence[Refusal], limit: int) -> list[str]:
     return [*lines, ""]
 
 
-def summary(plan: Plan) -> Iterator[str]:
-    """The closing lines: totals, throttle, digest."""
+def summary(plan: Plan, rehearsed: Sequence[str] = ()) -> Iterator[str]:
+    """The closing lines: totals, throttle, what a rehearsal told, digest."""
     if plan.empty:
         yield "No changes: every declared partition has the replicas, the order and the leader that it should."
         return
@@ -122,6 +122,7 @@ def summary(plan: Plan) -> Iterator[str]:
     yield f"Plan: {', '.join(parts)}; {size(cost.bytes)} to copy; {leaders}."
     if any(m.new for m in plan.moves):
         yield _throttle(plan)
+    yield from rehearsed
     yield f"Plan digest {digest(plan)[:16]}, for cluster {plan.cluster_id}."
 
 
