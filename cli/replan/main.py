@@ -79,6 +79,19 @@ Journal = Annotated[
         "--journal", metavar="FILE", help="The journal file; by default one per cluster and user."
     ),
 ]
+Settle = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS",
+        min=0,
+        help="How long all replicas of a target must have stayed in sync before one is dropped. "
+        "Longer than the brokers' session timeout (9 s), by which a killed one still counts.",
+    ),
+]
+Slots = Annotated[
+    int,
+    typer.Option(metavar="COUNT", min=1, help="Copies that a broker sends or receives at once."),
+]
 Everything = Annotated[bool, typer.Option("--all", help="List everything, however long.")]
 
 
@@ -174,17 +187,8 @@ def apply(
         ),
     ] = None,
     auto_approve: Annotated[bool, typer.Option("--auto-approve", help="Do not ask.")] = False,
-    settle: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS",
-            help="How long all replicas of a target must have stayed in sync before one is dropped. "
-            "Longer than the brokers' session timeout (9 s), by which a killed one still counts.",
-        ),
-    ] = 15.0,
-    slots: Annotated[
-        int, typer.Option(metavar="COUNT", help="Copies that a broker sends or receives at once.")
-    ] = 5,
+    settle: Settle = 15.0,
+    slots: Slots = 5,
     journal: Journal = None,
     bootstrap_server: Bootstrap = None,
     command_config: CommandConfig = None,
@@ -198,8 +202,6 @@ def apply(
 
     if (plan_file is None) == (not files):
         raise BadUsage("give either a saved plan (replan apply plan.json) or placement files (-f)")
-    if settle < 0 or slots < 1:
-        raise BadUsage("--settle cannot be negative, and --slots must be at least 1")
     chosen = target(bootstrap_server, command_config, simulated, snapshot)
     settings = Settings(settle_seconds=settle, slots_per_broker=slots)
     return perform(Wish(chosen, plan_file, files or [], journal, auto_approve, settings))
@@ -269,6 +271,25 @@ def throttle_clear(
     from replan.commands.apply import clear_throttles
 
     return clear_throttles(target(bootstrap_server, command_config, simulated, None), journal)
+
+
+@app.command()
+def resume(
+    settle: Settle = 15.0,
+    slots: Slots = 5,
+    journal: Journal = None,
+    bootstrap_server: Bootstrap = None,
+    command_config: CommandConfig = None,
+    simulated: Simulated = None,
+) -> Exit:
+    """Go on with the interrupted application, by the plan that the journal keeps; it was approved before."""
+    from replan.applying.settings import Settings
+    from replan.commands.apply import Wish
+    from replan.commands.apply import apply as perform
+
+    chosen = target(bootstrap_server, command_config, simulated, None)
+    settings = Settings(settle_seconds=settle, slots_per_broker=slots)
+    return perform(Wish(chosen, None, (), journal, True, settings))
 
 
 @app.command()

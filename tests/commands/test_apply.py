@@ -127,3 +127,11 @@ def test_two_plans_are_compared_by_setting_and_by_partition(folder: Path) -> Non
     )
     same = replan("show", "new.json", "--against", "new.json", folder=folder)
     assert same.stdout == "The two plans are the same.\n"
+
+
+def test_resume_goes_on_with_what_was_begun_and_says_when_nothing_was(folder: Path) -> None:
+    nothing = replan("resume", *SIMULATED, folder=folder)
+    assert nothing.returncode == 1
+    assert nothing.stderr == (
+        "replan: nothing to resume: the journal cluster.json.journal knows of no open application\n"
+    )

@@ -6,7 +6,7 @@ see an error. Settle time is 6 s here, because these brokers' session timeout is
 
 import re
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -165,7 +165,7 @@ def _running(site: Site) -> list[str]:
 @pytest.fixture
 def processes(
     kafka_cluster: Callable[[Layout], Cluster], tmp_path: Path, kafka_version: str
-) -> Iterator[Site]:
+) -> Site:
     cluster = kafka_cluster(Layout(version=kafka_version))
     create_topic(cluster.bootstrap, "orders", LISTS)
     fill(cluster.bootstrap, "orders", 30 * MEGABYTE)

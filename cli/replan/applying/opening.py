@@ -73,7 +73,7 @@ def check_same(application: Application, plan_digest: str) -> None:
         raise Held(
             f"application {application.id} of {application.owner} is open on this cluster, with another plan "
             f"({application.plan_digest[:12]}, this one is {plan_digest[:12]})\n"
-            "Three ways on: `replan resume` goes on with it; `replan cancel` takes its moves back; "
+            "Two ways on: `replan resume` goes on with it; "
             "`replan abandon` leaves the moves as they are and puts its throttles back."
         )
 

@@ -35,6 +35,7 @@ class Wish:
     target: Target
     plan_file: Path | None
     files: Sequence[Path]
+    """With neither a plan nor files the open application is resumed."""
     journal: Path | None
     auto_approve: bool
     settings: Settings
@@ -58,6 +59,8 @@ def apply(wish: Wish) -> Exit:
 def _plan(wish: Wish, connection: Connection) -> Plan:
     if wish.plan_file is not None:
         return read_plan(wish.plan_file)
+    if not wish.files:
+        return _begun(wish, connection)
     placement = load_placement(wish.files)
     seen = connection.control_plane.observe()
     ledger = read_ledger(wish.target, wish.journal, seen.cluster_id)
@@ -71,6 +74,16 @@ def _plan(wish: Wish, connection: Connection) -> Plan:
         placement, replace(seen, remembered={**seen.remembered, **ledger.remembered()})
     )
     result(render_plan(plan))
+    return plan
+
+
+def _begun(wish: Wish, connection: Connection) -> Plan:
+    """The plan of the open application; raises BadUsage where none is open."""
+    cluster_id = connection.control_plane.observe().cluster_id
+    plan = open_plan(read_ledger(wish.target, wish.journal, cluster_id))
+    if plan is None:
+        path = journal_path(wish.target, wish.journal, cluster_id)
+        raise BadUsage(f"nothing to resume: the journal {path} knows of no open application")
     return plan
 
 
@@ -137,6 +150,7 @@ def _steer(do: Callable[..., Outcome], chosen: Target, named: Path | None) -> Ex
                 journal,
                 connection.clock,
                 settings=Settings(owner=owner()),
+                report=note,
             )
     result(render_outcome(outcome))
     return outcome.exit_code

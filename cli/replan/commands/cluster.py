@@ -89,9 +89,10 @@ def connect(chosen: Target) -> Iterator[Connection]:
     from replan.kafka.clock import SystemClock
     from replan.kafka.control_plane import open_cluster
 
-    real = open_cluster(chosen.bootstrap_server, chosen.command_config)
+    clock = SystemClock()
+    real = open_cluster(chosen.bootstrap_server, chosen.command_config, clock=clock)
     try:
-        yield Connection(real, SystemClock())
+        yield Connection(real, clock)
     finally:
         real.close()
 

@@ -106,7 +106,7 @@ def test_another_plan_is_refused_while_an_application_is_open() -> None:
         made.apply(plan_of([move([1, 2, 3], [1, 2, 5])]))
     assert "of ann@ops-1 is open on this cluster, with another plan" in str(held.value)
     assert (
-        "Three ways on: `replan resume` goes on with it; `replan cancel` takes its moves back; "
+        "Two ways on: `replan resume` goes on with it; "
         "`replan abandon` leaves the moves as they are and puts its throttles back."
     ) in str(held.value)
 
