@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+import click
 import typer
 
 from replan import __version__
@@ -410,10 +411,10 @@ def run(arguments: list[str]) -> int:
     except ReplanError as error:
         note(f"replan: {error}")
         return int(error.exit_code)
-    except typer.TyperException as error:
-        error.show()  # type: ignore[attr-defined]  # typer vendors Click and does not declare it
+    except click.ClickException as error:
+        error.show()
         return int(Exit.ERROR)
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, click.Abort):
         note("replan: interrupted")
         return int(Exit.INTERRUPTED)
     except BrokenPipeError:
