@@ -46,11 +46,11 @@ def _followed(
 
 
 class _Logs:
-    """The logs of a world under change: sizes and lags are copied once."""
+    """The logs of a world under change: lags are copied once, sizes only where one changes otherwise than by growth."""
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._sizes = dict(world.sizes)
+        self._sizes = world.sizes
         self._lags = dict(world.lags)
 
     def follow(
@@ -65,7 +65,7 @@ class _Logs:
             if broker not in had:
                 self._begin((name, broker), first=before is None)
         if after is None:
-            self._sizes.pop(name, None)
+            self._sizes = {n: size for n, size in self._sizes.items() if n != name}
             return
         self._truncate(name, after.leader)
         self._track(name, after)
@@ -80,7 +80,8 @@ class _Logs:
 
     def _begin(self, replica: ReplicaName, *, first: bool) -> None:
         self._world = with_new(self._world, replica)
-        self._sizes.setdefault(replica[0], 0.0)
+        if replica[0] not in self._sizes:
+            self._sizes = {**self._sizes, replica[0]: 0.0}
         if not first:
             self._lags[replica] = self._lag(self._sizes[replica[0]])
 
@@ -89,7 +90,8 @@ class _Logs:
         missing = None if leader is None else self._lags.pop((name, leader), None)
         if missing is None:
             return
-        self._sizes[name] = max(0.0, self._sizes.get(name, 0.0) - missing.remaining_bytes)
+        size = max(0.0, self._sizes.get(name, 0.0) - missing.remaining_bytes)
+        self._sizes = {**self._sizes, name: size}
         for replica, lag in list(self._lags.items()):
             if replica[0] == name:
                 shorter = max(0.0, lag.remaining_bytes - missing.remaining_bytes)

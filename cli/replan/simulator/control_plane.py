@@ -31,7 +31,7 @@ from replan.simulator.commands import (
     ElectLeaders,
 )
 from replan.simulator.config_view import broker_configs, topic_configs, topic_settings
-from replan.simulator.dynamics import Meter, advance
+from replan.simulator.dynamics import Meter, advance, next_moment
 from replan.simulator.faults import (
     Ask,
     Happening,
@@ -40,6 +40,7 @@ from replan.simulator.faults import (
     RequestKind,
     Schedule,
 )
+from replan.simulator.flows import Flows
 from replan.simulator.happenings import befall, later, scheduled
 from replan.simulator.snapshot_form import broker_seen, features_of, to_snapshot
 from replan.simulator.state import ClusterState
@@ -90,6 +91,7 @@ class SimulatedControlPlane:
         self._watch = watch
         self._keeper = keeper
         self._meter = meter
+        self._flows = Flows()
         self._shown: deque[tuple[float, ClusterState]] = deque([(clock.now(), simulation.cluster)])
 
     @property
@@ -97,6 +99,11 @@ class SimulatedControlPlane:
         """The cluster as it is now, with what nobody outside can see."""
         self._catch_up()
         return self._simulation
+
+    def next_moment(self) -> float:
+        """The second in which something will happen by itself, if nobody asks anything of the cluster before."""
+        self._catch_up()
+        return next_moment(self._simulation, self._flows)
 
     def befall(self, happening: Happening) -> None:
         """Let something happen now, from outside."""
@@ -271,7 +278,9 @@ class SimulatedControlPlane:
         return self._simulation
 
     def _catch_up(self) -> None:
-        self._become(advance(self._simulation, self.clock.now(), self._witness, self._meter))
+        self._become(
+            advance(self._simulation, self.clock.now(), self._witness, self._meter, self._flows)
+        )
 
     def _become(self, simulation: Simulation) -> None:
         self._simulation = simulation

@@ -5,6 +5,7 @@ replica gives it back when its files are deleted (file.delete.delay.ms). A repli
 taken to lie in its broker's first directory, since a snapshot does not tell.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -51,16 +52,25 @@ def without_dropped(world: World, replica: ReplicaName, size: float) -> World:
 
 def with_written(world: World, written: Mapping[ReplicaName, float]) -> World:
     """The world after so many bytes were written to replicas."""
-    dirs = world.log_dirs
+    if not world.log_dirs:
+        return world
+    first = {d.broker: d.path for d in reversed(world.log_dirs)}
+    amounts: defaultdict[tuple[BrokerId, str], float] = defaultdict(float)
     for replica, amount in written.items():
-        path = directory_of(world, replica)
-        if path is not None and amount:
-            dirs = _updated(dirs, replica[1], path, freed=-amount)
+        path = world.placed.get(replica) or first.get(replica[1])
+        if path is not None:
+            amounts[replica[1], path] += amount
+    dirs = tuple(
+        _one_updated(d, 0, -amounts[d.broker, d.path]) if (d.broker, d.path) in amounts else d
+        for d in world.log_dirs
+    )
     return replace(world, log_dirs=dirs)
 
 
 def with_deletions_done(world: World) -> World:
     """The world after the deletions that are due."""
+    if all(d.due > world.now for d in world.deletions):
+        return world
     dirs = world.log_dirs
     for deletion in world.deletions:
         if deletion.due <= world.now:

@@ -6,10 +6,11 @@ controller's rules: everything that reaches the controller goes through `afterma
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
 from replan.model.control_plane import Rejected
+from replan.model.names import TopicPartition
 from replan.simulator.aftermath import ask
 from replan.simulator.codes import Code
 from replan.simulator.commands import (
@@ -20,7 +21,8 @@ from replan.simulator.commands import (
     ShutDownBroker,
 )
 from replan.simulator.disks import with_deletions_done, with_written
-from replan.simulator.flows import Copy, leader_of, running_copies, speeds_of
+from replan.simulator.flows import Copy, Flows, leader_of, running_copy
+from replan.simulator.growth import grown
 from replan.simulator.happenings import befall, serve_again
 from replan.simulator.world import Lag, ReplicaName, Simulation, World
 
@@ -34,12 +36,18 @@ Meter = Callable[[Simulation, Mapping[ReplicaName, float], float], None]
 
 
 def advance(
-    simulation: Simulation, until: float, watch: Watch | None = None, meter: Meter | None = None
+    simulation: Simulation,
+    until: float,
+    watch: Watch | None = None,
+    meter: Meter | None = None,
+    flows: Flows | None = None,
 ) -> Simulation:
     """The cluster at a later moment.
 
-    `watch` sees every state on the way that differs for the controller, `meter` every stretch of time.
+    `watch` sees every state on the way that differs for the controller, `meter` every stretch of time. `flows` of an
+    earlier question saves time.
     """
+    flows = Flows() if flows is None else flows
     while True:
         before = simulation.cluster
         simulation = _settle_due(simulation)
@@ -47,16 +55,18 @@ def advance(
             watch(simulation)
         if simulation.world.now >= until:
             return simulation
-        speeds = speeds_of(simulation.cluster, simulation.world)
+        speeds = flows.speeds(simulation)
         moment = min([until, *_moments(simulation, speeds)])
         if meter is not None:
             meter(simulation, speeds, moment)
-        simulation = replace(simulation, world=_flowed(simulation, speeds, moment))
+        simulation = replace(
+            simulation, world=_flowed(simulation.world, speeds, moment, flows.traffic.leaderless)
+        )
 
 
-def next_moment(simulation: Simulation) -> float:
+def next_moment(simulation: Simulation, flows: Flows | None = None) -> float:
     """When something will happen to the cluster if nobody asks anything of it before."""
-    speeds = speeds_of(simulation.cluster, simulation.world)
+    speeds = (Flows() if flows is None else flows).speeds(simulation)
     return min(_moments(simulation, speeds), default=math.inf)
 
 
@@ -111,9 +121,12 @@ def _stop_brokers(simulation: Simulation) -> Simulation:
 
 def _join(simulation: Simulation) -> Simulation:
     """Leaders take followers that have caught up into the ISR, one by one, each time with the epochs as they are."""
-    for copy in running_copies(simulation.cluster, simulation.world):
-        lag = simulation.world.lags.get((copy.partition, copy.follower))
-        if lag is not None and lag.remaining_bytes < CAUGHT_UP_BYTES:
+    caught_up = [r for r, g in simulation.world.lags.items() if g.remaining_bytes < CAUGHT_UP_BYTES]
+    for replica in caught_up:
+        cluster, world = simulation.cluster, simulation.world
+        lag = world.lags.get(replica)
+        copy = None if lag is None else running_copy(cluster, world, replica, lag)
+        if copy is not None and lag is not None and lag.remaining_bytes < CAUGHT_UP_BYTES:
             simulation = _joined(simulation, copy, lag)
     return simulation
 
@@ -183,22 +196,23 @@ def _arrivals(world: World, speeds: Mapping[ReplicaName, float]) -> Iterator[flo
             yield max(math.ceil(arrival / grain) * grain, world.now + grain)
 
 
-def _flowed(simulation: Simulation, speeds: Mapping[ReplicaName, float], moment: float) -> World:
+def _flowed(
+    world: World,
+    speeds: Mapping[ReplicaName, float],
+    moment: float,
+    leaderless: Collection[TopicPartition],
+) -> World:
     """The world at a later moment at which nothing has happened but bytes."""
-    world = simulation.world
     seconds = moment - world.now
-    led = {n for n in world.produce if leader_of(simulation.cluster, world, n) is not None}
-    produced = {name: world.produce[name] * seconds for name in led}
     lags = dict(world.lags)
     written: dict[ReplicaName, float] = {}
     for replica, lag in world.lags.items():
         fetched = speeds.get(replica, 0.0) * seconds
-        grown = produced.get(replica[0], 0.0)
-        if fetched or grown:
-            remaining = max(0.0, lag.remaining_bytes + grown - fetched)
-            written[replica] = lag.remaining_bytes + grown - remaining
-            lags[replica] = replace(lag, remaining_bytes=remaining)
-    sizes = world.sizes
-    if produced:
-        sizes = {name: size + produced.get(name, 0.0) for name, size in world.sizes.items()}
+        grows = replica[0] not in leaderless
+        produced = world.produce.get(replica[0], 0.0) * seconds if grows else 0.0
+        if fetched or produced:
+            remaining = max(0.0, lag.remaining_bytes + produced - fetched)
+            written[replica] = lag.remaining_bytes + produced - remaining
+            lags[replica] = Lag(remaining, lag.fetches_from)
+    sizes = grown(world.sizes, world.produce, leaderless, seconds)
     return replace(with_written(world, written), now=moment, lags=lags, sizes=sizes)

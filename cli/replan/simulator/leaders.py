@@ -76,23 +76,22 @@ def _elected(
 def rebalance_leaders(state: ClusterState) -> Decision:
     """Elect the preferred leader of whatever is led by another; the imbalance percentage is ignored in KRaft."""
     records: list[PartitionChanged] = []
-    for name, partition in state.partitions():
+    for name, _ in state.partitions_where(lambda p: p.leader != p.replicas[0]):
         if len(records) == MAX_ELECTIONS_PER_RUN:
             break
-        if not partition.led_by_preferred:
-            outcome = _elected(state, name, ElectionType.PREFERRED)
-            if isinstance(outcome, PartitionChanged):
-                records.append(outcome)
+        outcome = _elected(state, name, ElectionType.PREFERRED)
+        if isinstance(outcome, PartitionChanged):
+            records.append(outcome)
     return Decision(tuple(records))
 
 
 def elect_unclean_leaders(state: ClusterState) -> Decision:
     """Elect somebody for leaderless partitions whose topic allows unclean elections."""
     records: list[PartitionChanged] = []
-    for name, partition in state.partitions():
+    for name, _ in state.partitions_where(lambda p: p.leader is None):
         if len(records) == MAX_ELECTIONS_PER_RUN:
             break
-        if partition.leader is None and state.unclean_election(name.topic):
+        if state.unclean_election(name.topic):
             outcome = _elected(state, name, ElectionType.UNCLEAN)
             if isinstance(outcome, PartitionChanged):
                 records.append(outcome)

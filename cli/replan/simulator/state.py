@@ -5,7 +5,7 @@ siblings), what physically happens on brokers (`world`), the model that the rest
 (`snapshot_form` translates). Mappings are never changed in place; `events.evolve` makes new ones.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, ConfigScope
@@ -109,6 +109,14 @@ class ClusterState:
         for name in sorted(self.topics):
             for index, partition in sorted(self.topics[name].partitions.items()):
                 yield TopicPartition(name, index), partition
+
+    def partitions_where(
+        self, holds: Callable[[Partition], bool]
+    ) -> Iterator[tuple[TopicPartition, Partition]]:
+        """Those of all partitions for which something holds, in the same order."""
+        for name, topic in sorted(self.topics.items()):
+            for index in sorted([i for i, p in topic.partitions.items() if holds(p)]):
+                yield TopicPartition(name, index), topic.partitions[index]
 
     def active(self, broker: BrokerId) -> bool:
         """Whether a broker is registered, not fenced, and not shutting down."""

@@ -26,6 +26,11 @@ class Speeds:
     """Of each broker, reading and writing copies together."""
     fetch_start_seconds: float = 0.2
     """From a follower's new duty to its first fetched byte."""
+    throttle_check_seconds: float = 0.5
+    """How often a throttled copy is asked for again: replica.fetch.wait.max.ms at its leader (DelayedFetch), and at a
+    follower that fetches anything else from there; one that does not waits for replica.fetch.backoff.ms."""
+    batch_bytes: int = 16_384
+    """Of the batches in the logs; a producer's batch.size. See `quota.useful_share`."""
     session_seconds: float = 9.0
     """broker.session.timeout.ms: from a broker's death to its fencing."""
     start_seconds: float = 3.0

@@ -1,0 +1,163 @@
+"""How long the simulator takes for a week of moves: 10,000 partitions on 60 brokers, throttled, written to meanwhile.
+
+    python benchmarks/simulate_week.py            # the table
+    python benchmarks/simulate_week.py --profile  # where the time goes
+
+Every partition moves one replica. A broker sends and receives at most five copies at once, as `apply` has it; the next
+are asked for as soon as earlier ones have ended. The simulator alone is measured, without the rules of applying.
+"""
+
+import argparse
+import cProfile
+import pstats
+import resource
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.builders import brokers, snapshot, state
+
+from replan.model.configs import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    ConfigOperation,
+    broker_change,
+    topic_change,
+)
+from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.simulator.clock import VirtualClock
+from replan.simulator.control_plane import SimulatedControlPlane
+from replan.simulator.snapshot_form import from_snapshot
+from replan.simulator.world import Simulation
+
+BROKERS, TOPICS, PER_TOPIC = 60, 100, 100
+LEAST_BYTES, MOST_BYTES = 20_000_000_000, 80_000_000_000
+BYTES_PER_SECOND = 20_000_000
+PRODUCED_PER_SECOND = 10_000.0
+SLOTS = 5
+DAY = 86_400.0
+
+Lists = dict[TopicPartition, Replicas]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--partitions", type=int, default=TOPICS * PER_TOPIC)
+    asked = parser.parse_args()
+    now, wanted = cluster(asked.partitions)
+    began, profile = time.process_time(), cProfile.Profile()
+    if asked.profile:
+        profile.enable()
+    days, looks = simulated(now, wanted)
+    profile.disable()
+    seconds = time.process_time() - began
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    print("| partitions | brokers | virtual days | looks | CPU | peak |")
+    print("| ---: | ---: | ---: | ---: | ---: | ---: |")
+    print(
+        f"| {len(wanted):,} | {BROKERS} | {days:.1f} | {looks:,} | {seconds:.1f} s | {peak:,.0f} MB |"
+    )
+    if asked.profile:
+        pstats.Stats(profile).sort_stats("tottime").print_stats(25)
+
+
+def cluster(partitions: int) -> tuple[Simulation, Lists]:
+    """A cluster that is written to, and where each partition is to go: its last replica to another broker."""
+    lists = list(spread(partitions))
+    found = snapshot(
+        [
+            state(before, topic=name.topic, partition=name.partition, size=size_of(i))
+            for i, (name, before, _) in enumerate(lists)
+        ],
+        registered=brokers(BROKERS, "abc"),
+    )
+    simulation = from_snapshot(found)
+    produce = {name: PRODUCED_PER_SECOND for name, _, _ in lists}
+    world = replace(simulation.world, produce=produce)
+    return replace(simulation, world=world), {name: after for name, _, after in lists}
+
+
+def size_of(number: int) -> int:
+    """Sizes that differ, so that copies end one by one."""
+    return LEAST_BYTES + number * 7_919_000_033 % (MOST_BYTES - LEAST_BYTES)
+
+
+def spread(partitions: int) -> Iterator[tuple[TopicPartition, Replicas, Replicas]]:
+    """Names, lists before and lists after; strides that share no factor with the count spread the load."""
+    for i in range(partitions):
+        leader = i % BROKERS
+        first, second = (leader + 1 + i // BROKERS % 29) % BROKERS, (leader + 31) % BROKERS
+        last = (leader + 32 + i // BROKERS % 28) % BROKERS
+        kept = BrokerId(leader + 1), BrokerId(first + 1)
+        name = TopicPartition(f"topic-{i // PER_TOPIC:03d}", i % PER_TOPIC)
+        yield name, (*kept, BrokerId(second + 1)), (*kept, BrokerId(last + 1))
+
+
+def simulated(start: Simulation, wanted: Lists) -> tuple[float, int]:
+    """Move everything; gives virtual days and how often the cluster was looked at."""
+    clock = VirtualClock()
+    plane = SimulatedControlPlane(start, clock)
+    throttle(plane, {name.topic for name in wanted})
+    waiting, busy, running = dict(wanted), Counter[tuple[str, BrokerId]](), Lists()
+    looks = 0
+    while waiting or running:
+        looks += 1
+        now = plane.simulation
+        for name in [n for n in running if not reassigning(now, n)]:
+            busy.subtract(links(running.pop(name)))
+        admitted = dict(admit(waiting, busy))
+        for name in admitted:
+            del waiting[name]
+        running |= admitted
+        if admitted:
+            plane.reassign(admitted, allow_replication_factor_change=False)
+        clock.jump_to(plane.next_moment())
+    return clock.now() / DAY, looks
+
+
+def reassigning(simulation: Simulation, name: TopicPartition) -> bool:
+    """Whether a reassignment of the partition runs."""
+    partition = simulation.cluster.partition(name)
+    return partition is not None and partition.reassigning
+
+
+def links(target: Replicas) -> tuple[tuple[str, BrokerId], tuple[str, BrokerId]]:
+    """What a copy uses: its leader sends, its new replica receives."""
+    return ("out", target[0]), ("in", target[-1])
+
+
+def admit(
+    waiting: Lists, busy: Counter[tuple[str, BrokerId]]
+) -> Iterator[tuple[TopicPartition, Replicas]]:
+    """The next moves that find a slot at both ends."""
+    for name, target in waiting.items():
+        if all(busy[link] < SLOTS for link in links(target)):
+            busy.update(links(target))
+            yield name, target
+
+
+def throttle(plane: SimulatedControlPlane, topics: set[str]) -> None:
+    """The same rate for every broker, both sides, and every replica listed."""
+    rates = [
+        broker_change(BrokerId(b), key, ConfigOperation.SET, str(BYTES_PER_SECOND))
+        for b in range(1, BROKERS + 1)
+        for key in (LEADER_RATE, FOLLOWER_RATE)
+    ]
+    lists = [
+        topic_change(topic, key, ConfigOperation.SET, "*")
+        for topic in sorted(topics)
+        for key in (LEADER_REPLICAS, FOLLOWER_REPLICAS)
+    ]
+    plane.alter_configs([*rates, *lists])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""What Kafka's replication quotas let through, in bytes per second.
+
+Here belong the facts about the window by which brokers count (KIP-73; ReplicationQuotaManager, SimpleRate, SampledStat)
+and about the fetches that meet it. Not here: who meets which quota (`flows`).
+
+A broker's quota is exceeded while the bytes in its window, divided by the window's age (at least a second), are more
+than the rate. A sample is forgotten 11 s after its last bytes. Nothing is cut to fit: each fetch is let through whole
+or not at all, and is counted afterwards. What follows from that:
+
+* A throttled copy goes on only when somebody asks again. Inside the window lateness is made up for, but when the
+  window moves on, one such delay is lost.
+* However low the rate, one fetch passes whenever the window has become empty. On real brokers (4.3.1) a follower's
+  rate of 1 B/s let 900,160 bytes pass every 11.0 s.
+* A leader counts whole answers, empty ones to in-sync followers too (KafkaApis.sizeOfThrottledPartitions). That trickle
+  never ends, so a leader's rate below it holds a copy for ever.
+* A fetch that ends inside a batch brings bytes that the follower throws away (UnifiedLog.trimInvalidBytes) and fetches
+  again; both sides count them.
+"""
+
+WINDOW_SECONDS = 11.0
+"""replication.quota.window.num (11) of replication.quota.window.size.seconds (1)."""
+FETCH_BYTES = 1_048_576
+"""replica.fetch.max.bytes: of one partition in one fetch."""
+RESPONSE_BYTES = 10_485_760
+"""replica.fetch.response.max.bytes: of all partitions in one fetch."""
+TRICKLE_BYTES_PER_SECOND = 160.0
+"""Empty answers of some 80 bytes, each after replica.fetch.wait.max.ms (0.5 s)."""
+
+
+def passing(rate: float, counted: float, copies: int, check_seconds: float) -> float:
+    """Bytes per second that copies get through a quota, of which in-sync traffic has `counted` already."""
+    left = rate - counted
+    if left < 0:
+        return 0.0
+    round_trip = WINDOW_SECONDS + check_seconds
+    least = min(copies * FETCH_BYTES, RESPONSE_BYTES) / round_trip
+    return max(left * WINDOW_SECONDS / round_trip, least)
+
+
+def useful_share(batch_bytes: float) -> float:
+    """The part of a fetch that is whole batches; the first batch comes whole, however large (minOneMessage)."""
+    if batch_bytes >= FETCH_BYTES:
+        return 1.0
+    return FETCH_BYTES // batch_bytes * batch_bytes / FETCH_BYTES
