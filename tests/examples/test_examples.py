@@ -35,3 +35,12 @@ def test_an_example_prints_the_plan_that_it_shows(name: str) -> None:
 
 def test_the_examples_cover_what_the_readme_names() -> None:
     assert {"move", "leader", "blacklist", "throttle"} <= set(FOLDERS)
+
+
+def test_the_readme_shows_the_plan_that_its_placement_gives(tmp_path: Path) -> None:
+    readme = (EXAMPLES.parent / "README.md").read_text()
+    placement = readme.split("```yaml\n", 1)[1].split("```", 1)[0]
+    shown = readme.split("-o plan.json\n", 1)[1].split("```", 1)[0]
+    (tmp_path / "placement.yaml").write_text(placement)
+    cluster = str(EXAMPLES / "move" / "cluster.json")
+    assert replan("plan", "--snapshot", cluster, folder=tmp_path).stdout == shown
