@@ -21,7 +21,7 @@ from replan.simulator.aftermath import ask
 from replan.simulator.commands import CreateTopic
 from replan.simulator.rules import rules_of
 from replan.simulator.snapshot_form import DEFAULT_VERSION, from_snapshot
-from replan.simulator.world import Simulation
+from replan.simulator.world import Simulation, Speeds
 from replan.snapshots.files import read_snapshot
 
 CLUSTER_ID = identifier(b"scenario-cluster")
@@ -31,28 +31,31 @@ USUAL_MIN_ISR = 2
 
 def cluster(story: Story, words: Words, _body: Sequence[str]) -> str:
     """`cluster brokers 1-5 [racks a,b,c]` or `cluster from cluster.json`, both
-    `[version 4.3] [network 100MB/s] [no rebalance]`.
+    `[version 4.3] [network 100MB/s] [no rebalance] [real quotas]`.
 
-    A file is a snapshot, and is looked for beside the story.
+    A file is a snapshot, and is looked for beside the story. Throttles let through exactly their rate, so that a
+    story can be reckoned by hand and outlives what is learnt of Kafka's windows; `real quotas` are as Kafka counts.
     """
     found = _snapshot(words) if words.phrase("from") else None
     brokers = _brokers(words) if found is None else []
-    version, network, rebalance = DEFAULT_VERSION, None, True
+    version, speeds = DEFAULT_VERSION, Speeds(throttle_check_seconds=0.0, batch_bytes=1)
     while words:
         if words.phrase("version"):
             version = words.one("a version, e.g. 4.3")
         elif words.phrase("network"):
-            network = words.rate()
+            speeds = replace(speeds, network_bytes_per_second=words.rate())
         elif words.phrase("no", "rebalance"):
-            rebalance = False
+            speeds = replace(speeds, rebalance_seconds=None)
+        elif words.phrase("real", "quotas"):
+            usual = Speeds()
+            speeds = replace(
+                speeds,
+                throttle_check_seconds=usual.throttle_check_seconds,
+                batch_bytes=usual.batch_bytes,
+            )
         else:
             words.end()
     simulation = _empty(brokers, version) if found is None else from_snapshot(found, version)
-    speeds = simulation.world.speeds
-    if network is not None:
-        speeds = replace(speeds, network_bytes_per_second=network)
-    if not rebalance:
-        speeds = replace(speeds, rebalance_seconds=None)
     story.founded = replace(simulation, world=replace(simulation.world, speeds=speeds))
     return ""
 
