@@ -49,7 +49,7 @@ def rehearse_on(plan: Plan, simulation: Simulation, options: Options) -> Rehears
     """Perform a plan on a copy of a simulated cluster."""
     stage = assumed(simulation, options)
     run = perform(plan, stage, options)
-    still, there = (_untouched(plan, s, run.ended) for s in (stage, at_target(stage, plan)))
+    still, there = (untouched(plan, s, run.ended) for s in (stage, at_target(stage, plan)))
     return rehearsal_of(Finding(plan, stage, options.faults, run, still, there))
 
 
@@ -173,7 +173,7 @@ def _in_words(outcome: Outcome, stop: _Stop, again: list[float]) -> Outcome:
     )
 
 
-def _untouched(plan: Plan, stage: Simulation, ended: float) -> Mapping[TopicPartition, Trajectory]:
+def untouched(plan: Plan, stage: Simulation, ended: float) -> Mapping[TopicPartition, Trajectory]:
     """The histories under the same faults while nobody does anything."""
     recorder = Recorder([m.partition for m in plan.moves], stage)
     last = advance(stage, ended, meter=recorder)

@@ -1,0 +1,282 @@
+"""The laws of plans and of runs, over random clusters, placements, faults and kills.
+
+`replan.planning.laws` and `replan.planning.trajectories` have the laws; here they are held against everything that the
+real planner and the real applier do on the simulator: 500 cases, 20,000 by night.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+from tests.builders import brokers, placement, snapshot, state
+from tests.unit.applying.lab import MB, Boundary, Killed, Lab
+
+from replan.applying.journal import Journal
+from replan.applying.outcome import Outcome
+from replan.applying.records import PriorEntries, PriorRate
+from replan.applying.settings import Settings
+from replan.errors import Exit
+from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.partition import PartitionState
+from replan.model.placement import MoveThrottle, Placement
+from replan.model.snapshot import Features, Snapshot
+from replan.planning.laws import Broken, broken_laws, judged_in, steps_keep_their_order
+from replan.planning.moves import Move
+from replan.planning.plan import Plan
+from replan.planning.planner import make_plan
+from replan.planning.trajectories import (
+    Ends,
+    Slack,
+    Trajectory,
+    arrived,
+    drops_only_what_was_replaced,
+    harms_nobody,
+    throttles_are_known,
+)
+from replan.rehearsal.recording import Recorder, throttles_of
+from replan.rehearsal.rehearse import untouched
+from replan.rehearsal.stage import at_target
+from replan.simulator.clock import VirtualClock
+from replan.simulator.control_plane import SimulatedControlPlane
+from replan.simulator.faults import (
+    At,
+    Disconnect,
+    KillBroker,
+    LagMetadata,
+    LoseRequests,
+    RequestKind,
+    Schedule,
+    SlowBroker,
+    StartBroker,
+    StopBroker,
+)
+from replan.simulator.happenings import scheduled
+from replan.simulator.rules import rules_of
+from replan.simulator.snapshot_form import from_snapshot
+from replan.simulator.world import Simulation
+
+CASES = {"fast": 10, "ci": 500, "nightly": 20_000}
+HARD = settings(max_examples=CASES[os.environ.get("HYPOTHESIS_PROFILE", "ci")])
+
+BROKERS = tuple(BrokerId(b) for b in range(1, 7))
+VERSIONS = ("3.9", "4.0", "4.2", "4.3", "4.4")
+SLACK = Slack(in_sync_seconds=5, leaderless_seconds=15)
+"""A broker that starts again catches up while it shares its network with copies."""
+
+
+@dataclass(frozen=True, repr=False)
+class Case:
+    """A cluster, what is asked of it, what befalls it, and when the process that moves is killed."""
+
+    placement: Placement
+    snapshot: Snapshot
+    version: str
+    schedule: Schedule
+    kills: tuple[int, ...]
+    resumes: bool
+    slots: int
+
+    def __repr__(self) -> str:
+        """Short enough to read in a failure."""
+        rows = self.snapshot.partitions.to_pylist()
+        seen = [
+            f"{r['topic']}-{r['partition']}: {r['replicas']} isr {r['isr']} {r['bytes']}"
+            for r in rows
+        ]
+        asked = [
+            f"{r['topic']}-{r['partition']}: {r['replicas']}"
+            for r in self.placement.explicit.to_pylist()
+        ]
+        m = self.snapshot.topics.column("min_insync_replicas").to_pylist()[0]
+        others = (self.version, self.schedule, self.kills, self.resumes, self.slots)
+        return f"Case({seen}, min ISR {m}, {asked}, {self.placement.move_throttle}, {others})"
+
+    def stage(self) -> Simulation:
+        simulation = from_snapshot(self.snapshot, self.version)
+        world = scheduled(simulation.world, self.schedule)
+        return Simulation(simulation.cluster, world)
+
+
+def lists(least: int = 1, most: int = 4) -> st.SearchStrategy[Replicas]:
+    return st.lists(st.sampled_from(BROKERS), min_size=least, max_size=most, unique=True).map(tuple)
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> list[PartitionState]:
+    """Partitions of two topics; most are whole, some lack a replica in the ISR or are led by another."""
+    states = []
+    for topic in ("clicks", "orders"):
+        for number in range(draw(st.integers(0 if topic == "clicks" else 1, 3))):
+            listed = draw(lists())
+            whole = draw(st.integers(0, 5)) > 0 or len(listed) < 3
+            isr = listed if whole else draw(st.permutations(listed))[:-1]
+            leader = isr[0] if draw(st.integers(0, 3)) else draw(st.sampled_from(isr))
+            size = draw(st.integers(0, 40)) * MB
+            states.append(
+                state(listed, isr, leader=leader, topic=topic, partition=number, size=size)
+            )
+    return states
+
+
+@st.composite
+def schedules(draw: st.DrawFn) -> Schedule:
+    """Faults one after another: at most one broker is away at a time, and it comes back."""
+    found: list[At] = []
+    moment = 0.0
+    for _ in range(draw(st.integers(0, 3))):
+        moment += draw(st.sampled_from([0, 3, 10, 16, 25, 60]))
+        broker = draw(st.sampled_from(BROKERS))
+        match draw(st.sampled_from(["kill", "stop", "slow", "lose", "silence", "metadata"])):
+            case ("kill" | "stop") as how:
+                down = KillBroker(broker) if how == "kill" else StopBroker(broker)
+                back = moment + draw(st.sampled_from([2, 15, 60, 300]))
+                found += [At(moment, down), At(back, StartBroker(broker))]
+                moment = back + 60
+            case "slow":
+                found += [
+                    At(moment, SlowBroker(broker, 2.0 * MB)),
+                    At(moment + 30, SlowBroker(broker, None)),
+                ]
+            case "lose":
+                late = draw(st.sampled_from([None, 0.0, 5.0, 70.0]))
+                lost = draw(st.sampled_from(list(RequestKind)))
+                found.append(At(moment, LoseRequests(lost, draw(st.integers(1, 3)), late)))
+            case "silence":
+                found.append(At(moment, Disconnect(draw(st.sampled_from([3.0, 20.0, 40.0])))))
+                moment += 45
+            case _:
+                found.append(At(moment, LagMetadata(draw(st.sampled_from([0.0, 1.5])))))
+    return tuple(found)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    states = draw(clusters())
+    declared: dict[str, dict[int, Replicas]] = {}
+    for seen in states:
+        if draw(st.integers(0, 3)):
+            topic, number = seen.partition
+            kept = draw(st.permutations(seen.replicas)).copy()
+            goal = draw(st.sampled_from([tuple(kept), draw(lists()), draw(lists(3, 4))]))
+            declared.setdefault(topic, {})[number] = goal
+    version = draw(st.sampled_from(VERSIONS))
+    rules = rules_of(version)
+    return Case(
+        placement(
+            declared,
+            below_min_isr=draw(st.sampled_from([(), ("orders",)])),
+            throttle=draw(st.sampled_from([None, MoveThrottle(5 * MB), MoveThrottle(30 * MB)])),
+        ),
+        snapshot(
+            states,
+            registered=brokers(6, "abc"),
+            min_insync_replicas=draw(st.integers(1, 3)),
+            features=Features(rules.replication_factor_guard, rules.elr_by_default),
+        ),
+        version,
+        draw(schedules()),
+        tuple(draw(st.lists(st.integers(1, 14), max_size=3))),
+        draw(st.booleans()),
+        draw(st.integers(1, 3)),
+    )
+
+
+@dataclass
+class Run:
+    """A plan that was performed, and what was recorded of it."""
+
+    plan: Plan
+    made: Lab
+    recorder: Recorder
+    outcome: Outcome | None = None
+
+    def known(self) -> frozenset[tuple[str, str, str]]:
+        return known_throttles(self.made.journal)
+
+    def histories(self) -> dict[TopicPartition, Trajectory]:
+        self.recorder.note(self.made.plane.simulation)
+        return self.recorder.trajectories()
+
+
+def known_throttles(journal: Journal) -> frozenset[tuple[str, str, str]]:
+    return frozenset(
+        ("topic", r.topic, r.config)
+        if isinstance(r, PriorEntries)
+        else ("broker", str(r.broker), r.config)
+        for r in journal.read()
+        if isinstance(r, PriorEntries | PriorRate)
+    )
+
+
+def performed(case: Case, plan: Plan, broken: list[Broken]) -> Run:
+    """Perform a plan, killed where the case says so, to its end where it resumes."""
+    stage = case.stage()
+    recorder = Recorder([m.partition for m in plan.moves], stage)
+    clock = VirtualClock()
+    plane = SimulatedControlPlane(stage, clock, meter=recorder)
+    made = Lab(plane, clock, plan, settings=Settings(slots_per_broker=case.slots))
+    run = Run(plan, made, recorder)
+    before = throttles_of(stage.cluster)
+    for kill in case.kills:
+        try:
+            made.apply(boundary=Boundary(kill_before=kill // 2, kill_after=kill - kill // 2))
+        except Killed:
+            note(f"killed at second {clock.now():g}")
+        broken += throttles_are_known(before, throttles_of(plane.simulation.cluster), run.known())
+    if not case.resumes:
+        clock.sleep(1_000)
+        return run
+    for _ in range(5):
+        run.outcome = made.apply()
+        if run.outcome.exit_code is Exit.OK:
+            break
+        note(run.outcome.text)
+        clock.sleep(120)
+    broken += throttles_are_known(before, throttles_of(plane.simulation.cluster), frozenset())
+    return run
+
+
+@HARD
+@given(cases())
+def test_every_plan_keeps_the_laws_that_are_judged_before_it_runs(case: Case) -> None:
+    plan = make_plan(case.placement, case.snapshot)
+    judged = judged_in(case.snapshot, plan)
+    assert len(judged) == len(plan.moves)
+    assert broken_laws(case.placement, case.snapshot, plan, judged) == []
+    assert list(steps_keep_their_order(plan)) == []
+
+
+@HARD
+@given(cases())
+def test_every_run_keeps_the_laws_however_often_it_is_killed_and_whatever_befalls_it(
+    case: Case,
+) -> None:
+    plan = make_plan(case.placement, case.snapshot)
+    broken: list[Broken] = []
+    run = performed(case, plan, broken)
+    histories = run.histories()
+    ended = run.made.clock.now()
+    stage = case.stage()
+    still, there = untouched(plan, stage, ended), untouched(plan, at_target(stage, plan), ended)
+    for move in plan.moves:
+        name = move.partition
+        broken += drops_only_what_was_replaced(move, histories[name])
+        ends = Ends(at_original=still[name], at_target=there[name])
+        broken += harms_nobody(histories[name], ends, SLACK)
+    assert broken == []
+    if run.outcome is not None:
+        assert run.outcome.exit_code is Exit.OK, run.outcome
+        assert_there(case, run, plan.moves, histories)
+
+
+def assert_there(
+    case: Case, run: Run, moves: Sequence[Move], histories: dict[TopicPartition, Trajectory]
+) -> None:
+    """At the end every move has arrived, and planning again moves nothing of it."""
+    assert [b for m in moves for b in arrived(m, histories[m.partition])] == []
+    run.made.clock.sleep(120)
+    again = make_plan(case.placement, run.made.plane.observe())
+    listed = {m.partition for m in again.moves if not m.is_leader_only}
+    assert listed.isdisjoint(m.partition for m in moves), "a fault may only have moved a leader"

@@ -1,0 +1,174 @@
+"""Each law bites: a plan that no planner would make is told what it breaks, in full."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from tests.builders import lists, move, placement, snapshot, state
+
+from replan.errors import UnsafePlan
+from replan.model.names import BrokerId, TopicId, TopicPartition
+from replan.model.placement import Placement
+from replan.model.snapshot import Snapshot
+from replan.planning.laws import (
+    Broken,
+    broken_laws,
+    judged_in,
+    require_lawful,
+    steps_keep_their_order,
+)
+from replan.planning.moves import Move
+from replan.planning.plan import Plan, Refusal
+from replan.planning.planner import make_plan
+
+ASKED = placement({"orders": [[4, 2, 5], [3, 1, 2]]})
+SEEN = snapshot([state([1, 2, 3], size=100), state([3, 1, 2], partition=1, size=100)])
+
+
+def planned() -> Plan:
+    return make_plan(ASKED, SEEN)
+
+
+def broken(plan: Plan, asked: Placement = ASKED, seen: Snapshot = SEEN) -> list[Broken]:
+    return broken_laws(asked, seen, plan, judged_in(seen, plan))
+
+
+def messages(plan: Plan, asked: Placement = ASKED, seen: Snapshot = SEEN) -> list[str]:
+    return [f"{b.message} [{b.law}]" for b in broken(plan, asked, seen)]
+
+
+def only(moves: Sequence[Move], **changes: object) -> Plan:
+    return replace(planned(), moves=tuple(moves), **changes)  # type: ignore[arg-type]  # of a test's own
+
+
+def test_a_plan_of_the_planner_breaks_nothing() -> None:
+    assert broken(planned()) == []
+    assert list(steps_keep_their_order(planned())) == []
+
+
+def test_a_plan_that_does_not_arrive_is_told_where_it_ends() -> None:
+    elsewhere = only([replace(planned().moves[0], target=lists(4, 2, 1))])
+    assert messages(elsewhere) == [
+        (
+            "orders-0: after its move it stands at [4, 2, 1] led by 4, and planning again would move it (replicas) to "
+            "[4, 2, 5] [arrives]"
+        )
+    ]
+
+
+def test_a_plan_that_arrives_in_another_order_does_not_arrive() -> None:
+    elsewhere = only([replace(planned().moves[0], target=lists(4, 5, 2))])
+    assert [b.law for b in broken(elsewhere)] == ["arrives"]
+
+
+def test_a_move_of_what_stands_where_it_belongs_was_not_asked_for() -> None:
+    idle = move([3, 1, 2], [3, 1, 2], partition=1, leader=3)
+    assert messages(only([idle])) == [
+        "orders-1: it stands where it belongs, [3, 1, 2], and is moved [only-what-was-asked]"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"cluster_id": "another"},
+            "the plan: it is for cluster another, not MkU3OEVBNTcwNTJENDM2Qg",
+        ),
+        ({"racks": {}}, "the plan: its brokers and racks are not those of the snapshot"),
+        (
+            {"refusals": (Refusal("orders-0", "running", "orders-0: …"),)},
+            "orders-0: it is refused and moved",
+        ),
+        (
+            {"remember": frozenset({TopicPartition("orders", 1)})},
+            "the plan: it remembers orders of partitions that it does not move",
+        ),
+    ],
+)
+def test_a_plan_of_something_else_is_told(changes: dict[str, object], message: str) -> None:
+    assert f"{message} [only-what-was-asked]" in messages(only(planned().moves, **changes))
+
+
+def test_a_move_from_what_does_not_stand_there_is_told() -> None:
+    first = planned().moves[0]
+    stale = replace(first, topic_id=TopicId("another"), unnameable=frozenset())
+    assert messages(only([stale])) == [
+        (
+            "orders-0: it is planned from [1, 2, 3], and [1, 2, 3] of topic id b3JkZXJzLW9yZGVycy0wMA stands there "
+            "[only-what-was-asked]"
+        )
+    ]
+
+
+def test_a_partition_that_is_moved_twice_is_told() -> None:
+    first = planned().moves[0]
+    assert "orders-0: it is moved twice [only-what-was-asked]" in messages(only([first, first]))
+
+
+def test_a_target_that_names_whom_no_request_may_name_is_told() -> None:
+    named = replace(planned().moves[0], unnameable=frozenset({BrokerId(2)}))
+    assert messages(only([named])) == [
+        "orders-0: assign [4, 2, 5] would add replicas that expand did not [safe-at-every-prefix]",
+        "orders-0: target [4, 2, 5] names [2] [safe-at-every-prefix]",
+    ]
+
+
+def test_a_copy_that_stops_all_writes_is_told() -> None:
+    asked = placement({"orders": {0: [1, 2, 3]}})
+    seen = snapshot([state([1])])
+    unsafe = replace(
+        make_plan(asked, snapshot([state([1])], min_insync_replicas=1)),
+        moves=(move([1], [1, 2, 3], min_insync_replicas=2, leader=1),),
+    )
+    assert messages(unsafe, asked, seen) == [
+        "orders-0: 1 replicas cannot be the 2 in sync that expand makes necessary [safe-start]"
+    ]
+
+
+def test_a_target_below_min_isr_is_told_unless_its_author_accepts_it() -> None:
+    asked = placement({"orders": {0: [1]}})
+    seen = snapshot([state([1, 2, 3])])
+    short = move([1, 2, 3], [1], leader=1)
+    base = replace(planned(), moves=(short,))
+    assert messages(base, asked, seen) == [
+        "orders-0: target [1] is shorter than min.insync.replicas 2 [target-below-min-isr]"
+    ]
+    accepted = replace(base, moves=(replace(short, below_min_isr=True),))
+    assert messages(accepted, asked, seen) == []
+
+
+def test_an_empty_newcomer_that_could_be_elected_is_told() -> None:
+    asked = placement({"orders": {0: [1, 2, 4]}})
+    seen = snapshot([state([1, 2, 3], [1])], unclean=["orders"])
+    unsafe = replace(
+        planned(), moves=(move([1, 2, 3], [1, 2, 4], unclean_election=True, leader=1),)
+    )
+    assert messages(unsafe, asked, seen) == [
+        (
+            "orders-0: an empty replica is added while only [1] is in sync and unclean elections are allowed "
+            "[unclean-guard]"
+        )
+    ]
+
+
+def test_what_has_no_leader_is_not_moved() -> None:
+    asked = placement({"orders": {0: [1, 2, 4]}})
+    seen = snapshot([state([1, 2, 3], [1], leader=None)])
+    unsafe = replace(planned(), moves=(move([1, 2, 3], [1, 2, 4]),))
+    assert "orders-0: it has no leader, and is moved [safe-at-every-prefix]" in messages(
+        unsafe, asked, seen
+    )
+
+
+def test_a_lawless_plan_is_refused_as_a_bug_of_ours() -> None:
+    elsewhere = only([replace(planned().moves[0], target=lists(4, 2, 1))])
+    with pytest.raises(UnsafePlan) as refused:
+        require_lawful(ASKED, SEEN, elsewhere, judged_in(SEEN, elsewhere))
+    assert str(refused.value) == (
+        "the plan breaks laws that every plan must keep, so it is not made:\n"
+        "  orders-0: after its move it stands at [4, 2, 1] led by 4, and planning again would move it (replicas) to "
+        "[4, 2, 5]  [arrives]\n"
+        "This is a bug in replan, not in the placement. Please report it, with the placement and the output of "
+        "`replan snapshot`; nothing was changed"
+    )

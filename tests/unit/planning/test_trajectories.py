@@ -1,0 +1,158 @@
+"""Laws over histories, on histories that are written by hand."""
+
+import pytest
+from tests.builders import lists, move
+
+from replan.model.names import BrokerId, TopicPartition
+from replan.planning.trajectories import (
+    Ends,
+    Sample,
+    Slack,
+    Trajectory,
+    arrived,
+    drops_only_what_was_replaced,
+    harms_nobody,
+    throttles_are_known,
+)
+
+NAME = TopicPartition("orders", 0)
+MOVE = move([1, 2, 3], [4, 2, 5])
+
+
+def sample(
+    at: float,
+    listed: tuple[int, ...],
+    in_sync: tuple[int, ...] | None = None,
+    *,
+    leader: int | None = -1,
+    log_end: float = 0.0,
+) -> Sample:
+    members = listed if in_sync is None else in_sync
+    leads = (members[0] if members else None) if leader == -1 else leader
+    return Sample(
+        at,
+        lists(*listed),
+        lists(*members),
+        None if leads is None else BrokerId(leads),
+        min(2, len(listed)),
+        log_end,
+    )
+
+
+def history(*samples: Sample, ended: float = 100.0) -> Trajectory:
+    return Trajectory(NAME, samples, ended)
+
+
+WHOLE = history(sample(0, (1, 2, 3)))
+THERE = history(sample(0, (4, 2, 5)))
+ENDS = Ends(at_original=WHOLE, at_target=THERE)
+
+
+def harm(ours: Trajectory, ends: Ends = ENDS) -> list[str]:
+    return [f"{b.message} [{b.law}]" for b in harms_nobody(ours, ends, Slack())]
+
+
+def test_a_history_tells_how_long_something_held() -> None:
+    ours = history(
+        sample(0, (1, 2, 3)),
+        sample(10, (1, 2, 3), (1,)),
+        sample(30, (1, 2, 3), (), leader=None),
+        sample(40, (1, 2, 3)),
+    )
+    assert ours.under_min_isr_seconds == 30
+    assert ours.leaderless_seconds == 10
+    assert ours.at(29.9).margin == -1
+    assert ours.at(40).margin == 1
+
+
+def test_a_move_that_goes_well_harms_nobody() -> None:
+    ours = history(
+        sample(0, (1, 2, 3)),
+        sample(1, (1, 2, 3, 4, 5), (1, 2, 3)),
+        sample(20, (1, 2, 3, 4, 5)),
+        sample(40, (4, 2, 5)),
+    )
+    assert harm(ours) == []
+    assert list(drops_only_what_was_replaced(MOVE, ours)) == []
+    assert list(arrived(MOVE, ours)) == []
+
+
+def test_fewer_in_sync_than_at_both_ends_is_harm() -> None:
+    ours = history(sample(0, (1, 2, 3)), sample(10, (1, 2, 3, 4, 5), (1, 2)), sample(30, (1, 2, 3)))
+    assert harm(ours) == [
+        (
+            "orders-0: from second 10 to 30 it has fewer live in-sync replicas than without any step: "
+            "in sync [1, 2] of [1, 2, 3, 4, 5], leader 1; at its original in sync [1, 2, 3] of [1, 2, 3], leader 1; "
+            "at its target in sync [4, 2, 5] of [4, 2, 5], leader 4 [fewer-in-sync]"
+        )
+    ]
+
+
+def test_what_recovers_at_once_is_no_harm() -> None:
+    ours = history(sample(0, (1, 2, 3)), sample(10, (1, 2, 3), (1, 2)), sample(12, (1, 2, 3)))
+    assert harm(ours) == []
+
+
+def test_what_only_the_target_would_suffer_is_no_harm_done_by_the_steps() -> None:
+    ours = history(sample(0, (1, 2, 3)), sample(40, (4, 2, 5)), sample(50, (4, 2, 5), (2, 5)))
+    suffering = history(sample(0, (4, 2, 5)), sample(50, (4, 2, 5), (2, 5)))
+    assert harm(ours, Ends(at_original=WHOLE, at_target=suffering)) == []
+
+
+def test_under_min_isr_and_leaderless_are_harm() -> None:
+    ours = history(sample(0, (1, 2, 3)), sample(10, (1, 2, 3), ()), sample(40, (1, 2, 3)))
+    laws = [b.law for b in harms_nobody(ours, ENDS, Slack())]
+    assert laws == ["fewer-in-sync", "under-min-isr", "leaderless"]
+
+
+def test_a_log_that_was_cut_off_is_harm() -> None:
+    ours = history(
+        sample(0, (1, 2, 3), log_end=3_000),
+        sample(5, (1, 2, 3), (), log_end=3_000),
+        sample(6, (1, 2, 3), (3,), log_end=1_000),
+        sample(7, (1, 2, 3), log_end=1_000),
+    )
+    assert harm(ours) == [
+        "orders-0: 2000 bytes of its committed log were lost, 0 without any step [shorter-log]"
+    ]
+
+
+def test_a_replica_that_leaves_before_the_target_is_in_sync_is_told() -> None:
+    ours = history(
+        sample(0, (1, 2, 3)),
+        sample(1, (1, 2, 3, 4, 5), (1, 2, 3, 4)),
+        sample(30, (4, 2, 5), (4, 2)),
+    )
+    assert [b.message for b in drops_only_what_was_replaced(MOVE, ours)] == [
+        (
+            "orders-0: at second 30 [1, 3] of [1, 2, 3, 4, 5] left while [5] of the target [4, 2, 5] was not in sync "
+            "and alive"
+        )
+    ]
+
+
+@pytest.mark.parametrize(("died_at", "told"), [(21.0, False), (19.0, True)])
+def test_a_broker_that_died_within_its_session_could_not_be_known_to_be_dead(
+    died_at: float, told: bool
+) -> None:
+    ours = history(
+        sample(0, (1, 2, 3)),
+        sample(5, (1, 2, 3, 4, 5)),
+        sample(died_at, (1, 2, 3, 4, 5), (1, 2, 3, 4)),
+        sample(30, (4, 2, 5), (4, 2)),
+    )
+    assert bool(list(drops_only_what_was_replaced(MOVE, ours))) is told
+
+
+def test_a_move_that_is_said_to_be_done_stands_at_its_target() -> None:
+    assert [b.message for b in arrived(MOVE, WHOLE)] == [
+        "orders-0: it is said to be done, and stands at [1, 2, 3] instead of [4, 2, 5]"
+    ]
+
+
+def test_a_throttle_that_the_journal_does_not_know_is_told() -> None:
+    where = ("broker", "3", "leader.replication.throttled.rate")
+    assert list(throttles_are_known({}, {where: "5"}, frozenset({where}))) == []
+    assert [b.message for b in throttles_are_known({}, {where: "5"}, frozenset())] == [
+        "broker 3: leader.replication.throttled.rate was None and stays behind as '5', and the journal does not know"
+    ]
