@@ -66,6 +66,11 @@ class Kind:
     ends: Callable[[Groups], Happening] | None = None
     """What `for TIME` brings at its end; None where a kind does not take it."""
 
+    @property
+    def needs_for(self) -> bool:
+        """Whether it must be said how long it lasts."""
+        return "for TIME" in self.form.partition("[")[0]
+
 
 def parse_fault(text: str) -> Fault:
     """Read one fault; raises BadUsage with the forms that there are."""
@@ -85,13 +90,15 @@ def parse_fault(text: str) -> Fault:
 
 
 def _schedule(text: str, kind: Kind, groups: Groups, begin: float) -> Schedule:
+    if kind.needs_for and "for" not in groups:
+        raise BadUsage(f'--fault "{text}": it does not say for how long; the form is: {kind.form}')
     try:
         first = At(begin, kind.begins(groups))
-        if "for" not in groups or "for TIME" in kind.form.partition("[")[0]:
+        if "for" not in groups or kind.needs_for:
             return (first,)
         if kind.ends is not None:
             return first, At(begin + _seconds(groups["for"]), kind.ends(groups))
-    except (ValueError, KeyError) as problem:
+    except ValueError as problem:
         raise BadUsage(f'--fault "{text}": {problem}; the form is: {kind.form}') from problem
     raise BadUsage(f'--fault "{text}": it cannot end by itself; the form is: {kind.form}')
 

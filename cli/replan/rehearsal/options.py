@@ -29,5 +29,7 @@ class Options:
     patience_seconds: float = 3_600.0
     """How long nothing may happen before the rehearsal ends; what is still missing then does not arrive."""
     limit_seconds: float = 30 * DAY
+    longest_stride_seconds: float = 60.0
+    """How long nothing may be looked at while nothing happens; in long runs up to a hundredth of what has passed."""
     limit_looks: int | None = None
     """Looks at the cluster after which it is given up, for callers that must stay quick."""

@@ -11,9 +11,8 @@ from collections.abc import Callable, Collection
 from replan.simulator.clock import VirtualClock
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.dynamics import next_moment
+from replan.simulator.world import Simulation
 
-LONGEST_STRIDE = 60.0
-"""Seconds; in long runs up to a hundredth of what has passed."""
 AFTER_FAULT_SECONDS = 120.0
 """The quarantine of a request whose outcome is unknown (90 s) and some."""
 
@@ -25,9 +24,10 @@ class QuickClock:
         self,
         plane: SimulatedControlPlane,
         clock: VirtualClock,
-        changed_at: Callable[[], float],
+        changed_at: Callable[[Simulation], float],
         *,
         quiet_seconds: float,
+        longest_stride_seconds: float,
         faults: Collection[float],
     ) -> None:
         """`changed_at`: when the cluster last changed; `faults`: the moments after which it is looked at closely."""
@@ -36,6 +36,7 @@ class QuickClock:
         self._clock = clock
         self._changed_at = changed_at
         self._quiet_seconds = quiet_seconds
+        self._longest_stride_seconds = longest_stride_seconds
         self._faults = sorted(faults)
         self._began = clock.now()
 
@@ -51,10 +52,15 @@ class QuickClock:
     def _stride(self, seconds: float) -> float:
         now = self.now()
         simulation = self._plane.simulation
-        if now - self._changed_at() < self._quiet_seconds or simulation.world.metadata_lag_seconds:
+        if (
+            now - self._changed_at(simulation) < self._quiet_seconds
+            or simulation.world.metadata_lag_seconds
+        ):
             return seconds
         if any(at <= now < at + AFTER_FAULT_SECONDS for at in self._faults):
             return seconds
-        longest = max(LONGEST_STRIDE, (now - self._began) / 100)
+        if self._longest_stride_seconds <= seconds:
+            return seconds
+        longest = max(self._longest_stride_seconds, (now - self._began) / 100)
         ahead = min(longest, next_moment(simulation) - now)
         return max(seconds, math.floor(ahead / seconds) * seconds)

@@ -65,6 +65,11 @@ class Recorder:
         self._histories.note(simulation)
         self.load.note(simulation)
 
+    def changed(self, simulation: Simulation) -> float:
+        """When the cluster last changed, up to this state."""
+        self.note(simulation)
+        return self.changed_at
+
     def _note_absent(self, world: World) -> None:
         down = frozenset({*world.down, *world.starting})
         for broker in sorted(down - self._down):

@@ -63,8 +63,9 @@ def perform(plan: Plan, stage: Simulation, options: Options) -> Run:
     quick = QuickClock(
         plane,
         clock,
-        lambda: recorder.changed_at,
+        recorder.changed,
         quiet_seconds=settings.settle_seconds + QUIET_SECONDS,
+        longest_stride_seconds=options.longest_stride_seconds,
         faults=[began + m for f in options.faults for at in f.schedule for m in _moments(at)],
     )
     stop = _Stop(quick, options, recorder, began)

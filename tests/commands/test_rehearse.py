@@ -1,0 +1,86 @@
+"""`replan rehearse` through the command line: what it reads, what it writes, how it exits."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.commandline import replan
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("cluster.json", "placement.yaml"):
+        shutil.copy(EXAMPLE / name, tmp_path / name)
+    assert (
+        replan("plan", "--snapshot", "cluster.json", "-o", "plan.json", folder=tmp_path).returncode
+        == 2
+    )
+    return tmp_path
+
+
+def test_a_plan_that_arrives_exits_0(folder: Path) -> None:
+    done = replan("rehearse", "plan.json", "--snapshot", "cluster.json", folder=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("It arrives: 4 moves in ")
+
+
+def test_a_plan_that_does_not_arrive_exits_3_and_names_what_stopped(folder: Path) -> None:
+    fault = ("--fault", "kill 4 at 5s")
+    done = replan("rehearse", "plan.json", *fault, "--snapshot", "cluster.json", folder=folder)
+    assert done.returncode == 3
+    assert "  running: orders-0: waiting until 4 is in sync; fenced: 4" in done.stdout.splitlines()
+
+
+def test_without_a_cluster_the_plan_alone_is_rehearsed(folder: Path) -> None:
+    done = replan("rehearse", "plan.json", folder=folder)
+    assert done.returncode == 0
+    assert done.stderr == (
+        "no cluster is named: rehearsed on the partitions of the plan alone, all of them in sync; "
+        "--snapshot FILE makes it more exact\n"
+    )
+
+
+def test_a_simulated_cluster_stays_as_it_is(folder: Path) -> None:
+    before = (folder / "cluster.json").read_bytes()
+    done = replan("rehearse", "plan.json", "--simulated", "cluster.json", folder=folder)
+    assert done.returncode == 0
+    assert (folder / "cluster.json").read_bytes() == before
+
+
+def test_runs_by_chance_come_with_their_spread(folder: Path) -> None:
+    arguments = ("rehearse", "plan.json", "--runs", "3", "--seed", "5", "--format", "json")
+    done = replan(*arguments, "--snapshot", "cluster.json", folder=folder)
+    found = json.loads(done.stdout)
+    assert [run["seed"] for run in found["runs"]] == [5, 6, 7]
+    assert found["spread"]["seconds"]["least"] <= found["spread"]["seconds"]["most"]
+    assert done.returncode == (0 if found["arrives"] else 3)
+
+
+def test_a_page_is_written_to_a_file(folder: Path) -> None:
+    arguments = ("rehearse", "plan.json", "--format", "html", "-o", "page.html")
+    done = replan(*arguments, "--snapshot", "cluster.json", folder=folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "wrote page.html\n")
+    assert (folder / "page.html").read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("--format", "pdf"),
+            "--format pdf: a rehearsal is written as one of text, markdown, json, html",
+        ),
+        (("--network", "5"), '--network: "5" is not a rate; it needs a unit, e.g. 5MB/s'),
+        (("--produce", "unlimited"), "--produce: write a rate, e.g. 100MB/s"),
+        (
+            ("--fault", "kill 3"),
+            '--fault "kill 3": it does not say when; write e.g. "kill 3 at 10m"',
+        ),
+    ],
+)
+def test_what_means_nothing_exits_1(folder: Path, arguments: tuple[str, ...], message: str) -> None:
+    done = replan("rehearse", "plan.json", *arguments, folder=folder)
+    assert (done.returncode, done.stderr) == (1, f"replan: {message}\n")

@@ -1,0 +1,41 @@
+"""A small cluster, a plan for it, and its rehearsal."""
+
+from collections.abc import Sequence
+
+from tests.builders import brokers, placement, snapshot, state
+
+from replan.model.names import BrokerId
+from replan.model.placement import MoveThrottle
+from replan.model.snapshot import Snapshot
+from replan.planning.plan import Plan
+from replan.planning.planner import make_plan
+from replan.rehearsal.faults import parse_fault
+from replan.rehearsal.options import Options
+from replan.rehearsal.rehearse import rehearse
+from replan.rehearsal.result import BrokerLoad, Rehearsal
+
+MB = 1_000_000
+SEEN = snapshot(
+    [state([1, 2, 3], size=1_000 * MB), state([2, 3, 1], partition=1, size=100 * MB)],
+    registered=brokers(5),
+)
+
+
+def plan_of(*targets: Sequence[int], seen: Snapshot = SEEN, rate: int | None = 50 * MB) -> Plan:
+    """The plan that gives orders-0, orders-1 … these lists."""
+    throttle = None if rate is None else MoveThrottle(rate)
+    return make_plan(placement({"orders": dict(enumerate(targets))}, throttle=throttle), seen)
+
+
+def rehearsed(plan: Plan, *faults: str, seen: Snapshot = SEEN, **options: float) -> Rehearsal:
+    """The rehearsal of a plan under these faults."""
+    return rehearse(
+        plan,
+        seen,
+        Options(faults=tuple(parse_fault(f) for f in faults), **options),  # type: ignore[arg-type]  # speeds only
+    )
+
+
+def load_of(found: Rehearsal, broker: int) -> BrokerLoad:
+    """One broker's share."""
+    return next(b for b in found.brokers if b.broker == BrokerId(broker))

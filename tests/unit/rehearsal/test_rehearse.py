@@ -1,0 +1,153 @@
+"""What a rehearsal finds out: durations, peaks, margins, what faults do, what does not arrive."""
+
+from dataclasses import replace
+
+import pytest
+from tests.builders import brokers, move, snapshot, state
+from tests.unit.rehearsal.stages import MB, SEEN, load_of, plan_of, rehearsed
+
+from replan.model.broker import LogDir
+from replan.model.names import BrokerId, TopicPartition
+from replan.planning.plan import Plan
+from replan.rehearsal.options import Options
+from replan.rehearsal.rehearse import rehearse
+from replan.rehearsal.result import Harm
+from replan.rehearsal.stage import cluster_of, snapshot_of
+
+NAME = TopicPartition("orders", 0)
+
+
+def test_one_copy_takes_as_long_as_its_bytes_at_its_rate_and_the_settle_time() -> None:
+    found = rehearsed(plan_of([1, 2, 4], rate=None), network=50.0 * MB)
+    assert found.arrived
+    assert found.copied_bytes == pytest.approx(1_000 * MB, rel=0.001)
+    assert found.seconds == pytest.approx(20 + 15, abs=4)
+    (copy,) = found.copies
+    assert (copy.partition, copy.source, copy.broker) == (NAME, BrokerId(1), BrokerId(4))
+    assert copy.in_sync is not None
+    assert copy.in_sync - copy.began == pytest.approx(20, abs=1)
+
+
+def test_peaks_and_sums_are_told_by_broker() -> None:
+    found = rehearsed(plan_of([1, 2, 4], rate=None), network=50.0 * MB)
+    assert load_of(found, 1).peak_out == pytest.approx(50 * MB)
+    assert load_of(found, 4).peak_in == pytest.approx(50 * MB)
+    assert load_of(found, 4).received_bytes == pytest.approx(1_000 * MB, rel=0.001)
+    assert load_of(found, 4).peak_disk_bytes == pytest.approx(1_000 * MB, rel=0.001)
+    assert load_of(found, 3).final_disk_bytes == -1_000 * MB
+
+
+def test_disks_hold_copies_up() -> None:
+    found = rehearsed(plan_of([1, 2, 4], rate=None), disk=10.0 * MB)
+    assert found.seconds == pytest.approx(100 + 15, abs=5)
+
+
+def test_the_throttle_of_the_plan_holds_copies_up_and_is_in_place_until_the_end() -> None:
+    found = rehearsed(plan_of([1, 2, 4], rate=10 * MB))
+    assert found.seconds > 100
+    assert load_of(found, 1).peak_out <= 12 * MB
+    assert found.seconds - 30 < found.throttled_seconds <= found.seconds
+
+
+def test_the_lowest_margin_has_its_partition_and_its_time() -> None:
+    found = rehearsed(plan_of([1, 2, 4]), "kill 2 at 5s for 60s")
+    assert found.lowest is not None
+    assert (found.lowest.margin, found.lowest.at_seconds) == (0, 5.0)
+    assert (found.lowest.in_sync, found.lowest.min_in_sync, found.lowest.before) == (2, 2, 1)
+
+
+def test_a_fault_is_compared_with_itself_without_the_plan() -> None:
+    found = rehearsed(plan_of([1, 2, 4]), "kill 1 at 5s for 60s")
+    assert found.harm.leaderless_seconds == pytest.approx(9)
+    assert found.without == Harm(0.0, found.harm.leaderless_seconds, 0)
+    assert found.broken == ()
+
+
+def test_a_new_broker_that_stays_dead_keeps_the_plan_from_arriving_and_is_named() -> None:
+    found = rehearsed(plan_of([1, 2, 4]), "kill 4 at 5s")
+    assert not found.arrived
+    assert found.text == "nothing has happened for 1 h; 1 of 1 partitions not done"
+    assert [r.message for r in found.stopped] == ["orders-0: waiting until 4 is in sync; fenced: 4"]
+    assert found.seconds < 4_000
+
+
+def test_another_tool_that_moves_the_partition_is_a_foreign_hand() -> None:
+    found = rehearsed(plan_of([1, 2, 4]), "reassign orders-0 [1,5] at 5s")
+    assert not found.arrived
+    (stopped,) = found.stopped
+    assert "somebody else changed it" in stopped.message
+
+
+def test_a_plan_that_the_cluster_has_outrun_is_stale() -> None:
+    plan = plan_of([1, 2, 4])
+    seen = snapshot([state([5, 2, 3], size=MB)], registered=brokers(5))
+    found = rehearsed(plan, seen=seen)
+    assert not found.arrived
+    assert [r.message for r in found.stopped] == [
+        "orders-0: planned from [1, 2, 3], found [5, 2, 3]; make a new plan"
+    ]
+
+
+def test_who_waits_for_a_slot_is_told_with_how_long() -> None:
+    states = [state([1, 2, 3], partition=p, size=500 * MB) for p in range(8)]
+    seen = snapshot(states, registered=brokers(5))
+    found = rehearsed(plan_of(*[[1, 2, 4]] * 8, seen=seen, rate=None), seen=seen)
+    assert found.arrived
+    (waited,) = found.waits
+    assert waited.reason.startswith("broker 1 takes part in 5 copies (at most 5)")
+    assert waited.partitions == 3
+    assert waited.longest_seconds == pytest.approx(25, abs=5)
+
+
+def test_how_full_disks_get_is_told_where_their_sizes_are_known() -> None:
+    seen = snapshot(
+        [state([1, 2, 3], size=1_000 * MB)],
+        registered=brokers(5),
+    )
+    dirs = tuple(
+        LogDir(BrokerId(b), "data", total_bytes=10_000 * MB, usable_bytes=8_000 * MB, logs=1)
+        for b in range(1, 6)
+    )
+    seen = replace(seen, log_dirs=dirs)
+    found = rehearsed(plan_of([1, 2, 4], seen=seen), seen=seen)
+    assert load_of(found, 4).busiest_disk == pytest.approx(0.3, abs=0.001)
+
+
+def test_a_silent_cluster_is_tried_again_as_a_person_would() -> None:
+    found = rehearsed(plan_of([1, 2, 4]), "silence at 5s for 90s")
+    assert found.arrived
+    assert any(note.startswith("run again after") for note in found.notes)
+
+
+def test_time_passes_in_strides_and_ends_where_it_ends_without_them() -> None:
+    plan = plan_of([1, 2, 4], [2, 3, 5], rate=MB)
+    quick = rehearsed(plan)
+    closely = rehearse(plan, SEEN, Options(longest_stride_seconds=1.0))
+    assert quick.seconds == pytest.approx(closely.seconds, abs=2)
+    assert [c.in_sync for c in quick.copies] == pytest.approx([c.in_sync for c in closely.copies])
+
+
+def test_the_same_rehearsal_gives_the_same_result() -> None:
+    plan = plan_of([1, 2, 4], [2, 3, 5])
+    assert rehearsed(plan, "kill 2 at 7s for 40s") == rehearsed(plan, "kill 2 at 7s for 40s")
+
+
+def test_a_plan_alone_stands_for_the_cluster_that_it_was_made_from() -> None:
+    plan = Plan(
+        cluster_id="c",
+        manifest_digest="0" * 64,
+        racks={BrokerId(b): None for b in range(1, 5)},
+        moves=(move([1, 2], [1, 3], partition=4, size=MB, leader=2, min_insync_replicas=1),),
+    )
+    stage = cluster_of(snapshot_of(plan))
+    partition = stage.cluster.partition(TopicPartition("orders", 4))
+    assert partition is not None
+    assert (partition.replicas, partition.leader) == ((1, 2), 2)
+    assert len(stage.cluster.topics["orders"].partitions) == 5
+    assert rehearse(plan, snapshot_of(plan), Options()).arrived
+
+
+def test_a_plan_with_nothing_to_do_arrives() -> None:
+    found = rehearsed(plan_of([1, 2, 3]))
+    assert found.arrived
+    assert (found.moves, found.lowest, found.copied_bytes) == (0, None, 0)
