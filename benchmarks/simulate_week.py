@@ -111,9 +111,10 @@ def simulated(start: Simulation, wanted: Lists) -> tuple[float, int]:
     while waiting or running:
         looks += 1
         now = plane.simulation
-        for name in [n for n in running if not reassigning(now, n)]:
+        ended = [n for n in running if not reassigning(now, n)]
+        for name in ended:
             busy.subtract(links(running.pop(name)))
-        admitted = dict(admit(waiting, busy))
+        admitted = dict(admit(waiting, busy)) if ended or not running else {}
         for name in admitted:
             del waiting[name]
         running |= admitted

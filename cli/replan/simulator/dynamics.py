@@ -187,13 +187,15 @@ def _moments(simulation: Simulation, speeds: Mapping[ReplicaName, float]) -> Ite
 
 
 def _arrivals(world: World, speeds: Mapping[ReplicaName, float]) -> Iterator[float]:
-    """When copies will have caught up, rounded up to the grain, so that those that are close end together."""
-    grain = world.speeds.grain_seconds
+    """When the next copy will have caught up, rounded up to the grain, so that those that are close end together."""
+    grain, lags, produce = world.speeds.grain_seconds, world.lags, world.produce
+    soonest = math.inf
     for replica, speed in speeds.items():
-        gain = speed - world.produce.get(replica[0], 0.0)
+        gain = speed - produce.get(replica[0], 0.0)
         if gain > 0:
-            arrival = world.now + world.lags[replica].remaining_bytes / gain
-            yield max(math.ceil(arrival / grain) * grain, world.now + grain)
+            soonest = min(soonest, lags[replica].remaining_bytes / gain)
+    if math.isfinite(soonest):
+        yield max(math.ceil((world.now + soonest) / grain) * grain, world.now + grain)
 
 
 def _flowed(

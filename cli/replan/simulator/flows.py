@@ -6,7 +6,8 @@ through is in `quota`, what in-sync traffic takes of it in `traffic`, the sharin
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from operator import is_
+from typing import NamedTuple
 
 from replan.model.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from replan.model.names import BrokerId, TopicPartition
@@ -22,8 +23,7 @@ Link = tuple[str, BrokerId]
 RATE_KEYS = {LEADER_REPLICAS: LEADER_RATE, FOLLOWER_REPLICAS: FOLLOWER_RATE}
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(NamedTuple):
     """One follower that fetches what it lacks."""
 
     partition: TopicPartition
@@ -66,48 +66,62 @@ class Flows:
 
     def __init__(self) -> None:
         self.traffic = Traffic()
-        self._speeds: Mapping[ReplicaName, float] = {}
-        self._of: tuple[object, ...] = ()
+        self._at: tuple[object, ...] = ()
         self._copies: list[Copy] = []
-        self._configs: object = None
+        self._circumstances: tuple[object, ...] = ()
+        self._speeds: Mapping[ReplicaName, float] = {}
+        self._configs: tuple[object, ...] = ()
         self._rates: dict[Link, int | None] = {}
         self._lists: dict[tuple[str, str], Listed] = {}
+        self._links: dict[Copy, tuple[Link, ...]] = {}
 
     def speeds(self, simulation: Simulation) -> Mapping[ReplicaName, float]:
         """Bytes per second of each running copy that its follower can use."""
         cluster, world = simulation.cluster, simulation.world
-        copies = running_copies(cluster, world)
-        in_sync = self.traffic.count(cluster, world)
-        of = (in_sync, cluster.configs, world.slow, world.speeds)
-        same = len(of) == len(self._of) and all(a is b for a, b in zip(of, self._of, strict=True))
-        if not same or copies != self._copies:
-            self._of, self._copies = of, copies
-            self._speeds = self._shared(cluster, world, copies, in_sync)
+        of = (world.lags, world.down, world.starting, world.produce, world.slow, world.speeds)
+        at = (cluster, *of)
+        if not identical(at, self._at):
+            self._at = at
+            self._ask_again(cluster, world)
         return self._speeds
 
-    def _shared(
-        self,
-        cluster: ClusterState,
-        world: World,
-        copies: list[Copy],
-        in_sync: Mapping[Link, float],
-    ) -> Mapping[ReplicaName, float]:
-        if cluster.configs is not self._configs:
-            self._configs, self._rates, self._lists = cluster.configs, {}, {}
-        links = {copy: tuple(self._links(cluster, world, copy)) for copy in copies}
+    def _ask_again(self, cluster: ClusterState, world: World) -> None:
+        copies = running_copies(cluster, world)
+        in_sync = self.traffic.count(cluster, world)
+        circumstances = (in_sync, cluster.configs, world.slow, world.speeds)
+        if copies != self._copies or not identical(circumstances, self._circumstances):
+            self._copies, self._circumstances = copies, circumstances
+            self._speeds = self._shared(cluster, world, in_sync)
 
-        def capacity(link: Link, copies_on_it: int) -> float:
+    def _shared(
+        self, cluster: ClusterState, world: World, in_sync: Mapping[Link, float]
+    ) -> Mapping[ReplicaName, float]:
+        configs = (cluster.configs, cluster.file_configs, world.speeds)
+        if not identical(configs, self._configs):
+            self._configs, self._rates, self._lists, self._links = configs, {}, {}, {}
+        links = [self._links_of(cluster, world, copy) for copy in self._copies]
+
+        def capacity(link: Link, copies: int) -> float:
             rate = self._rates.get(link)
             if rate is None:
                 return _hardware(world, link)
             check = world.speeds.throttle_check_seconds
-            return passing(rate, in_sync.get(link, 0.0), copies_on_it, check)
+            return passing(rate, in_sync.get(link, 0.0), copies, check)
 
         useful = useful_share(world.speeds.batch_bytes)
         shares = fair_shares(links, capacity)
-        return {(copy.partition, copy.follower): s * useful for copy, s in shares.items()}
+        return {
+            (copy.partition, copy.follower): share * useful
+            for copy, share in zip(self._copies, shares, strict=True)
+        }
 
-    def _links(self, cluster: ClusterState, world: World, copy: Copy) -> Iterator[Link]:
+    def _links_of(self, cluster: ClusterState, world: World, copy: Copy) -> tuple[Link, ...]:
+        found = self._links.get(copy)
+        if found is None:
+            found = self._links[copy] = tuple(self._used(cluster, world, copy))
+        return found
+
+    def _used(self, cluster: ClusterState, world: World, copy: Copy) -> Iterator[Link]:
         """The links that a copy uses; a throttle only where the replica is listed and a rate is in force."""
         yield ("out", copy.leader)
         yield ("in", copy.follower)
@@ -125,6 +139,11 @@ class Flows:
         if where not in self._lists:
             self._lists[where] = Listed.of(cluster, *where)
         return self._lists[where].names(name.partition, link[1])
+
+
+def identical(some: tuple[object, ...], others: tuple[object, ...]) -> bool:
+    """Whether two tuples hold the very same values."""
+    return len(some) == len(others) and all(map(is_, some, others))
 
 
 def _hardware(world: World, link: Link) -> float:

@@ -23,7 +23,7 @@ FETCH_BYTES = 1_048_576
 """replica.fetch.max.bytes: of one partition in one fetch."""
 RESPONSE_BYTES = 10_485_760
 """replica.fetch.response.max.bytes: of all partitions in one fetch."""
-TRICKLE_BYTES_PER_SECOND = 160.0
+TRICKLE_BYTES_PER_SECOND = 160
 """Empty answers of some 80 bytes, each after replica.fetch.wait.max.ms (0.5 s)."""
 
 

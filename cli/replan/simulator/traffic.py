@@ -4,9 +4,10 @@ Here belongs the count of them, by broker and side, and which partitions nobody 
 and done again only where the topic has changed: most moments of a simulation change one partition of thousands.
 """
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from operator import is_not
 
 from replan.model.configs import FOLLOWER_REPLICAS, LEADER_REPLICAS, ConfigScope
 from replan.model.names import BrokerId, TopicPartition
@@ -37,11 +38,11 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class _OfTopic:
-    """What one topic contributes, and from what that was counted."""
+    """What one topic contributes, and from what that was counted; whole bytes, so that sums are exact."""
 
-    topic: Topic
-    bytes_per_second: Mapping[Side, float]
-    leaderless: frozenset[TopicPartition]
+    topic: Topic | None = None
+    bytes_per_second: Mapping[Side, int] = field(default_factory=dict)
+    leaderless: frozenset[TopicPartition] = frozenset()
 
 
 class Traffic:
@@ -50,46 +51,43 @@ class Traffic:
     def __init__(self) -> None:
         self._known: dict[str, _OfTopic] = {}
         self._rest: tuple[object, ...] = ()
-        self._sums: Mapping[Side, float] = {}
+        self._sums: Counter[Side] = Counter()
         self.leaderless: frozenset[TopicPartition] = frozenset()
         """The partitions whose leader does not serve, as last counted."""
 
     def count(self, cluster: ClusterState, world: World) -> Mapping[Side, float]:
-        """Bytes per second that listed replicas in sync send (leader's key) and receive (follower's key)."""
+        """Bytes per second that listed replicas in sync send (leader's key) and receive (follower's key).
+
+        The very same mapping as before where nothing has changed.
+        """
         rest = (cluster.configs, world.produce, world.down, world.starting)
-        if len(rest) != len(self._rest) or any(
-            a is not b for a, b in zip(rest, self._rest, strict=True)
-        ):
-            self._known, self._rest = {}, rest
-        changed = [
-            name
-            for name, topic in cluster.topics.items()
-            if name not in self._known or self._known[name].topic is not topic
-        ]
-        gone = [name for name in self._known if name not in cluster.topics]
-        if changed or gone:
-            for name in gone:
-                del self._known[name]
-            for name in changed:
-                self._known[name] = _counted(cluster, world, name)
-            self._sum()
+        if len(rest) != len(self._rest) or any(map(is_not, rest, self._rest)):
+            self._rest, self._known, self._sums = rest, {}, Counter()
+            self.leaderless = frozenset()
+        for name in [n for n in self._known if n not in cluster.topics]:
+            self._become(name, _OfTopic())
+            del self._known[name]
+        for name, topic in cluster.topics.items():
+            known = self._known.get(name)
+            if known is None or known.topic is not topic:
+                self._become(name, _counted(cluster, world, name))
         return self._sums
 
-    def _sum(self) -> None:
-        sums: defaultdict[Side, float] = defaultdict(float)
-        leaderless: set[TopicPartition] = set()
-        for found in self._known.values():
-            for side, amount in found.bytes_per_second.items():
-                sums[side] += amount
-            leaderless |= found.leaderless
-        if sums != self._sums:
+    def _become(self, name: str, found: _OfTopic) -> None:
+        before = self._known.get(name, _OfTopic())
+        self._known[name] = found
+        if found.bytes_per_second != before.bytes_per_second:
+            sums = self._sums.copy()
+            sums.subtract(before.bytes_per_second)
+            sums.update(found.bytes_per_second)
             self._sums = sums
-        self.leaderless = frozenset(leaderless)
+        if found.leaderless != before.leaderless:
+            self.leaderless = self.leaderless - before.leaderless | found.leaderless
 
 
 def _counted(cluster: ClusterState, world: World, topic: str) -> _OfTopic:
     sides = {key: Listed.of(cluster, topic, key) for key in (LEADER_REPLICAS, FOLLOWER_REPLICAS)}
-    found: defaultdict[Side, float] = defaultdict(float)
+    found: Counter[Side] = Counter()
     leaderless = set()
     for number, partition in cluster.topics[topic].partitions.items():
         name = TopicPartition(topic, number)
@@ -106,8 +104,8 @@ def _of_partition(
     name: TopicPartition,
     partition: Partition,
     produce: Mapping[TopicPartition, float],
-) -> Iterator[tuple[Side, float]]:
-    leader, rate = partition.leader, produce.get(name, 0.0)
+) -> Iterator[tuple[Side, int]]:
+    leader, rate = partition.leader, round(produce.get(name, 0.0))
     followers: Collection[BrokerId] = [b for b in partition.isr if b != leader]
     if leader is not None and sides[LEADER_REPLICAS].names(name.partition, leader):
         yield (LEADER_REPLICAS, leader), len(followers) * (rate or TRICKLE_BYTES_PER_SECOND)

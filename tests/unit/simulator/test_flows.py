@@ -1,0 +1,122 @@
+"""Shares, quotas, growing sizes: the arithmetic of simulated time, and that remembering changes nothing."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.builders import brokers, snapshot, state
+
+from replan.model.names import BrokerId, TopicPartition, replicas
+from replan.simulator.aftermath import ask
+from replan.simulator.commands import AlterReassignments
+from replan.simulator.dynamics import advance
+from replan.simulator.faults import DropFromIsr, KillBroker, Produce
+from replan.simulator.flows import Flows
+from replan.simulator.growth import grown
+from replan.simulator.happenings import befall
+from replan.simulator.quota import FETCH_BYTES, passing, useful_share
+from replan.simulator.sharing import fair_shares
+from replan.simulator.snapshot_form import from_snapshot
+from replan.simulator.world import Simulation
+
+P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
+LINKS = "abcdef"
+
+
+@pytest.mark.parametrize(
+    ("links", "shares"),
+    [
+        (["a"], [12]),
+        (["a", "a", "a"], [4, 4, 4]),
+        (["ab", "a", "b"], [2, 10, 2]),
+        (["ab", "b", "ac", "c"], [2, 2, 10, 90]),
+        ([], []),
+    ],
+)
+def test_a_copy_gets_its_share_of_the_tightest_link_and_others_what_is_left(
+    links: list[str], shares: list[float]
+) -> None:
+    widths = {"a": 12.0, "b": 4.0, "c": 100.0}
+    assert fair_shares(links, lambda link, _: widths[link]) == pytest.approx(shares)
+
+
+@given(
+    links=st.lists(st.sets(st.sampled_from(LINKS), min_size=1).map(sorted), max_size=12),
+    widths=st.lists(st.floats(0, 1e9), min_size=6, max_size=6),
+)
+def test_no_link_carries_more_than_it_can_and_every_copy_meets_a_full_one(
+    links: list[list[str]], widths: list[float]
+) -> None:
+    wide = dict(zip(LINKS, widths, strict=True))
+    shares = fair_shares(links, lambda link, _: wide[link])
+    carried = {k: sum(s for s, used in zip(shares, links, strict=True) if k in used) for k in LINKS}
+    full = {k for k in LINKS if carried[k] >= wide[k] * (1 - 1e-9) - 1e-3}
+    assert all(carried[k] <= wide[k] * (1 + 1e-9) + 1e-3 for k in LINKS)
+    assert all(full.intersection(used) for used in links)
+
+
+@pytest.mark.parametrize(
+    ("rate", "counted", "copies", "passes"),
+    [
+        (11.5e6, 0, 1, 11e6),
+        (21.5e6, 10e6, 1, 11e6),
+        (1, 0, 1, FETCH_BYTES / 11.5),
+        (0, 0, 3, 3 * FETCH_BYTES / 11.5),
+        (0, 0, 300, 10 * FETCH_BYTES / 11.5),
+        (0, 1, 1, 0),
+        (10e6, 11e6, 1, 0),
+    ],
+)
+def test_what_passes_a_quota(rate: float, counted: float, copies: int, passes: float) -> None:
+    assert passing(rate, counted, copies, 0.5) == pytest.approx(passes)
+
+
+@pytest.mark.parametrize(
+    ("batch", "share"),
+    [(16_384, 1.0), (900_160, 0.858), (600_000, 0.572), (2_000_000, 1.0), (500_000, 0.954)],
+)
+def test_the_part_of_a_fetch_that_is_whole_batches(batch: int, share: float) -> None:
+    assert useful_share(batch) == pytest.approx(share, abs=0.001)
+
+
+def test_sizes_grow_where_somebody_leads_and_add_up_whatever_the_steps() -> None:
+    rates = {P0: 10.0, P1: 5.0}
+    once = grown({P0: 1.0, P1: 2.0}, rates, (), 30)
+    steps = grown(grown({P0: 1.0, P1: 2.0}, rates, (), 10), rates, (), 20)
+    assert once == steps == {P0: 301.0, P1: 152.0}
+    assert grown(once, rates, {P1}, 10) == {P0: 401.0, P1: 152.0}
+    assert grown(once, {}, (), 10) is once
+    assert len(once) == 2
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                Produce(P0, 3e6),
+                Produce(P1, 0),
+                KillBroker(BrokerId(2)),
+                DropFromIsr(P1, BrokerId(3), 40_000_000),
+                None,
+            ]
+        ),
+        max_size=8,
+    )
+)
+def test_remembering_changes_no_speed(happenings: list[KillBroker | Produce | DropFromIsr]) -> None:
+    simulation = _copying()
+    flows = Flows()
+    for happening in happenings:
+        simulation = advance(simulation, simulation.world.now + 1.7, flows=flows)
+        if happening is not None:
+            simulation = befall(simulation, happening)
+        assert flows.speeds(simulation) == Flows().speeds(simulation)
+
+
+def _copying() -> Simulation:
+    states = [state([1, 2, 3], partition=0, size=10**9), state([2, 3, 1], partition=1, size=10**8)]
+    start = from_snapshot(snapshot(states, registered=brokers(6)))
+    start = replace(start, world=replace(start.world, produce={P0: 1e6, P1: 2e6}))
+    items = ((P0, replicas(1, 2, 3, 4)), (P1, replicas(2, 3, 4)))
+    return ask(start, AlterReassignments(items, allow_replication_factor_change=True))[0]
