@@ -1,5 +1,10 @@
-"""Differential test: the simulator and a real controller agree on random stories, field by field, epoch by epoch."""
+"""Differential test: the simulator and a real controller agree on random stories, field by field, epoch by epoch.
 
+`HYPOTHESIS_PROFILE` chooses how many: 200 stories of 20 steps on 4.3.1 and 20 on each other version, or (`nightly`)
+5,000 and 500; where a version knows ELR, half of them with and half without.
+"""
+
+import os
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -10,10 +15,13 @@ from tests.golden.controller_driver import ControllerDriver
 from tests.golden.language import Driver, perform
 from tests.golden.simulator_driver import SimulatorDriver
 from tests.golden.traces import RESTARTS, STEPS, Words, traces
-from tests.kafka.harness.distribution import VERSIONS
+from tests.kafka.harness.distribution import DEFAULT_VERSION, VERSIONS
 from tests.kafka.harness.fake_brokers import FakeBrokers
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("controllers")]
+PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
+STORIES = {"fast": (4, 10), "ci": (20, 200), "nightly": (500, 5000)}
+"""By profile: on each other version, and on the version that tests use by default."""
 SHORT_SESSION_MS = 1500
 KINDS = [(v, elr) for v in VERSIONS for elr in (False, True) if not (elr and v.startswith("3."))]
 
@@ -32,19 +40,29 @@ def restarting(request: pytest.FixtureRequest) -> Iterator[tuple[FakeBrokers, st
         yield started, request.param
 
 
-@settings(max_examples=150, phases=[Phase.explicit, Phase.reuse, Phase.generate])
-@given(trace=traces(STEPS, longest=25))
 def test_the_simulator_agrees_with_the_controller_on_any_story(
-    controller: tuple[FakeBrokers, str, bool], trace: list[Words]
+    controller: tuple[FakeBrokers, str, bool],
 ) -> None:
     started, version, elr = controller
-    steps = [w for w in trace if w[0] != "cordon" or not version.startswith("3.")]
-    with closing(ControllerDriver(started)) as real:
-        agree(steps, SimulatorDriver(version, elr=elr), real)
+
+    @settings(max_examples=stories(version), phases=PHASES)
+    @given(trace=traces(STEPS, shortest=20, longest=25))
+    def agrees(trace: list[Words]) -> None:
+        steps = [w for w in trace if w[0] != "cordon" or not version.startswith("3.")]
+        with closing(ControllerDriver(started)) as real:
+            agree(steps, SimulatorDriver(version, elr=elr), real)
+
+    agrees()
 
 
-@settings(max_examples=12, phases=[Phase.explicit, Phase.reuse, Phase.generate])
-@given(trace=traces(one_of(STEPS, RESTARTS, RESTARTS), longest=20))
+def stories(version: str) -> int:
+    """How many stories are told to each kind of controller of a version."""
+    of_version = STORIES[os.environ.get("HYPOTHESIS_PROFILE", "ci")][version == DEFAULT_VERSION]
+    return of_version // sum(1 for v, _ in KINDS if v == version)
+
+
+@settings(max_examples=12, phases=PHASES)
+@given(trace=traces(one_of(STEPS, RESTARTS, RESTARTS), shortest=1, longest=20))
 def test_the_simulator_agrees_where_brokers_restart(
     restarting: tuple[FakeBrokers, str], trace: list[Words]
 ) -> None:

@@ -51,7 +51,9 @@ RESTARTS: st.SearchStrategy[Words] = st.tuples(
 )
 
 
-def traces(steps: st.SearchStrategy[Words], *, longest: int) -> st.SearchStrategy[list[Words]]:
+def traces(
+    steps: st.SearchStrategy[Words], *, shortest: int, longest: int
+) -> st.SearchStrategy[list[Words]]:
     """A topic of two partitions, then steps; brokers that left are left alone, unless they start again."""
     topic = st.tuples(
         st.just("topic"),
@@ -61,7 +63,7 @@ def traces(steps: st.SearchStrategy[Words], *, longest: int) -> st.SearchStrateg
             ("min.insync.replicas=2", "min.insync.replicas=1", "min.insync.replicas=3")
         ),
     )
-    return st.tuples(topic, st.lists(steps, min_size=1, max_size=longest)).map(
+    return st.tuples(topic, st.lists(steps, min_size=shortest, max_size=longest)).map(
         lambda told: [told[0], *_without_gone(told[1])]
     )
 

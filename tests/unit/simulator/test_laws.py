@@ -17,7 +17,7 @@ from replan.simulator.state import ClusterState, Partition
 KINDS = [
     (v, elr) for v, rules in RULES.items() for elr in (False, True) if rules.knows_elr or not elr
 ]
-STORIES = traces(st.one_of(STEPS, RESTARTS), longest=25).map(
+STORIES = traces(st.one_of(STEPS, RESTARTS), shortest=1, longest=25).map(
     lambda trace: [w for w in trace if not (w[0] == "reassign" and len(w) > 2)]
 )
 """The same partition twice in one request may leave a mix of both, in Kafka too; no law holds of that."""

@@ -332,7 +332,7 @@ def test_a_stay_in_the_file_changes_nothing() -> None:
         plane.befall(StartBroker(BrokerId(1)))
 
 
-@given(trace=traces(STEPS, longest=15), version=st.sampled_from(["3.9", "4.3", "4.4"]))
+@given(trace=traces(STEPS, shortest=1, longest=15), version=st.sampled_from(["3.9", "4.3", "4.4"]))
 def test_any_state_of_a_controller_survives_a_file(trace: list[Words], version: str) -> None:
     driver = SimulatorDriver(version, elr=version != "3.9")
     for words in trace:
