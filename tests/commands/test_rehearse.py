@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.commandline import replan
 
+pytestmark = pytest.mark.command
 EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
 
 

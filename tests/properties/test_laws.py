@@ -18,7 +18,7 @@ from replan.applying.outcome import Outcome
 from replan.applying.records import PriorEntries, PriorRate
 from replan.applying.settings import Settings
 from replan.errors import Exit
-from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.placement import MoveThrottle, Placement
 from replan.model.snapshot import Features, Snapshot
@@ -58,9 +58,14 @@ from replan.simulator.snapshot_form import from_snapshot
 from replan.simulator.world import Simulation
 
 CASES = {"fast": 10, "ci": 500, "nightly": 20_000}
-HARD = settings(max_examples=CASES[os.environ.get("HYPOTHESIS_PROFILE", "ci")])
+HARD = settings(max_examples=CASES.get(os.environ.get("HYPOTHESIS_PROFILE", "ci"), 200))
 
+SETTLE_SECONDS = Settings().settle_seconds
 BROKERS = tuple(BrokerId(b) for b in range(1, 7))
+TOPIC_IDS = {
+    "clicks": TopicId("Y2xpY2tzLWNsaWNrcy0wMA"),
+    "orders": TopicId("b3JkZXJzLW9yZGVycy0wMA"),
+}
 VERSIONS = ("3.9", "4.0", "4.2", "4.3", "4.4")
 SLACK = Slack(in_sync_seconds=5, leaderless_seconds=15)
 """A broker that starts again catches up while it shares its network with copies."""
@@ -115,7 +120,15 @@ def clusters(draw: st.DrawFn) -> list[PartitionState]:
             leader = isr[0] if draw(st.integers(0, 3)) else draw(st.sampled_from(isr))
             size = draw(st.integers(0, 40)) * MB
             states.append(
-                state(listed, isr, leader=leader, topic=topic, partition=number, size=size)
+                state(
+                    listed,
+                    isr,
+                    leader=leader,
+                    topic=topic,
+                    topic_id=TOPIC_IDS[topic],
+                    partition=number,
+                    size=size,
+                )
             )
     return states
 
@@ -262,7 +275,7 @@ def test_every_run_keeps_the_laws_however_often_it_is_killed_and_whatever_befall
     still, there = untouched(plan, stage, ended), untouched(plan, at_target(stage, plan), ended)
     for move in plan.moves:
         name = move.partition
-        broken += drops_only_what_was_replaced(move, histories[name])
+        broken += drops_only_what_was_replaced(move, histories[name], SETTLE_SECONDS)
         ends = Ends(at_original=still[name], at_target=there[name])
         broken += harms_nobody(histories[name], ends, SLACK)
     assert broken == []

@@ -156,35 +156,37 @@ def _stretches(
         yield began, ended
 
 
-SESSION_SECONDS = 10.0
-"""broker.session.timeout.ms (9 s) and a heartbeat: so long nobody can know that a broker is dead."""
+UNKNOWN_SECONDS = 12.0
+"""broker.session.timeout.ms (9 s), a poll, and metadata that lags: so long nobody can know that a broker is dead."""
 
 
-def drops_only_what_was_replaced(move: Move, ours: Trajectory) -> Iterator[Broken]:
-    """A replica of the original leaves the list only when the whole target was in sync, and alive as far as known."""
-    for at, (before, after) in enumerate(pairwise(ours.samples), 1):
+def drops_only_what_was_replaced(
+    move: Move, ours: Trajectory, settle_seconds: float
+) -> Iterator[Broken]:
+    """A replica of the original leaves the list only when the whole target had settled.
+
+    All of it was in sync and alive for the settle time, less its end, in which a death cannot be known yet.
+    """
+    for before, after in pairwise(ours.samples):
         dropped = [b for b in before.replicas if b in move.original and b not in after.replicas]
         if not set(dropped) - move.unnameable:
             continue
-        known = _in_sync_since(ours.samples[:at], after.at - SESSION_SECONDS)
-        missing = [b for b in move.target if b not in known]
+        missing = _not_settled(move, ours, after.at, settle_seconds)
         if missing:
             yield Broken(
                 "drops-only-what-was-replaced",
                 str(move.partition),
-                f"{move.partition}: at second {after.at:g} {dropped} of {list(before.replicas)} left while "
-                f"{missing} of the target {list(move.target)} was not in sync and alive",
+                f"{move.partition}: at second {after.at:g} {dropped} of {list(before.replicas)} left, and "
+                f"{missing} of the target {list(move.target)} had not been in sync and alive for {settle_seconds:g} s",
             )
 
 
-def _in_sync_since(samples: tuple[Sample, ...], moment: float) -> frozenset[BrokerId]:
-    """Who was in sync and alive at some time from a moment on; `samples` end with the last before now."""
-    found: set[BrokerId] = set()
-    for sample in reversed(samples):
-        found.update(sample.in_sync)
-        if sample.at <= moment:
-            break
-    return frozenset(found)
+def _not_settled(
+    move: Move, ours: Trajectory, dropped_at: float, settle_seconds: float
+) -> list[BrokerId]:
+    begin, end = dropped_at - settle_seconds, dropped_at - min(UNKNOWN_SECONDS, settle_seconds)
+    looks = [ours.at(begin), *(s for s in ours.samples if begin < s.at <= end)]
+    return [b for b in move.target if any(b not in s.in_sync for s in looks)]
 
 
 def arrived(move: Move, ours: Trajectory) -> Iterator[Broken]:

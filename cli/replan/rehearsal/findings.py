@@ -59,6 +59,7 @@ class Finding:
     plan: Plan
     stage: Simulation
     faults: tuple[Fault, ...]
+    settle_seconds: float
     run: Run
     still: Histories
     """Nothing is done."""
@@ -190,7 +191,7 @@ def _broken(finding: Finding) -> Iterator[Broken]:
         result = results.get(name)
         if history is None or result in {Result.FOREIGN, Result.STALE, Result.REJECTED}:
             continue
-        yield from drops_only_what_was_replaced(move, history)
+        yield from drops_only_what_was_replaced(move, history, finding.settle_seconds)
         if name in finding.still and name in finding.there:
             ends = Ends(at_original=finding.still[name], at_target=finding.there[name])
             yield from harms_nobody(history, ends, Slack())

@@ -50,7 +50,9 @@ def rehearse_on(plan: Plan, simulation: Simulation, options: Options) -> Rehears
     stage = assumed(simulation, options)
     run = perform(plan, stage, options)
     still, there = (untouched(plan, s, run.ended) for s in (stage, at_target(stage, plan)))
-    return rehearsal_of(Finding(plan, stage, options.faults, run, still, there))
+    return rehearsal_of(
+        Finding(plan, stage, options.faults, options.settings.settle_seconds, run, still, there)
+    )
 
 
 def perform(plan: Plan, stage: Simulation, options: Options) -> Run:

@@ -73,7 +73,7 @@ def test_a_move_that_goes_well_harms_nobody() -> None:
         sample(40, (4, 2, 5)),
     )
     assert harm(ours) == []
-    assert list(drops_only_what_was_replaced(MOVE, ours)) == []
+    assert list(drops_only_what_was_replaced(MOVE, ours, 15.0)) == []
     assert list(arrived(MOVE, ours)) == []
 
 
@@ -117,21 +117,21 @@ def test_a_log_that_was_cut_off_is_harm() -> None:
     ]
 
 
-def test_a_replica_that_leaves_before_the_target_is_in_sync_is_told() -> None:
+def test_a_replica_that_leaves_before_the_target_has_settled_is_told() -> None:
     ours = history(
         sample(0, (1, 2, 3)),
         sample(1, (1, 2, 3, 4, 5), (1, 2, 3, 4)),
-        sample(30, (4, 2, 5), (4, 2)),
+        sample(20, (1, 2, 3, 4, 5)),
+        sample(30, (4, 2, 5)),
     )
-    assert [b.message for b in drops_only_what_was_replaced(MOVE, ours)] == [
-        (
-            "orders-0: at second 30 [1, 3] of [1, 2, 3, 4, 5] left while [5] of the target [4, 2, 5] was not in sync "
-            "and alive"
-        )
-    ]
+    (told,) = [b.message for b in drops_only_what_was_replaced(MOVE, ours, 15.0)]
+    assert told == (
+        "orders-0: at second 30 [1, 3] of [1, 2, 3, 4, 5] left, and [5] of the target [4, 2, 5] had not been in sync "
+        "and alive for 15 s"
+    )
 
 
-@pytest.mark.parametrize(("died_at", "told"), [(21.0, False), (19.0, True)])
+@pytest.mark.parametrize(("died_at", "told"), [(19.0, False), (17.0, True)])
 def test_a_broker_that_died_within_its_session_could_not_be_known_to_be_dead(
     died_at: float, told: bool
 ) -> None:
@@ -141,7 +141,7 @@ def test_a_broker_that_died_within_its_session_could_not_be_known_to_be_dead(
         sample(died_at, (1, 2, 3, 4, 5), (1, 2, 3, 4)),
         sample(30, (4, 2, 5), (4, 2)),
     )
-    assert bool(list(drops_only_what_was_replaced(MOVE, ours))) is told
+    assert bool(list(drops_only_what_was_replaced(MOVE, ours, 15.0))) is told
 
 
 def test_a_move_that_is_said_to_be_done_stands_at_its_target() -> None:
