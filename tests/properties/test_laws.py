@@ -17,7 +17,7 @@ from replan.applying.journal import Journal
 from replan.applying.outcome import Outcome
 from replan.applying.records import PriorEntries, PriorRate
 from replan.applying.settings import Settings
-from replan.errors import Exit
+from replan.errors import ClusterUnreachable, Exit
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.placement import MoveThrottle, Placement
@@ -290,6 +290,16 @@ def assert_there(
     """At the end every move has arrived, and planning again moves nothing of it."""
     assert [b for m in moves for b in arrived(m, histories[m.partition])] == []
     run.made.clock.sleep(120)
-    again = make_plan(case.placement, run.made.plane.observe())
+    again = make_plan(case.placement, observed(run))
     listed = {m.partition for m in again.moves if not m.is_leader_only}
     assert listed.isdisjoint(m.partition for m in moves), "a fault may only have moved a leader"
+
+
+def observed(run: Run) -> Snapshot:
+    """The cluster at the end; a disconnection that is still to come is waited out."""
+    for _ in range(10):
+        try:
+            return run.made.plane.observe()
+        except ClusterUnreachable:
+            run.made.clock.sleep(30)
+    return run.made.plane.observe()
