@@ -73,7 +73,9 @@ class Flows:
         self._configs: tuple[object, ...] = ()
         self._rates: dict[Link, int | None] = {}
         self._lists: dict[tuple[str, str], Listed] = {}
-        self._links: dict[Copy, tuple[Link, ...]] = {}
+        self._links: list[Link] = []
+        self._numbers: dict[Link, int] = {}
+        self._used: dict[Copy, tuple[int, ...]] = {}
 
     def speeds(self, simulation: Simulation) -> Mapping[ReplicaName, float]:
         """Bytes per second of each running copy that its follower can use."""
@@ -98,10 +100,11 @@ class Flows:
     ) -> Mapping[ReplicaName, float]:
         configs = (cluster.configs, cluster.file_configs, world.speeds)
         if not identical(configs, self._configs):
-            self._configs, self._rates, self._lists, self._links = configs, {}, {}, {}
+            self._configs, self._rates, self._lists, self._used = configs, {}, {}, {}
         links = [self._links_of(cluster, world, copy) for copy in self._copies]
 
-        def capacity(link: Link, copies: int) -> float:
+        def capacity(number: int, copies: int) -> float:
+            link = self._links[number]
             rate = self._rates.get(link)
             if rate is None:
                 return _hardware(world, link)
@@ -115,13 +118,20 @@ class Flows:
             for copy, share in zip(self._copies, shares, strict=True)
         }
 
-    def _links_of(self, cluster: ClusterState, world: World, copy: Copy) -> tuple[Link, ...]:
-        found = self._links.get(copy)
+    def _links_of(self, cluster: ClusterState, world: World, copy: Copy) -> tuple[int, ...]:
+        found = self._used.get(copy)
         if found is None:
-            found = self._links[copy] = tuple(self._used(cluster, world, copy))
+            links = self._links_used(cluster, world, copy)
+            found = self._used[copy] = tuple(self._number(link) for link in links)
         return found
 
-    def _used(self, cluster: ClusterState, world: World, copy: Copy) -> Iterator[Link]:
+    def _number(self, link: Link) -> int:
+        if link not in self._numbers:
+            self._numbers[link] = len(self._links)
+            self._links.append(link)
+        return self._numbers[link]
+
+    def _links_used(self, cluster: ClusterState, world: World, copy: Copy) -> Iterator[Link]:
         """The links that a copy uses; a throttle only where the replica is listed and a rate is in force."""
         yield ("out", copy.leader)
         yield ("in", copy.follower)

@@ -1,17 +1,15 @@
 """Max-min fair shares: no copy gets more while another that shares its bottleneck gets less.
 
-Here belongs the arithmetic alone; what the links are is in `flows`.
+Here belongs the arithmetic alone; what the links are is in `flows`. Links and copies are numbers here, since a long
+simulation asks this tens of thousands of times.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heapreplace
-from typing import TypeVar
-
-LinkT = TypeVar("LinkT", bound=Hashable)
 
 
 def fair_shares(
-    links: Sequence[Sequence[LinkT]], capacity: Callable[[LinkT, int], float]
+    links: Sequence[Sequence[int]], capacity: Callable[[int, int], float]
 ) -> list[float]:
     """Fill all copies evenly; whoever meets a full link stays at what it has (progressive filling).
 
@@ -19,28 +17,18 @@ def fair_shares(
     its copies. A link's fair share never shrinks while copies elsewhere are filled, so a heap with outdated entries
     finds the tightest link: one that has grown since it was put there goes back.
     """
-    users: dict[LinkT, list[int]] = {}
+    users: list[list[int]] = [[] for _ in range(1 + max((max(used) for used in links), default=-1))]
     for copy, used in enumerate(links):
         for link in used:
-            users.setdefault(link, []).append(copy)
-    numbers = {link: number for number, link in enumerate(users)}
-    numbered = [[numbers[link] for link in used] for used in links]
-    capacities = [capacity(link, len(copies)) for link, copies in users.items()]
-    return _filled(numbered, list(users.values()), capacities)
-
-
-def _filled(links: list[list[int]], users: list[list[int]], left: list[float]) -> list[float]:
-    """The same for numbered links; takes from `left`."""
+            users[link].append(copy)
     count = [len(copies) for copies in users]
-    waiting = [(left[link] / count[link], link) for link in range(len(count))]
+    left = [capacity(link, many) if many else 0.0 for link, many in enumerate(count)]
+    waiting = [(left[link] / many, link) for link, many in enumerate(count) if many]
     heapify(waiting)
     shares = [-1.0] * len(links)
     while waiting:
         share, link = waiting[0]
-        if not count[link]:
-            heappop(waiting)
-            continue
-        now = max(0.0, left[link] / count[link])
+        now = max(0.0, left[link] / count[link]) if count[link] else share
         if now > share:
             heapreplace(waiting, (now, link))
             continue

@@ -5,7 +5,7 @@ and done again only where the topic has changed: most moments of a simulation ch
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import is_not
 
@@ -37,19 +37,22 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class _OfTopic:
-    """What one topic contributes, and from what that was counted; whole bytes, so that sums are exact."""
+class _Counted:
+    """What one partition contributes; whole bytes, so that sums are exact however often they are changed."""
 
-    topic: Topic | None = None
     bytes_per_second: Mapping[Side, int] = field(default_factory=dict)
-    leaderless: frozenset[TopicPartition] = frozenset()
+    leaderless: bool = False
+
+
+NOTHING = _Counted()
 
 
 class Traffic:
-    """In-sync traffic of a whole cluster; remembers each topic's until it changes."""
+    """In-sync traffic of a whole cluster; counts again only what has changed."""
 
     def __init__(self) -> None:
-        self._known: dict[str, _OfTopic] = {}
+        self._topics: dict[str, Topic] = {}
+        self._known: dict[TopicPartition, _Counted] = {}
         self._rest: tuple[object, ...] = ()
         self._sums: Counter[Side] = Counter()
         self.leaderless: frozenset[TopicPartition] = frozenset()
@@ -62,41 +65,60 @@ class Traffic:
         """
         rest = (cluster.configs, world.produce, world.down, world.starting)
         if len(rest) != len(self._rest) or any(map(is_not, rest, self._rest)):
-            self._rest, self._known, self._sums = rest, {}, Counter()
-            self.leaderless = frozenset()
-        for name in [n for n in self._known if n not in cluster.topics]:
-            self._become(name, _OfTopic())
-            del self._known[name]
+            self._rest, self._topics, self._known = rest, {}, {}
+            self._sums, self.leaderless = Counter(), frozenset()
+        for name in [n for n in self._topics if n not in cluster.topics]:
+            self._forget(name, self._topics.pop(name).partitions)
         for name, topic in cluster.topics.items():
-            known = self._known.get(name)
-            if known is None or known.topic is not topic:
-                self._become(name, _counted(cluster, world, name))
+            if self._topics.get(name) is not topic:
+                self._look_at(cluster, world, name)
         return self._sums
 
-    def _become(self, name: str, found: _OfTopic) -> None:
-        before = self._known.get(name, _OfTopic())
-        self._known[name] = found
+    def _look_at(self, cluster: ClusterState, world: World, topic: str) -> None:
+        before, now = self._topics.get(topic), cluster.topics[topic]
+        self._topics[topic] = now
+        sides = _sides(cluster, topic)
+        if before is not None:
+            self._forget(topic, before.partitions.keys() - now.partitions.keys())
+        for number, partition in now.partitions.items():
+            if before is None or before.partitions.get(number) is not partition:
+                name = TopicPartition(topic, number)
+                self._become(name, _counted(sides, name, partition, world))
+
+    def _forget(self, topic: str, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            name = TopicPartition(topic, number)
+            self._become(name, NOTHING)
+
+    def _become(self, name: TopicPartition, found: _Counted) -> None:
+        before = self._known.pop(name, NOTHING)
+        if found != NOTHING:
+            self._known[name] = found
         if found.bytes_per_second != before.bytes_per_second:
             sums = self._sums.copy()
             sums.subtract(before.bytes_per_second)
             sums.update(found.bytes_per_second)
             self._sums = sums
-        if found.leaderless != before.leaderless:
-            self.leaderless = self.leaderless - before.leaderless | found.leaderless
+        if found.leaderless and not before.leaderless:
+            self.leaderless |= {name}
+        elif before.leaderless and not found.leaderless:
+            self.leaderless -= {name}
 
 
-def _counted(cluster: ClusterState, world: World, topic: str) -> _OfTopic:
-    sides = {key: Listed.of(cluster, topic, key) for key in (LEADER_REPLICAS, FOLLOWER_REPLICAS)}
-    found: Counter[Side] = Counter()
-    leaderless = set()
-    for number, partition in cluster.topics[topic].partitions.items():
-        name = TopicPartition(topic, number)
-        if partition.leader is None or not world.serves(partition.leader):
-            leaderless.add(name)
-        elif any(listed.entries for listed in sides.values()):
-            for side, amount in _of_partition(sides, name, partition, world.produce):
-                found[side] += amount
-    return _OfTopic(cluster.topics[topic], found, frozenset(leaderless))
+def _sides(cluster: ClusterState, topic: str) -> Mapping[str, Listed]:
+    keys = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
+    found = {key: Listed.of(cluster, topic, key) for key in keys}
+    return found if any(listed.entries for listed in found.values()) else {}
+
+
+def _counted(
+    sides: Mapping[str, Listed], name: TopicPartition, partition: Partition, world: World
+) -> _Counted:
+    if partition.leader is None or not world.serves(partition.leader):
+        return _Counted(leaderless=True)
+    if not sides:
+        return NOTHING
+    return _Counted(dict(_of_partition(sides, name, partition, world.produce)))
 
 
 def _of_partition(
