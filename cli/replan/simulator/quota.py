@@ -11,6 +11,11 @@ or not at all, and is counted afterwards. What follows from that:
   window moves on, one such delay is lost.
 * However low the rate, one fetch passes whenever the window has become empty. On real brokers (4.3.1) a follower's
   rate of 1 B/s let 900,160 bytes pass every 11.0 s.
+* A leader notes every answer to a follower, be it of no listed replica and of zero bytes (KafkaApis), so its window is
+  always eleven seconds old: the bytes of eleven seconds pass at once, then none until the window has moved on. On real
+  brokers (4.3.1), at 6 MB/s and nothing else in the way, three copies of 50 MB went on at 0, 11.0 and 22.0 s and stood
+  still in between, 22.5 s together. Here they flow evenly: where only the leader holds a copy, it is told to take
+  up to eleven seconds longer than it does. A follower's window begins with its first throttled bytes.
 * A leader counts whole answers, empty ones to in-sync followers too (KafkaApis.sizeOfThrottledPartitions). That trickle
   never ends, so a leader's rate below it holds a copy for ever.
 * A fetch that ends inside a batch brings bytes that the follower throws away (UnifiedLog.trimInvalidBytes) and fetches

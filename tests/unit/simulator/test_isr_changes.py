@@ -71,3 +71,13 @@ def test_the_same_isr_again_writes_nothing() -> None:
     controller = Controller([1, 2])
     decision = controller.ask(controller.isr(1, 2))
     assert (decision.whole, decision.events) == (Accepted(), ())
+
+
+def test_a_broker_that_shuts_down_may_not_come_back_into_the_isr_though_it_is_not_fenced_yet() -> (
+    None
+):
+    controller = Controller([1, 2, 3])
+    controller.ask(ShutDownBroker(BrokerId(1)))
+    registration = controller.state.brokers[BrokerId(1)]
+    assert (registration.shutting_down, registration.fenced) == (True, False)
+    assert code(controller, controller.isr(2, 3, 1)) == 107

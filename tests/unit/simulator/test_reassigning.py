@@ -68,6 +68,12 @@ def test_a_reassignment_completes_by_the_rule_of_its_version(
 
 
 # PartitionReassignmentRevertTest, restated.
+@pytest.mark.parametrize("rule", Completion)
+def test_a_reassignment_of_which_nobody_would_stay_never_completes(rule: Completion) -> None:
+    everybody = replicas(1, 2)
+    assert completed(Lists(everybody, everybody, (), everybody), rule) is None
+
+
 def test_a_cancel_drops_the_adding_and_keeps_the_removing() -> None:
     kept = reverted(lists((4, 1, 2, 3), (1, 2, 4), (4,), (3,)))
     assert kept is not None
