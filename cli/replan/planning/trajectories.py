@@ -190,8 +190,8 @@ def _not_settled(
 
 
 def arrived(move: Move, ours: Trajectory) -> Iterator[Broken]:
-    """At the end the partition stands at its target."""
-    last = ours.samples[-1]
+    """At the end the partition stands at its target, and was led by its first replica there, if it is to be."""
+    last, first = ours.samples[-1], move.target[0]
     if last.replicas != move.target:
         yield Broken(
             "arrives",
@@ -199,6 +199,19 @@ def arrived(move: Move, ours: Trajectory) -> Iterator[Broken]:
             f"{move.partition}: it is said to be done, and stands at {list(last.replicas)} instead of "
             f"{list(move.target)}",
         )
+    elif move.elect and not any(
+        _led_by(first, s) for s in ours.samples if s.replicas == move.target
+    ):
+        yield Broken(
+            "arrives",
+            str(move.partition),
+            f"{move.partition}: it is said to be done, and {first}, the first of {list(move.target)}, never led it",
+        )
+
+
+def _led_by(first: BrokerId, sample: Sample) -> bool:
+    """Whether it leads, as far as anybody can know: one that has just died is elected while its session holds."""
+    return sample.leader == first or (sample.leader is None and first not in sample.in_sync)
 
 
 Settings = Mapping[tuple[str, str, str], str]

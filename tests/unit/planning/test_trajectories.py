@@ -150,6 +150,16 @@ def test_a_move_that_is_said_to_be_done_stands_at_its_target() -> None:
     ]
 
 
+def test_a_move_that_is_said_to_be_done_was_led_by_the_first_of_its_target() -> None:
+    ours = history(sample(0, (1, 2, 3)), sample(5, (4, 2, 5), leader=2))
+    assert [b.message for b in arrived(MOVE, ours)] == [
+        "orders-0: it is said to be done, and 4, the first of [4, 2, 5], never led it"
+    ]
+    once = history(*ours.samples, sample(6, (4, 2, 5)), sample(7, (4, 2, 5), leader=2))
+    assert list(arrived(MOVE, once)) == []
+    assert list(arrived(move([1, 2, 3], [4, 2, 5], elect=False), ours)) == []
+
+
 def test_a_throttle_that_the_journal_does_not_know_is_told() -> None:
     where = ("broker", "3", "leader.replication.throttled.rate")
     assert list(throttles_are_known({}, {where: "5"}, frozenset({where}))) == []
