@@ -181,13 +181,14 @@ def end_of(move: Move, seen: PartitionState) -> PartitionState:
     """A partition after its move, on a cluster where whoever is waited for is in sync, and nobody else is."""
     awaited = move.target if move.leaving else (*move.new, move.target[0])
     stays = seen.leader in move.target and not move.elect
-    return replace(
-        seen,
+    return PartitionState(
+        partition=seen.partition,
+        topic_id=seen.topic_id,
         replicas=move.target,
-        isr=tuple(b for b in move.target if b in seen.isr or b in awaited),
+        isr=tuple([b for b in move.target if b in seen.isr or b in awaited]),
         leader=seen.leader if stays else move.target[0],
-        adding=(),
-        removing=(),
+        leader_epoch=seen.leader_epoch,
+        bytes=seen.bytes,
     )
 
 
