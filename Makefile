@@ -25,7 +25,7 @@ jars: install    ## Kafka's jars for the tests and the demo, by Maven, into a ca
 jars-all: install
 	@$(BIN)/python -m tests.kafka.harness.fetch 4.3.1 3.9.2 4.4.0
 
-demo: install    ## plan, apply, drift on the embedded cluster
+demo: install    ## plan, apply, drift on the embedded cluster; a broker dies in the middle
 	@$(BIN)/python examples/demo.py
 
 demo-kafka: jars ## the same on a real local cluster of five brokers

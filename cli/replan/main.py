@@ -190,6 +190,10 @@ def apply(
     auto_approve: Annotated[bool, typer.Option("--auto-approve", help="Do not ask.")] = False,
     settle: Settle = 15.0,
     slots: Slots = 5,
+    faults: Annotated[
+        list[str] | None,
+        typer.Option("--fault", metavar="TEXT", help="With --simulated: as for rehearse; repeats."),
+    ] = None,
     journal: Journal = None,
     bootstrap_server: Bootstrap = None,
     command_config: CommandConfig = None,
@@ -205,7 +209,9 @@ def apply(
         raise BadUsage("give either a saved plan (replan apply plan.json) or placement files (-f)")
     chosen = target(bootstrap_server, command_config, simulated, snapshot)
     settings = Settings(settle_seconds=settle, slots_per_broker=slots)
-    return perform(Wish(chosen, plan_file, files or [], journal, auto_approve, settings))
+    return perform(
+        Wish(chosen, plan_file, files or [], journal, auto_approve, settings, faults or ())
+    )
 
 
 @app.command()

@@ -47,6 +47,43 @@ def test_a_plan_is_performed_and_nothing_is_left_to_do(folder: Path) -> None:
     assert again.returncode == 0, again.stderr
 
 
+def test_a_fault_befalls_the_embedded_cluster_and_is_told_with_what_waits_for_it(
+    folder: Path,
+) -> None:
+    saved(folder)
+    fault = ("--fault", "kill 4 at 3s for 60s")
+    done = replan("apply", "plan.json", *SIMULATED, "--auto-approve", *fault, folder=folder)
+    assert (done.returncode, done.stdout) == (0, "4 done\n")
+    told = done.stderr.splitlines()
+    assert "3.0 s: fault: kill 4 at 3s for 60s" in told
+    assert "1 min 3 s: over: kill 4 at 3s for 60s" in told
+    assert any("stalled: broker 4 is fenced" in line for line in told)
+    assert told[-1] == "1 min 24 s: 4 of 4 done"
+    assert replan("drift", *SIMULATED, folder=folder).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("cluster", "fault", "message"),
+    [
+        (
+            ("--bootstrap-server", "nowhere.invalid:1"),
+            "kill 4 at 3s",
+            "--fault befalls the embedded cluster alone; it goes with --simulated FILE",
+        ),
+        (SIMULATED, "kill 4", '--fault "kill 4": it does not say when; write e.g. "kill 4 at 10m"'),
+    ],
+)
+def test_a_fault_that_cannot_befall_stops_before_anything_is_done(
+    folder: Path, cluster: tuple[str, ...], fault: str, message: str
+) -> None:
+    saved(folder)
+    before = (folder / "cluster.json").read_bytes()
+    arguments = ("apply", "plan.json", *cluster, "--auto-approve", "--fault", fault)
+    done = replan(*arguments, folder=folder)
+    assert (done.returncode, done.stderr) == (1, f"replan: {message}\n")
+    assert (folder / "cluster.json").read_bytes() == before
+
+
 def test_placement_files_are_planned_and_performed_at_once(folder: Path) -> None:
     done = replan("apply", "-f", "placement.yaml", *SIMULATED, "--auto-approve", folder=folder)
     assert done.returncode == 0, done.stderr

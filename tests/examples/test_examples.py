@@ -44,3 +44,28 @@ def test_the_readme_shows_the_plan_that_its_placement_gives(tmp_path: Path) -> N
     (tmp_path / "placement.yaml").write_text(placement)
     cluster = str(EXAMPLES / "move" / "cluster.json")
     assert replan("plan", "--snapshot", cluster, folder=tmp_path).stdout == shown
+
+
+def test_the_demo_shows_a_broker_that_dies_and_a_move_that_ends() -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / "demo.py")], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    commands = [line.removeprefix("$ ").split()[:2] for line in lines if line.startswith("$ ")]
+    assert commands == [
+        ["cat", "placement.yaml"],
+        ["replan", "plan"],
+        ["replan", "apply"],
+        ["replan", "drift"],
+    ]
+    fault = lines.index("3.0 s: fault: kill 4 at 3s for 60s")
+    over = lines.index("1 min 3 s: over: kill 4 at 3s for 60s")
+    assert any("orders-0" in line and "broker 4 is fenced" in line for line in lines[fault:over])
+    assert "4 done" in lines[over:]
+    assert any(line.startswith("No drift") for line in lines[over:])
+    assert [line for line in lines if line.startswith("(exit")] == [
+        "(exit 2)",
+        "(exit 0)",
+        "(exit 0)",
+    ]

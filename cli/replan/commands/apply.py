@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -13,6 +14,7 @@ from replan.applying.clearing import abandon, throttle_clear
 from replan.applying.file_journal import FileJournal
 from replan.applying.opening import open_plan
 from replan.applying.outcome import Outcome
+from replan.applying.progress import Progress
 from replan.applying.settings import Settings
 from replan.commands.cluster import Connection, Target, connect
 from replan.commands.journals import NOT_LOCKED, journal_path, owner, read_ledger
@@ -27,6 +29,8 @@ from replan.planning.planner import make_plan
 from replan.reporting.outcome_text import render_outcome
 from replan.reporting.plan_text import render_plan
 
+Report = Callable[[Progress], None]
+
 
 @dataclass(frozen=True, slots=True)
 class Wish:
@@ -39,21 +43,33 @@ class Wish:
     journal: Path | None
     auto_approve: bool
     settings: Settings
+    faults: Sequence[str] = ()
+    """What is to befall the embedded cluster meanwhile."""
 
 
 def apply(wish: Wish) -> Exit:
     """Perform a plan. 0 done, 3 some partitions stopped, 4 held, 130 interrupted and resumable."""
     if wish.target.snapshot is not None:
         raise BadUsage("apply acts on a cluster; --snapshot can only be planned from")
+    befall = _befalling(wish)
     with connect(wish.target) as connection:
         plan = _plan(wish, connection)
         _check_refusals(plan)
         if not _approved(plan, wish):
             note("not approved; nothing was done")
             return Exit.ERROR
-        outcome = _perform(plan, wish, connection)
+        outcome = _perform(plan, wish, connection, befall)
     result(render_outcome(outcome))
     return outcome.exit_code
+
+
+def _befalling(wish: Wish) -> Callable[[Connection, Report], Report]:
+    """What makes the faults that are asked for happen, and tells them; heavy modules only where there are any."""
+    if not wish.faults:
+        return lambda _, report: report
+    from replan.commands.befalling import befalling, read_faults
+
+    return partial(befalling, read_faults(wish.target, wish.faults))
 
 
 def _plan(wish: Wish, connection: Connection) -> Plan:
@@ -111,7 +127,12 @@ def _approved(plan: Plan, wish: Wish) -> bool:
     return sys.stdin.readline().strip() == "yes"
 
 
-def _perform(plan: Plan, wish: Wish, connection: Connection) -> Outcome:
+def _perform(
+    plan: Plan,
+    wish: Wish,
+    connection: Connection,
+    befall: Callable[[Connection, Report], Report],
+) -> Outcome:
     path = journal_path(wish.target, wish.journal, plan.cluster_id)
     with FileJournal(path) as journal, asked_to_stop() as stop, progress_to(sys.stderr) as report:
         note(f"journal: {path}")
@@ -124,7 +145,7 @@ def _perform(plan: Plan, wish: Wish, connection: Connection) -> Outcome:
             connection.clock,
             plan_digest=digest(plan),
             settings=replace(wish.settings, owner=owner()),
-            report=report,
+            report=befall(connection, report),
             stop=stop,
         )
 

@@ -1,5 +1,6 @@
 """Shows progress while an application runs: live lines on a terminal, plain lines elsewhere."""
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from replan.reporting.progress_text import copies, counts
 
 PLAIN_SECONDS = 5.0
 """How often plain lines are written while nothing changes."""
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 @contextmanager
@@ -36,22 +38,21 @@ def progress_to(stream: TextIO) -> Iterator[Callable[[Progress], None]]:
 
 
 class _Plain:
-    """Lines for a log: at every change of the counts, and every few seconds of real time."""
+    """Lines for a log: at every change of the counts or of the reasons to wait, and every few seconds."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._shown_at = float("-inf")
-        self._counts: tuple[int, ...] = ()
+        self._standing: tuple[object, ...] = ()
 
     def show(self, progress: Progress) -> None:
         """Write what is new."""
         for note in progress.notes:
             self._write(note)
-        now = time.monotonic()
-        current = (progress.done, progress.running, progress.waiting, progress.stopped)
-        if current == self._counts and now - self._shown_at < PLAIN_SECONDS:
+        now, standing = time.monotonic(), _standing(progress)
+        if standing == self._standing and now - self._shown_at < PLAIN_SECONDS:
             return
-        self._counts, self._shown_at = current, now
+        self._standing, self._shown_at = standing, now
         self._write(counts(progress))
         for line in copies(progress):
             self._write("  " + line)
@@ -59,3 +60,10 @@ class _Plain:
     def _write(self, line: str) -> None:
         self._stream.write(line + "\n")
         self._stream.flush()
+
+
+def _standing(progress: Progress) -> tuple[object, ...]:
+    """What is worth a line when it changes; a count-down within a reason is not."""
+    reasons = {*(progress.holds or {}).values(), progress.admission or ""}
+    counted = (progress.done, progress.running, progress.waiting, progress.stopped)
+    return (*counted, {_NUMBER.sub("", reason) for reason in reasons})
