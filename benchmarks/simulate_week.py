@@ -13,7 +13,7 @@ import pstats
 import resource
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -45,6 +45,7 @@ SLOTS = 5
 DAY = 86_400.0
 
 Lists = dict[TopicPartition, Replicas]
+End = tuple[str, BrokerId]
 
 
 def main() -> None:
@@ -106,17 +107,13 @@ def simulated(start: Simulation, wanted: Lists) -> tuple[float, int]:
     clock = VirtualClock()
     plane = SimulatedControlPlane(start, clock)
     throttle(plane, {name.topic for name in wanted})
-    waiting, busy, running = dict(wanted), Counter[tuple[str, BrokerId]](), Lists()
+    queue, running = Queue(wanted), Lists()
     looks = 0
-    while waiting or running:
+    while queue.waiting or running:
         looks += 1
         now = plane.simulation
         ended = [n for n in running if not reassigning(now, n)]
-        for name in ended:
-            busy.subtract(links(running.pop(name)))
-        admitted = dict(admit(waiting, busy)) if ended or not running else {}
-        for name in admitted:
-            del waiting[name]
+        admitted = queue.admitted({n: running.pop(n) for n in ended})
         running |= admitted
         if admitted:
             plane.reassign(admitted, allow_replication_factor_change=False)
@@ -130,19 +127,42 @@ def reassigning(simulation: Simulation, name: TopicPartition) -> bool:
     return partition is not None and partition.reassigning
 
 
-def links(target: Replicas) -> tuple[tuple[str, BrokerId], tuple[str, BrokerId]]:
+def ends(target: Replicas) -> tuple[End, End]:
     """What a copy uses: its leader sends, its new replica receives."""
     return ("out", target[0]), ("in", target[-1])
 
 
-def admit(
-    waiting: Lists, busy: Counter[tuple[str, BrokerId]]
-) -> Iterator[tuple[TopicPartition, Replicas]]:
-    """The next moves that find a slot at both ends."""
-    for name, target in waiting.items():
-        if all(busy[link] < SLOTS for link in links(target)):
-            busy.update(links(target))
-            yield name, target
+class Queue:
+    """Moves that wait for a slot at both ends, found by the ends that have just become free."""
+
+    def __init__(self, wanted: Lists) -> None:
+        self.waiting = dict(wanted)
+        self._busy: Counter[End] = Counter()
+        self._at: dict[End, list[TopicPartition]] = defaultdict(list)
+        for name, target in wanted.items():
+            for end in ends(target):
+                self._at[end].append(name)
+        self._free = list(self._at)
+
+    def admitted(self, ended: Lists) -> Lists:
+        """The moves that begin now that others have ended."""
+        free, self._free = self._free, []
+        for target in ended.values():
+            self._busy.subtract(ends(target))
+            free.extend(ends(target))
+        found = Lists()
+        for end in dict.fromkeys(free):
+            self._at[end] = [n for n in self._at[end] if n in self.waiting]
+            for name in self._at[end]:
+                if self._busy[end] >= SLOTS:
+                    break
+                target = self.waiting[name]
+                if name not in found and all(self._busy[e] < SLOTS for e in ends(target)):
+                    self._busy.update(ends(target))
+                    found[name] = target
+        for name in found:
+            del self.waiting[name]
+        return found
 
 
 def throttle(plane: SimulatedControlPlane, topics: set[str]) -> None:

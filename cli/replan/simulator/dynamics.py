@@ -55,8 +55,8 @@ def advance(
             watch(simulation)
         if simulation.world.now >= until:
             return simulation
+        moment = min(until, next_moment(simulation, flows))
         speeds = flows.speeds(simulation)
-        moment = min([until, *_moments(simulation, speeds)])
         if meter is not None:
             meter(simulation, speeds, moment)
         simulation = replace(
@@ -66,8 +66,11 @@ def advance(
 
 def next_moment(simulation: Simulation, flows: Flows | None = None) -> float:
     """When something will happen to the cluster if nobody asks anything of it before."""
-    speeds = (Flows() if flows is None else flows).speeds(simulation)
-    return min(_moments(simulation, speeds), default=math.inf)
+    flows = Flows() if flows is None else flows
+    if flows.ahead is None or flows.ahead[0] is not simulation:
+        moments = _moments(simulation, flows.speeds(simulation))
+        flows.ahead = simulation, min(moments, default=math.inf)
+    return flows.ahead[1]
 
 
 def _settle_due(simulation: Simulation) -> Simulation:

@@ -33,11 +33,16 @@ class Copy(NamedTuple):
 
 def running_copies(cluster: ClusterState, world: World) -> list[Copy]:
     """The copies that move bytes now: leader and follower both serve, and the follower has begun to fetch."""
-    return [
-        copy
-        for replica, lag in world.lags.items()
-        if (copy := running_copy(cluster, world, replica, lag)) is not None
-    ]
+    absent = world.down.keys() | world.starting.keys()
+    able = {b for b in cluster.brokers if b not in absent and cluster.active(b)}
+    found = []
+    for (name, follower), lag in world.lags.items():
+        if lag.fetches_from <= world.now and follower in able:
+            partition = cluster.partition(name)
+            leader = None if partition is None else partition.leader
+            if leader is not None and leader not in absent:
+                found.append(Copy(name, leader, follower))
+    return found
 
 
 def running_copy(
@@ -66,6 +71,8 @@ class Flows:
 
     def __init__(self) -> None:
         self.traffic = Traffic()
+        self.ahead: tuple[Simulation, float] | None = None
+        """The next moment in which something happens, as `dynamics` has found it for a simulation."""
         self._at: tuple[object, ...] = ()
         self._copies: list[Copy] = []
         self._circumstances: tuple[object, ...] = ()

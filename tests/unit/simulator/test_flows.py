@@ -10,7 +10,7 @@ from tests.builders import brokers, snapshot, state
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.simulator.aftermath import ask
 from replan.simulator.commands import AlterReassignments
-from replan.simulator.dynamics import advance
+from replan.simulator.dynamics import advance, next_moment
 from replan.simulator.faults import DropFromIsr, KillBroker, Produce
 from replan.simulator.flows import Flows
 from replan.simulator.growth import grown
@@ -116,6 +116,7 @@ def test_remembering_changes_no_speed(happenings: list[KillBroker | Produce | Dr
         if happening is not None:
             simulation = befall(simulation, happening)
         assert flows.speeds(simulation) == Flows().speeds(simulation)
+        assert next_moment(simulation, flows) == next_moment(simulation)
 
 
 def _copying() -> Simulation:
