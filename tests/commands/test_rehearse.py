@@ -56,7 +56,16 @@ def test_runs_by_chance_come_with_their_spread(folder: Path) -> None:
     done = replan(*arguments, "--snapshot", "cluster.json", folder=folder)
     found = json.loads(done.stdout)
     assert [run["seed"] for run in found["runs"]] == [5, 6, 7]
-    assert found["spread"]["seconds"]["least"] <= found["spread"]["seconds"]["most"]
+    assert found["spread"]["seconds"]["least"] <= found["spread"]["seconds"]["p90"]
+    worst = found["spread"]["worstSeed"]
+    alone = replan(
+        *("rehearse", "plan.json", "--seed", str(worst), "--format", "json"),
+        *("--snapshot", "cluster.json"),
+        folder=folder,
+    )
+    told = next(run for run in found["runs"] if run["seed"] == worst)
+    again = json.loads(alone.stdout)["rehearsal"]
+    assert (again["seconds"], again["faults"]) == (told["seconds"], told["faults"])
     assert done.returncode == (0 if found["arrives"] else 3)
 
 
@@ -75,6 +84,10 @@ def test_a_page_is_written_to_a_file(folder: Path) -> None:
             "--format pdf: a rehearsal is written as one of text, markdown, json, html",
         ),
         (("--network", "5"), '--network: "5" is not a rate; it needs a unit, e.g. 5MB/s'),
+        (
+            ("--network", "0"),
+            "--network 0: nothing could ever be copied; write a rate, e.g. 100MB/s",
+        ),
         (("--produce", "unlimited"), "--produce: write a rate, e.g. 100MB/s"),
         (
             ("--fault", "kill 3"),

@@ -27,6 +27,13 @@ def note(text: str) -> None:
     sys.stderr.flush()
 
 
+def passing(text: str) -> None:
+    """Show a person at a terminal what is under way, in a line that the next one overwrites; an empty one ends it."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
+
+
 def save(text: str, path: Path) -> None:
     """Write a file whole or not at all. Raises BadFile."""
     write_file(path, text)

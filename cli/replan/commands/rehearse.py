@@ -8,7 +8,7 @@ from pathlib import Path
 
 from replan.applying.settings import Settings
 from replan.commands.cluster import Target, observe
-from replan.commands.output import note, result, save
+from replan.commands.output import note, passing, result, save
 from replan.commands.plan import read_plan
 from replan.errors import BadFile, BadUsage, Exit
 from replan.manifest.units import parse_rate
@@ -79,11 +79,18 @@ def rehearse(wish: Wish) -> Exit:
 def _options(wish: Wish) -> Options:
     return Options(
         produce=None if wish.produce is None else _rate("--produce", wish.produce),
-        network=_rate("--network", wish.network),
-        disk=math.inf if wish.disk is None else _rate("--disk", wish.disk),
+        network=_speed("--network", wish.network),
+        disk=math.inf if wish.disk is None else _speed("--disk", wish.disk),
         faults=tuple(parse_fault(text) for text in wish.faults),
         settings=wish.settings,
     )
+
+
+def _speed(flag: str, text: str) -> float:
+    speed = _rate(flag, text)
+    if not speed:
+        raise BadUsage(f"{flag} {text}: nothing could ever be copied; write a rate, e.g. 100MB/s")
+    return speed
 
 
 def _rate(flag: str, text: str) -> float:
@@ -131,11 +138,12 @@ def _report(plan: Plan, stage: Simulation, options: Options, wish: Wish) -> Repo
     if wish.runs == 0:
         drawn = chanced(first)
         return report_on(plan, drawn, rehearse_on(plan, stage, drawn))
-    runs = tuple(
-        Chanced(seed, rehearse_on(plan, stage, chanced(seed)))
-        for seed in range(first, first + wish.runs)
-    )
-    return report_on(plan, options, rehearsed, runs)
+    runs = list[Chanced]()
+    for seed in range(first, first + wish.runs):
+        passing(f"run {len(runs) + 1:,} of {wish.runs:,} (seed {seed})")
+        runs.append(Chanced(seed, rehearse_on(plan, stage, chanced(seed))))
+    passing("")
+    return report_on(plan, options, rehearsed, tuple(runs))
 
 
 def _render(report: Report, how: RehearsalFormat) -> str:

@@ -40,8 +40,14 @@ def render_rehearsal_json(report: Report) -> str:
         ],
     }
     if report.runs:
-        document["spread"] = {"seconds": _plain(report.seconds), "margin": _plain(report.margins)}
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+        document["spread"] = {
+            "arrived": sum(1 for c in report.runs if c.rehearsal.arrived),
+            "seconds": _plain(report.seconds),
+            "lowestMargin": [{"margin": m, "runs": n} for m, n in report.margins.items()],
+            "underMinIsr": [c.seed for c in report.under],
+            "worstSeed": None if report.worst is None else report.worst.seed,
+        }
+    return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 def _assumed(options: Options) -> Mapping[str, object]:

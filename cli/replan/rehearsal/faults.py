@@ -287,6 +287,10 @@ KINDS: Sequence[Kind] = (
 )
 
 
+SHORTEST_SECONDS = 5.0
+"""Within which the first fault is drawn, however quick the plan."""
+
+
 def drawn_faults(seed: int, plan: Plan, horizon_seconds: float) -> tuple[Fault, ...]:
     """One to three faults at brokers of the plan within the time that it takes undisturbed; the same for a seed.
 
@@ -298,7 +302,7 @@ def drawn_faults(seed: int, plan: Plan, horizon_seconds: float) -> tuple[Fault, 
         return ()
     moment, found = 0.0, list[Fault]()
     for _ in range(chance.randint(1, 3)):
-        moment += chance.uniform(0, max(30.0, horizon_seconds / 2))
+        moment += chance.uniform(0, max(SHORTEST_SECONDS, horizon_seconds / 2))
         fault = _drawn(chance, plan, brokers, moment)
         found.append(fault)
         moment = fault.schedule[-1].seconds + 30

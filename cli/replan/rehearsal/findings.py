@@ -96,7 +96,7 @@ def rehearsal_of(finding: Finding) -> Rehearsal:
         ),
         leaders=tuple(_leaders(run.histories, began)),
         waits=run.waits,
-        faults=tuple(Happened(f.at_seconds, f.text) for f in _by_time(finding.faults)),
+        faults=tuple(map(_happened, _by_time(finding.faults))),
         notes=run.outcome.notes,
         broken=tuple(_broken(finding)),
     )
@@ -104,6 +104,11 @@ def rehearsal_of(finding: Finding) -> Rehearsal:
 
 def _by_time(faults: tuple[Fault, ...]) -> list[Fault]:
     return sorted(faults, key=lambda f: f.at_seconds)
+
+
+def _happened(fault: Fault) -> Happened:
+    ends = fault.schedule[-1].seconds
+    return Happened(fault.at_seconds, ends if ends > fault.at_seconds else None, fault.text)
 
 
 def _harm(histories: Histories) -> Harm:

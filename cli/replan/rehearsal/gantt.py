@@ -16,7 +16,9 @@ LEFT = 92.0
 LANE = 14.0
 GAP = 3.0
 BAND_GAP = 12.0
-TOP = 34.0
+TOP = 54.0
+MARK = 32.0
+"""Where the faults are marked, between the time axis and the bands."""
 COPIES_SHOWN = 2_000
 LABEL_PIXELS = 70.0
 """A bar that is narrower carries no label; its title tells."""
@@ -86,9 +88,9 @@ class _Drawing:
         step = tick_seconds(self._total)
         for i in range(int(self._total / step) + 1):
             x = self._x(i * step)
-            yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 8}" y2="{height - 6:.0f}"/>'
+            yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 8:.0f}" y2="{height - 6:.0f}"/>'
             label = duration(i * step) if i else "0"
-            yield f'<text class="time" x="{x:.1f}" y="{TOP - 14}">{escape(label)}</text>'
+            yield f'<text class="time" x="{x:.1f}" y="14">{escape(label)}</text>'
 
     def _band(self, broker: BrokerId, top: float) -> tuple[str, float]:
         found = lanes(self._copies.get(broker, []), self._rehearsal.seconds)
@@ -117,7 +119,7 @@ class _Drawing:
 
     def _bar(self, copy: Copied, y: float) -> str:
         x, end = self._x(copy.began), self._x(_end(copy, self._total))
-        width = max(1.5, end - x)
+        width = max(2.0, end - x)
         kind = "copy" if copy.in_sync is not None else "copy unfinished"
         source = "" if copy.source is None else f" from broker {copy.source}"
         took = (
@@ -139,10 +141,13 @@ class _Drawing:
         return bar + f'<text class="name" x="{x + 4:.1f}" y="{y + LANE - 3.5:.1f}">{name}</text>'
 
     def _faults(self, height: float) -> Iterator[str]:
+        """A line at each fault, with its number on top; a bar there while it lasts."""
         for number, fault in enumerate(self._rehearsal.faults, 1):
             if fault.at_seconds > self._total:
                 continue
-            x = self._x(fault.at_seconds)
-            title = f"<title>{escape(fault.what)}</title>"
-            yield f'<line class="fault" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 8}" y2="{height - 6:.0f}">{title}</line>'
-            yield f'<text class="fault-number" x="{x + 3:.1f}" y="{height - 6:.0f}">{number}</text>'
+            x, title = self._x(fault.at_seconds), f"<title>{escape(fault.what)}</title>"
+            if fault.until_seconds is not None:
+                end, y = self._x(fault.until_seconds), MARK + 4 + 4 * ((number - 1) % 3)
+                yield f'<line class="lasts" x1="{x:.1f}" x2="{end:.1f}" y1="{y}" y2="{y}">{title}</line>'
+            yield f'<line class="fault" x1="{x:.1f}" x2="{x:.1f}" y1="{MARK}" y2="{height - 6:.0f}">{title}</line>'
+            yield f'<text class="fault-number" x="{x + 3:.1f}" y="{MARK}">{number}{title}</text>'

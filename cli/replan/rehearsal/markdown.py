@@ -1,14 +1,17 @@
 """A rehearsal as markdown for a pull request."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from replan.rehearsal.report import Report
 from replan.rehearsal.result import Rehearsal
 from replan.rehearsal.sentences import (
+    SPREAD_HEAD,
     assumptions,
+    chances,
+    happened,
     harm,
     margin,
-    spreads,
+    spread_row,
     stopped,
     verdict,
     waits,
@@ -23,17 +26,16 @@ def render_rehearsal_markdown(report: Report) -> str:
     rehearsal = report.rehearsal
     lines = ["## replan rehearse", "", f"**{verdict(rehearsal)}**"]
     if rehearsal.lowest is not None:
-        lines += ["", margin(rehearsal.lowest)]
+        lines += ["", margin(rehearsal.lowest), harm(rehearsal)]
     lines += _list("Not arrived", stopped(rehearsal))
-    if rehearsal.faults:
-        lines += _list("Faults", (f"`{f.what}`" for f in rehearsal.faults))
-        lines += ["", harm(rehearsal)]
+    lines += _list("Faults", (f"`{happened(rehearsal, f)}`" for f in rehearsal.faults))
     lines += _loads(rehearsal)
-    lines += _list("Waited longest for", waits(rehearsal))
+    lines += _waits(rehearsal)
     lines += _list("Notes", rehearsal.notes)
     broken = (f"`{b.law}` {b.message}" for b in rehearsal.broken)
     lines += _list("Broken laws (a bug of replan or of its simulator; please report it)", broken)
-    lines += _list("By chance", spreads(report))
+    lines += _list("By chance", chances(report))
+    lines += _table(SPREAD_HEAD, [spread_row(report)]) if report.runs else []
     lines += ["", assumptions(report.options)]
     lines += [f"Plan digest `{report.plan_digest[:16]}`, for cluster `{report.cluster_id}`."]
     return "\n".join(lines) + "\n"
@@ -47,9 +49,20 @@ def _list(title: str, items: Iterable[str]) -> list[str]:
 def _loads(rehearsal: Rehearsal) -> list[str]:
     if not rehearsal.brokers:
         return []
-    rows = [f"| {' | '.join(load_row(b))} |" for b in rehearsal.brokers[:BROKERS_SHOWN]]
-    head = [f"| {' | '.join(HEAD)} |", "|" + " ---: |" * len(HEAD)]
-    return ["", "### Loads", "", *head, *rows]
+    rows = [load_row(b) for b in rehearsal.brokers[:BROKERS_SHOWN]]
+    more = len(rehearsal.brokers) - BROKERS_SHOWN
+    left_out = ["", f"{more:,} more brokers are not shown."] if more > 0 else []
+    return ["", "### Loads", *_table(HEAD, rows), *left_out]
+
+
+def _waits(rehearsal: Rehearsal) -> list[str]:
+    found = [f"- {': '.join(filter(None, told))}" for told in waits(rehearsal)]
+    return ["", "### Waited longest", "", *map(_escaped, found)] if found else []
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [f"| {' | '.join(map(_escaped, row))} |" for row in (head, *rows)]
+    return ["", lines[0], "|" + " ---: |" * len(head), *lines[1:]]
 
 
 def _escaped(text: str) -> str:

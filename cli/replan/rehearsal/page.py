@@ -7,41 +7,22 @@ from replan.rehearsal.gantt import COPIES_SHOWN, gantt
 from replan.rehearsal.report import Report
 from replan.rehearsal.result import Rehearsal
 from replan.rehearsal.sentences import (
+    SPREAD_HEAD,
     assumptions,
+    chances,
+    happened,
     harm,
     margin,
-    spreads,
+    spread_row,
     stopped,
     verdict,
     waits,
 )
+from replan.rehearsal.style import STYLE
 from replan.rehearsal.text import HEAD, load_row
+from replan.reporting.quantities import duration
 
-STYLE = """
-:root { color-scheme: light dark; --ink: #1c2330; --soft: #5b6577; --paper: #ffffff; --band: #f1f3f7;
-  --grid: #d9dee7; --copy: #3b7dd8; --on-copy: #ffffff; --away: #d6404033; --away-edge: #c23030; --fault: #c23030;
-  --good: #1f7a45; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e4e8f0; --soft: #98a3b5; --paper: #14171d; --band: #1e232c;
-  --grid: #333b48; --copy: #5a97ea; --on-copy: #0c1017; --away: #e0606040; --away-edge: #ef7d7d; --fault: #ef7d7d;
-  --good: #6fcf97; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 2rem auto;
-  max-width: 68rem; padding: 0 1.25rem; }
-h1 { font-size: 1.3rem; margin: 0 0 .25rem; } h2 { font-size: 1rem; margin: 1.75rem 0 .5rem; }
-.verdict { font-size: 1.05rem; font-weight: 600; } .good { color: var(--good); } .bad { color: var(--fault); }
-.soft { color: var(--soft); } ul, ol { padding-left: 1.3rem; margin: .25rem 0; } li { overflow-wrap: anywhere; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-.wide { overflow-x: auto; }
-th, td { text-align: right; padding: .2rem .75rem; border-bottom: 1px solid var(--grid); white-space: nowrap; }
-th { font-weight: 600; color: var(--soft); }
-svg { width: 100%; height: auto; display: block; font: 11px system-ui, sans-serif; }
-svg text { fill: var(--ink); } svg .time { fill: var(--soft); text-anchor: middle; }
-svg .broker { text-anchor: end; font-size: 12px; } svg .band { fill: var(--band); }
-svg .grid { stroke: var(--grid); } svg .copy { fill: var(--copy); }
-svg .unfinished { fill: none; stroke: var(--copy); stroke-dasharray: 4 3; }
-svg .name { fill: var(--on-copy); font-size: 10px; } svg .unfinished + .name { fill: var(--ink); }
-svg .away { fill: var(--away); stroke: var(--away-edge); stroke-width: .7; }
-svg .fault { stroke: var(--fault); stroke-dasharray: 3 3; } svg .fault-number { fill: var(--fault); }
-"""
+RUNS_SHOWN = 500
 
 
 def render_rehearsal_page(report: Report) -> str:
@@ -52,19 +33,22 @@ def render_rehearsal_page(report: Report) -> str:
         "<h1>replan rehearse</h1>",
         f'<p class="soft">plan {escape(report.plan_digest[:16])}, cluster {escape(report.cluster_id)}</p>',
         f'<p class="verdict {tone}">{escape(verdict(rehearsal))}</p>',
-        *_paragraphs([] if rehearsal.lowest is None else [margin(rehearsal.lowest)]),
+        *_paragraphs(
+            [] if rehearsal.lowest is None else [margin(rehearsal.lowest), harm(rehearsal)]
+        ),
         *_list("Not arrived", stopped(rehearsal)),
         *_picture(rehearsal),
         *_faults(rehearsal),
         *_loads(rehearsal),
-        *_list("Waited longest for", waits(rehearsal)),
+        *_waits(rehearsal),
         *_list("Notes", rehearsal.notes),
         *_list(
             "Broken laws (a bug of replan or of its simulator; please report it)",
             (f"{b.message} [{b.law}]" for b in rehearsal.broken),
         ),
-        *_list("By chance", spreads(report)),
-        f'<p class="soft">{escape(assumptions(report.options))}</p>',
+        *_list("By chance", chances(report)),
+        *_runs(report),
+        f'<p class="soft assumed">{escape(assumptions(report.options))}</p>',
     ]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -83,31 +67,67 @@ def _picture(rehearsal: Rehearsal) -> list[str]:
         if more > 0
         else ""
     )
-    key = '<p class="soft">Framed in red: the broker is away. Dashed: a fault, by its number below.</p>'
-    shown = key if rehearsal.faults or rehearsal.absent else ""
-    return ["<h2>Copies, by the broker that receives them</h2>", gantt(rehearsal), shown, left_out]
+    told = ["Dashed: not in sync when the rehearsal ended."] if _unfinished(rehearsal) else []
+    told += ["Framed in red: the broker is away."] if rehearsal.absent else []
+    told += ["Red lines: the faults, by their numbers below."] if rehearsal.faults else []
+    return [
+        "<h2>Copies, by the broker that receives them</h2>",
+        f'<div class="wide">{gantt(rehearsal)}</div>',
+        *([f'<p class="soft">{" ".join(told)}</p>'] if told else []),
+        left_out,
+    ]
+
+
+def _unfinished(rehearsal: Rehearsal) -> bool:
+    return any(copy.in_sync is None for copy in rehearsal.copies)
 
 
 def _faults(rehearsal: Rehearsal) -> list[str]:
-    if not rehearsal.faults:
-        return []
-    items = "".join(
-        f"<li>{escape(f.what)}{' (after the end)' if f.at_seconds > rehearsal.seconds else ''}</li>"
-        for f in rehearsal.faults
-    )
-    return ["<h2>Faults</h2>", f"<ol>{items}</ol>", *_paragraphs([harm(rehearsal)])]
+    items = "".join(f"<li>{escape(happened(rehearsal, f))}</li>" for f in rehearsal.faults)
+    return ["<h2>Faults</h2>", f"<ol>{items}</ol>"] if items else []
 
 
 def _loads(rehearsal: Rehearsal) -> list[str]:
     if not rehearsal.brokers:
         return []
-    head = "".join(f"<th>{escape(h)}</th>" for h in HEAD)
-    rows = "".join(f"<tr>{_cells(load_row(b))}</tr>" for b in rehearsal.brokers)
-    return ["<h2>Loads</h2>", f'<div class="wide"><table><tr>{head}</tr>{rows}</table></div>']
+    return ["<h2>Loads</h2>", _table(HEAD, [load_row(b) for b in rehearsal.brokers])]
 
 
-def _cells(row: Sequence[str]) -> str:
-    return "".join(f"<td>{escape(cell)}</td>" for cell in row)
+def _waits(rehearsal: Rehearsal) -> list[str]:
+    rows = list(waits(rehearsal))
+    head = ("longest", "who", "for what")
+    return ["<h2>Waited longest</h2>", _table(head, rows, prose=1)] if rows else []
+
+
+def _runs(report: Report) -> list[str]:
+    if not report.runs:
+        return []
+    rows = [
+        (
+            str(c.seed),
+            duration(c.rehearsal.seconds) if c.rehearsal.arrived else "does not arrive",
+            "" if c.rehearsal.lowest is None else str(c.rehearsal.lowest.margin),
+            ", ".join(f.what for f in c.rehearsal.faults),
+        )
+        for c in report.runs[:RUNS_SHOWN]
+    ]
+    each = _table(("seed", "duration", "lowest margin", "faults"), rows, prose=3)
+    return [
+        _table(SPREAD_HEAD, [spread_row(report)]),
+        f"<details><summary>Every run</summary>{each}</details>",
+    ]
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, prose: int = 1_000) -> str:
+    """A table whose columns hold numbers, from `prose` on text."""
+    lines = [_row("th", head, prose), *(_row("td", row, prose) for row in rows)]
+    return f'<div class="wide"><table>{"".join(lines)}</table></div>'
+
+
+def _row(tag: str, cells: Sequence[str], prose: int) -> str:
+    kinds = (' class="prose"' if at >= prose else "" for at in range(len(cells)))
+    told = (f"<{tag}{kind}>{escape(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True))
+    return f"<tr>{''.join(told)}</tr>"
 
 
 def _list(title: str, items: Iterable[str]) -> list[str]:

@@ -73,9 +73,9 @@ class Waited:
     """One reason to wait, over all partitions that had it."""
 
     reason: str
-    """As the first of them was told."""
+    """As the one that waited longest was told."""
     partitions: int
-    first: TopicPartition
+    longest: TopicPartition
     longest_seconds: float
 
 
@@ -84,6 +84,8 @@ class Happened:
     """A fault as it was asked for."""
 
     at_seconds: float
+    until_seconds: float | None
+    """When it is over by itself; None where it does not end, or is over at once."""
     what: str
 
 
@@ -130,8 +132,10 @@ class Rehearsal:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Smallest, middle and largest of several runs."""
+    """How the values of several runs are distributed."""
 
     least: float
     median: float
+    p90: float
+    """Nine of ten are no larger (nearest rank)."""
     most: float

@@ -4,12 +4,14 @@ import math
 from collections.abc import Iterator
 
 from replan.rehearsal.options import Options
-from replan.rehearsal.report import Report
-from replan.rehearsal.result import Harm, Lowest, Rehearsal, Waited
+from replan.rehearsal.report import Chanced, Report
+from replan.rehearsal.result import Happened, Harm, Lowest, Rehearsal, Waited
 from replan.reporting.quantities import count, duration, rate, size
 
 STOPPED_SHOWN = 50
 WAITS_SHOWN = 20
+MISSING_SHOWN = 10
+SEEDS_SHOWN = 20
 
 
 def verdict(rehearsal: Rehearsal) -> str:
@@ -64,10 +66,19 @@ def stopped(rehearsal: Rehearsal) -> Iterator[str]:
     yield from rehearsal.text.splitlines()[1:]
 
 
+def happened(rehearsal: Rehearsal, fault: Happened) -> str:
+    """A fault as it was asked for; one that comes after the end has befallen nobody."""
+    late = fault.at_seconds > rehearsal.seconds
+    return f"{fault.what}{' (after the end)' if late else ''}"
+
+
 def harm(rehearsal: Rehearsal) -> str:
-    """What the partitions suffered, with and without the plan."""
-    found, without = _suffered(rehearsal.harm), _suffered(rehearsal.without)
-    return f"With the plan: {found}. The same faults without it: {without}."
+    """What the partitions of the plan suffer; under faults, beside what these do without the plan."""
+    found = _suffered(rehearsal.harm)
+    if not rehearsal.faults:
+        return f"{found[:1].upper()}{found[1:]}."
+    without = _suffered(rehearsal.without)
+    return f"With the plan {found}; without it {without} (summed over the partitions of the plan)."
 
 
 def _suffered(found: Harm) -> str:
@@ -80,20 +91,20 @@ def _long(seconds: float) -> str:
     return duration(seconds) if seconds else "never"
 
 
-def waited(found: Waited) -> str:
-    """One reason to wait, with how long and who."""
-    whose = str(found.first)
-    if found.partitions > 1:
-        whose = f"{count(found.partitions, 'partition')}, longest {found.first}"
-    return f"{duration(found.longest_seconds)}  {whose}: {found.reason}"
+def waiter(found: Waited) -> str:
+    """Who waited for one reason."""
+    if found.partitions == 1:
+        return str(found.longest)
+    return f"{found.longest} and {count(found.partitions - 1, 'more partition')}"
 
 
-def waits(rehearsal: Rehearsal) -> Iterator[str]:
-    """The waits, the longest first."""
-    yield from (waited(w) for w in rehearsal.waits[:WAITS_SHOWN])
+def waits(rehearsal: Rehearsal) -> Iterator[tuple[str, str, str]]:
+    """How long at most, who, for what; the longest first."""
+    for found in rehearsal.waits[:WAITS_SHOWN]:
+        yield duration(found.longest_seconds), waiter(found), found.reason
     more = len(rehearsal.waits) - WAITS_SHOWN
     if more > 0:
-        yield f"and {count(more, 'more reason')} to wait"
+        yield "", "", f"and {count(more, 'more reason')} to wait"
 
 
 def assumptions(options: Options) -> str:
@@ -109,18 +120,52 @@ def assumptions(options: Options) -> str:
     return f"Assumed: network {rate(round(options.network))} a broker and direction; {disk}; {produce}."
 
 
-def spreads(report: Report) -> Iterator[str]:
-    """The distribution over the runs with faults by chance."""
+SPREAD_HEAD = ("", "least", "median", "p90", "most")
+
+
+def chances(report: Report) -> Iterator[str]:
+    """What the runs with faults by chance came to, beside how long they took."""
     if not report.runs:
         return
-    took, margins = report.seconds, report.margins
     seeds = f"seeds {report.runs[0].seed} to {report.runs[-1].seed}"
     arrived = sum(1 for c in report.runs if c.rehearsal.arrived)
     yield f"{count(len(report.runs), 'run')} with faults by chance ({seeds}): {arrived} arrive."
-    yield f"duration: min {duration(took.least)}, median {duration(took.median)}, max {duration(took.most)}"
-    yield f"lowest margin: min {margins.least:g}, median {margins.median:g}, max {margins.most:g}"
-    for chanced in report.runs:
-        if not chanced.rehearsal.arrived:
-            faults = ", ".join(f.what for f in chanced.rehearsal.faults)
-            first = next(stopped(chanced.rehearsal), chanced.rehearsal.text)
-            yield f"seed {chanced.seed} does not arrive ({faults}): {first}"
+    found = ", ".join(f"{margin} in {count(n, 'run')}" for margin, n in report.margins.items())
+    if found:
+        yield f"Lowest margin over min ISR: {found}."
+    yield _under(report)
+    missing = [c for c in report.runs if not c.rehearsal.arrived]
+    for chanced in missing[:MISSING_SHOWN]:
+        first = next(stopped(chanced.rehearsal), chanced.rehearsal.text)
+        yield f"Seed {chanced.seed} does not arrive ({_faults(chanced)}): {first}"
+    if len(missing) > MISSING_SHOWN:
+        yield f"{len(missing) - MISSING_SHOWN:,} more do not arrive."
+    if report.worst is not None:
+        worst, lowest = report.worst.rehearsal, report.worst.rehearsal.lowest
+        standing = "" if lowest is None else f", margin {lowest.margin}"
+        yield (
+            f"The worst is seed {report.worst.seed} ({duration(worst.seconds)}{standing}: "
+            f"{_faults(report.worst)}); the same command with --seed {report.worst.seed} and without --runs tells it."
+        )
+
+
+def spread_row(report: Report) -> tuple[str, ...]:
+    """How long the runs took, under SPREAD_HEAD."""
+    took = report.seconds
+    return ("duration", *map(duration, (took.least, took.median, took.p90, took.most)))
+
+
+def _under(report: Report) -> str:
+    if not report.under:
+        return "No run takes a partition of the plan under its min ISR."
+    seeds = ", ".join(str(c.seed) for c in report.under[:SEEDS_SHOWN])
+    seeds += ", …" if len(report.under) > SEEDS_SHOWN else ""
+    also = sum(1 for c in report.under if c.rehearsal.without.under_min_isr_seconds > 0)
+    return (
+        f"Under min ISR come partitions of the plan in {count(len(report.under), 'run')} "
+        f"({'seed' if len(report.under) == 1 else 'seeds'} {seeds}); without the plan in {also or 'none'} of them."
+    )
+
+
+def _faults(chanced: Chanced) -> str:
+    return ", ".join(f.what for f in chanced.rehearsal.faults) or "no fault"

@@ -1,14 +1,17 @@
 """A rehearsal as plain text for a terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from replan.rehearsal.report import Report
 from replan.rehearsal.result import BrokerLoad, Rehearsal
 from replan.rehearsal.sentences import (
+    SPREAD_HEAD,
     assumptions,
+    chances,
+    happened,
     harm,
     margin,
-    spreads,
+    spread_row,
     stopped,
     verdict,
     waits,
@@ -23,41 +26,51 @@ def render_rehearsal(report: Report) -> str:
     rehearsal = report.rehearsal
     lines = [verdict(rehearsal), *(f"  {line}" for line in stopped(rehearsal))]
     if rehearsal.lowest is not None:
-        lines.append(margin(rehearsal.lowest))
-    lines += _faults(rehearsal)
+        lines += [margin(rehearsal.lowest), harm(rehearsal)]
+    lines += _section("Faults:", _faults(rehearsal))
     lines += _section("Loads:", load_table(rehearsal))
-    lines += _section("Waited longest for:", waits(rehearsal))
+    lines += _section("Waited longest:", _waits(rehearsal))
     lines += _section("Notes:", rehearsal.notes)
     lines += _section(
         "BROKEN LAWS (a bug of replan or of its simulator; please report it):",
         (f"{b.message}  [{b.law}]" for b in rehearsal.broken),
     )
-    lines += _section("By chance:", spreads(report))
+    lines += _section("By chance:", _chances(report))
     lines += ["", assumptions(report.options)]
     lines.append(f"Plan digest {report.plan_digest[:16]}, for cluster {report.cluster_id}.")
     return "\n".join(lines) + "\n"
 
 
 def _faults(rehearsal: Rehearsal) -> Iterator[str]:
-    if not rehearsal.faults:
-        return
-    yield "Faults:"
     for fault in rehearsal.faults:
-        yield f"  {duration(fault.at_seconds):>8}  {fault.what}"
-    yield f"  {harm(rehearsal)}"
+        yield f"{duration(fault.at_seconds):>8}  {happened(rehearsal, fault)}"
 
 
-def _section(title: str, lines: Iterator[str] | tuple[str, ...]) -> list[str]:
+def _waits(rehearsal: Rehearsal) -> Iterator[str]:
+    for longest, who, reason in waits(rehearsal):
+        yield f"{longest:>11}  {who}: {reason}" if who else reason
+
+
+def _chances(report: Report) -> Iterator[str]:
+    yield from chances(report)
+    if report.runs:
+        yield from columns([SPREAD_HEAD, spread_row(report)])
+
+
+def _section(title: str, lines: Iterable[str]) -> list[str]:
     found = [f"  {line}" for line in lines]
     return ["", title, *found] if found else []
 
 
 def load_table(rehearsal: Rehearsal) -> Iterator[str]:
     """The loads of the brokers in columns."""
-    rows = [HEAD, *(load_row(b) for b in rehearsal.brokers)]
-    if len(rows) == 1:
-        return
-    widths = [max(len(row[i]) for row in rows) for i in range(len(HEAD))]
+    if rehearsal.brokers:
+        yield from columns([HEAD, *(load_row(b) for b in rehearsal.brokers)])
+
+
+def columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Rows with their cells below each other, to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         yield "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
 

@@ -44,18 +44,18 @@ class Waits:
     def found(self, histories: Mapping[TopicPartition, Trajectory], ended: float) -> list[Waited]:
         """All reasons, the longest wait first; a wait ends with another reason, or when the list changes."""
         longest: dict[str, dict[TopicPartition, float]] = defaultdict(lambda: defaultdict(float))
-        told: dict[str, str] = {}
+        told: dict[tuple[str, TopicPartition], str] = {}
         for name, mentions in sorted(self._mentions.items()):
             ends = [*(at for at, _, _ in mentions[1:]), ended]
             for (at, kind, reason), end in zip(mentions, ends, strict=True):
                 if _USUAL.match(reason) is None:
                     over = min(end, _changed_after(histories.get(name), at, ended))
                     longest[kind][name] += over - at
-                    told.setdefault(kind, reason)
-        waited = [
-            Waited(told[kind], len(of), min(of, key=lambda n: (-of[n], n)), max(of.values()))
-            for kind, of in longest.items()
-        ]
+                    told.setdefault((kind, name), reason)
+        waited = []
+        for kind, of in longest.items():
+            name = min(of, key=lambda n: (-of[n], n))
+            waited.append(Waited(told[kind, name], len(of), name, of[name]))
         return sorted(waited, key=lambda w: (-w.longest_seconds, w.reason))
 
 

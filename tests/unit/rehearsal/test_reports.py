@@ -7,6 +7,7 @@ from dataclasses import replace
 from tests.builders import brokers, placement, snapshot, state
 from tests.unit.rehearsal.stages import MB, SEEN, plan_of, rehearsed
 
+from replan.applying.progress import Progress
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plan_file import dumps
 from replan.planning.planner import make_plan
@@ -18,8 +19,9 @@ from replan.rehearsal.markdown import render_rehearsal_markdown
 from replan.rehearsal.options import Options
 from replan.rehearsal.page import render_rehearsal_page
 from replan.rehearsal.report import Chanced, Report, report_on
-from replan.rehearsal.result import Copied
+from replan.rehearsal.result import Copied, Harm, Waited
 from replan.rehearsal.text import render_rehearsal, signed
+from replan.rehearsal.waits import Waits
 
 PLAN = plan_of([1, 2, 4], rate=None)
 NAME = TopicPartition("orders", 0)
@@ -37,7 +39,8 @@ def test_the_text_begins_with_whether_it_arrives() -> None:
     assert lines[1] == (
         "Lowest margin over min ISR: 1, as in the beginning (orders-0: 3 in sync, min ISR 2)."
     )
-    assert lines[4].split() == [
+    assert lines[2] == "Never under min ISR, never without a leader."
+    assert lines[5].split() == [
         "broker",
         "peak",
         "out",
@@ -59,11 +62,16 @@ def test_the_text_begins_with_whether_it_arrives() -> None:
 
 def test_the_text_of_a_fault_tells_what_it_does_with_and_without_the_plan() -> None:
     lines = render_rehearsal(report("kill 1 at 5s for 1m")).splitlines()
-    assert "      5.0 s  kill 1 at 5s for 1m"[1:] in lines
-    assert (
-        "  With the plan: never under min ISR, 9.0 s without a leader. "
-        "The same faults without it: never under min ISR, 9.0 s without a leader."
-    ) in lines
+    assert "     5.0 s  kill 1 at 5s for 1m" in lines
+    assert lines[2] == (
+        "With the plan never under min ISR, 9.0 s without a leader; "
+        "without it never under min ISR, 9.0 s without a leader (summed over the partitions of the plan)."
+    )
+
+
+def test_a_fault_after_the_end_is_told_as_such() -> None:
+    lines = render_rehearsal(report("rebalance at 9h")).splitlines()
+    assert "       9 h  rebalance at 9h (after the end)" in lines
 
 
 def test_the_text_of_what_does_not_arrive_names_what_stopped() -> None:
@@ -72,20 +80,73 @@ def test_the_text_of_what_does_not_arrive_names_what_stopped() -> None:
     assert lines[1] == "  running: orders-0: waiting until 4 is in sync; fenced: 4"
 
 
-def test_runs_by_chance_are_told_as_a_distribution_and_failures_by_seed() -> None:
+def chanced(*seconds: float) -> Report:
+    """A report with runs that took so long, their seeds counted from 10; nothing befell them."""
     whole = report()
-    runs = tuple(
-        Chanced(seed, replace(whole.rehearsal, seconds=float(seed))) for seed in (10, 20, 60)
-    )
-    failed = Chanced(61, report("kill 4 at 5s").rehearsal)
-    text = render_rehearsal(replace(whole, runs=(*runs, failed)))
-    assert "  4 runs with faults by chance (seeds 10 to 61): 3 arrive." in text
-    assert "  duration: min 10 s, median 40 s, max 1 h 0 min" in text.replace(
-        "1 h 1 min", "1 h 0 min"
-    )
+    runs = (replace(whole.rehearsal, seconds=s) for s in seconds)
+    return replace(whole, runs=tuple(Chanced(seed, run) for seed, run in enumerate(runs, 10)))
+
+
+def test_runs_by_chance_are_told_as_a_distribution() -> None:
+    lines = render_rehearsal(chanced(*map(float, range(20, 40)))).splitlines()
+    at = lines.index("By chance:")
+    assert lines[at + 1] == "  20 runs with faults by chance (seeds 10 to 29): 20 arrive."
+    assert lines[at + 2] == "  Lowest margin over min ISR: 1 in 20 runs."
+    assert lines[at + 3] == "  No run takes a partition of the plan under its min ISR."
+    assert lines[-5].split() == ["least", "median", "p90", "most"]
+    assert lines[-4].split() == ["duration", "20", "s", "30", "s", "37", "s", "39", "s"]
+
+
+def test_the_worst_run_comes_with_the_seed_that_repeats_it() -> None:
+    slow = chanced(20.0, 90.0, 30.0)
+    assert slow.worst == slow.runs[1]
+    suffers = replace(slow.runs[2].rehearsal, harm=Harm(5.0, 0.0, 0))
+    assert suffers.lowest is not None
+    suffers = replace(suffers, lowest=replace(suffers.lowest, margin=-1))
+    harmed = replace(slow, runs=(*slow.runs[:2], Chanced(12, suffers)))
+    assert harmed.worst == harmed.runs[2]
+    text = render_rehearsal(harmed)
+    assert "  Lowest margin over min ISR: -1 in 1 run, 1 in 2 runs." in text
     assert (
-        "  seed 61 does not arrive (kill 4 at 5s): running: orders-0: waiting until 4 is in sync; fenced: 4"
+        "  Under min ISR come partitions of the plan in 1 run (seed 12); without the plan in none of them."
     ) in text
+    assert (
+        "  The worst is seed 12 (30 s, margin -1: no fault); the same command with --seed 12"
+        in text
+    )
+    failed = replace(harmed, runs=(*harmed.runs, Chanced(61, report("kill 4 at 5s").rehearsal)))
+    assert failed.worst == failed.runs[3]
+    assert (
+        "  Seed 61 does not arrive (kill 4 at 5s): running: orders-0: waiting until 4 is in sync; fenced: 4"
+    ) in render_rehearsal(failed)
+
+
+def test_every_form_tells_the_distribution_and_the_worst_seed() -> None:
+    runs = chanced(*map(float, range(20, 40)))
+    assert "| duration | 20 s | 30 s | 37 s | 39 s |" in render_rehearsal_markdown(runs)
+    page = render_rehearsal_page(runs)
+    assert "<td>20 s</td><td>30 s</td><td>37 s</td><td>39 s</td>" in page
+    assert '<td>29</td><td>39 s</td><td>1</td><td class="prose"></td>' in page
+    found = json.loads(render_rehearsal_json(runs))["spread"]
+    assert found == {
+        "arrived": 20,
+        "seconds": {"least": 20.0, "median": 29.5, "p90": 37.0, "most": 39.0},
+        "lowestMargin": [{"margin": 1, "runs": 20}],
+        "underMinIsr": [],
+        "worstSeed": 29,
+    }
+
+
+def test_each_wait_is_told_with_the_reason_of_the_one_that_waited_longest() -> None:
+    waits = Waits(0.0)
+    first, second = TopicPartition("orders", 1), TopicPartition("orders", 2)
+    for at, holds in (
+        (0.0, {first: "broker 4 is full", second: "broker 5 is full"}),
+        (9.0, {first: "x"}),
+    ):
+        waits(Progress(at, 2, 0, 0, 0, 2, holds=holds))
+    (longest, *_) = waits.found({}, 20.0)
+    assert longest == Waited("broker 5 is full", 2, second, 20.0)
 
 
 def test_the_markdown_has_its_loads_in_a_table() -> None:
@@ -115,6 +176,7 @@ def test_the_page_stands_alone_and_escapes_what_people_wrote() -> None:
     assert text.count('<rect class="copy"') == 1
     assert text.count('<rect class="away"') == 1
     assert text.count('<line class="fault"') == 1
+    assert text.count('<line class="lasts"') == 1
     assert "prefers-color-scheme: dark" in text
 
 
