@@ -34,6 +34,10 @@ def written(simulation: Simulation) -> Fields:
             {"name": name, "values": dict(values)}
             for name, values in sorted(cluster.file_configs.items())
         ],
+        "bursts": [
+            {"broker": b, "bytes": burst.left_bytes, "usedAt": burst.used_at}
+            for b, burst in sorted(world.bursts.items())
+        ],
         "deletions": [
             {"broker": d.broker, "path": d.path, "bytes": round(d.bytes), "due": d.due}
             for d in world.deletions

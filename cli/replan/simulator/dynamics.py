@@ -6,11 +6,11 @@ controller's rules: everything that reaches the controller goes through `afterma
 """
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from replan.model.control_plane import Rejected
-from replan.model.names import TopicPartition
+from replan.simulator import bursts
 from replan.simulator.aftermath import ask
 from replan.simulator.codes import Code
 from replan.simulator.commands import (
@@ -59,17 +59,17 @@ def advance(
         speeds = flows.speeds(simulation)
         if meter is not None:
             meter(simulation, speeds, moment)
-        simulation = replace(
-            simulation, world=_flowed(simulation.world, speeds, moment, flows.traffic.leaderless)
-        )
+        simulation = replace(simulation, world=_flowed(simulation.world, speeds, moment, flows))
 
 
 def next_moment(simulation: Simulation, flows: Flows | None = None) -> float:
     """When something will happen to the cluster if nobody asks anything of it before."""
     flows = Flows() if flows is None else flows
     if flows.ahead is None or flows.ahead[0] is not simulation:
-        moments = _moments(simulation, flows.speeds(simulation))
-        flows.ahead = simulation, min(moments, default=math.inf)
+        speeds = flows.speeds(simulation)
+        moments = min(_moments(simulation, speeds), default=math.inf)
+        hurried = bursts.soonest_empty(simulation.world, flows.ahead_of_rate)
+        flows.ahead = simulation, min(moments, simulation.world.now + hurried)
     return flows.ahead[1]
 
 
@@ -86,7 +86,8 @@ def _settle_due(simulation: Simulation) -> Simulation:
     simulation = _stop_brokers(simulation)
     simulation = _join(simulation)
     simulation = _fire_timers(simulation)
-    return replace(simulation, world=with_deletions_done(simulation.world))
+    world = with_deletions_done(simulation.world)
+    return simulation if world is simulation.world else replace(simulation, world=world)
 
 
 def _end_sessions(simulation: Simulation) -> Simulation:
@@ -202,22 +203,20 @@ def _arrivals(world: World, speeds: Mapping[ReplicaName, float]) -> Iterator[flo
 
 
 def _flowed(
-    world: World,
-    speeds: Mapping[ReplicaName, float],
-    moment: float,
-    leaderless: Collection[TopicPartition],
+    world: World, speeds: Mapping[ReplicaName, float], moment: float, flows: Flows
 ) -> World:
     """The world at a later moment at which nothing has happened but bytes."""
-    seconds = moment - world.now
+    seconds, leaderless = moment - world.now, flows.traffic.leaderless
+    sizes = grown(world.sizes, world.produce, leaderless, flows.limits, seconds)
     lags = dict(world.lags)
     written: dict[ReplicaName, float] = {}
     for replica, lag in world.lags.items():
-        fetched = speeds.get(replica, 0.0) * seconds
-        grows = replica[0] not in leaderless
-        produced = world.produce.get(replica[0], 0.0) * seconds if grows else 0.0
+        name = replica[0]
+        produced = 0.0 if name in leaderless else world.produce.get(name, 0.0) * seconds
+        missing = lag.remaining_bytes + produced
+        fetched = min(speeds.get(replica, 0.0) * seconds, missing)
         if fetched or produced:
-            remaining = max(0.0, lag.remaining_bytes + produced - fetched)
-            written[replica] = lag.remaining_bytes + produced - remaining
-            lags[replica] = Lag(remaining, lag.fetches_from)
-    sizes = grown(world.sizes, world.produce, leaderless, seconds)
-    return replace(with_written(world, written), now=moment, lags=lags, sizes=sizes)
+            written[replica] = fetched
+            lags[replica] = Lag(min(missing - fetched, sizes.get(name, missing)), lag.fetches_from)
+    ahead = bursts.drained(world, flows.ahead_of_rate, moment)
+    return replace(with_written(world, written), now=moment, lags=lags, sizes=sizes, bursts=ahead)

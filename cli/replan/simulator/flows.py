@@ -1,18 +1,22 @@
 """How fast each copy runs: followers share networks, disks and throttles fairly.
 
 Here belongs one question: given who copies from whom, how many bytes per second does each get? What a throttle lets
-through is in `quota`, what in-sync traffic takes of it in `traffic`, the sharing itself in `sharing`.
+through is in `quota`, what leaders send ahead of that in `bursts`, what in-sync traffic takes in `traffic`, the sharing
+itself in `sharing`.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from operator import is_
 from typing import NamedTuple
 
 from replan.model.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from replan.model.names import BrokerId, TopicPartition
+from replan.simulator import bursts
 from replan.simulator.config_view import rate_in_force
-from replan.simulator.quota import passing, useful_share
+from replan.simulator.quota import leaving, passing, useful_share
+from replan.simulator.retention import limits
 from replan.simulator.sharing import fair_shares
 from replan.simulator.state import ClusterState
 from replan.simulator.traffic import Listed, Traffic
@@ -73,8 +77,15 @@ class Flows:
         self.traffic = Traffic()
         self.ahead: tuple[Simulation, float] | None = None
         """The next moment in which something happens, as `dynamics` has found it for a simulation."""
+        self.ahead_of_rate: Mapping[BrokerId, tuple[float, float]] = {}
+        """Of each leader that sends throttled bytes: the most that it may have left to send ahead of its even rate, and
+        the bytes per second by which it does."""
+        self.limits: Mapping[TopicPartition, float] = {}
+        """Bytes to which retention lets the logs grow that are written to."""
+        self._limited_by: tuple[object, ...] = ()
         self._at: tuple[object, ...] = ()
         self._copies: list[Copy] = []
+        self._spent: frozenset[BrokerId] = frozenset()
         self._circumstances: tuple[object, ...] = ()
         self._speeds: Mapping[ReplicaName, float] = {}
         self._configs: tuple[object, ...] = ()
@@ -95,11 +106,15 @@ class Flows:
         return self._speeds
 
     def _ask_again(self, cluster: ClusterState, world: World) -> None:
-        copies = running_copies(cluster, world)
+        limited_by = (cluster.configs, cluster.file_configs, world.produce)
+        if not identical(limited_by, self._limited_by):
+            self._limited_by, self.limits = limited_by, limits(cluster, world.produce)
+        copies, spent = running_copies(cluster, world), bursts.spent(world)
         in_sync = self.traffic.count(cluster, world)
         circumstances = (in_sync, cluster.configs, world.slow, world.speeds)
-        if copies != self._copies or not identical(circumstances, self._circumstances):
-            self._copies, self._circumstances = copies, circumstances
+        changed = copies != self._copies or spent != self._spent
+        if changed or not identical(circumstances, self._circumstances):
+            self._copies, self._spent, self._circumstances = copies, spent, circumstances
             self._speeds = self._shared(cluster, world, in_sync)
 
     def _shared(
@@ -112,18 +127,35 @@ class Flows:
 
         def capacity(number: int, copies: int) -> float:
             link = self._links[number]
-            rate = self._rates.get(link)
+            counted, rate = in_sync.get(link, 0.0), self._rates.get(link)
             if rate is None:
-                return _hardware(world, link)
-            check = world.speeds.throttle_check_seconds
-            return passing(rate, in_sync.get(link, 0.0), copies, check)
+                return max(0.0, _hardware(world, link) - counted)
+            if link[0] != LEADER_REPLICAS:
+                return passing(rate, counted, copies, world.speeds.throttle_check_seconds)
+            may_hurry = link[1] not in self._spent and bursts.full(rate, counted) > 0
+            return math.inf if may_hurry else leaving(rate, counted, copies)
 
         useful = useful_share(world.speeds.batch_bytes)
         shares = fair_shares(links, capacity)
+        self.ahead_of_rate = dict(self._ahead(links, shares, in_sync))
         return {
             (copy.partition, copy.follower): share * useful
             for copy, share in zip(self._copies, shares, strict=True)
         }
+
+    def _ahead(
+        self, links: Sequence[Sequence[int]], shares: Sequence[float], in_sync: Mapping[Link, float]
+    ) -> Iterator[tuple[BrokerId, tuple[float, float]]]:
+        """What `ahead_of_rate` has."""
+        sent: Counter[int] = Counter()
+        for used, share in zip(links, shares, strict=True):
+            sent.update(dict.fromkeys(used, share))
+        for number, speed in sent.items():
+            (kind, leader), rate = self._links[number], self._rates.get(self._links[number])
+            if kind == LEADER_REPLICAS and rate is not None:
+                counted = in_sync.get((kind, leader), 0.0)
+                gain = 0.0 if leader in self._spent else speed - max(0.0, rate - counted)
+                yield leader, (bursts.full(rate, counted), max(0.0, gain))
 
     def _links_of(self, cluster: ClusterState, world: World, copy: Copy) -> tuple[int, ...]:
         found = self._used.get(copy)

@@ -14,8 +14,8 @@ or not at all, and is counted afterwards. What follows from that:
 * A leader notes every answer to a follower, be it of no listed replica and of zero bytes (KafkaApis), so its window is
   always eleven seconds old: the bytes of eleven seconds pass at once, then none until the window has moved on. On real
   brokers (4.3.1), at 6 MB/s and nothing else in the way, three copies of 50 MB went on at 0, 11.0 and 22.0 s and stood
-  still in between, 22.5 s together. Here they flow evenly: where only the leader holds a copy, it is told to take
-  up to eleven seconds longer than it does. A follower's window begins with its first throttled bytes.
+  still in between, 22.5 s together. Here they flow evenly, after half a window ahead (`bursts`). A follower's window
+  begins with its first throttled bytes.
 * A leader counts whole answers, empty ones to in-sync followers too (KafkaApis.sizeOfThrottledPartitions). That trickle
   never ends, so a leader's rate below it holds a copy for ever.
 * A fetch that ends inside a batch brings bytes that the follower throws away (UnifiedLog.trimInvalidBytes) and fetches
@@ -33,13 +33,24 @@ TRICKLE_BYTES_PER_SECOND = 160
 
 
 def passing(rate: float, counted: float, copies: int, check_seconds: float) -> float:
-    """Bytes per second that copies get through a quota, of which in-sync traffic has `counted` already."""
+    """Bytes per second that copies get through a follower's quota, of which in-sync traffic has `counted` already."""
     left = rate - counted
     if left < 0:
         return 0.0
     round_trip = WINDOW_SECONDS + check_seconds
     least = min(copies * FETCH_BYTES, RESPONSE_BYTES) / round_trip
     return max(left * WINDOW_SECONDS / round_trip, least)
+
+
+def leaving(rate: float, counted: float, copies: int) -> float:
+    """Bytes per second that a leader's quota lets leave on average, of which in-sync traffic has `counted` already.
+
+    Its answers are asked for all the time, so the window moves on without a delay.
+    """
+    left = rate - counted
+    if left < 0:
+        return 0.0
+    return max(left, min(copies * FETCH_BYTES, RESPONSE_BYTES) / WINDOW_SECONDS)
 
 
 def useful_share(batch_bytes: float) -> float:

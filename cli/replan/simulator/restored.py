@@ -15,7 +15,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.beside import camel
 from replan.simulator.snapshot_form import DEFAULT_VERSION, from_snapshot
 from replan.simulator.state import ClusterState, Partition, Resource, Topic
-from replan.simulator.world import Deletion, Lag, ReplicaName, Simulation, Speeds, World
+from replan.simulator.world import Burst, Deletion, Lag, ReplicaName, Simulation, Speeds, World
 from replan.snapshots.fields import INT64_MAX, Node, optional, shown
 from replan.snapshots.json_form import from_document
 
@@ -30,6 +30,7 @@ KEYS = (
     "partitions",
     "configs",
     "files",
+    "bursts",
     "deletions",
 )
 BROKER_KEYS = (
@@ -163,6 +164,7 @@ def _world(simulation: Simulation, part: Node) -> World:
         next_unclean=optional(
             part.get("nextUncleanElection"), seconds, now + speeds.unclean_seconds
         ),
+        bursts=dict(map(_burst, part.elements("bursts"))),
         deletions=tuple(map(_deletion, part.elements("deletions"))),
     )
     return _with_logs(_with_processes(world, simulation.cluster, part), part)
@@ -182,6 +184,12 @@ def _speeds(part: Node) -> Speeds:
         if value is None and key != "rebalance_seconds":
             raise node.child(camel(key)).wrong("expected a number, found null")
     return replace(Speeds(), **found)  # type: ignore[arg-type]  # only rebalance_seconds is None
+
+
+def _burst(node: Node) -> tuple[BrokerId, Burst]:
+    node.mapping(("broker", "bytes", "usedAt"))
+    broker = BrokerId(node.child("broker").int32())
+    return broker, Burst(seconds(node.child("bytes")), seconds(node.child("usedAt")))
 
 
 def _deletion(node: Node) -> Deletion:

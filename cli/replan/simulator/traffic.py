@@ -1,6 +1,7 @@
-"""The bytes that followers in sync fetch: not slowed by throttles, but counted by them (KIP-73).
+"""The bytes that are written, and that followers in sync fetch: not slowed by throttles, but counted by them (KIP-73).
 
-Here belongs the count of them, by broker and side, and which partitions nobody leads. A count is kept for each topic,
+Here belongs the count of them, by broker and side, and which partitions nobody leads. What consumers read is not known
+and not counted. A count is kept for each topic,
 and done again only where the topic has changed: most moments of a simulation change one partition of thousands.
 """
 
@@ -16,7 +17,7 @@ from replan.simulator.state import ClusterState, Partition, Topic
 from replan.simulator.world import World
 
 Side = tuple[str, BrokerId]
-"""One of the keys of throttled replicas, and a broker."""
+"""One of the keys of throttled replicas, or `out`, `in` or `disk`, and a broker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class Traffic:
     def count(self, cluster: ClusterState, world: World) -> Mapping[Side, float]:
         """Bytes per second that listed replicas in sync send (leader's key) and receive (follower's key).
 
+        Also those that brokers send, receive and write of all partitions, listed or not.
         The very same mapping as before where nothing has changed.
         """
         rest = (cluster.configs, world.produce, world.down, world.starting)
@@ -114,22 +116,38 @@ def _sides(cluster: ClusterState, topic: str) -> Mapping[str, Listed]:
 def _counted(
     sides: Mapping[str, Listed], name: TopicPartition, partition: Partition, world: World
 ) -> _Counted:
-    if partition.leader is None or not world.serves(partition.leader):
+    leader = partition.leader
+    if leader is None or not world.serves(leader):
         return _Counted(leaderless=True)
-    if not sides:
-        return NOTHING
-    return _Counted(dict(_of_partition(sides, name, partition, world.produce)))
+    rate = round(world.produce.get(name, 0.0))
+    followers = [b for b in partition.isr if b != leader and world.serves(b)]
+    found = dict(_throughput(leader, followers, rate)) if rate else dict[Side, int]()
+    if sides:
+        found.update(dict(_listed(sides, name, leader, followers, rate)))
+    return _Counted(found) if found else NOTHING
 
 
-def _of_partition(
+def _throughput(
+    leader: BrokerId, followers: Collection[BrokerId], rate: int
+) -> Iterator[tuple[Side, int]]:
+    """What producing takes of networks and disks; followers read it out of their leader's memory."""
+    yield ("in", leader), rate
+    yield ("out", leader), rate * len(followers)
+    yield ("disk", leader), rate
+    for follower in followers:
+        yield ("in", follower), rate
+        yield ("disk", follower), rate
+
+
+def _listed(
     sides: Mapping[str, Listed],
     name: TopicPartition,
-    partition: Partition,
-    produce: Mapping[TopicPartition, float],
+    leader: BrokerId,
+    followers: Collection[BrokerId],
+    rate: int,
 ) -> Iterator[tuple[Side, int]]:
-    leader, rate = partition.leader, round(produce.get(name, 0.0))
-    followers: Collection[BrokerId] = [b for b in partition.isr if b != leader]
-    if leader is not None and sides[LEADER_REPLICAS].names(name.partition, leader):
+    """What the throttles of a partition's listed replicas count."""
+    if sides[LEADER_REPLICAS].names(name.partition, leader):
         yield (LEADER_REPLICAS, leader), len(followers) * (rate or TRICKLE_BYTES_PER_SECOND)
     for follower in followers:
         if rate and sides[FOLLOWER_REPLICAS].names(name.partition, follower):

@@ -56,6 +56,14 @@ class Lag:
 
 
 @dataclass(frozen=True, slots=True)
+class Burst:
+    """What a throttled leader may still send ahead of its even rate, as it was when it last sent; see `bursts`."""
+
+    left_bytes: float
+    used_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Deletion:
     """Bytes of a dropped replica that are still on the disk until `due`."""
 
@@ -78,6 +86,8 @@ class World:
     produce: Mapping[TopicPartition, float] = field(default_factory=dict)
     """Bytes per second."""
     lags: Mapping[ReplicaName, Lag] = field(default_factory=dict)
+    bursts: Mapping[BrokerId, Burst] = field(default_factory=dict)
+    """Of leaders that have sent throttled bytes."""
     down: Mapping[BrokerId, float] = field(default_factory=dict)
     """Processes that do not run, and since when."""
     starting: Mapping[BrokerId, float] = field(default_factory=dict)

@@ -86,11 +86,13 @@ def test_the_part_of_a_fetch_that_is_whole_batches(batch: int, share: float) -> 
 
 def test_sizes_grow_where_somebody_leads_and_add_up_whatever_the_steps() -> None:
     rates = {P0: 10.0, P1: 5.0}
-    once = grown({P0: 1.0, P1: 2.0}, rates, (), 30)
-    steps = grown(grown({P0: 1.0, P1: 2.0}, rates, (), 10), rates, (), 20)
+    once = grown({P0: 1.0, P1: 2.0}, rates, (), {}, 30)
+    steps = grown(grown({P0: 1.0, P1: 2.0}, rates, (), {}, 10), rates, (), {}, 20)
     assert once == steps == {P0: 301.0, P1: 152.0}
-    assert grown(once, rates, {P1}, 10) == {P0: 401.0, P1: 152.0}
-    assert grown(once, {}, (), 10) is once
+    assert grown(once, rates, {P1}, {}, 10) == {P0: 401.0, P1: 152.0}
+    assert grown(once, {}, (), {}, 10) is once
+    limited = grown(once, rates, (), {P0: 310.0, P1: 100.0}, 10)
+    assert limited == {P0: 310.0, P1: 152.0}, "larger than its limit it stays as it is"
     assert len(once) == 2
 
 

@@ -21,6 +21,8 @@ from replan.model.broker import LogDir
 from replan.model.configs import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
     ConfigOperation,
     broker_change,
     topic_change,
@@ -249,7 +251,7 @@ def test_the_file_may_say_which_kafka_it_is_and_how_fast(
         (
             lambda d: d.update(simulation={"xyz": 1}),
             (
-                '$.simulation: unknown key "xyz"; known keys: brokers, configs, deletions, files, '
+                '$.simulation: unknown key "xyz"; known keys: brokers, bursts, configs, deletions, files, '
                 "kafkaVersion, nextBrokerEpoch, nextRebalance, nextUncleanElection, partitions, seconds, speeds"
             ),
         ),
@@ -312,7 +314,17 @@ def test_a_stay_in_the_file_changes_nothing() -> None:
     dirs = tuple(LogDir(BrokerId(b), p, 10**9, 10**8) for b in range(1, 6) for p in "ab")
     found = snapshot([state([1, 2, 3], size=10**8), state([2, 3, 1], partition=1, size=10**7)])
     plane = SimulatedControlPlane(from_snapshot(replace(found, log_dirs=dirs)), VirtualClock())
+    throttled = [
+        topic_change("orders", LEADER_REPLICAS, ConfigOperation.SET, "0:1,0:3"),
+        *(
+            broker_change(BrokerId(b), LEADER_RATE, ConfigOperation.SET, "1000000")
+            for b in (1, 2, 3)
+        ),
+    ]
+    assert set(plane.alter_configs(throttled).values()) == {Accepted()}
     reassign(plane, 4, 2, 5)
+    plane.clock.sleep(1.0)
+    assert plane.simulation.world.bursts
     for happening in (
         KillBroker(BrokerId(1)),
         StopBroker(BrokerId(2)),

@@ -107,7 +107,7 @@ LEADER_LIST, FOLLOWER_LIST = throttle(LEADER_REPLICAS, "0:1"), throttle(FOLLOWER
         ([], 1.2),
         ([set_rate(LEADER_RATE, 1, 10 * MB)], 1.2),
         ([LEADER_LIST], 1.2),
-        ([LEADER_LIST, set_rate(LEADER_RATE, 1, 10 * MB)], 10.7),
+        ([LEADER_LIST, set_rate(LEADER_RATE, 1, 10 * MB)], 4.7),  # half a window, 55 MB, ahead
         ([LEADER_LIST, set_rate(FOLLOWER_RATE, 4, 10 * MB)], 1.2),
         ([FOLLOWER_LIST, set_rate(FOLLOWER_RATE, 4, 20 * MB)], 5.45),
         ([throttle(FOLLOWER_REPLICAS, "*"), set_rate(FOLLOWER_RATE, 4, 20 * MB)], 5.45),
@@ -188,11 +188,71 @@ def test_a_copy_never_ends_below_the_rate_of_producing() -> None:
 
 
 def test_bytes_of_listed_replicas_in_sync_count_against_the_rate() -> None:
-    cluster = Cluster(orders(100), At(0, Produce(P0, 5 * MB)))
+    cluster = Cluster(orders(400), At(0, Produce(P0, 5 * MB)))
     cluster.configure(LEADER_LIST, set_rate(LEADER_RATE, 1, 30 * MB))
     cluster.reassign(1, 2, 3, 4)
-    # Two followers in sync take 10 of the 30 MB/s; of the 20 left 19.1 pass, and 5 of them are what is produced.
-    assert cluster.until_idle() == pytest.approx(100 / 14.1, abs=0.4)
+    # Two followers in sync take 10 of the 30 MB/s, and of the network's 100. Half a window of the rest goes ahead.
+    ahead = 5.5 * 20 / (90 - 20)
+    later = (400 + 5 * 0.2 - (90 - 5) * ahead) / (20 - 5)
+    assert cluster.until_idle() == pytest.approx(0.2 + ahead + later, abs=0.2)
+
+
+def test_a_leader_sends_ahead_of_its_rate_again_only_after_a_window_without_throttled_bytes() -> (
+    None
+):
+    cluster = Cluster(orders(55, 55, 55))
+    cluster.configure(throttle(LEADER_REPLICAS, "*"), set_rate(LEADER_RATE, 1, 10 * MB))
+
+    def took(index: int) -> float:
+        began = cluster.clock.now()
+        cluster.reassign(1, 2, 3, 4, index=index)
+        return cluster.until_idle() - began
+
+    assert took(0) == pytest.approx(0.2 + 0.55, abs=0.11)
+    assert took(1) == pytest.approx(0.2 + 5.5, abs=0.6)
+    cluster.clock.sleep(11)
+    assert took(2) == pytest.approx(0.2 + 0.55, abs=0.11)
+
+
+def test_producing_takes_its_part_of_the_network() -> None:
+    cluster = Cluster(orders(100, 0), At(0, Produce(NAMES[1], 30 * MB)))
+    cluster.reassign(1, 2, 3, 4)
+    # Broker 1 sends what is written to partition 1 to two followers; of its 100 MB/s 40 are left.
+    assert cluster.until_idle() == pytest.approx(0.2 + 2.5, abs=0.11)
+
+
+@pytest.mark.parametrize(
+    ("configs", "megabytes"),
+    [
+        ({"retention.ms": "604800000"}, 200),
+        ({"retention.bytes": "150000000"}, 150),
+        ({"retention.ms": "12000"}, 120),
+        ({"retention.ms": "12000", "cleanup.policy": "compact"}, 200),
+        ({"retention.ms": "-1", "retention.bytes": "50000000"}, 100),
+    ],
+)
+def test_a_log_grows_until_retention_deletes_what_is_written(
+    configs: dict[str, str], megabytes: int
+) -> None:
+    cluster = Cluster(orders(100), At(0, Produce(P0, 10 * MB)))
+    cluster.configure(
+        *(topic_change("orders", k, ConfigOperation.SET, v) for k, v in configs.items())
+    )
+    cluster.clock.sleep(10)
+    found = cluster.plane.replica_bytes([P0])
+    assert found[P0, BrokerId(1)] == pytest.approx(megabytes * MB)
+
+
+def test_what_retention_deletes_need_not_be_fetched_any_more() -> None:
+    cluster = Cluster(orders(100), At(0, Produce(P0, 10 * MB)))
+    cluster.configure(topic_change("orders", "retention.bytes", ConfigOperation.SET, "100000000"))
+    cluster.configure(FOLLOWER_LIST, set_rate(FOLLOWER_RATE, 4, 1 * MB))
+    cluster.reassign(1, 2, 3, 4)
+    cluster.clock.sleep(1_000)
+    found = cluster.plane.replica_bytes([P0])
+    assert found[P0, BrokerId(4)] == 0, "deleted at the leader faster than it is fetched"
+    cluster.configure(set_rate(FOLLOWER_RATE, 4, 1_000 * MB))
+    assert cluster.until_idle() == pytest.approx(1_000 + 100 / (100 - 2 * 10 - 10), abs=0.1)
 
 
 def test_a_killed_broker_is_fenced_when_its_session_ends_and_returns_when_it_starts() -> None:
