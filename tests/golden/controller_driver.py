@@ -1,6 +1,6 @@
 """A real controller with scripted brokers as a driver of golden vectors."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 
 from tests.golden.language import BROKERS, Ids, Observed
@@ -28,6 +28,12 @@ class ControllerDriver:
 
     def create_topic(self, assignments: Sequence[Ids], configs: Mapping[str, str]) -> None:
         self._arena.create_topic(TOPIC, assignments, configs)
+
+    def create_partitions(self, count: int, assignments: Sequence[Ids]) -> int:
+        return self._arena.create_partitions(TOPIC, count, assignments).code
+
+    def register(self, broker: int) -> int:
+        return _code(lambda: self._arena.register(broker, None))
 
     def fence(self, broker: int) -> int:
         return _code(lambda: self._arena.fence(broker))
@@ -63,8 +69,14 @@ class ControllerDriver:
         except Refused as refused:
             return refused.code
 
-    def configure(self, key: str, value: str) -> int:
-        return self._arena.configure(TOPIC, key, value, ConfigOperation.SET).code
+    def configure(self, operation: str, key: str, value: str) -> int:
+        return self._arena.configure(TOPIC, key, value, ConfigOperation[operation]).code
+
+    def partitions(self) -> Collection[int]:
+        return self._arena.states(TOPIC)
+
+    def configs(self) -> Mapping[str, str]:
+        return self._arena.configs(TOPIC)
 
     def observe(self, partition: int) -> Observed:
         found = self._arena.state((TOPIC, partition))

@@ -5,13 +5,14 @@ is the simulator or a real controller; neither knows about vectors.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 Ids = tuple[int, ...]
 BROKERS = range(9)
 _CONDITION = re.compile(r"(<|>=)(\d\.\d+)(?::\s*|$)")
+_STORED = re.compile(r"([a-z]+\.[a-z.]+)(=.*|-)")
 _CHECKS = re.compile(r"(r|i|a|d|elr|known)\[([\d,]*)\]")
 
 
@@ -35,6 +36,8 @@ class Driver(Protocol):
     """A controller with scripted brokers; each request gives Kafka's error code."""
 
     def create_topic(self, assignments: Sequence[Ids], configs: Mapping[str, str]) -> None: ...
+    def create_partitions(self, count: int, assignments: Sequence[Ids]) -> int: ...
+    def register(self, broker: int) -> int: ...
     def fence(self, broker: int) -> int: ...
     def unfence(self, broker: int) -> int: ...
     def shut_down(self, broker: int) -> int: ...
@@ -44,8 +47,10 @@ class Driver(Protocol):
     def alter_isr(self, isr: Ids) -> int: ...
     def reassign(self, targets: Sequence[Ids | None]) -> int: ...
     def elect(self, *, unclean: bool) -> int: ...
-    def configure(self, key: str, value: str) -> int: ...
+    def configure(self, operation: str, key: str, value: str) -> int: ...
+    def partitions(self) -> Collection[int]: ...
     def observe(self, partition: int) -> Observed: ...
+    def configs(self) -> Mapping[str, str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +125,11 @@ def perform(words: Sequence[str], driver: Driver) -> int:
             lists = [_ids(word) for word in rest if word.startswith("[")]
             driver.create_topic(lists, dict(w.split("=") for w in rest if "=" in w))
             return 0
-        case "isr" | "reassign" | "cancel" | "elect" | "config":
+        case "isr" | "reassign" | "cancel" | "elect" | "grow":
             return _request(verb, rest, driver)
+        case "set" | "delete" | "append" | "subtract":
+            key, _, value = rest[0].partition("=")
+            return driver.configure(verb.upper(), key, value)
         case _:
             return _happen(verb, rest, driver)
 
@@ -129,7 +137,7 @@ def perform(words: Sequence[str], driver: Driver) -> int:
 def _request(verb: str, rest: Sequence[str], driver: Driver) -> int:
     match verb:
         case "isr":
-            return driver.alter_isr(_ids(rest[0]))
+            return driver.alter_isr(_wanted(rest[0], driver.observe(0)))
         case "reassign":
             return driver.reassign([_ids(word) for word in rest])
         case "cancel":
@@ -137,7 +145,20 @@ def _request(verb: str, rest: Sequence[str], driver: Driver) -> int:
         case "elect":
             return driver.elect(unclean=rest[0] == "unclean")
         case _:
-            return driver.configure(*rest[0].split("="))
+            present = len(driver.partitions()) if rest[0].startswith("+") else 0
+            like = driver.observe(0).replicas
+            lists = [like if word == "same" else _ids(word) for word in rest[1:]]
+            return driver.create_partitions(present + int(rest[0]), lists)
+
+
+def _wanted(word: str, now: Observed) -> Ids:
+    """The ISR that a leader asks for: `all` its replicas, one more (`+4`), one less (`-4`), or a list."""
+    if word == "all":
+        return now.replicas
+    if word.startswith(("+", "-")):
+        kept = tuple(b for b in now.isr if b != int(word[1:]))
+        return (*kept, int(word)) if word.startswith("+") else kept
+    return _ids(word)
 
 
 def _happen(verb: str, rest: Sequence[str], driver: Driver) -> int:
@@ -153,6 +174,8 @@ def _happen(verb: str, rest: Sequence[str], driver: Driver) -> int:
             happen = driver.shut_down
         case "cordon":
             happen = driver.cordon
+        case "register":
+            happen = driver.register
         case "unregister":
             happen = driver.unregister
         case _:
@@ -162,6 +185,7 @@ def _happen(verb: str, rest: Sequence[str], driver: Driver) -> int:
 
 def _seen(check: Check, code: int, driver: Driver) -> str:
     """The named things as they are, in the words of the check."""
+    stored = driver.configs()
     state = driver.observe(check.partition)
     lists = {
         "r": state.replicas,
@@ -176,8 +200,12 @@ def _seen(check: Check, code: int, driver: Driver) -> str:
     for word in check.text.split():
         if (found := _CHECKS.fullmatch(word)) is not None:
             words.append(f"{found[1]}[{','.join(map(str, lists[found[1]]))}]")
+        elif (named := _STORED.fullmatch(word)) is not None:
+            words.append(f"{named[1]}={stored[named[1]]}" if named[1] in stored else f"{named[1]}-")
         elif previous == "code":
             words.append(str(code))
+        elif previous == "count":
+            words.append(str(len(driver.partitions())))
         else:
             words.append(_word(word, state))
         previous = word
@@ -193,7 +221,7 @@ def _word(word: str, state: Observed) -> str:
         case "RE":
             return "RECOVERING" if state.recovering else "recovered"
         case "co":
-            return "code"
+            return word
         case _:
             return f"L{'-' if state.leader is None else state.leader}"
 

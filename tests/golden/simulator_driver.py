@@ -1,10 +1,10 @@
 """The simulator's rules as a driver of golden vectors."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from tests.golden.language import BROKERS, Ids, Observed
 
-from replan.model.configs import ConfigOperation, topic_change
+from replan.model.configs import ConfigOperation, ConfigScope, topic_change
 from replan.model.control_plane import Accepted, Answer, ElectionType, Rejected
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.simulator.commands import (
@@ -13,6 +13,7 @@ from replan.simulator.commands import (
     AlterReassignments,
     Command,
     CordonDirs,
+    CreatePartitions,
     CreateTopic,
     Decision,
     ElectLeaders,
@@ -46,6 +47,13 @@ class SimulatorDriver:
     def create_topic(self, assignments: Sequence[Ids], configs: Mapping[str, str]) -> None:
         lists = tuple(replicas(*ids) for ids in assignments)
         assert self.ask(CreateTopic(TOPIC, TopicId("golden"), lists, configs)).whole == Accepted()
+
+    def create_partitions(self, count: int, assignments: Sequence[Ids]) -> int:
+        lists = tuple(replicas(*ids) for ids in assignments)
+        return _code(self.ask(CreatePartitions(TOPIC, count, lists)).whole)
+
+    def register(self, broker: int) -> int:
+        return _code(self.ask(RegisterBroker(BrokerId(broker))).whole)
 
     def fence(self, broker: int) -> int:
         return _code(self.ask(FenceBroker(BrokerId(broker))).whole)
@@ -95,10 +103,16 @@ class SimulatorDriver:
         decision = self.ask(ElectLeaders((P0,), kind))
         return _code(dict(decision.each).get(P0, decision.whole))
 
-    def configure(self, key: str, value: str) -> int:
-        change = topic_change(TOPIC, key, ConfigOperation.SET, value)
+    def configure(self, operation: str, key: str, value: str) -> int:
+        change = topic_change(TOPIC, key, ConfigOperation[operation], value)
         ((_, answer),) = self.ask(AlterConfigs((change,))).each
         return _code(answer)
+
+    def partitions(self) -> Collection[int]:
+        return self.state.topics[TOPIC].partitions
+
+    def configs(self) -> Mapping[str, str]:
+        return self.state.configs.get((ConfigScope.TOPIC, TOPIC), {})
 
     def observe(self, partition: int) -> Observed:
         found = self._partition(partition)

@@ -79,5 +79,7 @@ def agree(trace: list[Words], simulated: Driver, real: Driver) -> None:
         codes = perform(words, simulated), perform(words, real)
         told = " | ".join(" ".join(step) for step in trace[: number + 1])
         assert codes[0] == codes[1], f"{told}: codes {codes}"
-        for partition in (0, 1):
+        assert simulated.configs() == real.configs(), told
+        assert sorted(simulated.partitions()) == sorted(real.partitions()), told
+        for partition in simulated.partitions():
             assert simulated.observe(partition) == real.observe(partition), f"{told}: p{partition}"

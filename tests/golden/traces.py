@@ -4,36 +4,72 @@ Here belongs the strategy that makes them. They have no checks of their own: wha
 (tests/unit/simulator), or that two drivers agree (`test_traces_controller`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from hypothesis import strategies as st
 
 Words = tuple[str, ...]
 BROKERS = range(1, 7)
+NEWCOMER = 9
+"""A broker that is not registered in the beginning."""
+LEADER, FOLLOWER = (
+    "leader.replication.throttled.replicas",
+    "follower.replication.throttled.replicas",
+)
+ELEMENTS = ("0:1", "0:2", "1:2", "*", "", " 0:1", "0:1 ", "0:x", "-1:2", "0", "all", "10:20")
+"""Of throttle lists: entries that mean something, and what people mistype."""
 
 
-def _lists(least: int, most: int) -> st.SearchStrategy[str]:
-    """Lists of brokers without repetition, as the language writes them."""
-    ids = st.lists(st.sampled_from(BROKERS), min_size=least, max_size=most, unique=True)
+def _lists(
+    least: int, most: int, *, among: Sequence[int] = BROKERS, unique: bool = True
+) -> st.SearchStrategy[str]:
+    """Lists of brokers as the language writes them."""
+    ids = st.lists(st.sampled_from(among), min_size=least, max_size=most, unique=unique)
     return ids.map(lambda chosen: f"[{','.join(map(str, chosen))}]")
 
 
-def _of_brokers(*verbs: str) -> st.SearchStrategy[Words]:
-    return st.tuples(st.sampled_from(verbs), st.sampled_from(BROKERS).map(str))
+def _of_brokers(*verbs: str, among: Sequence[int] = BROKERS) -> st.SearchStrategy[Words]:
+    return st.tuples(st.sampled_from(verbs), st.sampled_from(among).map(str))
+
+
+def _grown() -> st.SearchStrategy[Words]:
+    """More partitions: mostly one or two more on three brokers, also too few, too many and impossible lists."""
+    likely = st.lists(st.one_of(st.just("same"), _lists(1, 4)), min_size=1, max_size=2)
+    odd = st.lists(_lists(0, 4, among=(*BROKERS, 7, NEWCOMER), unique=False), max_size=3)
+    counts = st.sampled_from(("1", "2", "3", "4", "+0", "+1", "+2"))
+    return st.one_of(
+        likely.map(lambda lists: ("grow", f"+{len(lists)}", *lists)),
+        st.builds(lambda count, lists: ("grow", count, *lists), counts, odd),
+    )
+
+
+def _throttled() -> st.SearchStrategy[Words]:
+    """Operations on the topic's throttle lists."""
+    few = st.lists(st.sampled_from(ELEMENTS[:4]), min_size=1, max_size=3)
+    any_ = st.lists(st.sampled_from(ELEMENTS), min_size=0, max_size=3)
+    values = st.one_of(few, few, any_).map(",".join)
+    verbs = st.sampled_from(("set", "append", "append", "subtract", "subtract", "delete"))
+    return st.builds(
+        lambda verb, key, value: (verb, key if verb == "delete" else f"{key}={value}"),
+        verbs,
+        st.sampled_from((LEADER, LEADER, FOLLOWER)),
+        values,
+    )
 
 
 STEPS: st.SearchStrategy[Words] = st.one_of(
     _of_brokers("fence"),
     _of_brokers("unfence"),
     st.tuples(st.just("isr"), _lists(1, 6)),
-    st.tuples(st.just("isr"), _lists(1, 6)),
+    st.one_of(st.just(("isr", "all")), st.sampled_from(BROKERS).map(lambda b: ("isr", f"+{b}"))),
+    st.one_of(st.just(("isr", "all")), st.sampled_from(BROKERS).map(lambda b: ("isr", f"-{b}"))),
     st.tuples(st.just("reassign"), _lists(1, 5)),
     st.tuples(st.just("reassign"), _lists(1, 5)),
     st.tuples(st.just("reassign"), _lists(0, 4), _lists(1, 4)),
     st.just(("cancel",)),
     st.tuples(st.just("elect"), st.sampled_from(("preferred", "unclean"))),
     st.tuples(
-        st.just("config"),
+        st.just("set"),
         st.sampled_from(
             (
                 "min.insync.replicas=1",
@@ -44,7 +80,21 @@ STEPS: st.SearchStrategy[Words] = st.one_of(
             )
         ),
     ),
+    st.sampled_from(
+        (
+            ("delete", "min.insync.replicas"),
+            ("delete", "unclean.leader.election.enable"),
+            ("append", "min.insync.replicas=2"),
+            ("set", "min.insync.replicas=0"),
+            ("set", "min.insync.replicas=two"),
+            ("set", "unclean.leader.election.enable=maybe"),
+        )
+    ),
+    _throttled(),
+    _grown(),
     _of_brokers("shutdown", "unregister", "cordon"),
+    _of_brokers("register", "fence", "unfence", among=(NEWCOMER, NEWCOMER, *BROKERS)),
+    st.tuples(st.just("reassign"), _lists(1, 4, among=(*BROKERS, NEWCOMER))),
 )
 RESTARTS: st.SearchStrategy[Words] = st.tuples(
     st.just("restart"), st.sampled_from(BROKERS).map(str), st.sampled_from(("clean", "unclean"))
@@ -54,7 +104,7 @@ RESTARTS: st.SearchStrategy[Words] = st.tuples(
 def traces(
     steps: st.SearchStrategy[Words], *, shortest: int, longest: int
 ) -> st.SearchStrategy[list[Words]]:
-    """A topic of two partitions, then steps; brokers that left are left alone, unless they start again."""
+    """A topic of two partitions, then steps; brokers that left are left alone, unless they come back."""
     topic = st.tuples(
         st.just("topic"),
         _lists(3, 3),
@@ -64,20 +114,24 @@ def traces(
         ),
     )
     return st.tuples(topic, st.lists(steps, min_size=shortest, max_size=longest)).map(
-        lambda told: [told[0], *_without_gone(told[1])]
+        lambda told: [told[0], *_possible(told[1])]
     )
 
 
-def _without_gone(steps: Iterable[Words]) -> Iterable[Words]:
+def _possible(steps: Iterable[Words]) -> Iterable[Words]:
+    """The steps that scripted brokers can do: only who is not registered can register."""
     stopped: set[str] = set()
-    unregistered: set[str] = set()
+    unregistered = {str(NEWCOMER)}
     for words in steps:
         verb, *rest = words
-        if verb in {"fence", "unfence", "shutdown", "unregister", "cordon", "restart"}:
+        if verb in {"fence", "unfence", "shutdown", "unregister", "cordon", "restart", "register"}:
             broker = rest[0]
-            if broker in unregistered or (broker in stopped and verb != "restart"):
+            if (broker in unregistered) != (verb == "register"):
+                continue
+            if broker in stopped and verb != "restart":
                 continue
             stopped.discard(broker)
+            unregistered.discard(broker)
             if verb == "shutdown":
                 stopped.add(broker)
             elif verb == "unregister":

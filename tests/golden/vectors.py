@@ -5,12 +5,17 @@ brokers. They restate facts from Kafka's own tests (PartitionChangeBuilderTest, 
 PartitionReassignmentRevertTest, ReplicationControlManagerTest) and what real controllers were seen to do. How they
 are read is in `language`.
 
-A step stands alone on its line, checks are indented below it. `r` replicas, `i` ISR (a set), `a` adding, `d` removing,
-`L` leader (`L-` none), `le` and `pe` leader and partition epoch, `elr`, `known` the last known leader. Only what is
-named is compared, but a named `r` without `a` or `d` says that nothing is adding or removing. `code` is Kafka's error
-code, 0 where none is named. Brokers 0 to 8 are registered and active in the beginning, the topic is created by
-`topic`, its partition 0 is meant where none is named. A condition such as `<4.3:` holds for its line, or alone for the
-whole vector; `elr` alone: eligible leader replicas are on, else off.
+A step stands alone on its line. An ISR is asked for as a list, as `all` replicas, or as one more (`+4`) or one less
+(`-4`); `grow` asks for a count of partitions (`+1`: one more) and names the replicas of the new ones (`same`: as
+partition 0 has them); `set`, `append`, `subtract` and `delete` change a configuration of the topic.
+
+Checks are indented below their step. `r` replicas, `i` ISR (a set), `a` adding, `d` removing, `L` leader (`L-` none),
+`le` and `pe` leader and partition epoch, `elr`, `known` the last known leader. Only what is named is compared, but a
+named `r` without `a` or `d` says that nothing is adding or removing. `code` is Kafka's error code, 0 where none is
+named; `count` the number of partitions; `key=value` what is stored, `key-` that nothing is. Brokers 0 to 8 are
+registered and active in the beginning, the topic is created by `topic`, its partition 0 is meant where none is named. A
+condition such as `<4.3:` holds for its line, or alone for the whole vector; `elr` alone: eligible leader replicas are
+on, else off.
 """
 
 TEXT = """
@@ -181,7 +186,7 @@ fence 1
     i[4] L4 le1
 cancel
     code 39 r[4,5,6,1,2,3] a[4,5,6] d[1,2,3] i[4] L4 le1
-config unclean.leader.election.enable=true
+set unclean.leader.election.enable=true
 cancel
     r[1,2,3] i[2] L2 RECOVERING
 
@@ -345,7 +350,7 @@ elr
 topic [0,1,2] min.insync.replicas=3
 fence 0
     L1 elr[0]
-config min.insync.replicas=1
+set min.insync.replicas=1
     L1 elr[]
 elect preferred
     code 80 L1
@@ -520,4 +525,127 @@ elect preferred
     code 84
 elect unclean
     code 84
+
+56. new partitions have as many replicas as partition 0 has at that moment
+topic [1,2] [2,3]
+reassign [1,2,3]
+grow +1 [4,5]
+    code 39 count 2
+grow +1 [4,5,6]
+    count 3
+    p2: r[4,5,6] i[4,5,6] L4 le0 pe0
+
+57. new partitions may name fenced brokers, as long as somebody can lead
+topic [1,2]
+fence 4
+grow 3 [4,3] [5,6]
+    count 3
+    p1: r[4,3] i[3] L3 le0 pe0
+    p2: r[5,6] i[5,6] L5
+shutdown 3
+grow +2 [1,2] [4,3]
+    code 39 count 3
+unfence 4
+grow +1 [4,3]
+    count 4
+    p3: r[4,3] i[4] L4
+
+58. codes of partitions that cannot be made
+topic [1,2] [2,3]
+grow 2
+    code 37
+grow 1
+    code 37
+grow +2 [1,2]
+    code 39
+grow +1 [1,2] [2,3]
+    code 39
+grow +1 []
+    code 39
+grow +1 [1]
+    code 39
+grow +1 [1,1]
+    code 39
+grow +1 [1,99]
+    code 39 count 2
+
+59. from 4.4 on nothing new is made on a cordoned broker
+>=4.3
+topic [1,2]
+cordon 4
+grow +1 [3,4]
+    <4.4: count 2
+    >=4.4: code 39 count 1
+
+60. a broker that registers for the first time is listed at once, and leads once it is unfenced
+topic [1,2,3]
+reassign [9,2,3]
+    code 39
+register 9
+reassign [9,2,3]
+    r[9,2,3,1] a[9] d[1]
+isr +9
+    code 107
+unfence 9
+isr +9
+    code 108 r[9,2,3] i[2,3,9] L9 le1
+
+61. a broker that was unregistered comes back to the lists that still name it
+topic [1,2,3]
+unregister 3
+    r[1,2,3] i[1,2]
+register 3
+unfence 3
+isr all
+    r[1,2,3] i[1,2,3] L1
+
+62. throttle lists: what is there is not appended, what is not there is not subtracted
+topic [1,2]
+append leader.replication.throttled.replicas=0:1,0:2
+    leader.replication.throttled.replicas=0:1,0:2 follower.replication.throttled.replicas-
+append leader.replication.throttled.replicas=0:2,0:3,0:3
+    leader.replication.throttled.replicas=0:1,0:2,0:3
+subtract leader.replication.throttled.replicas=0:1,9:9,0:3
+    leader.replication.throttled.replicas=0:2
+subtract leader.replication.throttled.replicas=0:2
+    leader.replication.throttled.replicas=
+delete leader.replication.throttled.replicas
+    leader.replication.throttled.replicas-
+delete leader.replication.throttled.replicas
+    leader.replication.throttled.replicas-
+
+63. subtracting from nothing leaves an empty override
+topic [1,2]
+subtract follower.replication.throttled.replicas=0:1
+    follower.replication.throttled.replicas= leader.replication.throttled.replicas-
+
+64. a star takes no company
+topic [1,2]
+set leader.replication.throttled.replicas=*
+append leader.replication.throttled.replicas=0:1
+    code 40 leader.replication.throttled.replicas=*
+append leader.replication.throttled.replicas=*
+    leader.replication.throttled.replicas=*
+subtract leader.replication.throttled.replicas=0:1
+    leader.replication.throttled.replicas=*
+subtract leader.replication.throttled.replicas=*
+    leader.replication.throttled.replicas=
+append leader.replication.throttled.replicas=0:1
+append leader.replication.throttled.replicas=*
+    code 40 leader.replication.throttled.replicas=0:1
+
+65. values that a topic does not take
+topic [1,2] min.insync.replicas=2
+set leader.replication.throttled.replicas=0:x
+    code 40 leader.replication.throttled.replicas-
+append follower.replication.throttled.replicas=all
+    code 40 follower.replication.throttled.replicas-
+set min.insync.replicas=0
+    code 40
+append min.insync.replicas=1
+    code 40
+set unclean.leader.election.enable=maybe
+    code 40 min.insync.replicas=2 unclean.leader.election.enable-
+delete min.insync.replicas
+    min.insync.replicas-
 """

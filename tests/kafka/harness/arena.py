@@ -14,14 +14,13 @@ from typing import Self
 from tests.kafka.harness.clients import until
 from tests.kafka.harness.codec import Message
 from tests.kafka.harness.fake_brokers import FakeBroker, FakeBrokers, Refused
-from tests.kafka.harness.metadata_log import PartitionState
+from tests.kafka.harness.metadata_log import TOPIC_RESOURCE, PartitionState
 from tests.kafka.harness.names import IDS_PER_ARENA, Names
 
 Partition = tuple[str, int]
 TIMEOUT_MS = 15000
 SHUTDOWN_SECONDS = 10.0
 NO_CONFIGS: Mapping[str, str] = MappingProxyType({})
-TOPIC_RESOURCE = 2
 
 
 class Election(IntEnum):
@@ -63,6 +62,11 @@ class Arena:
         self.unfence(*self.brokers)
 
     # --- brokers
+
+    def register(self, broker: int, rack: str | None) -> None:
+        """Register one more broker, or one that was unregistered; it is fenced until `unfence`."""
+        self._controller.register(self._names.real_id(broker), rack)
+        self.brokers = tuple(sorted({*self.brokers, broker}))
 
     def fence(self, *brokers: int) -> None:
         """Fence brokers one after the other, as an expired session would."""
@@ -135,6 +139,26 @@ class Arena:
         if result["ErrorCode"]:
             raise Refused(f"create {topic}", result["ErrorCode"], result["ErrorMessage"])
         self._topics.append(topic)
+
+    def create_partitions(
+        self, topic: str, count: int, assignments: Sequence[Sequence[int]]
+    ) -> Answer:
+        """Ask for `count` partitions in all, the additional ones on `assignments`."""
+        answer = self._controller.controller.ask(
+            "CreatePartitions",
+            TimeoutMs=TIMEOUT_MS,
+            Topics=[
+                {
+                    "Name": self._names.real_name(topic),
+                    "Count": count,
+                    "Assignments": [
+                        {"BrokerIds": self._names.real_ids(replicas)} for replicas in assignments
+                    ],
+                }
+            ],
+        )
+        (result,) = answer["Results"]
+        return Answer(result["ErrorCode"], result["ErrorMessage"])
 
     def configure(
         self, topic: str, key: str, value: str | None, operation: ConfigOperation
@@ -271,6 +295,10 @@ class Arena:
         """The controller's own state of a topic's partitions, from its log."""
         found = self._controller.log.partitions(self._names.real_name(topic))
         return {index: self._names.own(state) for index, state in found.items()}
+
+    def configs(self, topic: str) -> dict[str, str]:
+        """The topic's own configuration as the controller has stored it."""
+        return self._controller.log.configs(self._names.real_name(topic))
 
     def described(self, topic: str) -> list[Message]:
         """The topic as a broker describes it to clients, some ms late; ids are the real ones."""

@@ -1,4 +1,4 @@
-"""The controller's own record of every partition, replayed from its log on disk.
+"""The controller's own record of every partition and of topics' configurations, replayed from its log on disk.
 
 No request shows all of a partition's state: its partition epoch and recovery state are nowhere,
 and what brokers answer lags behind. The records in `__cluster_metadata-0` are what the
@@ -17,6 +17,7 @@ CONTROL_BATCH = 0x20
 LENGTH_AT = 8
 HEADER_BYTES = 12
 LEADER_UNCHANGED = -2
+TOPIC_RESOURCE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class MetadataLog:
         self._read_to = 0
         self._topics: dict[str, UUID] = {}
         self._partitions: dict[UUID, dict[int, PartitionState]] = {}
+        self._configs: dict[str, dict[str, str]] = {}
 
     def partitions(self, topic: str) -> dict[int, PartitionState]:
         """The topic's partitions now.
@@ -57,6 +59,11 @@ class MetadataLog:
         """
         self._catch_up()
         return dict(self._partitions[self._topics[topic]])
+
+    def configs(self, topic: str) -> dict[str, str]:
+        """The topic's own configuration as it is stored."""
+        self._catch_up()
+        return dict(self._configs.get(topic, {}))
 
     def topic_id(self, topic: str) -> UUID:
         """The topic's id."""
@@ -87,10 +94,7 @@ class MetadataLog:
                 self._partitions[record["TopicId"]] = {}
             case "RemoveTopicRecord":
                 record = decode(self._schemas.schema(name, version).fields, value)
-                del self._partitions[record["TopicId"]]
-                self._topics = {
-                    topic: id_ for topic, id_ in self._topics.items() if id_ in self._partitions
-                }
+                self._remove_topic(record["TopicId"])
             case "PartitionRecord":
                 record = decode(self._schemas.schema(name, version).fields, value)
                 self._partitions[record["TopicId"]][record["PartitionId"]] = _created(record)
@@ -99,11 +103,28 @@ class MetadataLog:
                 partitions = self._partitions[record["TopicId"]]
                 before = partitions[record["PartitionId"]]
                 partitions[record["PartitionId"]] = _changed(before, record)
+            case "ConfigRecord":
+                record = decode(self._schemas.schema(name, version).fields, value)
+                self._configure(record)
             case "ClearElrRecord":
                 record = decode(self._schemas.schema(name, version).fields, value)
                 self._clear_elr(record["TopicName"])
             case _:
-                pass  # brokers, configs, features: not a partition's state
+                pass  # brokers, features: not a topic's state
+
+    def _remove_topic(self, id_: UUID) -> None:
+        (removed,) = (topic for topic, each in self._topics.items() if each == id_)
+        del self._topics[removed], self._partitions[id_]
+        self._configs.pop(removed, None)
+
+    def _configure(self, record: Message) -> None:
+        if record["ResourceType"] != TOPIC_RESOURCE:
+            return
+        stored = self._configs.setdefault(record["ResourceName"], {})
+        if record["Value"] is None:
+            stored.pop(record["Name"], None)
+        else:
+            stored[record["Name"]] = record["Value"]
 
     def _clear_elr(self, topic: str) -> None:
         # ReplicationControlManager.replay(ClearElrRecord): an empty name means every topic.
