@@ -526,7 +526,7 @@ elect preferred
 elect unclean
     code 84
 
-56. new partitions have as many replicas as partition 0 has at that moment
+56. the replicas that a partition has in the middle of a move count for new ones
 topic [1,2] [2,3]
 reassign [1,2,3]
 grow +1 [4,5]
@@ -648,4 +648,23 @@ set unclean.leader.election.enable=maybe
     code 40 min.insync.replicas=2 unclean.leader.election.enable-
 delete min.insync.replicas
     min.insync.replicas-
+
+66. new partitions have as many replicas as that partition has which comes first in the controller's hash table
+topic [1,2,3] [1,2,3] [1,2,3]
+reassign [1]
+    r[1]
+grow +1 [4]
+    code 39
+grow +2 [4,5,6] [4,5,6]
+    count 5
+grow +1 [5]
+    code 39
+fence 4
+grow +1 [5]
+    count 6
+reassign [1,2,3]
+grow +1 [5,6,7]
+    code 39
+grow +1 [6]
+    count 7
 """

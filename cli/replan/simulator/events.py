@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar, assert_never
 
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
+from replan.simulator.hash_table import slots_after_replacing
 from replan.simulator.state import (
     BrokerRegistration,
     ClusterState,
@@ -141,6 +142,7 @@ class _Draft:
         self._brokers: dict[BrokerId, BrokerRegistration] | None = None
         self._topics: dict[str, Topic] | None = None
         self._open: dict[str, dict[int, Partition]] = {}
+        self._slots: dict[str, int] = {}
         self._configs: dict[Resource, dict[str, str]] | None = None
         self._epoch = state.next_broker_epoch
 
@@ -175,14 +177,14 @@ class _Draft:
     def _merged(self) -> dict[str, Topic]:
         topics = self._all_topics()
         for name, partitions in self._open.items():
-            topics[name] = Topic(topics[name].id, partitions)
+            slots = max(topics[name].slots, self._slots.get(name, 0))
+            topics[name] = Topic(topics[name].id, partitions, slots)
         return topics
 
     def _apply_to_partitions(self, event: PartitionChanged | PartitionCreated | ElrCleared) -> None:
         match event:
             case PartitionChanged(name):
-                partitions = self._partitions(name.topic)
-                partitions[name.partition] = merged(partitions[name.partition], event)
+                self._change(event)
             case PartitionCreated(name, registration):
                 self._partitions(name.topic)[name.partition] = registration
             case ElrCleared(topic):
@@ -208,14 +210,21 @@ class _Draft:
             case _:
                 assert_never(event)
 
+    def _change(self, event: PartitionChanged) -> None:
+        topic, index = event.partition
+        partitions = self._partitions(topic)
+        partitions[index] = merged(partitions[index], event)
+        self._slots[topic] = max(self._slots.get(topic, 0), slots_after_replacing(len(partitions)))
+
     def _clear_elr(self, topic: str) -> None:
-        for index, partition in list(self._partitions(topic).items()):
+        for index, partition in self._partitions(topic).items():
             if partition.elr or partition.last_known_elr:
                 cleared = PartitionChanged(TopicPartition(topic, index), elr=(), last_known_elr=())
-                self._partitions(topic)[index] = merged(partition, cleared)
+                self._change(cleared)
 
     def _delete_topic(self, name: str) -> None:
         self._open.pop(name, None)
+        self._slots.pop(name, None)
         del self._all_topics()[name]
         for resource in [r for r in self._all_configs() if r[0] == "topic" and r[1] == name]:
             del self._all_configs()[resource]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, ConfigScope
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
+from replan.simulator.hash_table import first_of, slots_for
 from replan.simulator.rules import Rules, rules_of
 
 Resource = tuple[ConfigScope, str]
@@ -77,6 +78,17 @@ class Topic:
 
     id: TopicId
     partitions: Mapping[int, Partition]
+    slots: int = field(default=0, compare=False)
+    """Of the controller's table of the partitions, where changes have made it larger than their number did.
+
+    A controller that starts has forgotten it, and so has one that was written to a file.
+    """
+
+    @property
+    def first(self) -> Partition:
+        """The partition that the controller comes upon first; not always number 0."""
+        slots = max(self.slots, slots_for(len(self.partitions)))
+        return self.partitions[first_of(self.partitions, slots)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def create_topic(state: ClusterState, command: CreateTopic) -> Decision:
 
 
 def create_partitions(state: ClusterState, command: CreatePartitions) -> Decision:
-    """Add partitions; the replication factor asked for is that of partition 0 as it is listed now."""
+    """Add partitions; the replication factor asked for is that of the partition that comes first (`Topic.first`)."""
     topic = state.topics.get(command.topic)
     if topic is None:
         return Decision(whole=rejected(Code.UNKNOWN_TOPIC_OR_PARTITION))
@@ -56,7 +56,7 @@ def create_partitions(state: ClusterState, command: CreatePartitions) -> Decisio
                 f"{len(command.assignments)} assignment(s) were specified.",
             )
         )
-    factor = len(topic.partitions[0].replicas)
+    factor = len(topic.first.replicas)
     created = _created(state, command.topic, present, command.assignments, factor=factor)
     return Decision(whole=created) if isinstance(created, Rejected) else Decision(created)
 

@@ -7,6 +7,7 @@ from replan.model.configs import ConfigScope
 from replan.model.control_plane import Rejected
 from replan.model.names import TopicId, replicas
 from replan.simulator.commands import Command, CreatePartitions, CreateTopic, DeleteTopic
+from replan.simulator.hash_table import first_of, slots_after_replacing, slots_for
 
 
 def topic(name: str, *lists: tuple[int, ...], **configs: str) -> CreateTopic:
@@ -96,6 +97,17 @@ def test_the_first_isr_is_who_is_active() -> None:
     controller.fence(4)
     controller.ask(partitions(2, (4, 3)))
     assert (controller.partition(1).isr, controller.partition(1).leader) == ((3,), 3)
+
+
+@pytest.mark.parametrize(
+    ("partitions", "slots", "first"),
+    [(1, 2, 0), (2, 2, 0), (3, 4, 2), (5, 4, 2), (5, 8, 0), (6, 8, 5), (10, 8, 5), (11, 16, 0)],
+)
+def test_which_partition_comes_first_is_a_matter_of_hashes(
+    partitions: int, slots: int, first: int
+) -> None:
+    assert slots_for(partitions) <= slots <= slots_after_replacing(partitions)
+    assert first_of(range(partitions), slots) == first
 
 
 def test_deleting_a_topic_takes_its_configuration_along() -> None:
