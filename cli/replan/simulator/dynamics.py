@@ -217,6 +217,9 @@ def _flowed(
         fetched = min(speeds.get(replica, 0.0) * seconds, missing)
         if fetched or produced:
             written[replica] = fetched
-            lags[replica] = Lag(min(missing - fetched, sizes.get(name, missing)), lag.fetches_from)
+            remaining = missing - fetched
+            if remaining > flows.limits.get(name, math.inf):
+                remaining = min(remaining, sizes.get(name, remaining))
+            lags[replica] = Lag(remaining, lag.fetches_from)
     ahead = bursts.drained(world, flows.ahead_of_rate, moment)
     return replace(with_written(world, written), now=moment, lags=lags, sizes=sizes, bursts=ahead)

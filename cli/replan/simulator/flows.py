@@ -6,7 +6,6 @@ itself in `sharing`.
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from operator import is_
 from typing import NamedTuple
@@ -39,10 +38,10 @@ def running_copies(cluster: ClusterState, world: World) -> list[Copy]:
     """The copies that move bytes now: leader and follower both serve, and the follower has begun to fetch."""
     absent = world.down.keys() | world.starting.keys()
     able = {b for b in cluster.brokers if b not in absent and cluster.active(b)}
-    found = []
+    found, topics, now = [], cluster.topics, world.now
     for (name, follower), lag in world.lags.items():
-        if lag.fetches_from <= world.now and follower in able:
-            partition = cluster.partition(name)
+        if lag.fetches_from <= now and follower in able and name[0] in topics:
+            partition = topics[name[0]].partitions.get(name[1])
             leader = None if partition is None else partition.leader
             if leader is not None and leader not in absent:
                 found.append(Copy(name, leader, follower))
@@ -92,6 +91,7 @@ class Flows:
         self._rates: dict[Link, int | None] = {}
         self._lists: dict[tuple[str, str], Listed] = {}
         self._links: list[Link] = []
+        self._leading: set[int] = set()
         self._numbers: dict[Link, int] = {}
         self._used: dict[Copy, tuple[int, ...]] = {}
 
@@ -147,15 +147,17 @@ class Flows:
         self, links: Sequence[Sequence[int]], shares: Sequence[float], in_sync: Mapping[Link, float]
     ) -> Iterator[tuple[BrokerId, tuple[float, float]]]:
         """What `ahead_of_rate` has."""
-        sent: Counter[int] = Counter()
+        sent: dict[int, float] = {}
         for used, share in zip(links, shares, strict=True):
-            sent.update(dict.fromkeys(used, share))
+            for number in used:
+                if number in self._leading:
+                    sent[number] = sent.get(number, 0.0) + share
         for number, speed in sent.items():
-            (kind, leader), rate = self._links[number], self._rates.get(self._links[number])
-            if kind == LEADER_REPLICAS and rate is not None:
-                counted = in_sync.get((kind, leader), 0.0)
-                gain = 0.0 if leader in self._spent else speed - max(0.0, rate - counted)
-                yield leader, (bursts.full(rate, counted), max(0.0, gain))
+            leader, rate = self._links[number][1], self._rates[self._links[number]]
+            counted = in_sync.get(self._links[number], 0.0)
+            even = max(0.0, (rate or 0) - counted)
+            gain = 0.0 if leader in self._spent else max(0.0, speed - even)
+            yield leader, (bursts.full(rate or 0, counted), gain)
 
     def _links_of(self, cluster: ClusterState, world: World, copy: Copy) -> tuple[int, ...]:
         found = self._used.get(copy)
@@ -166,6 +168,8 @@ class Flows:
 
     def _number(self, link: Link) -> int:
         if link not in self._numbers:
+            if link[0] == LEADER_REPLICAS:
+                self._leading.add(len(self._links))
             self._numbers[link] = len(self._links)
             self._links.append(link)
         return self._numbers[link]
