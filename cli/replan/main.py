@@ -347,7 +347,7 @@ def rehearse(
     """Perform a plan on the simulator: duration, peaks, margin over min ISR, what faults do. Changes nothing.
 
     0 it arrives, 3 it does not, naming what stopped. Without a cluster it is rehearsed on the partitions of the plan
-    alone. The faults are listed in docs/rehearse.md, and where one is not understood.
+    alone. The faults are listed in docs/faults.md, and where one is not understood.
     """
     from replan.applying.settings import Settings
     from replan.commands import rehearse as command

@@ -93,6 +93,13 @@ def test_a_page_is_written_to_a_file(folder: Path) -> None:
             ("--fault", "kill 3"),
             '--fault "kill 3": it does not say when; write e.g. "kill 3 at 10m"',
         ),
+        (
+            ("--fault", "kill 9 at 5s"),
+            (
+                '--fault "kill 9 at 5s", character 6: there is no broker 9; registered: 1, 2, 3, 4, 5; '
+                "the form is: kill BROKER [for TIME]"
+            ),
+        ),
     ],
 )
 def test_what_means_nothing_exits_1(folder: Path, arguments: tuple[str, ...], message: str) -> None:

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -51,8 +50,10 @@ def apply(wish: Wish) -> Exit:
     """Perform a plan. 0 done, 3 some partitions stopped, 4 held, 130 interrupted and resumable."""
     if wish.target.snapshot is not None:
         raise BadUsage("apply acts on a cluster; --snapshot can only be planned from")
-    befall = _befalling(wish)
+    if wish.faults and wish.target.simulated is None:
+        raise BadUsage("--fault befalls the embedded cluster alone; it goes with --simulated FILE")
     with connect(wish.target) as connection:
+        befall = _befalling(wish, connection)
         plan = _plan(wish, connection)
         _check_refusals(plan)
         if not _approved(plan, wish):
@@ -63,13 +64,13 @@ def apply(wish: Wish) -> Exit:
     return outcome.exit_code
 
 
-def _befalling(wish: Wish) -> Callable[[Connection, Report], Report]:
+def _befalling(wish: Wish, connection: Connection) -> Callable[[Report], Report]:
     """What makes the faults that are asked for happen, and tells them; heavy modules only where there are any."""
     if not wish.faults:
-        return lambda _, report: report
-    from replan.commands.befalling import befalling, read_faults
+        return lambda report: report
+    from replan.commands.befalling import Befalling
 
-    return partial(befalling, read_faults(wish.target, wish.faults))
+    return Befalling(connection, wish.faults)
 
 
 def _plan(wish: Wish, connection: Connection) -> Plan:
@@ -131,7 +132,7 @@ def _perform(
     plan: Plan,
     wish: Wish,
     connection: Connection,
-    befall: Callable[[Connection, Report], Report],
+    befall: Callable[[Report], Report],
 ) -> Outcome:
     path = journal_path(wish.target, wish.journal, plan.cluster_id)
     with FileJournal(path) as journal, asked_to_stop() as stop, progress_to(sys.stderr) as report:
@@ -145,7 +146,7 @@ def _perform(
             connection.clock,
             plan_digest=digest(plan),
             settings=replace(wish.settings, owner=owner()),
-            report=befall(connection, report),
+            report=befall(report),
             stop=stop,
         )
 

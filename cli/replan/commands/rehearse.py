@@ -11,18 +11,24 @@ from replan.commands.cluster import Target, observe
 from replan.commands.output import note, passing, result, save
 from replan.commands.plan import read_plan
 from replan.errors import BadFile, BadUsage, Exit
+from replan.faults.read import read_fault
 from replan.manifest.units import parse_rate
 from replan.planning.plan import Plan
+from replan.rehearsal.chance import drawn_faults
 from replan.rehearsal.document import render_rehearsal_json
-from replan.rehearsal.faults import drawn_faults, parse_fault
 from replan.rehearsal.markdown import render_rehearsal_markdown
 from replan.rehearsal.options import Options
 from replan.rehearsal.page import render_rehearsal_page
 from replan.rehearsal.rehearse import rehearse_on
 from replan.rehearsal.report import Chanced, Report, report_on
-from replan.rehearsal.stage import cluster_of, snapshot_of
+from replan.rehearsal.stage import cluster_of, snapshot_of, surroundings
 from replan.rehearsal.text import render_rehearsal
 from replan.simulator.world import Simulation
+
+ALONE = (
+    "no cluster is named: rehearsed on the partitions of the plan alone, all of them in sync; "
+    "--snapshot FILE makes it more exact"
+)
 
 
 class RehearsalFormat(StrEnum):
@@ -66,6 +72,10 @@ def rehearse(wish: Wish) -> Exit:
     plan = read_plan(wish.plan_file)
     options = _options(wish)
     stage = _stage(plan, wish)
+    around = surroundings(stage)
+    options = replace(options, faults=tuple(read_fault(text, around) for text in wish.faults))
+    if wish.target is None:
+        note(ALONE)
     report = _report(plan, stage, options, wish)
     text = _render(report, wish.how)
     if wish.output is None:
@@ -81,7 +91,6 @@ def _options(wish: Wish) -> Options:
         produce=None if wish.produce is None else _rate("--produce", wish.produce),
         network=_speed("--network", wish.network),
         disk=math.inf if wish.disk is None else _speed("--disk", wish.disk),
-        faults=tuple(parse_fault(text) for text in wish.faults),
         settings=wish.settings,
     )
 
@@ -109,10 +118,6 @@ def _stage(plan: Plan, wish: Wish) -> Simulation:
     """The cluster to rehearse on, without the assumptions yet."""
     chosen = wish.target
     if chosen is None:
-        note(
-            "no cluster is named: rehearsed on the partitions of the plan alone, all of them in sync; "
-            "--snapshot FILE makes it more exact"
-        )
         return cluster_of(snapshot_of(plan))
     if chosen.simulated is not None:
         from replan.simulator.state_file import open_simulated
@@ -133,7 +138,8 @@ def _report(plan: Plan, stage: Simulation, options: Options, wish: Wish) -> Repo
     first, horizon = wish.seed or 0, rehearsed.seconds
 
     def chanced(seed: int) -> Options:
-        return replace(options, faults=(*options.faults, *drawn_faults(seed, plan, horizon)))
+        drawn = drawn_faults(seed, plan, horizon, surroundings(stage))
+        return replace(options, faults=(*options.faults, *drawn))
 
     if wish.runs == 0:
         drawn = chanced(first)

@@ -1,10 +1,11 @@
 """From what was recorded to what a person wants to know: a pure function."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from replan.applying.outcome import Outcome, Result
 from replan.errors import Exit
+from replan.faults.read import Fault
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.laws import Broken
 from replan.planning.moves import Move
@@ -19,7 +20,6 @@ from replan.planning.trajectories import (
     harms_nobody,
     throttles_are_known,
 )
-from replan.rehearsal.faults import Fault
 from replan.rehearsal.recording import Recorder, throttles_of
 from replan.rehearsal.result import (
     Absent,
@@ -50,6 +50,8 @@ class Run:
     throttles: Settings
     """What stands in the end."""
     journalled: frozenset[tuple[str, str, str]]
+    refused: Mapping[int, Sequence[str]]
+    """What the controller answered to faults, by their number, where it refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,19 +98,20 @@ def rehearsal_of(finding: Finding) -> Rehearsal:
         ),
         leaders=tuple(_leaders(run.histories, began)),
         waits=run.waits,
-        faults=tuple(map(_happened, _by_time(finding.faults))),
+        faults=tuple(_happened(finding)),
         notes=run.outcome.notes,
         broken=tuple(_broken(finding)),
     )
 
 
-def _by_time(faults: tuple[Fault, ...]) -> list[Fault]:
-    return sorted(faults, key=lambda f: f.at_seconds)
-
-
-def _happened(fault: Fault) -> Happened:
-    ends = fault.schedule[-1].seconds
-    return Happened(fault.at_seconds, ends if ends > fault.at_seconds else None, fault.text)
+def _happened(finding: Finding) -> list[Happened]:
+    """The faults by their time."""
+    found = list[Happened]()
+    for number, fault in enumerate(finding.faults):
+        begins, ends = fault.at_seconds, fault.schedule[-1].seconds
+        refused = tuple(finding.run.refused.get(number, ()))
+        found.append(Happened(begins, ends if ends > begins else None, fault.text, refused))
+    return sorted(found, key=lambda h: h.at_seconds)
 
 
 def _harm(histories: Histories) -> Harm:

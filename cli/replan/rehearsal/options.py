@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from replan.applying.settings import Settings
+from replan.faults.read import Fault
 from replan.model.names import TopicPartition
-from replan.rehearsal.faults import Fault
 
 DAY = 86_400.0
 

@@ -23,6 +23,7 @@ from replan.rehearsal.findings import Finding, Run, rehearsal_of
 from replan.rehearsal.options import Options
 from replan.rehearsal.quick_clock import QuickClock
 from replan.rehearsal.recording import Recorder, throttles_of
+from replan.rehearsal.refused import Refused
 from replan.rehearsal.result import Rehearsal
 from replan.rehearsal.stage import assumed, at_target, cluster_of
 from replan.rehearsal.waits import Waits
@@ -31,7 +32,7 @@ from replan.simulator.clock import VirtualClock
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.dynamics import advance
 from replan.simulator.faults import At, LoseRequests, RepeatRequests
-from replan.simulator.world import Simulation
+from replan.simulator.world import ReplicaName, Simulation
 
 QUIET_SECONDS = 10.0
 """Beyond the settle time: no gate of the applier is looked at again later than that."""
@@ -59,8 +60,14 @@ def perform(plan: Plan, stage: Simulation, options: Options) -> Run:
     """Let the applier perform a plan, and record what happens."""
     began = stage.world.now
     recorder, waits = Recorder([m.partition for m in plan.moves], stage), Waits(began)
+    refused = Refused(options.faults, stage)
+
+    def meter(simulation: Simulation, speeds: Mapping[ReplicaName, float], until: float) -> None:
+        recorder(simulation, speeds, until)
+        refused.look(simulation, until)
+
     clock = VirtualClock(began)
-    plane = SimulatedControlPlane(stage, clock, meter=recorder)
+    plane = SimulatedControlPlane(stage, clock, meter=meter)
     settings = replace(options.settings, owner="rehearsal")
     quick = QuickClock(
         plane,
@@ -94,6 +101,7 @@ def perform(plan: Plan, stage: Simulation, options: Options) -> Run:
         waits=tuple(waits.found(histories, clock.now())),
         throttles=throttles_of(plane.simulation.cluster),
         journalled=frozenset(map(_configured, _priors(journal))),
+        refused=refused.told,
     )
 
 

@@ -87,6 +87,8 @@ class Happened:
     until_seconds: float | None
     """When it is over by itself; None where it does not end, or is over at once."""
     what: str
+    refused: tuple[str, ...] = ()
+    """With what words the controller refused it, if it did."""
 
 
 @dataclass(frozen=True, slots=True)

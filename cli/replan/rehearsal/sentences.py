@@ -67,9 +67,10 @@ def stopped(rehearsal: Rehearsal) -> Iterator[str]:
 
 
 def happened(rehearsal: Rehearsal, fault: Happened) -> str:
-    """A fault as it was asked for; one that comes after the end has befallen nobody."""
+    """A fault as it was asked for; one that is refused or comes after the end has befallen nobody."""
     late = fault.at_seconds > rehearsal.seconds
-    return f"{fault.what}{' (after the end)' if late else ''}"
+    refused = "".join(f" (Kafka refuses it: {text})" for text in fault.refused)
+    return f"{fault.what}{' (after the end)' if late else ''}{refused}"
 
 
 def harm(rehearsal: Rehearsal) -> str:

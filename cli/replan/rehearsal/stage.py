@@ -3,14 +3,19 @@
 Here belong also the two clusters that it is compared with: nothing is done, and everything was done before.
 """
 
+import base64
+import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import count
 
 import pyarrow as pa
 
+from replan.faults.kinds import Surroundings
 from replan.model.broker import Broker
 from replan.model.columns import from_lists
 from replan.model.configs import ConfigSource
+from replan.model.names import TopicId
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
@@ -94,6 +99,17 @@ def version_of(features: Features) -> str:
     if features.replication_factor_guard:
         return "4.3"
     return "4.0" if features.eligible_leader_replicas else "3.9"
+
+
+def surroundings(simulation: Simulation) -> Surroundings:
+    """What faults are read against; topics that are made anew get ids of their own."""
+    made = count(1)
+
+    def new_topic_id(name: str) -> TopicId:
+        known = hashlib.sha256(f"{name} {next(made)}".encode()).digest()
+        return TopicId(base64.urlsafe_b64encode(known[:16]).decode().rstrip("="))
+
+    return Surroundings(simulation.cluster, new_topic_id)
 
 
 def assumed(simulation: Simulation, options: Options) -> Simulation:

@@ -15,6 +15,7 @@ from replan.applying.progress import Progress
 from replan.applying.records import Status
 from replan.applying.settings import Settings
 from replan.errors import ReplanError, UnsafePlan
+from replan.faults.words import Words
 from replan.model.control_plane import Clock
 from replan.model.names import TopicPartition
 from replan.planning.plan import Plan
@@ -24,7 +25,6 @@ from replan.scenarios.boundary import Boundary, Crash, ToldControlPlane, ToldJou
 from replan.scenarios.planning import planned
 from replan.scenarios.process import Killed, Process
 from replan.scenarios.story import Story
-from replan.scenarios.words import Words
 
 OWNER = "ann@ops-1"
 LONGEST_SECONDS = 3_600.0

@@ -1,58 +1,24 @@
-"""How something befalls the cluster: now, or at a later moment (`at 10s kill 3`)."""
+"""How something befalls the cluster of a story: now, or later (`at 10s kill 3`). The words are in `faults`."""
 
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
-from replan.scenarios.brokers import (
-    cordon,
-    fence,
-    kill,
-    restart,
-    shutdown,
-    start,
-    uncordon,
-    unfence,
-    unregister,
-)
-from replan.scenarios.faults import fault, lag, produce, slow
-from replan.scenarios.foreigners import foreign
+from replan.faults.read import read_schedule
+from replan.faults.words import Words
 from replan.scenarios.story import Story
-from replan.scenarios.words import Words
-from replan.simulator.faults import At, Schedule
-
-HAPPENINGS: Mapping[str, Callable[[Story, Words], Schedule]] = MappingProxyType(
-    {
-        "cordon": cordon,
-        "fault": fault,
-        "fence": fence,
-        "foreign": foreign,
-        "kill": kill,
-        "lag": lag,
-        "produce": produce,
-        "restart": restart,
-        "shutdown": shutdown,
-        "slow": slow,
-        "start": start,
-        "uncordon": uncordon,
-        "unfence": unfence,
-        "unregister": unregister,
-    }
-)
+from replan.simulator.faults import At
 
 
 def at(story: Story, words: Words, _body: Sequence[str]) -> str:
     """`at 10s kill 3`: so long from now, whatever goes on then."""
     seconds = words.seconds()
-    happenings = words.choose("something that can happen", HAPPENINGS)(story, words)
-    words.end()
-    _note(story, seconds, happenings)
+    _note(story, seconds, read_schedule(words, story.surroundings()))
     return ""
 
 
-def befalls(name: str, story: Story, words: Words, _body: Sequence[str]) -> str:
-    """Let it happen now, or begin now."""
-    happenings = HAPPENINGS[name](story, words)
-    words.end()
+def befalls(story: Story, words: Words, _body: Sequence[str]) -> str:
+    """`kill 3`: let it happen now, or begin now; the command is the first of its words."""
+    words.back()
+    happenings = read_schedule(words, story.surroundings())
     for now in (h for h in happenings if h.seconds == 0):
         story.befall(now.happening)
     _note(story, 0.0, [h for h in happenings if h.seconds > 0])

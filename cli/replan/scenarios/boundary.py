@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from replan.applying.journal import Journal
 from replan.applying.records import Record
+from replan.faults.answers import answer_in_words
 from replan.model.broker import Broker
 from replan.model.configs import ConfigChange, Configs, ConfigScope, TopicSettings
 from replan.model.control_plane import (
@@ -23,7 +24,6 @@ from replan.model.partition import PartitionState, Reassignment
 from replan.model.snapshot import Features, Snapshot
 from replan.planning.moves import Move
 from replan.reporting.quantities import brokers
-from replan.scenarios.answers import answer_in_words
 from replan.scenarios.chronicle import Chronicle
 from replan.scenarios.process import Killed
 from replan.scenarios.throttle_words import changes_in_words

@@ -10,13 +10,13 @@ from pathlib import Path
 import pyarrow as pa
 
 from replan.errors import BadScenario
+from replan.faults.words import Words
 from replan.model.broker import Broker, LogDir
 from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION
 from replan.model.control_plane import Accepted, Rejected
 from replan.model.names import TopicPartition
 from replan.model.snapshot import PARTITIONS_SCHEMA, TOPICS_SCHEMA, Features, Snapshot
 from replan.scenarios.story import Story, identifier
-from replan.scenarios.words import Words
 from replan.simulator.aftermath import ask
 from replan.simulator.commands import CreateTopic
 from replan.simulator.rules import rules_of

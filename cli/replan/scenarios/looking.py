@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from replan.applying.ledger import Ledger
 from replan.applying.records import Order, Own, PriorEntries, PriorRate
+from replan.faults.words import Words
 from replan.model.names import TopicPartition
 from replan.planning.health import judge
 from replan.reporting.quantities import brokers, rate
 from replan.reporting.status_text import render_status, replica_progress
 from replan.scenarios.story import Story
 from replan.scenarios.throttle_words import SIDES, standing_in_words
-from replan.scenarios.words import Words
 from replan.simulator.state import Partition
 
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from replan.errors import BadScenario, ReplanError
+from replan.faults.words import Words
 from replan.scenarios.applying import refused
 from replan.scenarios.reader import Block, read_blocks, write_blocks
 from replan.scenarios.story import Story
 from replan.scenarios.table import COMMANDS, WITH_BODY
-from replan.scenarios.words import Words
 
 MOST_REWRITES = 3
 

@@ -13,18 +13,18 @@ from replan.applying.journal import MemoryJournal
 from replan.applying.ledger import Ledger, fold
 from replan.applying.progress import Progress
 from replan.errors import BadScenario
+from replan.faults.answers import refusals
+from replan.faults.kinds import Surroundings
 from replan.model.names import TopicId
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
-from replan.scenarios.answers import answer_in_words
 from replan.scenarios.chronicle import Chronicle
 from replan.scenarios.process import Process
 from replan.simulator.clock import VirtualClock
 from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.decide import perform
-from replan.simulator.faults import Ask, At, Happening
+from replan.simulator.faults import At, Happening
 from replan.simulator.world import Simulation
 
 SHOWN_DIGITS = 12
@@ -87,6 +87,10 @@ class Story:
         if found not in self._digests:
             self._digests.append(found)
 
+    def surroundings(self) -> Surroundings:
+        """What a fault is read against now."""
+        return Surroundings(self.plane.simulation.cluster, self.topic_id)
+
     def topic_id(self, topic: str) -> TopicId:
         """The id of the next topic of this name; each is another one."""
         self._generations[topic] = self._generations.get(topic, 0) + 1
@@ -120,11 +124,8 @@ class Story:
 
     def befall(self, happening: Happening) -> None:
         """Let something befall the cluster now; what its controller refuses is told."""
-        if isinstance(happening, Ask):
-            _, decision = perform(self.plane.simulation.cluster, happening.command)
-            answers = [decision.whole, *(answer for _, answer in decision.each)]
-            for refusal in (text for a in answers if (text := answer_in_words(a)) is not None):
-                self.chronicle.tell(self.clock.now(), f"refused: {refusal}")
+        for refusal in refusals(self.plane.simulation.cluster, happening):
+            self.chronicle.tell(self.clock.now(), f"refused: {refusal}")
         self.plane.befall(happening)
 
     def told(self, text: str) -> list[str]:

@@ -1,16 +1,16 @@
 """All commands by name: the one place that knows every family."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from types import MappingProxyType
 
+from replan.faults.read import FIRST_WORDS
+from replan.faults.words import Words
 from replan.scenarios.applying import apply, clear, interrupt, kill_process, resume, tick
-from replan.scenarios.befalling import HAPPENINGS, at, befalls
+from replan.scenarios.befalling import at, befalls
 from replan.scenarios.founding import cluster, disk, topic
 from replan.scenarios.looking import journal, show, status, throttles
 from replan.scenarios.planning import drift, manifest, plan
 from replan.scenarios.story import Story
-from replan.scenarios.words import Words
 
 Command = Callable[[Story, Words, Sequence[str]], str]
 
@@ -37,6 +37,6 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         "throttles": throttles,
         "tick": tick,
         "topic": topic,
-        **{name: partial(befalls, name) for name in HAPPENINGS},
+        **dict.fromkeys(FIRST_WORDS, befalls),
     }
 )

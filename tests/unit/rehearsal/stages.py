@@ -4,15 +4,16 @@ from collections.abc import Sequence
 
 from tests.builders import brokers, placement, snapshot, state
 
+from replan.faults.read import Fault, read_fault
 from replan.model.names import BrokerId
 from replan.model.placement import MoveThrottle
 from replan.model.snapshot import Snapshot
 from replan.planning.plan import Plan
 from replan.planning.planner import make_plan
-from replan.rehearsal.faults import parse_fault
 from replan.rehearsal.options import Options
 from replan.rehearsal.rehearse import rehearse
 from replan.rehearsal.result import BrokerLoad, Rehearsal
+from replan.rehearsal.stage import cluster_of, surroundings
 
 MB = 1_000_000
 SEEN = snapshot(
@@ -27,12 +28,18 @@ def plan_of(*targets: Sequence[int], seen: Snapshot = SEEN, rate: int | None = 5
     return make_plan(placement({"orders": dict(enumerate(targets))}, throttle=throttle), seen)
 
 
+def faults_of(*texts: str, seen: Snapshot = SEEN) -> tuple[Fault, ...]:
+    """Faults in words."""
+    around = surroundings(cluster_of(seen))
+    return tuple(read_fault(text, around) for text in texts)
+
+
 def rehearsed(plan: Plan, *faults: str, seen: Snapshot = SEEN, **options: float) -> Rehearsal:
     """The rehearsal of a plan under these faults."""
     return rehearse(
         plan,
         seen,
-        Options(faults=tuple(parse_fault(f) for f in faults), **options),  # type: ignore[arg-type]  # speeds only
+        Options(faults=faults_of(*faults, seen=seen), **options),  # type: ignore[arg-type]  # speeds only
     )
 
 

@@ -72,7 +72,7 @@ def test_a_new_broker_that_stays_dead_keeps_the_plan_from_arriving_and_is_named(
 
 
 def test_another_tool_that_moves_the_partition_is_a_foreign_hand() -> None:
-    found = rehearsed(plan_of([1, 2, 4]), "reassign orders-0 [1,5] at 5s")
+    found = rehearsed(plan_of([1, 2, 4]), "foreign reassign orders-0 [1,5] at 5s")
     assert not found.arrived
     (stopped,) = found.stopped
     assert "somebody else changed it" in stopped.message

@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 
 from tests.builders import brokers, placement, snapshot, state
-from tests.unit.rehearsal.stages import MB, SEEN, plan_of, rehearsed
+from tests.unit.rehearsal.stages import MB, SEEN, faults_of, plan_of, rehearsed
 
 from replan.applying.progress import Progress
 from replan.model.names import BrokerId, TopicPartition
@@ -13,7 +13,6 @@ from replan.planning.plan_file import dumps
 from replan.planning.planner import make_plan
 from replan.rehearsal.document import render_rehearsal_json
 from replan.rehearsal.essence import essence_of
-from replan.rehearsal.faults import parse_fault
 from replan.rehearsal.gantt import lanes, tick_seconds
 from replan.rehearsal.markdown import render_rehearsal_markdown
 from replan.rehearsal.options import Options
@@ -29,7 +28,7 @@ HOW = "`replan rehearse` tells how long it takes and how loaded the brokers are.
 
 
 def report(*faults: str) -> Report:
-    options = Options(faults=tuple(parse_fault(f) for f in faults))
+    options = Options(faults=faults_of(*faults))
     return report_on(PLAN, options, rehearsed(PLAN, *faults))
 
 
@@ -72,6 +71,19 @@ def test_the_text_of_a_fault_tells_what_it_does_with_and_without_the_plan() -> N
 def test_a_fault_after_the_end_is_told_as_such() -> None:
     lines = render_rehearsal(report("rebalance at 9h")).splitlines()
     assert "       9 h  rebalance at 9h (after the end)" in lines
+
+
+def test_a_fault_that_the_controller_refuses_is_told_with_its_words() -> None:
+    asked = "foreign reassign orders-0 [1,9] at 5s"
+    words = (
+        "39 INVALID_REPLICA_ASSIGNMENT: The manual partition assignment includes broker 9, "
+        "but no such broker is registered."
+    )
+    found = report(asked, "foreign delete-topic nosuch at 0s", "kill 3 at 5s for 20s")
+    lines = render_rehearsal(found).splitlines()
+    assert f"     5.0 s  {asked} (Kafka refuses it: {words})" in lines
+    assert any("nosuch at 0s (Kafka refuses it: 3 UNKNOWN_TOPIC_OR_PARTITION" in li for li in lines)
+    assert "     5.0 s  kill 3 at 5s for 20s" in lines
 
 
 def test_the_text_of_what_does_not_arrive_names_what_stopped() -> None:
@@ -167,12 +179,12 @@ def test_the_document_holds_everything_in_numbers() -> None:
 
 
 def test_the_page_stands_alone_and_escapes_what_people_wrote() -> None:
-    faulty = report("kill 4 at 5s for 1m", "unset topic <b> key at 9h")
+    faulty = report("kill 4 at 5s for 1m", "foreign config topic <b> delete key at 9h")
     text = render_rehearsal_page(faulty)
     assert "<script" not in text
     assert "http" not in text
     assert "url(" not in text
-    assert "<li>unset topic &lt;b&gt; key at 9h (after the end)</li>" in text
+    assert "<li>foreign config topic &lt;b&gt; delete key at 9h (after the end)</li>" in text
     assert text.count('<rect class="copy"') == 1
     assert text.count('<rect class="away"') == 1
     assert text.count('<line class="fault"') == 1

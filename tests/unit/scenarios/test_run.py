@@ -80,12 +80,13 @@ def test_reading_and_writing_the_same_changes_nothing(text: str) -> None:
         (
             "teleport 3",
             (
-                "story.txt:3: unknown command `teleport`; known: apply, at, clear, cluster, cordon, crash, disk, "
-                "drift, fault, fence, foreign, interrupt, journal, kill, lag, manifest, plan, produce, restart, "
-                "resume, show, shutdown, slow, start, status, throttles, tick, topic, uncordon, unfence, unregister"
+                "story.txt:3: unknown command `teleport`; known: apply, at, clear, cluster, controller, cordon, "
+                "crash, disk, drift, fence, flap, foreign, interrupt, journal, kill, lag, manifest, metadata, plan, "
+                "produce, rebalance, repeated, restart, resume, show, silence, slow, start, status, stop, throttles, "
+                "tick, topic, uncordon, unfence, unknown, unregister"
             ),
         ),
-        ("kill", "story.txt:3: a broker is missing"),
+        ("kill", "story.txt:3: a broker is missing; the form is: kill BROKER [for TIME]"),
         ("kill three", "story.txt:3: three is not a whole number, e.g. 3"),
         ("kill 9", "story.txt:3: there is no broker 9; registered: 1, 2, 3, 4"),
         ("kill 3 gently", "story.txt:3: nothing is known of `gently`"),
@@ -94,13 +95,13 @@ def test_reading_and_writing_the_same_changes_nothing(text: str) -> None:
         ("topic clicks [1,9]", "story.txt:3: Kafka would answer 39 INVALID_REPLICA_ASSIGNMENT: "),
         ("lag orders-7 broker 2 by 1MB", "story.txt:3: there is no partition orders-7"),
         ("lag orders-0 broker 2 by much", "story.txt:3: much is not a size, e.g. 60MB"),
-        ("foreign dance", "story.txt:3: dance is not something that others do; known: add-partitions, "),
+        ("foreign dance", "story.txt:3: nothing is known of `foreign dance`; what can befall a cluster:\n"),
         ("foreign reassign orders-0 [1,b]", "story.txt:3: [1,b] is not a replica list, e.g. [1,2,3]"),
         ("manifest", "story.txt:3: a manifest has its YAML in the lines below it, indented"),
         ("plan", "story.txt:3: nothing is declared yet; write a `manifest` first"),
         ("resume", "story.txt:3: no application is open"),
         ("crash", "story.txt:3: no process is running"),
-        ("at 5s apply", "story.txt:3: apply is not something that can happen; known: cordon, fault, "),
+        ("at 5s apply", "story.txt:3: nothing is known of `apply`; what can befall a cluster:\n"),
         ("show\ntopic clicks [1]", "story.txt:4: the story has begun; say this before the first "),
         ("cluster brokers 1-3 version 2.8", "story.txt:3: Kafka '2.8' is not simulated; "),
         ("kill 3\n  now", "story.txt:3: `kill` has no lines below it"),

@@ -1,13 +1,13 @@
-"""The words of a command, taken one by one; whatever does not fit is told with its file and line.
+"""Words taken one by one: of a fault or of a scenario's command; whatever does not fit is told with its place.
 
-Here belong the small forms that commands share: brokers, lists, partitions, times, sizes, rates.
+Here belong the small forms that all share: brokers, lists, partitions, times, sizes, rates.
 """
 
 import re
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from replan.errors import BadScenario
+from replan.errors import BadScenario, ReplanError
 from replan.manifest.units import parse_rate
 from replan.model.names import BrokerId, Replicas, TopicPartition, parse_topic_partition, replicas
 
@@ -16,45 +16,93 @@ T = TypeVar("T")
 _WORD = re.compile(r"\[[^\]]*\](?:\*\d+)?|\S+")
 _LIST = re.compile(r"\[\s*(\d+(?:\s*,\s*\d+)*)\s*\](?:\*(\d+))?")
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
-_TIME = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)")
-_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_TIME = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)")
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)(B|KB|MB|GB|TB)")
 _BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 class Words:
-    """What is left of a command line."""
+    """What is left of a line."""
 
-    def __init__(self, text: str, where: str) -> None:
-        """`where`: file:line of the command."""
+    def __init__(
+        self,
+        text: str,
+        where: str,
+        *,
+        error: type[ReplanError] = BadScenario,
+        positions: bool = False,
+    ) -> None:
+        """`where`: file:line, or what the text is; with `positions` errors count characters in it."""
         self.where = where
-        self._left: list[str] = _WORD.findall(text)
+        self.form: str | None = None
+        """How what is read goes, as soon as that is known; errors tell it."""
+        self._error = error
+        self._positions = positions
+        self._left = [(found[0], found.start() + 1) for found in _WORD.finditer(text)]
+        self._last: tuple[str, int] | None = None
+        self._position: int | None = None
+        """Of the word taken last; None at the end."""
 
     def __bool__(self) -> bool:
         return bool(self._left)
 
-    def wrong(self, problem: str) -> BadScenario:
-        """An error at this command."""
-        return BadScenario(f"{self.where}: {problem}")
+    def wrong(self, problem: str) -> ReplanError:
+        """An error at the word taken last."""
+        form = "" if self.form is None else f"; the form is: {self.form}"
+        at = (
+            "" if self._position is None or not self._positions else f", character {self._position}"
+        )
+        return self._error(f"{self.where}{at}: {problem}{form}")
 
     def one(self, what: str) -> str:
         """The next word, which must be there; `what` it is, with its article."""
         if not self._left:
+            self._position = None
             raise self.wrong(f"{what} is missing")
-        return self._left.pop(0)
+        self._last = self._left.pop(0)
+        word, self._position = self._last
+        return word
+
+    def back(self) -> None:
+        """Put the word taken last back."""
+        if self._last is not None:
+            self._left.insert(0, self._last)
+            self._last = None
+
+    def rest(self) -> str:
+        """Everything that is left, as it was written but for its spaces."""
+        return " ".join(word for word, _ in self._left)
 
     def phrase(self, *wanted: str) -> bool:
         """Take these words if they come next."""
-        if tuple(self._left[: len(wanted)]) != wanted:
+        if tuple(word for word, _ in self._left[: len(wanted)]) != wanted:
             return False
+        self._position = self._left[len(wanted) - 1][1]
         del self._left[: len(wanted)]
         return True
 
     def expect(self, *wanted: str) -> None:
         """Take these words, which must come next."""
         if not self.phrase(*wanted):
-            found = " ".join(self._left[: len(wanted)]) or "nothing"
+            self._position = self._left[0][1] if self._left else None
+            found = " ".join(word for word, _ in self._left[: len(wanted)]) or "nothing"
             raise self.wrong(f"`{' '.join(wanted)}` is expected, found {found}")
+
+    def seconds_after(self, word: str) -> float | None:
+        """Take the last such word and the time behind it, wherever they stand; None where it is not said."""
+        said = [at for at, (found, _) in enumerate(self._left) if found == word]
+        if not said:
+            return None
+        behind = self._left[said[-1] + 1 :]
+        ahead, self._left = self._left[: said[-1]], behind
+        seconds = self.seconds()
+        self._left = ahead + self._left
+        return seconds
+
+    def comes_number(self) -> bool:
+        """Whether the next word is a whole number."""
+        return bool(self._left) and self._left[0][0].isdecimal()
 
     def choose(self, what: str, among: Mapping[str, T]) -> T:
         """The next word as one of these."""
@@ -66,7 +114,8 @@ class Words:
     def end(self) -> None:
         """Nothing may be left."""
         if self._left:
-            raise self.wrong(f"nothing is known of `{' '.join(self._left)}`")
+            self._position = self._left[0][1]
+            raise self.wrong(f"nothing is known of `{self.rest()}`")
 
     def number(self, what: str) -> int:
         """A whole number."""
@@ -94,7 +143,7 @@ class Words:
     def lists(self) -> list[Replicas]:
         """Lists as far as they come; `[1,2,3]*4` is four of them."""
         found: list[Replicas] = []
-        while self._left and self._left[0].startswith("["):
+        while self._left and self._left[0][0].startswith("["):
             found += self._as("a list", "a replica list, e.g. [1,2,3]", _lists)
         if not found:
             raise self.wrong("a replica list is missing, e.g. [1,2,3]")

@@ -1,0 +1,100 @@
+"""What befalls brokers: they die, stop, return, are fenced, cordoned, forgotten, slow."""
+
+from collections.abc import Sequence
+
+from replan.faults.kinds import Kind, Surroundings, lasting, once, registered
+from replan.faults.words import Words
+from replan.simulator.commands import CordonDirs, FenceBroker, UnfenceBroker, UnregisterBroker
+from replan.simulator.faults import (
+    Ask,
+    At,
+    KillBroker,
+    Schedule,
+    SlowBroker,
+    StartBroker,
+    StopBroker,
+)
+
+RESTART_SECONDS = 10.0
+
+
+def _kill(words: Words, around: Surroundings) -> Schedule:
+    broker = registered(words, around)
+    return lasting(words, KillBroker(broker), StartBroker(broker))
+
+
+def _stop(words: Words, around: Surroundings) -> Schedule:
+    broker = registered(words, around)
+    return lasting(words, StopBroker(broker), StartBroker(broker))
+
+
+def _start(words: Words, around: Surroundings) -> Schedule:
+    return once(StartBroker(registered(words, around)))
+
+
+def _restart(words: Words, around: Surroundings) -> Schedule:
+    broker = registered(words, around)
+    away = words.seconds() if words.phrase("for") else RESTART_SECONDS
+    return At(0, StopBroker(broker)), At(away, StartBroker(broker))
+
+
+def _slow(words: Words, around: Surroundings) -> Schedule:
+    broker = registered(words, around)
+    words.expect("to")
+    usual = SlowBroker(broker, None)
+    if words.phrase("usual"):
+        return once(usual)
+    return lasting(words, SlowBroker(broker, words.rate()), usual)
+
+
+def _fence(words: Words, around: Surroundings) -> Schedule:
+    broker = registered(words, around)
+    return lasting(words, Ask(FenceBroker(broker)), Ask(UnfenceBroker(broker)))
+
+
+def _unfence(words: Words, around: Surroundings) -> Schedule:
+    return once(Ask(UnfenceBroker(registered(words, around))))
+
+
+def _cordon(words: Words, around: Surroundings) -> Schedule:
+    broker = registered(words, around)
+    dirs = frozenset(around.cluster.brokers[broker].log_dirs)
+    return lasting(words, Ask(CordonDirs(broker, dirs)), Ask(CordonDirs(broker, frozenset())))
+
+
+def _uncordon(words: Words, around: Surroundings) -> Schedule:
+    return once(Ask(CordonDirs(registered(words, around), frozenset())))
+
+
+def _unregister(words: Words, around: Surroundings) -> Schedule:
+    return once(Ask(UnregisterBroker(registered(words, around))))
+
+
+KINDS: Sequence[Kind] = (
+    Kind(
+        "kill BROKER [for TIME]",
+        "its process dies: it is fenced after 9 s, and starts again after `for`",
+        _kill,
+    ),
+    Kind(
+        "stop BROKER [for TIME]",
+        "a controlled shutdown: its leaderships are moved first",
+        _stop,
+    ),
+    Kind("start BROKER", "a dead or stopped one starts again, and serves after 3 s", _start),
+    Kind("restart BROKER [for TIME]", "stopped, and started again after `for`, or 10 s", _restart),
+    Kind(
+        "slow BROKER to RATE|usual [for TIME]",
+        "its network carries no more in each direction; `usual` ends it",
+        _slow,
+    ),
+    Kind("fence BROKER [for TIME]", "by the controller, though its process runs", _fence),
+    Kind("unfence BROKER", "it may serve again", _unfence),
+    Kind(
+        "cordon BROKER [for TIME]",
+        "all its log directories take nothing new (KIP-1066)",
+        _cordon,
+    ),
+    Kind("uncordon BROKER", "they take new replicas again", _uncordon),
+    Kind("unregister BROKER", "the controller forgets it; it has to be dead", _unregister),
+)

@@ -1,0 +1,33 @@
+"""Which faults the controller refuses, as Kafka would: a rehearsal in which nothing befell anybody has to say so."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from replan.faults.answers import refusals
+from replan.faults.read import Fault
+from replan.simulator.happenings import befall
+from replan.simulator.world import Simulation
+
+
+class Refused:
+    """Looks at the cluster right before each fault happens."""
+
+    def __init__(self, faults: Sequence[Fault], stage: Simulation) -> None:
+        """The faults count from the present of the stage."""
+        self.told: dict[int, list[str]] = defaultdict(list)
+        """By the place of the fault in the order in which they were asked for."""
+        began = stage.world.now
+        found = [
+            (began + at.seconds, number, at.happening)
+            for number, fault in enumerate(faults)
+            for at in fault.schedule
+        ]
+        self._ahead = sorted(found, key=lambda due: due[0])
+        self.look(stage, began)
+
+    def look(self, simulation: Simulation, until: float) -> None:
+        """Take in the cluster up to a moment; nothing but bytes has happened to it before that."""
+        while self._ahead and self._ahead[0][0] <= until:
+            _, number, happening = self._ahead.pop(0)
+            self.told[number] += refusals(simulation.cluster, happening)
+            simulation = befall(simulation, happening)

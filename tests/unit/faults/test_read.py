@@ -1,0 +1,181 @@
+"""How faults are read: what each means to the simulator, and how what is wrong is told."""
+
+import pytest
+from tests.unit.faults.around import AROUND
+
+from replan.errors import BadUsage
+from replan.faults.read import FORMS, read_fault
+from replan.model.configs import ConfigChange, ConfigOperation, ConfigScope
+from replan.model.control_plane import ElectionType
+from replan.model.names import BrokerId, TopicPartition
+from replan.simulator.commands import (
+    AlterConfigs,
+    AlterReassignments,
+    DeleteTopic,
+    ElectLeaders,
+    FenceBroker,
+    RebalanceLeaders,
+    UnregisterBroker,
+)
+from replan.simulator.faults import (
+    Ask,
+    At,
+    Disconnect,
+    DropFromIsr,
+    Happening,
+    KillBroker,
+    LagMetadata,
+    LoseRequests,
+    Produce,
+    RepeatRequests,
+    RequestKind,
+    SlowBroker,
+    StartBroker,
+    StopBroker,
+)
+
+B3 = BrokerId(3)
+P1 = TopicPartition("orders", 1)
+MIN_ISR = "min.insync.replicas"
+REASSIGNED = Ask(AlterReassignments(((P1, (BrokerId(1), BrokerId(2))),)))
+
+
+def set_topic(key: str, value: str, operation: ConfigOperation = ConfigOperation.SET) -> Ask:
+    return Ask(AlterConfigs((ConfigChange(ConfigScope.TOPIC, "orders", key, operation, value),)))
+
+
+KILL = "; the form is: kill BROKER [for TIME]"
+UNKNOWN = next(kind.form for kind in FORMS if kind.begins[0] == "unknown")
+
+ONCE: list[tuple[str, Happening]] = [
+    ("kill 3", KillBroker(B3)),
+    ("stop 3", StopBroker(B3)),
+    ("start  3", StartBroker(B3)),
+    ("slow 3 to 5MB/s", SlowBroker(B3, 5_000_000)),
+    ("slow 3 to usual", SlowBroker(B3, None)),
+    ("fence 3", Ask(FenceBroker(B3))),
+    ("lag orders-1 broker 3", DropFromIsr(P1, B3, 1_000_000)),
+    ("lag orders-1 broker 3 by 2GB", DropFromIsr(P1, B3, 2_000_000_000)),
+    ("produce orders-1 1MB/s", Produce(P1, 1_000_000)),
+    ("produce orders-1 0", Produce(P1, 0)),
+    ("foreign reassign orders-1 [1,2]", REASSIGNED),
+    ("foreign reassign orders-1 [1, 2]", REASSIGNED),
+    ("foreign cancel orders-1", Ask(AlterReassignments(((P1, None),)))),
+    ("foreign elect preferred orders-1", Ask(ElectLeaders((P1,), ElectionType.PREFERRED))),
+    ("foreign elect unclean orders-1", Ask(ElectLeaders((P1,), ElectionType.UNCLEAN))),
+    ("foreign min-isr orders 3", set_topic(MIN_ISR, "3")),
+    (f"foreign config topic orders set {MIN_ISR} 3", set_topic(MIN_ISR, "3")),
+    (
+        f"foreign config topic orders delete {MIN_ISR}",
+        set_topic(MIN_ISR, "", ConfigOperation.DELETE),
+    ),
+    ("foreign delete-topic orders", Ask(DeleteTopic("orders"))),
+    ("unregister 3", Ask(UnregisterBroker(B3))),
+    ("rebalance", Ask(RebalanceLeaders())),
+    ("unknown outcome of elect without effect", LoseRequests(RequestKind.ELECT, 1, None)),
+    ("unknown outcome of 2 configs with effect", LoseRequests(RequestKind.CONFIGURE, 2, 0.0)),
+    ("unknown outcome of reassign late by 75s", LoseRequests(RequestKind.REASSIGN, 1, 75.0)),
+    ("repeated 3 reassign", RepeatRequests(RequestKind.REASSIGN, 3)),
+    ("metadata 2s behind", LagMetadata(2.0)),
+]
+
+
+@pytest.mark.parametrize(("text", "happening"), ONCE, ids=[text for text, _ in ONCE])
+def test_a_fault_is_read(text: str, happening: Happening) -> None:
+    fault = read_fault(f"{text} at 10m", AROUND)
+    assert fault.schedule == (At(600.0, happening),)
+    assert fault.text == " ".join(f"{text} at 10m".split())
+
+
+@pytest.mark.parametrize(
+    ("text", "schedule"),
+    [
+        ("kill 3 at 30s for 2m", (At(30.0, KillBroker(B3)), At(150.0, StartBroker(B3)))),
+        ("stop 3 at 1h for 1h", (At(3_600.0, StopBroker(B3)), At(7_200.0, StartBroker(B3)))),
+        (
+            "slow 3 to 1MB/s at 0s for 1.5m",
+            (At(0.0, SlowBroker(B3, 1_000_000)), At(90.0, SlowBroker(B3, None))),
+        ),
+        ("restart 3 at 5s", (At(5.0, StopBroker(B3)), At(15.0, StartBroker(B3)))),
+        ("silence at 5s for 30s", (At(5.0, Disconnect(30.0)),)),
+        (
+            "metadata 2s behind at 5s for 30s",
+            (At(5.0, LagMetadata(2.0)), At(35.0, LagMetadata(0.0))),
+        ),
+        (
+            "flap orders-1 broker 3 every 10s at 5s for 20s",
+            (At(5.0, DropFromIsr(P1, B3, 1_000_000)), At(15.0, DropFromIsr(P1, B3, 1_000_000))),
+        ),
+    ],
+)
+def test_a_fault_ends_by_itself(text: str, schedule: tuple[At, ...]) -> None:
+    assert read_fault(text, AROUND).schedule == schedule
+
+
+WRONG = [
+    ("kill 3", 'it does not say when; write e.g. "kill 3 at 10m"'),
+    ("", 'it does not say when; write e.g. "kill 3 at 10m"'),
+    ("at 5s", "what befalls the cluster is missing"),
+    ("kill 3 at", "a time is missing"),
+    ("kill 3 at 5", ", character 11: 5 is not a time, e.g. 30s, 2m or 1h"),
+    ("kill 3 at 1.2.3s", ", character 11: 1.2.3s is not a time, e.g. 30s, 2m or 1h"),
+    ("kill 3 at -5s", ", character 11: -5s is not a time, e.g. 30s, 2m or 1h"),
+    ("kill x at 5s", ", character 6: x is not a whole number, e.g. 3" + KILL),
+    ("kill 9 at 5s", ", character 6: there is no broker 9; registered: 1, 2, 3, 4, 5" + KILL),
+    ("kill 3 hard at 5s", ", character 8: nothing is known of `hard`" + KILL),
+    ("kill 3 at 5s hard", ", character 14: nothing is known of `hard`" + KILL),
+    ("kill 3 at 5s for ever", ", character 18: ever is not a time, e.g. 30s, 2m or 1h" + KILL),
+    (
+        "foreign cancel orders-1 at 3s for 5s",
+        ", character 31: nothing is known of `for 5s`; the form is: foreign cancel PARTITION",
+    ),
+    (
+        "slow 3 to 5 at 3s",
+        ", character 11: 5 is not a rate, e.g. 1MB/s, or 0; the form is: slow BROKER to RATE|usual [for TIME]",
+    ),
+    (
+        "silence at 5s",
+        ": `for` is expected, found nothing; the form is: silence for TIME",
+    ),
+    (
+        "lag orders-9 broker 3 at 5s",
+        ", character 5: there is no partition orders-9; the form is: lag PARTITION broker BROKER [by SIZE]",
+    ),
+    (
+        "foreign min-isr clicks 2 at 5s",
+        ", character 17: there is no topic clicks; the form is: foreign min-isr TOPIC COUNT",
+    ),
+    (
+        "foreign reassign orders-1 [1,b] at 5s",
+        ", character 27: [1,b] is not a replica list, e.g. [1,2,3]; the form is: foreign reassign PARTITION LIST",
+    ),
+    (
+        "unknown outcome of reassign late by 70 at 5s",
+        ", character 37: 70 is not a time, e.g. 30s, 2m or 1h; the form is: " + UNKNOWN,
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG, ids=[text for text, _ in WRONG])
+def test_a_fault_that_is_wrong_is_told_with_its_place_and_its_form(text: str, message: str) -> None:
+    with pytest.raises(BadUsage) as refused:
+        read_fault(text, AROUND)
+    place = "" if message.startswith((":", ",")) else ": "
+    assert str(refused.value) == f'--fault "{text}"{place}{message}'
+
+
+def test_a_fault_that_nobody_knows_is_told_with_all_that_there_are() -> None:
+    with pytest.raises(BadUsage) as refused:
+        read_fault("burn 3 at 10m", AROUND)
+    first, *forms = str(refused.value).splitlines()
+    assert first == (
+        '--fault "burn 3 at 10m", character 1: nothing is known of `burn 3`; what can befall a cluster:'
+    )
+    assert forms == [f"  {kind.form}" for kind in FORMS]
+
+
+def test_one_that_begins_as_others_do_is_told_with_these() -> None:
+    with pytest.raises(BadUsage) as refused:
+        read_fault("foreign dance at 10m", AROUND)
+    _, *forms = str(refused.value).splitlines()
+    assert forms == [f"  {kind.form}" for kind in FORMS if kind.form.startswith("foreign ")]
