@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 
-from tests.golden.language import BROKERS, Ids, Observed
+from tests.golden.language import BROKERS, Ids, Observed, directories
 from tests.kafka.harness.arena import Arena, ConfigOperation, Election
 from tests.kafka.harness.fake_brokers import FakeBrokers, Refused
 
@@ -15,7 +15,7 @@ class ControllerDriver:
     """One vector's own brokers and topic on a shared controller."""
 
     def __init__(self, controller: FakeBrokers) -> None:
-        self._arena = Arena(controller, dict.fromkeys(BROKERS))
+        self._arena = Arena(controller, dict.fromkeys(BROKERS), directories=directories)
 
     def close(self) -> None:
         """Take the topic and the brokers off the controller.
@@ -51,6 +51,16 @@ class ControllerDriver:
         # The second heartbeat tells the metadata offset again, which the cordon made the controller forget; without it
         # no controlled shutdown is granted any more.
         return _code(lambda: self._arena.cordon(broker, broker))
+
+    def assign_directory(self, broker: int, partition: int, directory: str) -> int:
+        return self._arena.assign_directory(broker, (TOPIC, partition), directory).code
+
+    def lose_directory(self, broker: int, directory: str) -> int:
+        # Twice, for the same reason.
+        return _code(lambda: self._arena.lose_directory(broker, directory, directory))
+
+    def add_directory(self, broker: int, directory: str) -> int:
+        return _code(lambda: self._arena.add_directory(broker, directory))
 
     def unregister(self, broker: int) -> int:
         return _code(lambda: self._arena.unregister(broker))
@@ -91,6 +101,7 @@ class ControllerDriver:
             found.recovering,
             tuple(sorted(found.elr)),
             found.last_known_elr,
+            tuple(map(self._arena.directory_name, found.replicas, found.directories)),
         )
 
 

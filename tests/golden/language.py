@@ -11,6 +11,7 @@ from typing import Protocol
 
 Ids = tuple[int, ...]
 BROKERS = range(9)
+TWO_DISKS = frozenset({6, 7, 8})
 _CONDITION = re.compile(r"(<|>=)(\d\.\d+)(?::\s*|$)")
 _STORED = re.compile(r"([a-z]+\.[a-z.]+)(=.*|-)")
 _CHECKS = re.compile(r"(r|i|a|d|elr|known)\[([\d,]*)\]")
@@ -30,6 +31,8 @@ class Observed:
     recovering: bool
     elr: Ids
     last_known_elr: Ids
+    directories: tuple[str, ...]
+    """Of each replica, `-` where none has been told."""
 
 
 class Driver(Protocol):
@@ -43,6 +46,9 @@ class Driver(Protocol):
     def shut_down(self, broker: int) -> int: ...
     def restart(self, broker: int, *, cleanly: bool) -> int: ...
     def cordon(self, broker: int) -> int: ...
+    def assign_directory(self, broker: int, partition: int, directory: str) -> int: ...
+    def lose_directory(self, broker: int, directory: str) -> int: ...
+    def add_directory(self, broker: int, directory: str) -> int: ...
     def unregister(self, broker: int) -> int: ...
     def alter_isr(self, isr: Ids) -> int: ...
     def reassign(self, targets: Sequence[Ids | None]) -> int: ...
@@ -91,6 +97,11 @@ class Vector:
     versions: Versions
     elr: bool
     steps: tuple[Step, ...]
+
+
+def directories(broker: int) -> tuple[str, ...]:
+    """The log directories of a broker that registers for the first time."""
+    return ("a", "b") if broker in TWO_DISKS else ("a",)
 
 
 def read(text: str) -> tuple[Vector, ...]:
@@ -166,6 +177,8 @@ def _happen(verb: str, rest: Sequence[str], driver: Driver) -> int:
     match verb:
         case "restart":
             return driver.restart(broker, cleanly=rest[1] == "clean")
+        case "dir" | "lose" | "disk":
+            return _happen_to_disk(verb, broker, rest[1:], driver)
         case "fence":
             happen = driver.fence
         case "unfence":
@@ -181,6 +194,17 @@ def _happen(verb: str, rest: Sequence[str], driver: Driver) -> int:
         case _:
             raise ValueError(f"no such step: {verb}")
     return happen(broker)
+
+
+def _happen_to_disk(verb: str, broker: int, rest: Sequence[str], driver: Driver) -> int:
+    directory, *partition = rest
+    match verb:
+        case "lose":
+            return driver.lose_directory(broker, directory)
+        case "disk":
+            return driver.add_directory(broker, directory)
+        case _:
+            return driver.assign_directory(broker, int(*partition), directory)
 
 
 def _seen(check: Check, code: int, driver: Driver) -> str:
@@ -200,6 +224,8 @@ def _seen(check: Check, code: int, driver: Driver) -> str:
     for word in check.text.split():
         if (found := _CHECKS.fullmatch(word)) is not None:
             words.append(f"{found[1]}[{','.join(map(str, lists[found[1]]))}]")
+        elif word.startswith("dirs["):
+            words.append(f"dirs[{','.join(state.directories)}]")
         elif (named := _STORED.fullmatch(word)) is not None:
             words.append(f"{named[1]}={stored[named[1]]}" if named[1] in stored else f"{named[1]}-")
         elif previous == "code":

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from tests.golden.language import BROKERS, Ids, Observed
+from tests.golden.language import BROKERS, Ids, Observed, directories
 
 from replan.model.configs import ConfigOperation, ConfigScope, topic_change
 from replan.model.control_plane import Accepted, Answer, ElectionType, Rejected
@@ -11,6 +11,7 @@ from replan.simulator.commands import (
     AlterConfigs,
     AlterIsr,
     AlterReassignments,
+    AssignDirs,
     Command,
     CordonDirs,
     CreatePartitions,
@@ -18,6 +19,7 @@ from replan.simulator.commands import (
     Decision,
     ElectLeaders,
     FenceBroker,
+    LoseDirs,
     RegisterBroker,
     ShutDownBroker,
     UnfenceBroker,
@@ -35,8 +37,9 @@ class SimulatorDriver:
 
     def __init__(self, version: str, *, elr: bool) -> None:
         self.state = ClusterState("golden", version, elr)
+        self._added: dict[int, tuple[str, ...]] = {}
         for broker in BROKERS:
-            self.ask(RegisterBroker(BrokerId(broker)))
+            self.register(broker)
             self.unfence(broker)
 
     def ask(self, command: Command) -> Decision:
@@ -53,7 +56,7 @@ class SimulatorDriver:
         return _code(self.ask(CreatePartitions(TOPIC, count, lists)).whole)
 
     def register(self, broker: int) -> int:
-        return _code(self.ask(RegisterBroker(BrokerId(broker))).whole)
+        return _code(self.ask(RegisterBroker(BrokerId(broker), log_dirs=directories(broker))).whole)
 
     def fence(self, broker: int) -> int:
         return _code(self.ask(FenceBroker(BrokerId(broker))).whole)
@@ -68,13 +71,27 @@ class SimulatorDriver:
         self.fence(broker)
         known = self.state.brokers[BrokerId(broker)]
         epoch = known.epoch if cleanly else -1
-        return _code(self.ask(RegisterBroker(known.id, known.rack, epoch)).whole)
+        dirs = dict.fromkeys((*known.log_dirs, *self._added.pop(broker, ())))
+        return _code(self.ask(RegisterBroker(known.id, known.rack, epoch, tuple(dirs))).whole)
 
     def cordon(self, broker: int) -> int:
         known = self.state.brokers[BrokerId(broker)]
         return _code(self.ask(CordonDirs(known.id, frozenset(known.log_dirs))).whole)
 
+    def assign_directory(self, broker: int, partition: int, directory: str) -> int:
+        named = ((TopicPartition(TOPIC, partition), directory),)
+        decision = self.ask(AssignDirs(BrokerId(broker), named))
+        return _code(dict(decision.each).get(named[0][0], decision.whole))
+
+    def lose_directory(self, broker: int, directory: str) -> int:
+        return _code(self.ask(LoseDirs(BrokerId(broker), frozenset({directory}))).whole)
+
+    def add_directory(self, broker: int, directory: str) -> int:
+        self._added[broker] = (*self._added.get(broker, ()), directory)
+        return 0
+
     def unregister(self, broker: int) -> int:
+        self._added.pop(broker, None)
         return _code(self.ask(UnregisterBroker(BrokerId(broker))).whole)
 
     def alter_isr(self, isr: Ids) -> int:
@@ -127,6 +144,7 @@ class SimulatorDriver:
             found.recovering,
             tuple(sorted(found.elr)),
             found.last_known_elr,
+            tuple(d or "-" for d in found.directories),
         )
 
     def _partition(self, index: int) -> Partition:

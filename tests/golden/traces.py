@@ -4,9 +4,11 @@ Here belongs the strategy that makes them. They have no checks of their own: wha
 (tests/unit/simulator), or that two drivers agree (`test_traces_controller`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
 from hypothesis import strategies as st
+from tests.golden.language import directories
 
 Words = tuple[str, ...]
 BROKERS = range(1, 7)
@@ -26,6 +28,25 @@ def _lists(
     """Lists of brokers as the language writes them."""
     ids = st.lists(st.sampled_from(among), min_size=least, max_size=most, unique=unique)
     return ids.map(lambda chosen: f"[{','.join(map(str, chosen))}]")
+
+
+OF_BROKERS = frozenset(
+    [
+        "fence",
+        "unfence",
+        "shutdown",
+        "unregister",
+        "cordon",
+        "restart",
+        "register",
+        "dir",
+        "lose",
+        "disk",
+    ]
+)
+_ON_DISKS = st.sampled_from((*BROKERS, 6, 6, 6, 6)).map(str)
+"""Mostly the only one that has two disks. A second one would fell controllers: they do not survive a request that names
+a partition twice with lists of different lengths and the same directories, as unassigned ones are."""
 
 
 def _of_brokers(*verbs: str, among: Sequence[int] = BROKERS) -> st.SearchStrategy[Words]:
@@ -93,6 +114,8 @@ STEPS: st.SearchStrategy[Words] = st.one_of(
     _throttled(),
     _grown(),
     _of_brokers("shutdown", "unregister", "cordon"),
+    st.tuples(st.just("dir"), _ON_DISKS, st.sampled_from("abc"), st.sampled_from(("0", "0", "1"))),
+    st.tuples(st.sampled_from(("lose", "lose", "disk")), _ON_DISKS, st.sampled_from("abc")),
     _of_brokers("register", "fence", "unfence", among=(NEWCOMER, NEWCOMER, *BROKERS)),
     st.tuples(st.just("reassign"), _lists(1, 4, among=(*BROKERS, NEWCOMER))),
 )
@@ -119,17 +142,22 @@ def traces(
 
 
 def _possible(steps: Iterable[Words]) -> Iterable[Words]:
-    """The steps that scripted brokers can do: only who is not registered can register."""
+    """The steps that scripted brokers can do: only who is not registered can register, and who keeps a disk lives."""
+    lost: defaultdict[str, set[str]] = defaultdict(set)
     stopped: set[str] = set()
     unregistered = {str(NEWCOMER)}
     for words in steps:
         verb, *rest = words
-        if verb in {"fence", "unfence", "shutdown", "unregister", "cordon", "restart", "register"}:
+        if verb in OF_BROKERS:
             broker = rest[0]
             if (broker in unregistered) != (verb == "register"):
                 continue
             if broker in stopped and verb != "restart":
                 continue
+            if verb == "lose" and not _left(lost, broker, rest[1]):
+                continue
+            if verb == "disk":
+                lost[broker].discard(rest[1])
             stopped.discard(broker)
             unregistered.discard(broker)
             if verb == "shutdown":
@@ -137,3 +165,11 @@ def _possible(steps: Iterable[Words]) -> Iterable[Words]:
             elif verb == "unregister":
                 unregistered.add(broker)
         yield words
+
+
+def _left(lost: Mapping[str, set[str]], broker: str, directory: str) -> bool:
+    """Lose a directory, unless it is the last one."""
+    if lost[broker] | {directory} >= set(directories(int(broker))):
+        return False
+    lost[broker].add(directory)
+    return True

@@ -7,10 +7,13 @@ are read is in `language`.
 
 A step stands alone on its line. An ISR is asked for as a list, as `all` replicas, or as one more (`+4`) or one less
 (`-4`); `grow` asks for a count of partitions (`+1`: one more) and names the replicas of the new ones (`same`: as
-partition 0 has them); `set`, `append`, `subtract` and `delete` change a configuration of the topic.
+partition 0 has them); `set`, `append`, `subtract` and `delete` change a configuration of the topic. `lose` takes a disk
+from a broker, `disk` gives it one more with its next `restart`, `dir` says where its replica of partition 0, or of the
+one named last, lies. Brokers 6 to 8 begin with the disks `a` and `b`, all others with `a`.
 
 Checks are indented below their step. `r` replicas, `i` ISR (a set), `a` adding, `d` removing, `L` leader (`L-` none),
-`le` and `pe` leader and partition epoch, `elr`, `known` the last known leader. Only what is named is compared, but a
+`le` and `pe` leader and partition epoch, `elr`, `known` the last known leader, `dirs` the log directory of each replica
+(`-`: its broker has not told it). Only what is named is compared, but a
 named `r` without `a` or `d` says that nothing is adding or removing. `code` is Kafka's error code, 0 where none is
 named; `count` the number of partitions; `key=value` what is stored, `key-` that nothing is. Brokers 0 to 8 are
 registered and active in the beginning, the topic is created by `topic`, its partition 0 is meant where none is named. A
@@ -667,4 +670,137 @@ grow +1 [5,6,7]
     code 39
 grow +1 [6]
     count 7
+
+67. the leader's disk is lost: that replica goes, the broker and its other disk stay
+topic [6,1,2] [6,1,2]
+    i[6,1,2] L6 pe0 dirs[-,a,a]
+dir 6 a
+    L6 le0 pe1 dirs[a,a,a]
+dir 6 b 1
+lose 6 a
+    r[6,1,2] i[1,2] L1 le1 pe2 dirs[a,a,a]
+    p1: r[6,1,2] i[6,1,2] L6 le0 pe1 dirs[b,a,a]
+lose 6 a
+    i[1,2] L1 le1 pe2
+
+68. a follower's disk is lost
+topic [1,6,2]
+dir 6 a
+lose 6 a
+    i[1,2] L1 le0 pe2
+
+69. a replica whose directory was not told stays in sync until it is told
+topic [1,6,2]
+lose 6 a
+    i[1,2,6] L1 pe0
+dir 6 a
+    i[1,2] L1 le0 pe2 dirs[a,a,a]
+
+70. what lies on a lost disk may come into the ISR and never leads
+topic [6,1,2]
+dir 6 a
+lose 6 a
+isr all
+    i[1,2,6] L1 le1
+elect preferred
+    code 80 L1
+fence 1
+    L2
+reassign [6,2,1]
+elect preferred
+    code 80 L2
+fence 2
+    L-
+
+71. a new replica lies on the one disk that is left, with two nobody knows where
+topic [1,2,3]
+lose 8 a
+reassign [1,2,3,8]
+    r[1,2,3,8] a[8] dirs[a,a,a,b]
+reassign [1,2,3,8,7]
+    r[1,2,3,8,7] a[7] dirs[a,a,a,b,-]
+isr all
+    r[1,2,3,8,7] i[1,2,3,7,8]
+
+72. the disk of a new replica is lost in the copy: the move is open, and the controller would take it all the same
+topic [1,2,3]
+reassign [7,2,3]
+    dirs[-,a,a,a]
+dir 7 a
+lose 7 a
+    r[7,2,3,1] i[1,2,3] a[7] d[1] L1
+isr all
+    code 108 r[7,2,3] i[2,3,7] L2 le1
+
+73. the last disk of a broker cannot be taken from it: a real one halts
+topic [1,2,3]
+lose 1 a
+    i[2,3] L2 le1
+isr all
+elect preferred
+    L1 le2
+
+74. a broker comes back with a new disk, and leads when it has said what lies there
+topic [6,1,2]
+dir 6 a
+lose 6 a
+disk 6 c
+restart 6 clean
+unfence 6
+isr all
+    i[1,2,6]
+elect preferred
+    code 80 L1
+dir 6 c
+elect preferred
+    L6 dirs[c,a,a]
+
+75. to say where a replica lies wipes the ELR up to 4.2
+elr
+topic [1,2,6] min.insync.replicas=3
+fence 2
+    elr[2]
+dir 6 a
+    <4.3: elr[]
+    >=4.3: elr[2]
+
+76. a replica leaves for the ELR when its disk is lost, and leads from an empty new one
+elr
+>=4.3
+topic [6,1] min.insync.replicas=2
+dir 6 a
+lose 6 a
+    i[1] L1 elr[6]
+disk 6 c
+restart 6 clean
+fence 1
+    i[] L- elr[1,6]
+unfence 6
+    L-
+dir 6 c
+    L- dirs[c,a]
+elect preferred
+    i[6] L6 elr[1]
+
+77. what the controller says of directories that it does not know
+topic [1,2,6]
+dir 3 a
+    code 6
+dir 6 c
+    code 0 i[1,2] dirs[a,a,c]
+dir 6 b
+    code 0 i[1,2] dirs[a,a,b]
+isr all
+    i[1,2,6]
+
+78. nobody leads any more although the ISR is not empty: the last leader is noted all the same
+elr
+topic [3]
+set unclean.leader.election.enable=true
+reassign [3,6]
+fence 3
+    L6 RECOVERING
+cancel
+    <4.1: r[3] i[3] L- known[]
+    >=4.1: r[3] i[3] L- known[6]
 """

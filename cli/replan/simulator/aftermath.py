@@ -5,13 +5,13 @@ new replica starts empty, a dropped one is deleted, one that left the ISR falls 
 others.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from replan.model.names import BrokerId, TopicPartition
-from replan.simulator.commands import Command, Decision
+from replan.simulator.commands import AssignDirs, Command, Decision
 from replan.simulator.decide import perform
-from replan.simulator.disks import with_new, without_dropped
+from replan.simulator.disks import directory_id_of, lies_on_lost_disk, with_new, without_dropped
 from replan.simulator.events import Event, PartitionChanged, PartitionCreated, TopicDeleted
 from replan.simulator.state import ClusterState, Partition
 from replan.simulator.world import Lag, ReplicaName, Simulation, World
@@ -22,7 +22,34 @@ def ask(simulation: Simulation, command: Command) -> tuple[Simulation, Decision]
     before = simulation.cluster
     after, decision = perform(before, command)
     world = _followed(simulation.world, before, after, decision.events)
-    return Simulation(after, world), decision
+    simulation = Simulation(after, world)
+    for news in _untold(simulation, decision.events):
+        simulation, _ = ask(simulation, news)
+    return simulation, decision
+
+
+def _untold(simulation: Simulation, events: Iterable[Event]) -> Iterator[AssignDirs]:
+    """What live brokers with several directories say of their new replicas, at once (AssignmentsManager)."""
+    cluster, world = simulation.cluster, simulation.world
+    found: dict[BrokerId, dict[TopicPartition, str]] = {}
+    for event in events:
+        if not isinstance(event, PartitionChanged | PartitionCreated):
+            continue
+        partition = cluster.partition(event.partition)
+        if partition is None or None not in partition.directories:
+            continue
+        for broker, directory in zip(partition.replicas, partition.directories, strict=False):
+            replica = (event.partition, broker)
+            place = directory_id_of(world, replica)
+            live = cluster.active(broker) and world.serves(broker)
+            if (
+                directory is None
+                and place is not None
+                and live
+                and not lies_on_lost_disk(world, replica)
+            ):
+                found.setdefault(broker, {})[event.partition] = place
+    return (AssignDirs(broker, tuple(told.items())) for broker, told in found.items())
 
 
 def _followed(

@@ -4,13 +4,15 @@ Here belongs the form of that part: everything that a snapshot does not tell but
 back, and what wins when a person has edited the snapshot, is in `restored`. Scripted happenings are not kept.
 """
 
+from collections.abc import Mapping
 from dataclasses import fields
 
 from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.config_keys import DEFAULTS, TOLD_RATES
+from replan.simulator.disk_losses import UNTOLD
 from replan.simulator.state import CLUSTER_DEFAULT, ClusterState, Partition
-from replan.simulator.world import Simulation, Speeds, World
+from replan.simulator.world import ReplicaName, Simulation, Speeds, World
 
 Fields = dict[str, object]
 
@@ -69,6 +71,8 @@ def _broker(simulation: Simulation, broker: BrokerId) -> Fields:
         "servesAt": world.starting.get(broker),
         "nextBeat": world.stopping.get(broker),
         "returnsAs": world.stopped_cleanly.get(broker),
+        "diskLost": (broker, UNTOLD) in world.lost_dirs or None,
+        "newDisk": (broker in world.new_disks) or None,
     }
     kept = {key: value for key, value in parts.items() if value is not None}
     return {"id": broker, "epoch": registration.epoch, "fenced": registration.fenced, **kept}
@@ -81,20 +85,24 @@ def _partition(world: World, name: TopicPartition, partition: Partition) -> Fiel
         for b in partition.replicas
         if (lag := world.lags.get((name, b))) is not None
     ]
-    placed = [
-        {"broker": b, "path": world.placed[name, b]}
-        for b in partition.replicas
-        if (name, b) in world.placed
-    ]
     parts: Fields = {
         "epoch": partition.partition_epoch,
         "recovering": partition.recovering,
         "bytesPerSecond": world.produce.get(name, 0),
         "lags": lags,
-        "placed": placed,
+        "placed": _places(world.placed, name, partition),
+        "lay": _places(world.lay, name, partition),
     }
     kept = {key: value for key, value in parts.items() if value}
     return {"topic": name.topic, "partition": name.partition, **kept} if kept else {}
+
+
+def _places(
+    places: Mapping[ReplicaName, str], name: TopicPartition, partition: Partition
+) -> list[Fields]:
+    return [
+        {"broker": b, "path": places[name, b]} for b in partition.replicas if (name, b) in places
+    ]
 
 
 def _configs(cluster: ClusterState) -> list[Fields]:

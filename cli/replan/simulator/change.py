@@ -5,15 +5,17 @@ the reassignment, keep the ELR, elect, raise the leader epoch where replicas wer
 any change can complete a reassignment or refresh the ELR. Not here: why a partition changes (the families of commands).
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.simulator.election import Candidates, Elected, Election, elect
 from replan.simulator.events import NewLeader, PartitionChanged
 from replan.simulator.reassignment_lists import Lists, completed
 from replan.simulator.rules import Rules
-from replan.simulator.state import ClusterState, Partition
+from replan.simulator.state import ClusterState, Directories, Partition
+
+NOBODY = BrokerId(-1)
 
 
 class NoSuchReplica(Exception):
@@ -31,6 +33,9 @@ class Context:
     elr_enabled: bool
     min_isr: int
     acceptable: Callable[[BrokerId], bool]
+    online: Callable[[BrokerId, str | None], bool]
+    """Whether a directory of a broker is online."""
+    default_dir: Callable[[BrokerId], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,8 @@ class Wish:
     recovering: bool | None = None
     unclean_shutdown: frozenset[BrokerId] = frozenset()
     """Brokers that lost what they had not flushed: not to be kept in the ELR."""
+    directories: Mapping[BrokerId, str] = field(default_factory=dict)
+    """Where brokers say that their replicas lie."""
 
 
 def context(
@@ -53,6 +60,8 @@ def context(
         state.elr_enabled,
         state.effective_min_isr(topic),
         state.active if acceptable is None else acceptable,
+        state.online,
+        state.default_dir,
     )
 
 
@@ -87,6 +96,7 @@ def changed(
         adding=_if_differs(lists.adding, partition.adding),
         removing=_if_differs(lists.removing, partition.removing),
         recovering=_recovering_field(partition, wish, unclean=unclean),
+        directories=_directories_field(partition, lists.replicas, wish, around),
     )
     record = replace(record, last_known_elr=_last_known_field(partition, record, around))
     return None if record == PartitionChanged(name) else record
@@ -108,12 +118,15 @@ def _eligible(
 
 
 def _able(broker: BrokerId, partition: Partition, around: Context) -> bool:
-    """Whether a broker can lead; its log directory is sought among the replicas before the change (LeaderAcceptor)."""
+    """Whether a broker can lead: its log directory, sought among the replicas before the change, is online.
+
+    See LeaderAcceptor.
+    """
     if not around.acceptable(broker):
         return False
     if broker not in partition.replicas:
         raise NoSuchReplica
-    return True
+    return around.online(broker, partition.directory(broker))
 
 
 def _candidates(partition: Partition, lists: Lists, elr: Replicas, around: Context) -> Candidates:
@@ -166,16 +179,46 @@ def _recovering_field(partition: Partition, wish: Wish, *, unclean: bool) -> boo
 def _last_known_field(
     partition: Partition, record: PartitionChanged, around: Context
 ) -> Replicas | None:
-    """The last leader is noted when the ISR empties, and forgotten as soon as somebody leads.
+    """The last leader is noted when nobody leads any more, and forgotten as soon as somebody does.
 
-    See PartitionChangeBuilder.maybeUpdateLastKnownLeader.
+    See PartitionChangeBuilder.maybeUpdateLastKnownLeader. Up to 4.0 it is noted when the ISR empties; from 4.1 on
+    wherever a record says that nobody leads, so that of a partition without a leader it notes -1.
     """
+    led = partition.leader if record.leader is None else record.leader.broker
+    forgotten = () if led is not None and partition.last_known_elr else None
     if not around.elr_enabled:
+        return forgotten
+    if not around.rules.last_leader_noted_when_leaderless:
+        if record.isr == () and partition.last_known_elr != (partition.leader,):
+            return () if partition.leader is None else (partition.leader,)
+        return forgotten
+    if record.leader is None:
         return None
-    if record.isr == () and partition.last_known_elr != (partition.leader,):
-        return () if partition.leader is None else (partition.leader,)
-    will_lead = partition.leader if record.leader is None else record.leader.broker
-    return () if will_lead is not None and partition.last_known_elr else None
+    if led is None and not partition.last_known_elr:
+        return (NOBODY if partition.leader is None else partition.leader,)
+    return forgotten
+
+
+def _directories_field(
+    partition: Partition, replicas: Replicas, wish: Wish, around: Context
+) -> Directories | None:
+    """The directories go with their replicas; new ones lie where their brokers have only one to choose.
+
+    See PartitionChangeBuilder.setAssignmentChanges.
+    """
+    if replicas == partition.replicas and not wish.directories:
+        return None
+    told = zip(partition.replicas, partition.directories, strict=False)
+    known = {**dict(told), **wish.directories}
+    wanted = tuple(known[b] if b in known else around.default_dir(b) for b in replicas)
+    before = _as_ids(partition.replicas, partition.directories)
+    return wanted if _as_ids(replicas, wanted) != before else None
+
+
+def _as_ids(replicas: Replicas, directories: Directories) -> list[tuple[BrokerId, str] | None]:
+    """Directories as Kafka's ids tell them: no two brokers have the same, those not told are all alike."""
+    told = zip(replicas, directories, strict=False)
+    return [None if directory is None else (b, directory) for b, directory in told]
 
 
 def _if_differs(wanted: Replicas, present: Replicas) -> Replicas | None:

@@ -36,6 +36,7 @@ class RegisterBroker:
     previous_epoch: int = -1
     """The epoch before its clean shutdown; -1 after an unclean one."""
     log_dirs: tuple[str, ...] = ("data",)
+    """Those that are online."""
     cordoned_dirs: frozenset[str] = frozenset()
 
 
@@ -73,6 +74,22 @@ class CordonDirs:
 
     broker: BrokerId
     dirs: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class LoseDirs:
+    """A heartbeat names the log directories that went offline (OfflineLogDirs, KIP-858)."""
+
+    broker: BrokerId
+    dirs: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class AssignDirs:
+    """AssignReplicasToDirs (KIP-858): a broker says in which of its log directories replicas lie."""
+
+    broker: BrokerId
+    replicas: tuple[tuple[TopicPartition, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +172,8 @@ Command = (
     | ShutDownBroker
     | UnregisterBroker
     | CordonDirs
+    | LoseDirs
+    | AssignDirs
     | AlterIsr
     | AlterReassignments
     | ElectLeaders

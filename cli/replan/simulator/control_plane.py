@@ -31,6 +31,7 @@ from replan.simulator.commands import (
     ElectLeaders,
 )
 from replan.simulator.config_view import broker_configs, topic_configs, topic_settings
+from replan.simulator.disks import lies_on_lost_disk
 from replan.simulator.dynamics import Meter, advance, next_moment
 from replan.simulator.faults import (
     Ask,
@@ -173,6 +174,7 @@ class SimulatedControlPlane:
             if (partition := simulation.cluster.partition(name)) is not None
             for broker in partition.replicas
             if answers(simulation, broker)
+            and not lies_on_lost_disk(simulation.world, (name, broker))
         }
 
     def reassign(

@@ -5,13 +5,22 @@ Here belongs the way from a command to its family of rules. A decision reads the
 
 from typing import assert_never
 
-from replan.simulator import config_changes, in_sync, leaders, lives, reassignment, topic_changes
+from replan.simulator import (
+    config_changes,
+    directories,
+    in_sync,
+    leaders,
+    lives,
+    reassignment,
+    topic_changes,
+)
 from replan.simulator.change import NoSuchReplica
 from replan.simulator.codes import Code, rejected
 from replan.simulator.commands import (
     AlterConfigs,
     AlterIsr,
     AlterReassignments,
+    AssignDirs,
     Command,
     CordonDirs,
     CreatePartitions,
@@ -21,6 +30,7 @@ from replan.simulator.commands import (
     ElectLeaders,
     ElectUncleanLeaders,
     FenceBroker,
+    LoseDirs,
     RebalanceLeaders,
     RegisterBroker,
     ShutDownBroker,
@@ -30,9 +40,8 @@ from replan.simulator.commands import (
 from replan.simulator.events import evolve_all
 from replan.simulator.state import ClusterState
 
-_OfBrokers = (
-    RegisterBroker | FenceBroker | UnfenceBroker | ShutDownBroker | UnregisterBroker | CordonDirs
-)
+_OfBrokers = RegisterBroker | FenceBroker | UnfenceBroker | ShutDownBroker | UnregisterBroker
+_OfDirectories = CordonDirs | LoseDirs | AssignDirs
 _Elections = ElectLeaders | RebalanceLeaders | ElectUncleanLeaders
 _OfTopics = CreateTopic | CreatePartitions | DeleteTopic
 
@@ -94,7 +103,7 @@ def _decide_topic(state: ClusterState, command: _OfTopics) -> Decision:
             assert_never(command)
 
 
-def _decide_broker(state: ClusterState, command: _OfBrokers) -> Decision:
+def _decide_broker(state: ClusterState, command: _OfBrokers | _OfDirectories) -> Decision:
     match command:
         case RegisterBroker():
             return lives.register(state, command)
@@ -106,7 +115,17 @@ def _decide_broker(state: ClusterState, command: _OfBrokers) -> Decision:
             return lives.shut_down(state, command)
         case UnregisterBroker():
             return lives.unregister(state, command)
+        case _:
+            return _decide_directories(state, command)
+
+
+def _decide_directories(state: ClusterState, command: _OfDirectories) -> Decision:
+    match command:
         case CordonDirs():
             return lives.cordon(state, command)
+        case LoseDirs():
+            return directories.lose(state, command)
+        case AssignDirs():
+            return directories.assign(state, command)
         case _:
             assert_never(command)

@@ -15,6 +15,7 @@ from replan.simulator.hash_table import slots_after_replacing
 from replan.simulator.state import (
     BrokerRegistration,
     ClusterState,
+    Directories,
     Partition,
     Resource,
     Topic,
@@ -43,6 +44,7 @@ class PartitionChanged:
     elr: Replicas | None = None
     last_known_elr: Replicas | None = None
     recovering: bool | None = None
+    directories: Directories | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ class BrokerChanged:
     fenced: bool | None = None
     shutting_down: bool | None = None
     cordoned_dirs: frozenset[str] | None = None
+    log_dirs: tuple[str, ...] = ()
+    """Those that stay online; none at all is no change: the controller takes an empty list for an absent one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +274,7 @@ def merged(partition: Partition, change: PartitionChanged) -> Partition:
         elr=_or(change.elr, partition.elr),
         last_known_elr=_or(change.last_known_elr, partition.last_known_elr),
         recovering=_or(change.recovering, partition.recovering),
+        directories=_or(change.directories, partition.directories),
     )
 
 
@@ -279,6 +284,7 @@ def _changed(registration: BrokerRegistration, change: BrokerChanged) -> BrokerR
         fenced=_or(change.fenced, registration.fenced),
         shutting_down=_or(change.shutting_down, registration.shutting_down),
         cordoned_dirs=_or(change.cordoned_dirs, registration.cordoned_dirs),
+        log_dirs=change.log_dirs or registration.log_dirs,
     )
 
 

@@ -41,6 +41,24 @@ class StartBroker:
 
 
 @dataclass(frozen=True, slots=True)
+class LoseDisk:
+    """The disk of a log directory fails; None: of the broker's last one.
+
+    A broker goes on without it if it has others, unless it was the first: that holds the metadata log, and it halts.
+    """
+
+    broker: BrokerId
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceDisks:
+    """A broker gets empty disks for those that it has lost, and is restarted: a live one by a controlled shutdown."""
+
+    broker: BrokerId
+
+
+@dataclass(frozen=True, slots=True)
 class DropFromIsr:
     """The leader drops a follower that fell behind by so many bytes."""
 
@@ -115,6 +133,8 @@ Happening = (
     KillBroker
     | StopBroker
     | StartBroker
+    | LoseDisk
+    | ReplaceDisks
     | DropFromIsr
     | Produce
     | SlowBroker

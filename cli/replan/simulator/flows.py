@@ -14,6 +14,7 @@ from replan.model.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, 
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator import bursts
 from replan.simulator.config_view import rate_in_force
+from replan.simulator.disks import lies_on_lost_disk
 from replan.simulator.quota import leaving, passing, useful_share
 from replan.simulator.retention import limits
 from replan.simulator.sharing import fair_shares
@@ -40,6 +41,8 @@ def running_copies(cluster: ClusterState, world: World) -> list[Copy]:
     able = {b for b in cluster.brokers if b not in absent and cluster.active(b)}
     found, topics, now = [], cluster.topics, world.now
     for (name, follower), lag in world.lags.items():
+        if lies_on_lost_disk(world, (name, follower)):
+            continue
         if lag.fetches_from <= now and follower in able and name[0] in topics:
             partition = topics[name[0]].partitions.get(name[1])
             leader = None if partition is None else partition.leader
@@ -52,7 +55,7 @@ def running_copy(
     cluster: ClusterState, world: World, replica: ReplicaName, lag: Lag
 ) -> Copy | None:
     """The copy of one replica outside the ISR, if it moves bytes now."""
-    if lag.fetches_from > world.now:
+    if lag.fetches_from > world.now or lies_on_lost_disk(world, replica):
         return None
     name, follower = replica
     leader = leader_of(cluster, world, name)

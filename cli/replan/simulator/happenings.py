@@ -9,7 +9,22 @@ from typing import assert_never
 
 from replan.model.names import BrokerId
 from replan.simulator.aftermath import ask
-from replan.simulator.commands import AlterIsr, FenceBroker, RegisterBroker, UnfenceBroker
+from replan.simulator.commands import (
+    AlterIsr,
+    FenceBroker,
+    LoseDirs,
+    RegisterBroker,
+    UnfenceBroker,
+)
+from replan.simulator.disk_losses import (
+    can_start,
+    chosen,
+    halts,
+    registered_dirs,
+    started_again,
+    untold,
+)
+from replan.simulator.disks import id_of
 from replan.simulator.faults import (
     Ask,
     At,
@@ -18,9 +33,11 @@ from replan.simulator.faults import (
     Happening,
     KillBroker,
     LagMetadata,
+    LoseDisk,
     LoseRequests,
     Produce,
     RepeatRequests,
+    ReplaceDisks,
     Schedule,
     SlowBroker,
     StartBroker,
@@ -30,7 +47,10 @@ from replan.simulator.flows import leader_of
 from replan.simulator.reassignment_lists import without
 from replan.simulator.world import Lag, Simulation, World
 
-_OfBrokers = KillBroker | StopBroker | StartBroker
+_OfBrokers = KillBroker | StopBroker | StartBroker | LoseDisk | ReplaceDisks
+RESTART_SECONDS = 10.0
+"""From a broker's controlled shutdown for a new disk to its start."""
+
 _OfConnections = LoseRequests | RepeatRequests | Disconnect | LagMetadata
 
 
@@ -59,7 +79,7 @@ def befall(simulation: Simulation, happening: Happening) -> Simulation:
             return replace(simulation, world=replace(simulation.world, slow=slow))
         case DropFromIsr():
             return _dropped(simulation, happening)
-        case KillBroker() | StopBroker() | StartBroker():
+        case KillBroker() | StopBroker() | StartBroker() | LoseDisk() | ReplaceDisks():
             return _broker(simulation, happening)
         case LoseRequests() | RepeatRequests() | Disconnect() | LagMetadata():
             return replace(simulation, world=_connection(simulation.world, happening))
@@ -87,6 +107,10 @@ def _dropped(simulation: Simulation, happening: DropFromIsr) -> Simulation:
 def _broker(simulation: Simulation, happening: _OfBrokers) -> Simulation:
     world = simulation.world
     match happening:
+        case LoseDisk():
+            return _disk_lost(simulation, happening)
+        case ReplaceDisks(broker):
+            return _disks_replaced(simulation, broker)
         case KillBroker(broker):
             world = _dead(world, broker)
         case StopBroker(broker):
@@ -96,6 +120,39 @@ def _broker(simulation: Simulation, happening: _OfBrokers) -> Simulation:
             world = _starting(simulation, broker)
         case _:
             assert_never(happening)
+    return replace(simulation, world=world)
+
+
+def _disk_lost(simulation: Simulation, happening: LoseDisk) -> Simulation:
+    """The process ends, or goes on without the directory and says so with its next heartbeat, which is sent at once."""
+    broker = happening.broker
+    path = chosen(simulation, broker, happening.path)
+    if path is None:
+        return simulation
+    serves = simulation.world.serves(broker)
+    world = replace(
+        simulation.world,
+        lost_dirs=simulation.world.lost_dirs | {(broker, path)},
+        new_disks=simulation.world.new_disks - {broker},
+    )
+    simulation = replace(simulation, world=world)
+    if halts(simulation, broker):
+        return replace(simulation, world=_dead(world, broker))
+    if serves:
+        lost = frozenset({id_of(world, broker, path)})
+        simulation, _ = ask(simulation, LoseDirs(broker, lost))
+    return simulation
+
+
+def _disks_replaced(simulation: Simulation, broker: BrokerId) -> Simulation:
+    world = simulation.world
+    if not any(lost == broker for lost, _ in world.lost_dirs):
+        return simulation
+    simulation = replace(simulation, world=replace(world, new_disks=world.new_disks | {broker}))
+    if broker in world.down:
+        return _broker(simulation, StartBroker(broker))
+    simulation = _broker(simulation, StopBroker(broker))
+    world = later(simulation.world, RESTART_SECONDS, StartBroker(broker))
     return replace(simulation, world=world)
 
 
@@ -109,10 +166,15 @@ def _dead(world: World, broker: BrokerId) -> World:
 
 
 def _starting(simulation: Simulation, broker: BrokerId) -> World:
-    """A process starts; while the session of its predecessor holds, it is refused and tries again."""
+    """A process starts; while the session of its predecessor holds, it is refused and tries again.
+
+    One that does not find the disks that it needs ends again at once.
+    """
     world = simulation.world
     registration = simulation.cluster.brokers.get(broker)
     if registration is None or broker not in world.down or broker in world.starting:
+        return world
+    if not can_start(simulation, broker):
         return world
     free = world.now if registration.fenced else world.down[broker] + world.speeds.session_seconds
     serves_at = max(world.now, free) + world.speeds.start_seconds
@@ -120,7 +182,10 @@ def _starting(simulation: Simulation, broker: BrokerId) -> World:
 
 
 def serve_again(simulation: Simulation, broker: BrokerId) -> Simulation:
-    """A starting broker registers, with its previous epoch if it had stopped cleanly, and is unfenced."""
+    """A starting broker registers, with its previous epoch if it had stopped cleanly, and is unfenced.
+
+    It takes new disks on the way, and says where its replicas lie if that is not where they lay.
+    """
     registration = simulation.cluster.brokers.get(broker)
     world = simulation.world
     epoch = world.stopped_cleanly.get(broker, -1)
@@ -133,15 +198,16 @@ def serve_again(simulation: Simulation, broker: BrokerId) -> Simulation:
     simulation = replace(simulation, world=world)
     if registration is None:
         return simulation
+    simulation = started_again(simulation, broker)
+    dirs = registered_dirs(simulation, registration)
     for command in (
         FenceBroker(broker),
-        RegisterBroker(
-            broker, registration.rack, epoch, registration.log_dirs, registration.cordoned_dirs
-        ),
+        RegisterBroker(broker, registration.rack, epoch, dirs, registration.cordoned_dirs),
         UnfenceBroker(broker),
     ):
         simulation, _ = ask(simulation, command)
-    return simulation
+    news = untold(simulation.cluster, simulation.world, broker)
+    return simulation if news is None else ask(simulation, news)[0]
 
 
 def _connection(world: World, happening: _OfConnections) -> World:

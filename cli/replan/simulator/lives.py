@@ -5,7 +5,7 @@ over the partitions that each causes (ReplicationControlManager.generateLeaderAn
 decided in `dynamics`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from replan.model.control_plane import Rejected
 from replan.model.names import BrokerId, TopicPartition
@@ -50,9 +50,10 @@ def register(state: ClusterState, command: RegisterBroker) -> Decision:
     if not state.rules.clean_shutdown_by_epoch:
         records: tuple[PartitionChanged, ...] = ()
     elif clean:
-        records = _without_broker(state, command.broker, _in_isr(command.broker))
+        records = without_broker(state, command.broker, _in_isr(state, command.broker))
     else:
-        records = _without_broker(state, command.broker, _in_isr_or_elr(command.broker), lost=True)
+        members = _in_isr_or_elr(state, command.broker)
+        records = without_broker(state, command.broker, members, lost=True)
     registration = BrokerRegistration(
         command.broker,
         command.rack,
@@ -68,7 +69,7 @@ def fence(state: ClusterState, command: FenceBroker) -> Decision:
     """Take a broker out of every ISR and leadership; a fenced one stays as it is."""
     registration = state.brokers.get(command.broker)
     if registration is None:
-        return Decision(whole=_unknown(command.broker))
+        return Decision(whole=unknown(command.broker))
     if registration.fenced:
         return Decision()
     return Decision(_fenced(state, command.broker))
@@ -78,7 +79,7 @@ def unfence(state: ClusterState, command: UnfenceBroker) -> Decision:
     """Let a broker serve; only leaderless partitions are looked at, the ISRs are left to their leaders."""
     registration = state.brokers.get(command.broker)
     if registration is None:
-        return Decision(whole=_unknown(command.broker))
+        return Decision(whole=unknown(command.broker))
     if not registration.fenced:
         return Decision()
     records = _sweep(
@@ -97,22 +98,22 @@ def shut_down(state: ClusterState, command: ShutDownBroker) -> Decision:
     """
     registration = state.brokers.get(command.broker)
     if registration is None:
-        return Decision(whole=_unknown(command.broker))
+        return Decision(whole=unknown(command.broker))
     if registration.fenced:
         return Decision()
     if not any(p.leader == command.broker for _, p in state.partitions()):
         return Decision(_fenced(state, command.broker))
     if registration.shutting_down:
         return Decision()
-    records = _without_broker(state, command.broker, _in_isr(command.broker))
+    records = without_broker(state, command.broker, _in_isr(state, command.broker))
     return Decision((BrokerChanged(command.broker, shutting_down=True), *records))
 
 
 def unregister(state: ClusterState, command: UnregisterBroker) -> Decision:
     """Forget a broker: it leaves ISRs and leaderships but stays in the replica lists."""
     if command.broker not in state.brokers:
-        return Decision(whole=_unknown(command.broker))
-    records = _without_broker(state, command.broker, _in_isr_or_elr(command.broker))
+        return Decision(whole=unknown(command.broker))
+    records = without_broker(state, command.broker, _in_isr_or_elr(state, command.broker))
     return Decision((*records, BrokerUnregistered(command.broker)))
 
 
@@ -120,28 +121,28 @@ def cordon(state: ClusterState, command: CordonDirs) -> Decision:
     """Note which log directories take nothing new; what they hold keeps serving."""
     registration = state.brokers.get(command.broker)
     if registration is None:
-        return Decision(whole=_unknown(command.broker))
+        return Decision(whole=unknown(command.broker))
     if registration.cordoned_dirs == command.dirs:
         return Decision()
     return Decision((BrokerChanged(command.broker, cordoned_dirs=command.dirs),))
 
 
 def _fenced(state: ClusterState, broker: BrokerId) -> tuple[Event, ...]:
-    records = _without_broker(state, broker, _in_isr(broker))
+    records = without_broker(state, broker, _in_isr(state, broker))
     return (*records, BrokerChanged(broker, fenced=True))
 
 
-def _without_broker(
+def without_broker(
     state: ClusterState,
     broker: BrokerId,
-    concerned: Callable[[Partition], bool],
+    concerned: Iterable[tuple[TopicPartition, Partition]],
     *,
     lost: bool = False,
 ) -> tuple[PartitionChanged, ...]:
     """Take a broker out of ISR and leadership of the partitions concerned; `lost`: out of the ELR as well."""
     return _sweep(
         state,
-        ((n, p) for n, p in state.partitions() if concerned(p)),
+        concerned,
         lambda b: b != broker and state.active(b),
         lambda p: Wish(
             Lists(p.replicas, without(p.isr, (broker,)), p.adding, p.removing),
@@ -173,15 +174,18 @@ def _sweep(
     return tuple(records)
 
 
-def _in_isr(broker: BrokerId) -> Callable[[Partition], bool]:
-    return lambda p: broker in p.isr
+def _in_isr(state: ClusterState, broker: BrokerId) -> Iterator[tuple[TopicPartition, Partition]]:
+    return state.partitions_where(lambda p: broker in p.isr)
 
 
-def _in_isr_or_elr(broker: BrokerId) -> Callable[[Partition], bool]:
-    return lambda p: broker in p.isr or broker in p.elr
+def _in_isr_or_elr(
+    state: ClusterState, broker: BrokerId
+) -> Iterator[tuple[TopicPartition, Partition]]:
+    return state.partitions_where(lambda p: broker in p.isr or broker in p.elr)
 
 
-def _unknown(broker: BrokerId) -> Rejected:
+def unknown(broker: BrokerId) -> Rejected:
+    """The answer to a broker that the controller does not know."""
     return rejected(
         Code.BROKER_ID_NOT_REGISTERED, f"Broker ID {broker} is not currently registered"
     )

@@ -13,6 +13,8 @@ from replan.errors import BadFile
 from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.beside import camel
+from replan.simulator.disk_losses import UNTOLD
+from replan.simulator.disks_form import with_directories
 from replan.simulator.snapshot_form import DEFAULT_VERSION, from_snapshot
 from replan.simulator.state import ClusterState, Partition, Resource, Topic
 from replan.simulator.world import Burst, Deletion, Lag, ReplicaName, Simulation, Speeds, World
@@ -42,6 +44,8 @@ BROKER_KEYS = (
     "servesAt",
     "nextBeat",
     "returnsAs",
+    "diskLost",
+    "newDisk",
 )
 PARTITION_KEYS = (
     "topic",
@@ -51,6 +55,7 @@ PARTITION_KEYS = (
     "bytesPerSecond",
     "lags",
     "placed",
+    "lay",
 )
 
 
@@ -67,7 +72,8 @@ def restore(document: Mapping[str, object], source: str) -> Simulation:
         raise BadFile(f"{source}: {problem}") from problem
     cluster = _with_brokers(simulation.cluster, part)
     cluster = _with_partitions(_with_configs(cluster, part), part)
-    return Simulation(cluster, _world(Simulation(cluster, simulation.world), part))
+    world = _world(Simulation(cluster, simulation.world), part)
+    return with_directories(Simulation(cluster, world))
 
 
 def seconds(node: Node, least: float = 0.0) -> float:
@@ -207,6 +213,7 @@ def _with_processes(world: World, cluster: ClusterState, part: Node) -> World:
     down = dict.fromkeys(world.down, world.now)
     times: dict[str, dict[BrokerId, float]] = {"downSince": down, "servesAt": {}, "nextBeat": {}}
     returning: dict[BrokerId, int] = {}
+    lost, renewed = set(world.lost_dirs), set[BrokerId]()
     for node in part.elements("brokers"):
         known = cluster.brokers.get(BrokerId(node.child("id").int32()))
         if known is None or optional(node.get("fenced"), Node.flag, False) != known.fenced:
@@ -216,12 +223,18 @@ def _with_processes(world: World, cluster: ClusterState, part: Node) -> World:
                 moments[known.id] = seconds(found)
         if (epoch := node.get("returnsAs")) is not None:
             returning[known.id] = epoch.int32(-1)
+        if optional(node.get("diskLost"), Node.flag, False):
+            lost.add((known.id, UNTOLD))
+        if optional(node.get("newDisk"), Node.flag, False):
+            renewed.add(known.id)
     return replace(
         world,
         down=down,
         starting=times["servesAt"],
         stopping=times["nextBeat"],
         stopped_cleanly=returning,
+        lost_dirs=frozenset(lost),
+        new_disks=frozenset(renewed),
     )
 
 
@@ -230,6 +243,7 @@ def _with_logs(world: World, part: Node) -> World:
     begins = world.now + world.speeds.fetch_start_seconds
     lags = {replica: replace(lag, fetches_from=begins) for replica, lag in world.lags.items()}
     placed: dict[ReplicaName, str] = {}
+    lay = dict(world.lay)
     produce: dict[TopicPartition, float] = {}
     for node in part.elements("partitions"):
         name = _name(node)
@@ -240,9 +254,17 @@ def _with_logs(world: World, part: Node) -> World:
                 lags[replica] = Lag(
                     seconds(found.child("bytes")), seconds(found.child("fetchesFrom"))
                 )
-        for found in node.elements("placed"):
-            found.mapping(("broker", "path"))
-            placed[name, BrokerId(found.child("broker").int32())] = found.child("path").text()
+        placed |= _places(node, "placed")
+        lay |= _places(node, "lay")
         if (rate := node.get("bytesPerSecond")) is not None and name in world.sizes:
             produce[name] = seconds(rate)
-    return replace(world, lags=lags, placed=placed, produce=produce)
+    return replace(world, lags=lags, placed=placed, lay=lay, produce=produce)
+
+
+def _places(partition: Node, key: str) -> dict[ReplicaName, str]:
+    name = _name(partition)
+    places: dict[ReplicaName, str] = {}
+    for found in partition.elements(key):
+        found.mapping(("broker", "path"))
+        places[name, BrokerId(found.child("broker").int32())] = found.child("path").text()
+    return places

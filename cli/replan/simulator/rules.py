@@ -28,10 +28,14 @@ class Rules:
     """A newly formatted cluster has them on."""
     last_known_leader_must_live: bool
     """The last known leader is elected only where it is alive (KAFKA-19522)."""
+    last_leader_noted_when_leaderless: bool
+    """The last leader is noted whenever nobody leads any more, not only when the ISR empties."""
     clean_shutdown_by_epoch: bool
     """A broker that registers again with its previous epoch has shut down cleanly and stays in the ELR."""
     min_isr_write_clears_elr: bool
     """Writing min.insync.replicas clears the ELR of the topic, or of all topics (ClearElrRecord)."""
+    assigning_dirs_wipes_elr: bool
+    """AssignReplicasToDirs forgets that eligible leader replicas are on, and clears the partition's."""
     replication_factor_guard: bool
     """AlterPartitionReassignments knows AllowReplicationFactorChange (KIP-860)."""
     refuses_cordoned: bool
@@ -43,8 +47,10 @@ _V3_9 = Rules(
     knows_elr=False,
     elr_by_default=False,
     last_known_leader_must_live=False,
+    last_leader_noted_when_leaderless=False,
     clean_shutdown_by_epoch=False,
     min_isr_write_clears_elr=False,
+    assigning_dirs_wipes_elr=False,
     replication_factor_guard=False,
     refuses_cordoned=False,
 )
@@ -53,8 +59,10 @@ _V4_0 = Rules(
     knows_elr=True,
     elr_by_default=False,
     last_known_leader_must_live=False,
+    last_leader_noted_when_leaderless=False,
     clean_shutdown_by_epoch=True,
     min_isr_write_clears_elr=True,
+    assigning_dirs_wipes_elr=True,
     replication_factor_guard=False,
     refuses_cordoned=False,
 )
@@ -63,8 +71,10 @@ _V4_1 = Rules(
     knows_elr=True,
     elr_by_default=True,
     last_known_leader_must_live=True,
+    last_leader_noted_when_leaderless=True,
     clean_shutdown_by_epoch=True,
     min_isr_write_clears_elr=True,
+    assigning_dirs_wipes_elr=True,
     replication_factor_guard=True,
     refuses_cordoned=False,
 )
@@ -73,8 +83,10 @@ _V4_3 = Rules(
     knows_elr=True,
     elr_by_default=True,
     last_known_leader_must_live=True,
+    last_leader_noted_when_leaderless=True,
     clean_shutdown_by_epoch=True,
     min_isr_write_clears_elr=True,
+    assigning_dirs_wipes_elr=False,
     replication_factor_guard=True,
     refuses_cordoned=False,
 )
@@ -83,8 +95,10 @@ _V4_4 = Rules(
     knows_elr=True,
     elr_by_default=True,
     last_known_leader_must_live=True,
+    last_leader_noted_when_leaderless=True,
     clean_shutdown_by_epoch=True,
     min_isr_write_clears_elr=True,
+    assigning_dirs_wipes_elr=False,
     replication_factor_guard=True,
     refuses_cordoned=True,
 )

@@ -19,7 +19,14 @@ from replan.simulator.aftermath import ask
 from replan.simulator.commands import FenceBroker
 from replan.simulator.config_view import broker_configs, topic_settings
 from replan.simulator.configs_form import stored_configs
-from replan.simulator.state import BrokerRegistration, ClusterState, Partition, Topic
+from replan.simulator.disk_losses import UNTOLD
+from replan.simulator.disks_form import lay, log_dir_seen, log_dir_told, with_directories
+from replan.simulator.state import (
+    BrokerRegistration,
+    ClusterState,
+    Partition,
+    Topic,
+)
 from replan.simulator.world import Lag, Simulation, World
 
 DEFAULT_VERSION = "4.3"
@@ -50,9 +57,10 @@ def from_snapshot(snapshot: Snapshot, version: str = DEFAULT_VERSION) -> Simulat
         down={b.id: 0.0 for b in snapshot.brokers if b.fenced},
         silent=snapshot.silent,
         remembered=snapshot.remembered,
+        lost_dirs=frozenset((d.broker, d.path) for d in snapshot.log_dirs if d.error is not None),
     )
-    world = replace(world, lags=initial_lags(cluster, world))
-    return _without_fenced(Simulation(cluster, world))
+    world = replace(world, lags=initial_lags(cluster, world), lay=lay(cluster, world.log_dirs))
+    return _without_fenced(with_directories(Simulation(cluster, world)))
 
 
 def to_snapshot(simulation: Simulation, now: float) -> Snapshot:
@@ -63,7 +71,7 @@ def to_snapshot(simulation: Simulation, now: float) -> Snapshot:
     whole = whole_snapshot(simulation, now)
     return replace(
         whole,
-        log_dirs=tuple(d for d in whole.log_dirs if d.broker in serving),
+        log_dirs=tuple(log_dir_told(d) for d in whole.log_dirs if d.broker in serving),
         broker_configs={b: c for b, c in whole.broker_configs.items() if b in serving},
         silent=tuple(sorted({*whole.silent, *mute} & cluster.brokers.keys())),
     )
@@ -80,7 +88,9 @@ def whole_snapshot(simulation: Simulation, now: float) -> Snapshot:
         brokers=tuple(broker_seen(r) for _, r in sorted(cluster.brokers.items())),
         topics=_topics_table(cluster),
         partitions=_partitions_table(cluster, world),
-        log_dirs=tuple(_log_dir_seen(cluster, d) for d in world.log_dirs if d.broker in configured),
+        log_dirs=tuple(
+            log_dir_seen(simulation, d) for d in world.log_dirs if d.broker in configured
+        ),
         broker_configs={b: found for b, found in configured.items() if found},
         silent=world.silent,
         remembered=world.remembered,
@@ -158,13 +168,15 @@ def _registrations(snapshot: Snapshot) -> dict[BrokerId, BrokerRegistration]:
 
 
 def _registration(broker: Broker, dirs: Iterable[LogDir], epoch: int) -> BrokerRegistration:
-    known = {d.path: d.cordoned or broker.cordoned for d in dirs} or {"data": broker.cordoned}
+    dirs = list(dirs)
+    known = {d.path: d.cordoned or broker.cordoned for d in dirs} or {UNTOLD: broker.cordoned}
+    online = [d.path for d in dirs if d.error is None] or known
     return BrokerRegistration(
         broker.id,
         broker.rack,
         epoch=epoch,
         fenced=broker.fenced,
-        log_dirs=tuple(known),
+        log_dirs=tuple(online),
         cordoned_dirs=frozenset(path for path, cordoned in known.items() if cordoned),
     )
 
@@ -245,10 +257,6 @@ def _partitions_table(cluster: ClusterState, world: World) -> pa.Table:
             "bytes": numbers((round(world.sizes.get(n, 0.0)) for n, _ in rows), pa.int64()),
         },
     )
-
-
-def _log_dir_seen(cluster: ClusterState, found: LogDir) -> LogDir:
-    return replace(found, cordoned=found.path in cluster.brokers[found.broker].cordoned_dirs)
 
 
 def _wall_clock(world: World, now: float) -> str:

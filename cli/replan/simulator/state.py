@@ -7,6 +7,7 @@ siblings), what physically happens on brokers (`world`), the model that the rest
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, ConfigScope
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
@@ -15,6 +16,8 @@ from replan.simulator.rules import Rules, rules_of
 
 Resource = tuple[ConfigScope, str]
 """Whose configuration: a topic by name, a broker by its id in decimal, or all brokers by the empty name."""
+
+Directories = tuple[str | None, ...]
 
 CLUSTER_DEFAULT: Resource = (ConfigScope.BROKER, "")
 
@@ -31,7 +34,17 @@ class BrokerRegistration:
     shutting_down: bool = False
     """In controlled shutdown; only a new registration ends it."""
     log_dirs: tuple[str, ...] = ("data",)
+    """Those that are online, each by an id: its path, until its disk is replaced."""
     cordoned_dirs: frozenset[str] = frozenset()
+
+    @property
+    def default_dir(self) -> str | None:
+        """Where a new replica lies without being asked (ClusterControlManager.defaultDir)."""
+        return self.log_dirs[0] if len(self.log_dirs) == 1 else None
+
+    def has_online(self, directory: str | None) -> bool:
+        """Whether a replica in this directory can be served; one that has none yet can (DirectoryId.isOnline)."""
+        return directory is None or directory in self.log_dirs
 
     @property
     def active(self) -> bool:
@@ -60,11 +73,19 @@ class Partition:
     """Holds the last leader while there is none, and nothing else."""
     recovering: bool = False
     """The leader came from an unclean election and has not confirmed its log yet."""
+    directories: Directories = ()
+    """Of each replica, in their order (KIP-858); empty where no broker has told any."""
 
     @property
     def reassigning(self) -> bool:
         """Whether a reassignment runs (PartitionReassignmentReplicas.isReassignmentInProgress)."""
         return bool(self.adding or self.removing)
+
+    def directory(self, broker: BrokerId) -> str | None:
+        """The log directory of a broker's replica; None where it has not told it yet (DirectoryId.UNASSIGNED)."""
+        if not self.directories or broker not in self.replicas:
+            return None
+        return self.directories[self.replicas.index(broker)]
 
     @property
     def led_by_preferred(self) -> bool:
@@ -72,7 +93,7 @@ class Partition:
         return self.leader == self.replicas[0]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Topic:
     """One topic with its partitions."""
 
@@ -89,6 +110,14 @@ class Topic:
         """The partition that the controller comes upon first; not always number 0."""
         slots = max(self.slots, slots_for(len(self.partitions)))
         return self.partitions[first_of(self.partitions, slots)]
+
+    @cached_property
+    def strayed(self) -> tuple[int, ...]:
+        """The partitions that another than their preferred replica leads, or nobody; in ascending order.
+
+        The controller keeps them too (ReplicationControlManager.imbalancedPartitions): timers ask every few minutes.
+        """
+        return tuple(sorted(i for i, p in self.partitions.items() if not p.led_by_preferred))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +158,22 @@ class ClusterState:
         for name, topic in sorted(self.topics.items()):
             for index in sorted([i for i, p in topic.partitions.items() if holds(p)]):
                 yield TopicPartition(name, index), topic.partitions[index]
+
+    def strayed(self) -> Iterator[tuple[TopicPartition, Partition]]:
+        """All partitions that are not led by their preferred replica, in the same order."""
+        for name, topic in sorted(self.topics.items()):
+            for index in topic.strayed:
+                yield TopicPartition(name, index), topic.partitions[index]
+
+    def online(self, broker: BrokerId, directory: str | None) -> bool:
+        """Whether a broker is registered and one of its directories online (ClusterControlManager.hasOnlineDir)."""
+        registration = self.brokers.get(broker)
+        return registration is not None and registration.has_online(directory)
+
+    def default_dir(self, broker: BrokerId) -> str | None:
+        """The directory of a new replica on a broker, where the controller knows it without being told."""
+        registration = self.brokers.get(broker)
+        return None if registration is None else registration.default_dir
 
     def active(self, broker: BrokerId) -> bool:
         """Whether a broker is registered, not fenced, and not shutting down."""

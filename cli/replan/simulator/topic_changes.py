@@ -90,8 +90,12 @@ def _created(
                 "All brokers specified in the manual partition assignment for partition "
                 f"{index} are fenced or in controlled shutdown.",
             )
+        directories = tuple(map(state.default_dir, replicas))
         created.append(
-            PartitionCreated(TopicPartition(topic, index), Partition(replicas, isr, isr[0]))
+            PartitionCreated(
+                TopicPartition(topic, index),
+                Partition(replicas, isr, isr[0], directories=directories),
+            )
         )
     return tuple(created)
 

@@ -14,6 +14,8 @@ from replan.simulator.faults import LoseRequests, RepeatRequests, Schedule
 from replan.simulator.state import ClusterState
 
 ReplicaName = tuple[TopicPartition, BrokerId]
+Directory = tuple[BrokerId, str]
+"""A log directory of a broker, by its path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +109,14 @@ class World:
     log_dirs: tuple[LogDir, ...] = ()
     placed: Mapping[ReplicaName, str] = field(default_factory=dict)
     """The log directory of each replica that was made since the beginning."""
+    lay: Mapping[ReplicaName, str] = field(default_factory=dict)
+    """The log directory of each replica that was there in the beginning, where its broker has several; it stays so."""
+    lost_dirs: frozenset[Directory] = frozenset()
+    """Log directories whose disk has failed."""
+    new_disks: frozenset[BrokerId] = frozenset()
+    """Brokers whose lost disks have been replaced; they take them when they start."""
+    disk_ids: Mapping[Directory, str] = field(default_factory=dict)
+    """The ids of directories on replaced disks; that of any other is its path."""
     deletions: tuple[Deletion, ...] = ()
     slow: Mapping[BrokerId, float] = field(default_factory=dict)
     """Brokers whose network is slower than the others', bytes per second in each direction."""

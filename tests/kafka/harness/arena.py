@@ -5,21 +5,29 @@ arena has a range of real ids, in the same order. So thousands of traces run on 
 none seeing another. Codes are Kafka's; 0 is success.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from types import MappingProxyType, TracebackType
 from typing import Self
+from uuid import UUID
 
 from tests.kafka.harness.clients import until
 from tests.kafka.harness.codec import Message
-from tests.kafka.harness.fake_brokers import FakeBroker, FakeBrokers, Refused
+from tests.kafka.harness.fake_brokers import (
+    ONE_DIRECTORY,
+    FakeBroker,
+    FakeBrokers,
+    Refused,
+    directory_id,
+)
 from tests.kafka.harness.metadata_log import TOPIC_RESOURCE, PartitionState
 from tests.kafka.harness.names import IDS_PER_ARENA, Names
 
 Partition = tuple[str, int]
 TIMEOUT_MS = 15000
 SHUTDOWN_SECONDS = 10.0
+DIRECTORIES = "abcd"
 NO_CONFIGS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -50,22 +58,29 @@ class Answer:
 class Arena:
     """A trace's brokers and topics; closing it takes them off the controller again."""
 
-    def __init__(self, controller: FakeBrokers, racks: Mapping[int, str | None]) -> None:
+    def __init__(
+        self,
+        controller: FakeBrokers,
+        racks: Mapping[int, str | None],
+        *,
+        directories: Callable[[int], Sequence[str]] = lambda _: ONE_DIRECTORY,
+    ) -> None:
         self._controller = controller
         self._names = Names(controller.next_arena_number())
         self._topics: list[str] = []
+        self._directories = directories
         self.brokers = tuple(sorted(racks))
         for broker in self.brokers:
             if not 0 <= broker < IDS_PER_ARENA:
                 raise ValueError(f"broker {broker} is not between 0 and {IDS_PER_ARENA - 1}")
-            controller.register(self._names.real_id(broker), racks[broker])
+            self._register(broker, racks[broker])
         self.unfence(*self.brokers)
 
     # --- brokers
 
     def register(self, broker: int, rack: str | None) -> None:
         """Register one more broker, or one that was unregistered; it is fenced until `unfence`."""
-        self._controller.register(self._names.real_id(broker), rack)
+        self._register(broker, rack)
         self.brokers = tuple(sorted({*self.brokers, broker}))
 
     def fence(self, *brokers: int) -> None:
@@ -100,6 +115,44 @@ class Arena:
         """Take the cordon away again."""
         for broker in brokers:
             self._controller.beat(replace(self._known(broker), cordoned=False))
+
+    def add_directory(self, broker: int, name: str) -> None:
+        """Give a broker another log directory, or a lost one back; it names it when it registers next."""
+        self._controller.add_directory(self._names.real_id(broker), name)
+
+    def lose_directory(self, broker: int, *names: str) -> None:
+        """Call log directories offline, one after the other, from then on with each heartbeat (KIP-858)."""
+        for name in names:
+            known = self._known(broker)
+            self._controller.beat(replace(known, lost=known.lost | {name}))
+
+    def assign_directory(self, broker: int, partition: Partition, name: str) -> Answer:
+        """Say in which of a broker's log directories its replica lies (AssignReplicasToDirs)."""
+        topic, index = partition
+        known = self._known(broker)
+        answer = self._controller.controller.ask(
+            "AssignReplicasToDirs",
+            BrokerId=known.id,
+            BrokerEpoch=known.epoch,
+            Directories=[
+                {
+                    "Id": directory_id(known.id, name),
+                    "Topics": [
+                        {
+                            "TopicId": self._controller.log.topic_id(self._names.real_name(topic)),
+                            "Partitions": [{"PartitionIndex": index}],
+                        }
+                    ],
+                }
+            ],
+        )
+        _refuse_if_any("assign directories", answer)
+        return Answer(answer["Directories"][0]["Topics"][0]["Partitions"][0]["ErrorCode"])
+
+    def directory_name(self, broker: int, directory: UUID) -> str:
+        """What tests call a log directory of a broker; `-` where the controller has not been told."""
+        known = {directory_id(self.real_id(broker), name): name for name in DIRECTORIES}
+        return known.get(directory, "-")
 
     def unregister(self, *brokers: int) -> None:
         """Take brokers out of the cluster."""
@@ -353,6 +406,10 @@ class Arena:
     def real_id(self, broker: int) -> int:
         """The id by which the controller knows an arena's broker."""
         return self._names.real_id(broker)
+
+    def _register(self, broker: int, rack: str | None) -> None:
+        real = self._names.real_id(broker)
+        self._controller.register(real, rack, tuple(self._directories(broker)))
 
     def _known(self, broker: int) -> FakeBroker:
         return self._controller.broker(self._names.real_id(broker))

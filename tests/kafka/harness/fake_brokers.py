@@ -9,13 +9,13 @@ brokers and topics of its own; what is here is what arenas share.
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import count
 from types import MappingProxyType, TracebackType
 from typing import Self
-from uuid import UUID, uuid4
+from uuid import NAMESPACE_OID, UUID, uuid4, uuid5
 
 from tests.kafka.harness.codec import Message, Schemas
 from tests.kafka.harness.distribution import DEFAULT_VERSION, schema_folder
@@ -33,6 +33,7 @@ DUPLICATE_BROKER_REGISTRATION = 101
 REQUEST_TIMED_OUT = 7
 HEARTBEAT_ATTEMPTS = 20
 FRONT = 999
+ONE_DIRECTORY = ("a",)
 FEATURES = MappingProxyType(
     {
         "metadata.version": (1, 40),
@@ -62,10 +63,18 @@ class FakeBroker:
     id: int
     rack: str | None
     epoch: int
-    log_directory: UUID
+    directories: tuple[str, ...] = ONE_DIRECTORY
+    """By names of ours; each has one id for ever (`directory_id`)."""
     fenced: bool = True
     shutting_down: bool = False
     cordoned: bool = False
+    lost: frozenset[str] = frozenset()
+    """Directories that its heartbeats call offline (KIP-858); it registers without them."""
+
+
+def directory_id(broker: int, name: str) -> UUID:
+    """The id of a broker's log directory."""
+    return uuid5(NAMESPACE_OID, f"{broker}/{name}")
 
 
 class FakeBrokers:
@@ -143,9 +152,19 @@ class FakeBrokers:
         """Whether a broker is registered by this harness."""
         return broker in self._brokers
 
-    def register(self, broker: int, rack: str | None) -> None:
+    def register(
+        self, broker: int, rack: str | None, directories: tuple[str, ...] = ONE_DIRECTORY
+    ) -> None:
         """Register a broker for the first time; it is fenced until `unfence`."""
-        self._register(FakeBroker(broker, rack, -1, uuid4()), previous_epoch=-1)
+        self._register(FakeBroker(broker, rack, -1, directories), previous_epoch=-1)
+
+    def add_directory(self, broker: int, name: str) -> None:
+        """Give a broker another log directory, or a lost one back; it names it when it registers next."""
+        with self._beating:
+            known = self._brokers[broker]
+            self._brokers[broker] = replace(
+                known, directories=(*known.directories, name), lost=known.lost - {name}
+            )
 
     def restart(self, broker: int, *, cleanly: bool) -> None:
         """Fence a broker and register its next incarnation, which stays fenced.
@@ -236,7 +255,7 @@ class FakeBrokers:
                 for name, (least, most) in FEATURES.items()
             ],
             Rack=broker.rack,
-            LogDirs=[broker.log_directory],
+            LogDirs=_ids(broker, set(broker.directories) - broker.lost),
             PreviousBrokerEpoch=previous_epoch,
         )
         if answer["ErrorCode"]:
@@ -256,7 +275,7 @@ class FakeBrokers:
 
 
 def _beat(wire: Wire, broker: FakeBroker) -> Message:
-    cordoned = {"CordonedLogDirs": [broker.log_directory]} if broker.cordoned else {}
+    cordoned = {"CordonedLogDirs": _ids(broker, broker.directories)} if broker.cordoned else {}
     for _ in range(HEARTBEAT_ATTEMPTS):
         answer = wire.ask(
             "BrokerHeartbeat",
@@ -265,6 +284,7 @@ def _beat(wire: Wire, broker: FakeBroker) -> Message:
             CurrentMetadataOffset=CAUGHT_UP,
             WantFence=broker.fenced,
             WantShutDown=broker.shutting_down,
+            OfflineLogDirs=_ids(broker, broker.lost),
             **cordoned,
         )
         if answer["ErrorCode"] != REQUEST_TIMED_OUT:  # it waited too long in the queue: not done
@@ -272,6 +292,10 @@ def _beat(wire: Wire, broker: FakeBroker) -> Message:
     if answer["ErrorCode"]:
         raise Refused(f"heartbeat of broker {broker.id}", answer["ErrorCode"])
     return answer
+
+
+def _ids(broker: FakeBroker, names: Iterable[str]) -> list[UUID]:
+    return [directory_id(broker.id, name) for name in sorted(names)]
 
 
 def _on_its_own_never(session_timeout_ms: int) -> dict[str, str]:

@@ -22,7 +22,7 @@ TOPIC_RESOURCE = 2
 
 @dataclass(frozen=True, slots=True)
 class PartitionState:
-    """Everything the controller holds of a partition, but for log directories.
+    """Everything the controller holds of a partition.
 
     The order of `isr`, `elr` and `last_known_elr` is the records'; it has no meaning.
     """
@@ -37,6 +37,8 @@ class PartitionState:
     recovering: bool
     elr: tuple[int, ...]
     last_known_elr: tuple[int, ...]
+    directories: tuple[UUID, ...] = ()
+    """Of each replica, in their order (KIP-858)."""
 
 
 class MetadataLog:
@@ -168,6 +170,7 @@ def _created(record: Message) -> PartitionState:
         recovering=record["LeaderRecoveryState"] == 1,
         elr=tuple(record.get("EligibleLeaderReplicas") or ()),
         last_known_elr=tuple(record.get("LastKnownElr") or ()),
+        directories=tuple(record.get("Directories") or ()),
     )
 
 
@@ -191,4 +194,5 @@ def _changed(before: PartitionState, record: Message) -> PartitionState:
         recovering=before.recovering if recovery == -1 else recovery == 1,
         elr=listed("EligibleLeaderReplicas", before.elr),
         last_known_elr=listed("LastKnownElr", before.last_known_elr),
+        directories=tuple(record.get("Directories") or before.directories),
     )

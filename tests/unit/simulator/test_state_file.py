@@ -32,11 +32,13 @@ from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
 from replan.simulator.beside import written
 from replan.simulator.clock import VirtualClock
 from replan.simulator.control_plane import SimulatedControlPlane
+from replan.simulator.disks import directory_of
 from replan.simulator.faults import KillBroker, Produce, StartBroker, StopBroker
 from replan.simulator.restored import restore
 from replan.simulator.snapshot_form import from_snapshot, whole_snapshot
+from replan.simulator.state import ClusterState, Partition
 from replan.simulator.state_file import open_simulated
-from replan.simulator.world import Simulation, World
+from replan.simulator.world import ReplicaName, Simulation, World
 from replan.snapshots.files import write_snapshot
 from replan.snapshots.json_form import to_document
 
@@ -340,8 +342,25 @@ def test_a_stay_in_the_file_changes_nothing() -> None:
             for name, value in _fields(now.world).items()
             if getattr(kept(now).world, name) != value
         }
-        assert differing <= {"sizes"}  # a snapshot tells whole bytes
+        # A snapshot tells whole bytes, and nobody needs to know any more where dropped replicas lay.
+        assert differing <= {"sizes", "lay"}
+        assert directories(kept(now)) == directories(now)
         plane.befall(StartBroker(BrokerId(1)))
+
+
+def directories(simulation: Simulation) -> dict[ReplicaName, str | None]:
+    """Where each replica lies."""
+    return {
+        (name, broker): directory_of(simulation.world, (name, broker))
+        for name, partition in simulation.cluster.partitions()
+        for broker in partition.replicas
+    }
+
+
+def lists(cluster: ClusterState) -> Iterator[tuple[TopicPartition, Partition]]:
+    """The partitions, but for their directories: what is read back takes all of them to be told."""
+    for name, partition in cluster.partitions():
+        yield name, replace(partition, directories=())
 
 
 @given(trace=traces(STEPS, shortest=1, longest=15), version=st.sampled_from(["3.9", "4.3", "4.4"]))
@@ -352,10 +371,17 @@ def test_any_state_of_a_controller_survives_a_file(trace: list[Words], version: 
             continue  # a stale mix is no state that a snapshot can be read as
         if words[0] != "isr" or driver.observe(0).leader is not None:
             tell(words, driver)
-    world = World(sizes={name: 0.0 for name, _ in driver.state.partitions()})
+    world = World(
+        sizes={name: 0.0 for name, _ in driver.state.partitions()},
+        log_dirs=tuple(
+            LogDir(broker, path)
+            for broker, known in sorted(driver.state.brokers.items())
+            for path in known.log_dirs
+        ),
+    )
     before = Simulation(driver.state, world)
     after = kept(before)
-    assert dict(after.cluster.partitions()) == dict(before.cluster.partitions())
+    assert dict(lists(after.cluster)) == dict(lists(before.cluster))
     assert after.cluster.brokers == before.cluster.brokers
     assert after.cluster.next_broker_epoch == before.cluster.next_broker_epoch
 
