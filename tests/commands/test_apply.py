@@ -58,7 +58,7 @@ def test_a_fault_befalls_the_embedded_cluster_and_is_told_with_what_waits_for_it
     assert "3.0 s: fault: kill 4 at 3s for 60s" in told
     assert "1 min 3 s: over: kill 4 at 3s for 60s" in told
     assert any("stalled: broker 4 is fenced" in line for line in told)
-    assert told[-1] == "1 min 24 s: 4 of 4 done"
+    assert told[-1].endswith(": 4 of 4 done")
     assert replan("drift", *SIMULATED, folder=folder).returncode == 0
 
 

@@ -15,11 +15,12 @@ from replan.applying.opening import open_plan
 from replan.applying.outcome import Outcome
 from replan.applying.progress import Progress
 from replan.applying.settings import Settings
-from replan.commands.cluster import Connection, Target, connect
+from replan.commands.cluster import Connection, connect
 from replan.commands.journals import NOT_LOCKED, journal_path, owner, read_ledger
 from replan.commands.output import note, result
 from replan.commands.plan import read_plan
 from replan.commands.progress import progress_to
+from replan.commands.target import Target
 from replan.errors import BadUsage, Exit, UnsafePlan
 from replan.manifest.load import load_placement
 from replan.planning.plan import Plan

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from replan.applying.file_journal import peek
 from replan.applying.ledger import Ledger, fold
-from replan.commands.cluster import Target
+from replan.commands.target import Target
 
 NOT_LOCKED = (
     "note: the journal is a file on this machine; "

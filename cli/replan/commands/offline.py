@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from replan.commands.cluster import Target, observe
+from replan.commands.cluster import observe
 from replan.commands.output import Format, note, result, save
 from replan.commands.plan import read_plan, render
+from replan.commands.target import Target
 from replan.errors import Exit
 
 

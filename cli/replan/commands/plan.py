@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from replan.commands.cluster import Target, observe
+from replan.commands.cluster import observe
 from replan.commands.journals import read_ledger, told
 from replan.commands.output import Format, note, result, save
+from replan.commands.target import Target
 from replan.errors import BadFile, Exit
 from replan.manifest.load import load_placement
 from replan.model.snapshot import Snapshot

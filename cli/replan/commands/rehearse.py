@@ -7,9 +7,10 @@ from enum import StrEnum
 from pathlib import Path
 
 from replan.applying.settings import Settings
-from replan.commands.cluster import Target, observe
+from replan.commands.cluster import observe
 from replan.commands.output import note, passing, result, save
 from replan.commands.plan import read_plan
+from replan.commands.target import Target
 from replan.errors import BadFile, BadUsage, Exit
 from replan.faults.read import read_fault
 from replan.manifest.units import parse_rate

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from replan.commands.cluster import Target, connect, observe
+from replan.commands.cluster import connect, observe
 from replan.commands.journals import read_ledger, told
 from replan.commands.output import Format, result
+from replan.commands.target import Target
 from replan.errors import BadUsage, Exit
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot

@@ -1,0 +1,26 @@
+"""Commands over many clusters: `fleet drift`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from replan.errors import Exit
+
+
+def fleet_drift(
+    snapshots: Annotated[
+        Path, typer.Option(metavar="DIR", help="One snapshot (file or folder) a cluster.")
+    ],
+    placements: Annotated[
+        Path, typer.Option(metavar="DIR", help="One placement (file or folder) a cluster.")
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Publish the tables there.")
+    ] = None,
+    master: Annotated[str, typer.Option(metavar="URL", help="The Spark master.")] = "local[*]",
+) -> Exit:
+    """Drift of many clusters at once: 0 none, 2 drift, 1 where a cluster could not be compared."""
+    from replan.commands import fleet as command
+
+    return command.drift(snapshots, placements, output, master)
