@@ -12,6 +12,7 @@ STOPPED_SHOWN = 50
 WAITS_SHOWN = 20
 MISSING_SHOWN = 10
 SEEDS_SHOWN = 20
+NEVER = "never under min ISR, never without a leader"
 
 
 def verdict(rehearsal: Rehearsal) -> str:
@@ -79,6 +80,8 @@ def harm(rehearsal: Rehearsal) -> str:
     if not rehearsal.faults:
         return f"{found[:1].upper()}{found[1:]}."
     without = _suffered(rehearsal.without)
+    if found == without == NEVER:
+        return f"{found[:1].upper()}{found[1:]}, neither with the plan nor without it."
     return f"With the plan {found}; without it {without} (summed over the partitions of the plan)."
 
 

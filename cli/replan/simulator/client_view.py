@@ -22,9 +22,9 @@ SubjectT = TypeVar("SubjectT", bound=Subject)
 
 
 def answers(simulation: Simulation, broker: BrokerId) -> bool:
-    """Whether a broker can be asked about its own things."""
-    registration = simulation.cluster.brokers[broker]
-    return not registration.fenced and simulation.world.serves(broker)
+    """Whether a broker can be asked about its own things; one that is not registered is not known to anybody."""
+    registration = simulation.cluster.brokers.get(broker)
+    return registration is not None and not registration.fenced and simulation.world.serves(broker)
 
 
 def unheard(simulation: Simulation, name: str) -> Answer | None:

@@ -71,6 +71,9 @@ def test_the_text_of_a_fault_tells_what_it_does_with_and_without_the_plan() -> N
 def test_a_fault_after_the_end_is_told_as_such() -> None:
     lines = render_rehearsal(report("rebalance at 9h")).splitlines()
     assert "       9 h  rebalance at 9h (after the end)" in lines
+    assert lines[2] == (
+        "Never under min ISR, never without a leader, neither with the plan nor without it."
+    )
 
 
 def test_a_fault_that_the_controller_refuses_is_told_with_its_words() -> None:

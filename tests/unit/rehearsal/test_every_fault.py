@@ -1,0 +1,34 @@
+"""Whatever can befall a cluster in the middle of a copy: a rehearsal ends, is told, and no law is broken."""
+
+import pytest
+from tests.unit.faults.test_forms import EFFECTS
+from tests.unit.rehearsal.stages import MB, faults_of, plan_of, rehearsed
+
+from replan.rehearsal.options import Options
+from replan.rehearsal.report import report_on
+from replan.rehearsal.text import render_rehearsal
+
+PLAN = plan_of([1, 2, 4], [3, 1, 2])
+FAULTS = [
+    *(what.replace("disk 1 b", "disk 1") for what, _, _ in EFFECTS.values()),  # one disk here
+    "unregister 4",
+    "kill 4",
+    "unknown outcome of configs late by 75s",
+    "foreign reassign orders-0 [1,9]",
+]
+
+
+def at(what: str, moment: str) -> str:
+    ahead, ends, rest = what.rpartition(" for ")
+    return f"{ahead} at {moment}{ends}{rest}" if ends else f"{what} at {moment}"
+
+
+@pytest.mark.parametrize("what", FAULTS)
+@pytest.mark.parametrize("moment", ["0s", "9s"])
+def test_a_rehearsal_bears_it(what: str, moment: str) -> None:
+    fault = at(what, moment)
+    found = rehearsed(PLAN, fault, network=50.0 * MB)
+    assert found.broken == ()
+    told = render_rehearsal(report_on(PLAN, Options(faults=faults_of(fault)), found))
+    assert fault in told
+    assert ("It arrives" in told) == found.arrived
