@@ -1,6 +1,7 @@
 """`replan rehearse` through the command line: what it reads, what it writes, how it exits."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from tests.commandline import replan
 
 pytestmark = pytest.mark.command
 EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "rehearse.md"
 
 
 @pytest.fixture
@@ -26,6 +28,21 @@ def test_a_plan_that_arrives_exits_0(folder: Path) -> None:
     done = replan("rehearse", "plan.json", "--snapshot", "cluster.json", folder=folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("It arrives: 4 moves in ")
+
+
+def test_the_document_shows_what_is_told(folder: Path) -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    head, command, rest = text.partition(
+        '$ replan rehearse plan.json --snapshot cluster.json --fault "'
+    )
+    fault, _, shown = rest.partition('"\n')
+    written, _, below = shown.partition("```")
+    arguments = ("rehearse", "plan.json", "--snapshot", "cluster.json", "--fault", fault)
+    told = replan(*arguments, folder=folder).stdout
+    if "REPLAN_REWRITE" in os.environ:
+        DOCUMENT.write_text(f'{head}{command}{fault}"\n{told}```{below}', encoding="utf-8")
+    else:
+        assert told == written
 
 
 def test_a_plan_that_does_not_arrive_exits_3_and_names_what_stopped(folder: Path) -> None:
