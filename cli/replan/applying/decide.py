@@ -98,8 +98,9 @@ class _Draft:
 
     def _sight(self, name: TopicPartition, own: Own | None) -> Sight:
         view = self.view
+        move = view.moves[name]
         return Sight(
-            move=view.moves[name],
+            move=move,
             own=own,
             state=view.seen.partitions.get(name),
             seen=view.seen,
@@ -107,6 +108,7 @@ class _Draft:
             racks=view.plan.racks,
             answer=view.answers.get(name),
             quarantine_seconds=view.quarantine_left(name),
+            logless=frozenset(b for b in move.target if view.watch.shows_no_log(name, b)),
         )
 
     def _resolved(self, name: TopicPartition, verdict: Verdict) -> Verdict:

@@ -82,6 +82,8 @@ class Sight:
     """To the request of the tick before."""
     quarantine_seconds: float | None = None
     """How long an earlier request may still be on its way; None where its outcome is definite."""
+    logless: frozenset[BrokerId] = frozenset()
+    """Brokers of the target that show no log of it."""
 
     @property
     def asked(self) -> Asked | None:
@@ -111,7 +113,7 @@ def _not_begun(sight: Sight, needed: Next) -> Verdict:
     if not planned or isinstance(needed, OffPath):
         return _elsewhere(move, state)
     if isinstance(needed, Wait):
-        return Hold(waits(needed, sight.seen), soon=needed.settling)
+        return Hold(waits(needed, sight.seen, sight.logless), soon=needed.settling)
     return _if_as_planned(sight, needed)
 
 
@@ -199,7 +201,7 @@ def _begun(sight: Sight, own: Own, needed: Next) -> Verdict:
         case OffPath(found):
             return _off_path(sight, own, found)
         case Wait():
-            return Hold(waits(needed, sight.seen))
+            return Hold(waits(needed, sight.seen, sight.logless))
         case Expand() | Assign() | Elect():
             return _again_or_next(sight, own, needed)
 

@@ -23,6 +23,10 @@ class Loss:
     """The brokers that this partition's copy loads."""
 
 
+MISSES = 3
+"""Readings in a row in which a live broker tells of no log that it should have; longer than a dead one lives."""
+
+
 @dataclass(frozen=True, slots=True)
 class Size:
     """How much of one new replica is there."""
@@ -44,6 +48,7 @@ class Watch:
         self._looked_at: float | None = None
         self._sizes: dict[tuple[TopicPartition, BrokerId], Size] = {}
         self._totals: dict[TopicPartition, int] = {}
+        self._misses: dict[tuple[TopicPartition, BrokerId], int] = {}
 
     def note(
         self, moves: Mapping[TopicPartition, Move], seen: Seen, now: float, settle_seconds: float
@@ -56,6 +61,7 @@ class Watch:
             self._target_in_sync.clear()
             self._new_in_sync.clear()
         self._looked_at = now
+        self._misses = {r: n for r, n in self._misses.items() if n and seen.live(r[1])}
         losses: list[Loss] = []
         for name, move in moves.items():
             if name in seen.unclear:
@@ -87,6 +93,8 @@ class Watch:
             self._totals.pop(name, None)
         for replica in [r for r in self._sizes if r[0] not in moves]:
             del self._sizes[replica]
+        for replica in [r for r in self._misses if r[0] not in moves]:
+            del self._misses[replica]
 
     def settled(self, name: TopicPartition, now: float, settle_seconds: float) -> bool:
         """Whether the whole target has been in sync in all looks of the settle time."""
@@ -106,7 +114,11 @@ class Watch:
         sizes: Mapping[tuple[TopicPartition, BrokerId], int],
         now: float,
     ) -> None:
-        """Take in the sizes of the replicas of running copies."""
+        """Take in the sizes of the replicas of running copies, and who tells none of a partition that others tell."""
+        for name in {name for name, _ in sizes}:
+            for broker in moves[name].target if name in moves else ():
+                told = (name, broker) in sizes
+                self._misses[name, broker] = 0 if told else self._misses.get((name, broker), 0) + 1
         for (name, broker), size in sizes.items():
             move = moves.get(name)
             if move is None:
@@ -115,6 +127,10 @@ class Watch:
                 self._sizes[name, broker] = _resized(self._sizes.get((name, broker)), size, now)
             else:
                 self._totals[name] = max(size, self._totals.get(name, 0))
+
+    def shows_no_log(self, name: TopicPartition, broker: BrokerId) -> bool:
+        """Whether a broker told of no log of this partition in several readings: that disk may be lost (KIP-858)."""
+        return self._misses.get((name, broker), 0) >= MISSES
 
     def size(self, name: TopicPartition, broker: BrokerId) -> Size | None:
         """How much of a new replica is there, as of the last reading."""

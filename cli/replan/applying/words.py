@@ -1,13 +1,16 @@
 """What is said about a partition that waits or was rejected: measure, limit, way out."""
 
+from collections.abc import Collection, Iterable
+
 from replan.applying.records import RequestKind
 from replan.applying.seen import Seen
 from replan.model.control_plane import Rejected
+from replan.model.names import BrokerId
 from replan.planning.next_request import Wait
 
 
-def waits(needed: Wait, seen: Seen) -> str:
-    """What a partition waits for."""
+def waits(needed: Wait, seen: Seen, logless: Collection[BrokerId] = ()) -> str:
+    """What a partition waits for; `logless`: brokers that show no log of it."""
     if needed.leaderless:
         return "no leader; bring back one of its in-sync replicas"
     if needed.settling:
@@ -15,9 +18,15 @@ def waits(needed: Wait, seen: Seen) -> str:
     missing = sorted(needed.missing)
     dead = [b for b in missing if not seen.live(b)]
     named = ", ".join(str(b) for b in missing)
-    if dead:
-        return f"waiting until {named} is in sync; fenced: {', '.join(str(b) for b in dead)}"
-    return f"waiting until {named} is in sync"
+    dumb = [b for b in missing if b in logless and b not in dead]
+    why = [f"fenced: {_list(dead)}"] if dead else []
+    if dumb:
+        why.append(f"no log of it on {_list(dumb)}: look at the disks there, and start it again")
+    return "; ".join((f"waiting until {named} is in sync", *why))
+
+
+def _list(brokers: Iterable[BrokerId]) -> str:
+    return ", ".join(map(str, brokers))
 
 
 def unseen(kind: RequestKind, rejection: Rejected | None) -> str:

@@ -4,11 +4,15 @@ from collections.abc import Sequence
 
 from replan.faults.kinds import Kind, Surroundings, lasting, once, registered
 from replan.faults.words import Words
+from replan.model.names import BrokerId
 from replan.simulator.commands import CordonDirs, FenceBroker, UnfenceBroker, UnregisterBroker
+from replan.simulator.disks import path_of
 from replan.simulator.faults import (
     Ask,
     At,
     KillBroker,
+    LoseDisk,
+    ReplaceDisks,
     Schedule,
     SlowBroker,
     StartBroker,
@@ -66,6 +70,25 @@ def _uncordon(words: Words, around: Surroundings) -> Schedule:
     return once(Ask(CordonDirs(registered(words, around), frozenset())))
 
 
+def _lose_disk(words: Words, around: Surroundings) -> Schedule:
+    broker = registered(words, around)
+    path = None if not words or words.comes("for") else _directory(words, broker, around)
+    return lasting(words, LoseDisk(broker, path), ReplaceDisks(broker))
+
+
+def _directory(words: Words, broker: BrokerId, around: Surroundings) -> str:
+    """One of a broker's log directories that works."""
+    path = words.one("a log directory")
+    known = [path_of(d) for d in around.cluster.brokers[broker].log_dirs]
+    if path not in known:
+        raise words.wrong(f"broker {broker} has no log directory {path}; it has {', '.join(known)}")
+    return path
+
+
+def _replace_disks(words: Words, around: Surroundings) -> Schedule:
+    return once(ReplaceDisks(registered(words, around)))
+
+
 def _unregister(words: Words, around: Surroundings) -> Schedule:
     return once(Ask(UnregisterBroker(registered(words, around))))
 
@@ -96,5 +119,18 @@ KINDS: Sequence[Kind] = (
         _cordon,
     ),
     Kind("uncordon BROKER", "they take new replicas again", _uncordon),
+    Kind(
+        "lose disk BROKER [DIR] [for TIME]",
+        "the disk of a log directory fails, its last one where none is named; what lies there is out of sync until "
+        "`for` is over: then it is replaced. Without its first one the broker dies",
+        _lose_disk,
+        leads=2,
+    ),
+    Kind(
+        "replace disks BROKER",
+        "its lost disks by empty ones, and it is restarted for that",
+        _replace_disks,
+        leads=2,
+    ),
     Kind("unregister BROKER", "the controller forgets it; it has to be dead", _unregister),
 )

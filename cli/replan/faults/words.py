@@ -104,6 +104,10 @@ class Words:
         """Whether the next word is a whole number."""
         return bool(self._left) and self._left[0][0].isdecimal()
 
+    def comes(self, word: str) -> bool:
+        """Whether this is the next word."""
+        return bool(self._left) and self._left[0][0] == word
+
     def choose(self, what: str, among: Mapping[str, T]) -> T:
         """The next word as one of these."""
         found = self.one(what)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from replan.applying.progress import Progress
 from replan.model.names import TopicPartition
 from replan.reporting.quantities import brokers
+from replan.simulator.disks import path_of
 from replan.simulator.state import BrokerRegistration, ClusterState, Partition
 from replan.simulator.world import Simulation
 
@@ -104,6 +105,10 @@ def _brokers(before: ClusterState, after: ClusterState) -> Iterator[str]:
         word = _standing(registration)
         if known is not None and word != _standing(known):
             yield f"broker {broker} {word}"
+        if known is not None and known.epoch == registration.epoch:
+            for directory in known.log_dirs:
+                if directory not in registration.log_dirs:
+                    yield f"broker {broker} has lost its disk {path_of(directory)}"
     for broker in sorted(before.brokers.keys() - after.brokers.keys()):
         yield f"broker {broker} is not registered any more"
 

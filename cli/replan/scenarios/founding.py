@@ -19,6 +19,8 @@ from replan.model.snapshot import PARTITIONS_SCHEMA, TOPICS_SCHEMA, Features, Sn
 from replan.scenarios.story import Story, identifier
 from replan.simulator.aftermath import ask
 from replan.simulator.commands import CreateTopic
+from replan.simulator.disks import UNTOLD
+from replan.simulator.disks_form import with_log_dirs
 from replan.simulator.rules import rules_of
 from replan.simulator.snapshot_form import DEFAULT_VERSION, from_snapshot
 from replan.simulator.world import Simulation, Speeds
@@ -129,21 +131,28 @@ def _refused(answer: object) -> str:
 
 
 def disk(story: Story, words: Words, _body: Sequence[str]) -> str:
-    """`disk BROKERS total 1GB usable 400MB`: one log directory on each, with this much room."""
+    """`disk BROKERS total 1GB usable 400MB [dirs a,b]`: one log directory on each, or these, each with so much room."""
     founded = _founded(story, words)
     ids = words.brokers()
     words.expect("total")
     total = words.bytes()
     words.expect("usable")
     usable = words.bytes()
+    paths = [UNTOLD]
+    if words.phrase("dirs"):
+        paths = words.one("directories, e.g. a,b").split(",")
     words.end()
     held = [p.replicas for _, p in founded.cluster.partitions()]
     dirs = [d for d in founded.world.log_dirs if d.broker not in ids]
-    dirs += [
-        LogDir(b, "data", total, usable, logs=sum(b in replicas for replicas in held)) for b in ids
-    ]
+    for broker in ids:
+        logs = sum(broker in replicas for replicas in held)
+        shares = [len(range(i, logs, len(paths))) for i in range(len(paths))]
+        dirs += [
+            LogDir(broker, path, total, usable, share)
+            for path, share in zip(paths, shares, strict=True)
+        ]
     dirs.sort(key=lambda d: (d.broker, d.path))
-    story.founded = replace(founded, world=replace(founded.world, log_dirs=tuple(dirs)))
+    story.founded = with_log_dirs(founded, dirs)
     return ""
 
 

@@ -10,7 +10,7 @@ from dataclasses import fields
 from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.config_keys import DEFAULTS, TOLD_RATES
-from replan.simulator.disk_losses import UNTOLD
+from replan.simulator.disks import UNTOLD
 from replan.simulator.state import CLUSTER_DEFAULT, ClusterState, Partition
 from replan.simulator.world import ReplicaName, Simulation, Speeds, World
 

@@ -10,12 +10,9 @@ from dataclasses import replace
 
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.commands import AssignDirs
-from replan.simulator.disks import directory_id_of, directory_of, id_of, with_placed
+from replan.simulator.disks import UNTOLD, directory_id_of, directory_of, id_of, new_id, with_placed
 from replan.simulator.state import BrokerRegistration, ClusterState
 from replan.simulator.world import Directory, Lag, Simulation, World
-
-UNTOLD = "data"
-"""The only log directory of a broker that nobody knows any of."""
 
 
 def dirs_of(simulation: Simulation, broker: BrokerId) -> tuple[str, ...]:
@@ -103,7 +100,7 @@ def _replaced(world: World, fresh: set[Directory], number: int) -> World:
         else d
         for d in world.log_dirs
     )
-    ids = {(broker, path): f"{path} ({number})" for broker, path in fresh}
+    ids = {(broker, path): new_id(path, number) for broker, path in fresh}
     return replace(
         world,
         log_dirs=dirs,

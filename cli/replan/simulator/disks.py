@@ -13,6 +13,9 @@ from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.world import Deletion, ReplicaName, World
 
+UNTOLD = "data"
+"""The only log directory of a broker that nobody knows any of."""
+
 
 def directory_of(world: World, replica: ReplicaName) -> str | None:
     """The path that a replica lies in; None where its broker's directories are not known."""
@@ -33,10 +36,22 @@ def id_of(world: World, broker: BrokerId, path: str) -> str:
     return world.disk_ids.get((broker, path), path)
 
 
+def new_id(path: str, number: int) -> str:
+    """The id of a directory on a new disk."""
+    return f"{path} ({number})"
+
+
+def path_of(directory_id: str) -> str:
+    """The path of a directory by its id."""
+    return directory_id.partition(" (")[0]
+
+
 def directory_id_of(world: World, replica: ReplicaName) -> str | None:
     """The id of the directory that a replica lies in, which its broker tells; None where that is not known."""
     path = directory_of(world, replica)
-    return None if path is None else id_of(world, replica[1], path)
+    if path is None:
+        return world.disk_ids.get((replica[1], UNTOLD))
+    return id_of(world, replica[1], path)
 
 
 def spread(

@@ -3,7 +3,7 @@
 Here belongs what a simulation makes of that when it begins or is read back, and how an observer sees it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from replan.model.broker import LogDir
@@ -33,6 +33,18 @@ def lay(cluster: ClusterState, log_dirs: Iterable[LogDir]) -> dict[ReplicaName, 
             if broker in members:
                 members[broker].append((name, broker in partition.isr))
     return {r: p for b, held in members.items() for r, p in spread(dirs[b], held).items()}
+
+
+def with_log_dirs(simulation: Simulation, dirs: Sequence[LogDir]) -> Simulation:
+    """The cluster whose brokers begin with these log directories."""
+    cluster = simulation.cluster
+    paths: dict[BrokerId, tuple[str, ...]] = {}
+    for found in dirs:
+        paths[found.broker] = (*paths.get(found.broker, ()), found.path)
+    brokers = {b: replace(r, log_dirs=paths.get(b, r.log_dirs)) for b, r in cluster.brokers.items()}
+    cluster = replace(cluster, brokers=brokers)
+    world = replace(simulation.world, log_dirs=tuple(dirs), lay=lay(cluster, dirs))
+    return with_directories(Simulation(cluster, world))
 
 
 def with_directories(simulation: Simulation) -> Simulation:

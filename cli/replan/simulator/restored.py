@@ -13,7 +13,7 @@ from replan.errors import BadFile
 from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.beside import camel
-from replan.simulator.disk_losses import UNTOLD
+from replan.simulator.disks import UNTOLD
 from replan.simulator.disks_form import with_directories
 from replan.simulator.snapshot_form import DEFAULT_VERSION, from_snapshot
 from replan.simulator.state import ClusterState, Partition, Resource, Topic

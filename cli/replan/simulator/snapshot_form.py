@@ -19,7 +19,7 @@ from replan.simulator.aftermath import ask
 from replan.simulator.commands import FenceBroker
 from replan.simulator.config_view import broker_configs, topic_settings
 from replan.simulator.configs_form import stored_configs
-from replan.simulator.disk_losses import UNTOLD
+from replan.simulator.disks import UNTOLD
 from replan.simulator.disks_form import lay, log_dir_seen, log_dir_told, with_directories
 from replan.simulator.state import (
     BrokerRegistration,

@@ -352,3 +352,12 @@ def test_a_wait_names_the_fenced_ones() -> None:
     around = Seen(brokers={b.id: b for b in brokers(fenced=[4])})
     missing = frozenset({BrokerId(4), BrokerId(5)})
     assert waits(Wait(missing), around) == "waiting until 4, 5 is in sync; fenced: 4"
+
+
+def test_a_wait_names_brokers_that_show_no_log_unless_they_are_fenced() -> None:
+    around = Seen(brokers={b.id: b for b in brokers(fenced=[4])})
+    missing = frozenset({BrokerId(4), BrokerId(5)})
+    assert waits(Wait(missing), around, missing) == (
+        "waiting until 4, 5 is in sync; fenced: 4; "
+        "no log of it on 5: look at the disks there, and start it again"
+    )

@@ -165,3 +165,24 @@ def test_a_copy_stands_still_when_its_size_does_or_its_broker_is_fenced(
     watch.note_sizes(MOVES, {(P0, BrokerId(4)): 70}, 0)
     look = seen(state(EXPANDED, isr, leader=1), fenced=fenced)
     assert watch.stalled(SWAP, look, now, 300) == reason
+
+
+def test_a_live_broker_that_tells_of_no_log_is_noticed_at_the_third_reading() -> None:
+    watch, four = Watch(), BrokerId(4)
+    others = {(P0, BrokerId(b)): 900 for b in (1, 2, 3)}
+    found = []
+    for at in (0, 5, 10):
+        watch.note_sizes(MOVES, others, at)
+        found.append(watch.shows_no_log(P0, four))
+    assert found == [False, False, True]
+    assert not watch.shows_no_log(P0, BrokerId(2))
+    watch.note_sizes(MOVES, {**others, (P0, four): 0}, 15)
+    assert not watch.shows_no_log(P0, four)
+
+
+def test_a_broker_that_is_fenced_is_not_asked_for_its_log() -> None:
+    watch, four = Watch(), BrokerId(4)
+    for at in (0, 5, 10):
+        watch.note_sizes(MOVES, {(P0, BrokerId(1)): 900}, at)
+    watch.note(MOVES, seen(None, fenced=(4,)), 11, 15)
+    assert not watch.shows_no_log(P0, four)

@@ -1,14 +1,20 @@
 """A small cluster that faults are read against."""
 
+from dataclasses import replace
+
 from tests.builders import brokers, snapshot, state
 
 from replan.faults.kinds import Surroundings
-from replan.model.names import TopicId
+from replan.model.broker import LogDir
+from replan.model.names import BrokerId, TopicId
 from replan.rehearsal.stage import cluster_of
 
 AROUND = Surroundings(
     cluster_of(
-        snapshot([state([1, 2, 3]), state([2, 3, 1], partition=1)], registered=brokers(5))
+        replace(
+            snapshot([state([1, 2, 3]), state([2, 3, 1], partition=1)], registered=brokers(5)),
+            log_dirs=(LogDir(BrokerId(1), "a"), LogDir(BrokerId(1), "b")),
+        )
     ).cluster,
     lambda topic: TopicId(f"another-{topic}"),
 )

@@ -67,6 +67,16 @@ EFFECTS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
         "cordon 3\nat 12s {}\ntick 30s",
         ("0s    broker 3 is cordoned", "12s   broker 3 serves"),
     ),
+    "lose disk BROKER [DIR] [for TIME]": (
+        "lose disk 1 b for 20s",
+        "disk 1 total 1GB usable 900MB dirs a,b\nat 1s {}\ntick 60s",
+        ("1s    broker 1 has lost its disk b", "34s   broker 1 serves", "37s   orders-1: in sync [1,2,3]"),
+    ),
+    "replace disks BROKER": (
+        "replace disks 3",
+        "lose disk 3\nat 12s {}\ntick 60s",
+        ("9s    broker 3 is fenced", "15s   broker 3 serves", "21s   orders-0: in sync [1,2,3]"),
+    ),
     "unregister BROKER": (
         "unregister 3",
         "kill 3\nat 12s {}\ntick 13s",
