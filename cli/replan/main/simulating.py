@@ -17,9 +17,15 @@ def rehearse(
         typer.Option("--fault", metavar="TEXT", help='E.g. "kill 3 at 10m for 5m"; repeats.'),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Draw faults by chance, always the same.")
+        int | None, typer.Option(help="Draw faults by chance; the same seed, the same ones.")
     ] = None,
-    runs: Annotated[int, typer.Option(min=0, help="So many runs with faults by chance.")] = 0,
+    runs: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="So many runs with faults by chance: how they are spread, and the worst seed.",
+        ),
+    ] = 0,
     produce: Annotated[
         str | None, typer.Option(metavar="RATE", help="Written to each partition, e.g. 2MB/s.")
     ] = None,
