@@ -65,7 +65,8 @@ def spread(
     room = {d.path: d.logs for d in dirs}
     serving = [d.path for d in dirs if d.error is None]
     for name, in_sync in sorted(members, key=lambda member: not member[1]):
-        path = max(serving if in_sync and serving else room, key=lambda path: room[path])
+        among = serving if in_sync and serving else room
+        path = max(among, key=lambda path: (room[path], path not in serving))
         room[path] -= 1
         places[name, dirs[0].broker] = path
     return places
