@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.kafka.harness.clients import await_brokers
+from tests.kafka.harness.formatting import write_meta_properties
 from tests.kafka.harness.ground import prepare_ground
 from tests.kafka.harness.jvm import STARTUP_SECONDS, NodesJvm, tail
 from tests.kafka.harness.layout import Layout, choose_addresses
@@ -77,6 +78,26 @@ class Cluster:
         """Let frozen nodes go on (SIGCONT)."""
         for node in nodes:
             self._jvms[node].process.send_signal(signal.SIGCONT)
+
+    def lose_disk(self, node: int, number: int) -> None:
+        """Let a log directory fail: a file takes its place, which the broker finds at its next checkpoint."""
+        directory = self.ground.log_directories(node)[number]
+        directory.rename(directory.with_suffix(".gone"))
+        directory.touch()
+
+    def replace_disk(self, node: int, number: int) -> None:
+        """Put an empty formatted directory where one was lost; the broker has to start for it."""
+        directory = self.ground.log_directories(node)[number]
+        directory.unlink()
+        directory.mkdir()
+        kept = directory.with_suffix(".gone") / "meta.properties"
+        lines = kept.read_text().splitlines()
+        known = dict(line.split("=") for line in lines if "=" in line)
+        write_meta_properties(directory, node, known["cluster.id"])
+
+    def runs(self, node: int) -> bool:
+        """Whether a node's process has not ended by itself."""
+        return self._jvms[node].process.poll() is None
 
     def log_tails(self) -> str:
         """The end of what each node logged, also of those that are down."""
