@@ -2,11 +2,15 @@
 
 import json
 import os
+import pty
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from tests.commandline import replan
+from tests.commandline import environment, replan
 
 pytestmark = pytest.mark.command
 EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
@@ -91,6 +95,25 @@ def test_a_page_is_written_to_a_file(folder: Path) -> None:
     done = replan(*arguments, "--snapshot", "cluster.json", folder=folder)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "wrote page.html\n")
     assert (folder / "page.html").read_text().startswith("<!doctype html>")
+
+
+def test_a_person_at_a_terminal_sees_how_far_it_is_until_it_ends(folder: Path) -> None:
+    terminal, errors = pty.openpty()
+    slowly = ("--network", "200KB/s", "--fault", "metadata 1s behind at 0s")
+    done = subprocess.run(
+        [sys.executable, "-m", "replan", "rehearse", "plan.json", *slowly],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        check=False,
+    )
+    os.close(errors)
+    shown = os.read(terminal, 100_000).decode()
+    os.close(terminal)
+    assert done.returncode == 0
+    assert re.search(r"\r\x1b\[K.*: \d of 4 done", shown)
+    assert shown.endswith("\r\x1b[K")
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 """`rehearse`: perform a plan on the simulator, and tell how it goes; nothing is changed anywhere."""
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
+from replan.applying.progress import Progress
 from replan.applying.settings import Settings
 from replan.commands.cluster import observe
 from replan.commands.output import note, passing, result, save
@@ -24,8 +26,10 @@ from replan.rehearsal.rehearse import rehearse_on
 from replan.rehearsal.report import Chanced, Report, report_on
 from replan.rehearsal.stage import cluster_of, snapshot_of, surroundings
 from replan.rehearsal.text import render_rehearsal
+from replan.reporting.progress_text import counts
 from replan.simulator.world import Simulation
 
+SHOWN_SECONDS = 0.2
 ALONE = (
     "no cluster is named: rehearsed on the partitions of the plan alone, all of them in sync; "
     "--snapshot FILE makes it more exact"
@@ -77,7 +81,10 @@ def rehearse(wish: Wish) -> Exit:
     options = replace(options, faults=tuple(read_fault(text, around) for text in wish.faults))
     if wish.target is None:
         note(ALONE)
-    report = _report(plan, stage, options, wish)
+    try:
+        report = _report(plan, stage, options, wish)
+    finally:
+        passing("")
     text = _render(report, wish.how)
     if wish.output is None:
         result(text)
@@ -133,7 +140,7 @@ def _stage(plan: Plan, wish: Wish) -> Simulation:
 
 def _report(plan: Plan, stage: Simulation, options: Options, wish: Wish) -> Report:
     """The run as asked for, and those with faults by chance; a seed without --runs makes the one run a chanced one."""
-    rehearsed = rehearse_on(plan, stage, options)
+    rehearsed = rehearse_on(plan, stage, options, _Shown("").show)
     if wish.seed is None and wish.runs == 0:
         return report_on(plan, options, rehearsed)
     first, horizon = wish.seed or 0, rehearsed.seconds
@@ -144,13 +151,28 @@ def _report(plan: Plan, stage: Simulation, options: Options, wish: Wish) -> Repo
 
     if wish.runs == 0:
         drawn = chanced(first)
-        return report_on(plan, drawn, rehearse_on(plan, stage, drawn))
+        again = rehearse_on(plan, stage, drawn, _Shown(f"seed {first}: ").show)
+        return report_on(plan, drawn, again)
     runs = list[Chanced]()
     for seed in range(first, first + wish.runs):
-        passing(f"run {len(runs) + 1:,} of {wish.runs:,} (seed {seed})")
-        runs.append(Chanced(seed, rehearse_on(plan, stage, chanced(seed))))
-    passing("")
+        shown = _Shown(f"run {len(runs) + 1:,} of {wish.runs:,}, seed {seed}: ")
+        runs.append(Chanced(seed, rehearse_on(plan, stage, chanced(seed), shown.show)))
     return report_on(plan, options, rehearsed, tuple(runs))
+
+
+class _Shown:
+    """Shows a person at a terminal how far a rehearsal is, in virtual time, some times a second."""
+
+    def __init__(self, before: str) -> None:
+        self._before = before
+        self._shown_at = time.monotonic()
+
+    def show(self, progress: Progress) -> None:
+        """Show it, if it is time."""
+        now = time.monotonic()
+        if now - self._shown_at >= SHOWN_SECONDS:
+            self._shown_at = now
+            passing(f"{self._before}{counts(progress)}")
 
 
 def _render(report: Report, how: RehearsalFormat) -> str:

@@ -11,6 +11,7 @@ from functools import partial
 from replan.applying.apply import apply_plan
 from replan.applying.journal import MemoryJournal
 from replan.applying.outcome import Outcome, Result
+from replan.applying.progress import Progress
 from replan.applying.records import PriorEntries, PriorRate
 from replan.errors import Exit
 from replan.model.configs import ConfigScope
@@ -41,22 +42,31 @@ PATIENT_TIMES = 3
 """How often the same command is run again when nothing more is to happen."""
 
 
+Report = Callable[[Progress], None]
+
+
+def _silently(_progress: Progress) -> None:
+    pass
+
+
 def rehearse(plan: Plan, snapshot: Snapshot, options: Options) -> Rehearsal:
     """Perform a plan on the cluster of a snapshot; raises ValueError where no cluster can be as the snapshot shows."""
     return rehearse_on(plan, cluster_of(snapshot, options.version), options)
 
 
-def rehearse_on(plan: Plan, simulation: Simulation, options: Options) -> Rehearsal:
-    """Perform a plan on a copy of a simulated cluster."""
+def rehearse_on(
+    plan: Plan, simulation: Simulation, options: Options, report: Report = _silently
+) -> Rehearsal:
+    """Perform a plan on a copy of a simulated cluster; `report` hears how far it is."""
     stage = assumed(simulation, options)
-    run = perform(plan, stage, options)
+    run = perform(plan, stage, options, report)
     still, there = (untouched(plan, s, run.ended) for s in (stage, at_target(stage, plan)))
     return rehearsal_of(
         Finding(plan, stage, options.faults, options.settings.settle_seconds, run, still, there)
     )
 
 
-def perform(plan: Plan, stage: Simulation, options: Options) -> Run:
+def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _silently) -> Run:
     """Let the applier perform a plan, and record what happens."""
     began = stage.world.now
     recorder, waits = Recorder([m.partition for m in plan.moves], stage), Waits(began)
@@ -65,6 +75,10 @@ def perform(plan: Plan, stage: Simulation, options: Options) -> Run:
     def meter(simulation: Simulation, speeds: Mapping[ReplicaName, float], until: float) -> None:
         recorder(simulation, speeds, until)
         refused.look(simulation, until)
+
+    def heard(progress: Progress) -> None:
+        waits(progress)
+        report(progress)
 
     clock = VirtualClock(began)
     plane = SimulatedControlPlane(stage, clock, meter=meter)
@@ -86,7 +100,7 @@ def perform(plan: Plan, stage: Simulation, options: Options) -> Run:
         journal,
         plan_digest=digest(plan),
         settings=settings,
-        report=waits,
+        report=heard,
         stop=stop,
     )
     outcome, again = _as_a_person_would(lambda: sent(clock=quick), plane, quick, stop)
