@@ -6,7 +6,7 @@ real planner and the real applier do on the simulator: 500 cases, 20,000 by nigh
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
@@ -18,6 +18,7 @@ from replan.applying.outcome import Outcome
 from replan.applying.records import PriorEntries, PriorRate
 from replan.applying.settings import Settings
 from replan.errors import ClusterUnreachable, Exit
+from replan.model.broker import LogDir
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.placement import MoveThrottle, Placement
@@ -45,7 +46,9 @@ from replan.simulator.faults import (
     Disconnect,
     KillBroker,
     LagMetadata,
+    LoseDisk,
     LoseRequests,
+    ReplaceDisks,
     RequestKind,
     Schedule,
     SlowBroker,
@@ -141,11 +144,18 @@ def schedules(draw: st.DrawFn) -> Schedule:
     for _ in range(draw(st.integers(0, 3))):
         moment += draw(st.sampled_from([0, 3, 10, 16, 25, 60]))
         broker = draw(st.sampled_from(BROKERS))
-        match draw(st.sampled_from(["kill", "stop", "slow", "lose", "silence", "metadata"])):
+        match draw(
+            st.sampled_from(["kill", "stop", "disk", "slow", "lose", "silence", "metadata"])
+        ):
             case ("kill" | "stop") as how:
                 down = KillBroker(broker) if how == "kill" else StopBroker(broker)
                 back = moment + draw(st.sampled_from([2, 15, 60, 300]))
                 found += [At(moment, down), At(back, StartBroker(broker))]
+                moment = back + 60
+            case "disk":
+                back = moment + draw(st.sampled_from([2, 15, 60, 300]))
+                path = draw(st.sampled_from([None, "a", "b"]))
+                found += [At(moment, LoseDisk(broker, path)), At(back, ReplaceDisks(broker))]
                 moment = back + 60
             case "slow":
                 found += [
@@ -176,17 +186,21 @@ def cases(draw: st.DrawFn) -> Case:
             declared.setdefault(topic, {})[number] = goal
     version = draw(st.sampled_from(VERSIONS))
     rules = rules_of(version)
+    disks = draw(st.sampled_from([(), ("a", "b")]))
     return Case(
         placement(
             declared,
             below_min_isr=draw(st.sampled_from([(), ("orders",)])),
             throttle=draw(st.sampled_from([None, MoveThrottle(5 * MB), MoveThrottle(30 * MB)])),
         ),
-        snapshot(
-            states,
-            registered=brokers(6, "abc"),
-            min_insync_replicas=draw(st.integers(1, 3)),
-            features=Features(rules.replication_factor_guard, rules.elr_by_default),
+        replace(
+            snapshot(
+                states,
+                registered=brokers(6, "abc"),
+                min_insync_replicas=draw(st.integers(1, 3)),
+                features=Features(rules.replication_factor_guard, rules.elr_by_default),
+            ),
+            log_dirs=tuple(LogDir(b, path) for b in BROKERS for path in disks),
         ),
         version,
         draw(schedules()),
