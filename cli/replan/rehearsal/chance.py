@@ -8,7 +8,10 @@ from replan.faults.read import Fault, read_fault
 from replan.manifest.units import format_rate
 from replan.model.names import BrokerId
 from replan.planning.plan import Plan
+from replan.simulator.faults import LoseDisk
 
+BETWEEN_SECONDS = 30.0
+"""From the end of one fault to the next: a broker that starts has time to serve, and to catch up."""
 SHORTEST_SECONDS = 5.0
 """Within which the first fault is drawn, however quick the plan."""
 
@@ -18,7 +21,8 @@ def drawn_faults(
 ) -> tuple[Fault, ...]:
     """One to three faults at brokers of the plan, from within the time that it takes undisturbed.
 
-    At most one broker is away at a time, and it comes back.
+    At most one broker is away at a time, and it comes back; after a lost disk, whose copies take long, nothing more is
+    drawn. Only accidents are: what other people do is for --fault.
     """
     chance = Random(seed)  # noqa: S311 - a rehearsal is no secret
     brokers = sorted({b for m in plan.moves for b in (*m.original, *m.target)})
@@ -32,7 +36,9 @@ def drawn_faults(
         lagging = f"lag {chance.choice(moves).partition}"
         fault = read_fault(_drawn(chance, brokers, lagging, round(moment)), around)
         found.append(fault)
-        moment = fault.schedule[-1].seconds + 30
+        moment = fault.schedule[-1].seconds + BETWEEN_SECONDS
+        if any(isinstance(at.happening, LoseDisk) for at in fault.schedule):
+            break
     return tuple(found)
 
 
@@ -44,8 +50,12 @@ def _drawn(chance: Random, brokers: Sequence[BrokerId], lagging: str, at: int) -
             f"kill {broker} at {at}s for {away}s",
             f"kill {broker} at {at}s for {away}s",
             f"stop {broker} at {at}s for {away}s",
+            f"lose disk {broker} at {at}s for {away}s",
             f"slow {broker} to {format_rate(5_000_000)} at {at}s for {away}s",
             f"{lagging} broker {broker} by 50MB at {at}s",
             f"unknown outcome of reassign {outcome} at {at}s",
+            f"controller moves {outcome} at {at}s",
+            f"silence at {at}s for 30s",
+            f"metadata 5s behind at {at}s for {away}s",
         ]
     )

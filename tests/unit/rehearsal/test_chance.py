@@ -5,7 +5,7 @@ from tests.unit.rehearsal.stages import plan_of
 
 from replan.model.names import BrokerId
 from replan.rehearsal.chance import drawn_faults
-from replan.simulator.faults import KillBroker, StartBroker, StopBroker
+from replan.simulator.faults import KillBroker, LoseDisk, ReplaceDisks, StartBroker, StopBroker
 
 
 def test_faults_by_chance_are_the_same_for_a_seed_and_bring_every_broker_back() -> None:
@@ -19,10 +19,10 @@ def test_faults_by_chance_are_the_same_for_a_seed_and_bring_every_broker_back() 
             key=lambda a: a.seconds,
         ):
             match at.happening:
-                case KillBroker(broker) | StopBroker(broker):
+                case KillBroker(broker) | StopBroker(broker) | LoseDisk(broker):
                     assert not away
                     away.add(broker)
-                case StartBroker(broker):
+                case StartBroker(broker) | ReplaceDisks(broker):
                     away.remove(broker)
                 case _:
                     pass
