@@ -13,7 +13,7 @@ Ids = tuple[int, ...]
 BROKERS = range(9)
 TWO_DISKS = frozenset({6, 7, 8})
 _CONDITION = re.compile(r"(<|>=)(\d\.\d+)(?::\s*|$)")
-_STORED = re.compile(r"([a-z]+\.[a-z.]+)(=.*|-)")
+_STORED = re.compile(r"([a-z][a-z.]+)(=.*|-)")
 _CHECKS = re.compile(r"(r|i|a|d|elr|known)\[([\d,]*)\]")
 
 

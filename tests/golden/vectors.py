@@ -636,6 +636,10 @@ subtract leader.replication.throttled.replicas=*
 append leader.replication.throttled.replicas=0:1
 append leader.replication.throttled.replicas=*
     code 40 leader.replication.throttled.replicas=0:1
+set leader.replication.throttled.replicas=*,
+    leader.replication.throttled.replicas=*,
+set leader.replication.throttled.replicas=,0:1,
+    leader.replication.throttled.replicas=,0:1,
 
 65. values that a topic does not take
 topic [1,2] min.insync.replicas=2
@@ -644,6 +648,10 @@ set leader.replication.throttled.replicas=0:x
 append follower.replication.throttled.replicas=all
     code 40 follower.replication.throttled.replicas-
 set min.insync.replicas=0
+    code 40
+set min.insync.replicas=1_0
+    code 40
+set min.insync.replicas=2147483648
     code 40
 append min.insync.replicas=1
     code 40
@@ -803,4 +811,106 @@ fence 3
 cancel
     <4.1: r[3] i[3] L- known[]
     >=4.1: r[3] i[3] L- known[6]
+
+79. writing min.insync.replicas forgets the last known leader too, the same value once more forgets nothing
+elr
+topic [0,1,2] min.insync.replicas=2
+fence 2
+fence 1
+fence 0
+    i[] L- elr[0,1] known[0]
+set min.insync.replicas=2
+    i[] L- elr[0,1] known[0]
+restart 0 unclean
+restart 1 unclean
+    >=4.1: i[] L- elr[] known[0]
+>=4.1: set min.insync.replicas=1
+    i[] L- elr[] known[]
+>=4.1: unfence 0
+    i[] L- elr[] known[]
+>=4.1: elect unclean
+    i[0] L0 RECOVERING
+
+80. what a topic can be configured with
+topic [1,2]
+set cleanup.policy=compact
+    cleanup.policy=compact
+set compression.gzip.level=9
+    compression.gzip.level=9
+set compression.lz4.level=9
+    compression.lz4.level=9
+set compression.type=gzip
+    compression.type=gzip
+set compression.zstd.level=9
+    compression.zstd.level=9
+set delete.retention.ms=1000
+    delete.retention.ms=1000
+set file.delete.delay.ms=1000
+    file.delete.delay.ms=1000
+set flush.messages=1000
+    flush.messages=1000
+set flush.ms=1000
+    flush.ms=1000
+set follower.replication.throttled.replicas=*
+    follower.replication.throttled.replicas=*
+set index.interval.bytes=1000
+    index.interval.bytes=1000
+set leader.replication.throttled.replicas=0:1
+    leader.replication.throttled.replicas=0:1
+set local.retention.bytes=-2
+    local.retention.bytes=-2
+set local.retention.ms=-2
+    local.retention.ms=-2
+set max.compaction.lag.ms=1000
+    max.compaction.lag.ms=1000
+set max.message.bytes=1000
+    max.message.bytes=1000
+set message.timestamp.after.max.ms=1000
+    message.timestamp.after.max.ms=1000
+set message.timestamp.before.max.ms=1000
+    message.timestamp.before.max.ms=1000
+set message.timestamp.type=LogAppendTime
+    message.timestamp.type=LogAppendTime
+set min.cleanable.dirty.ratio=0.3
+    min.cleanable.dirty.ratio=0.3
+set min.compaction.lag.ms=1000
+    min.compaction.lag.ms=1000
+set min.insync.replicas=1
+    min.insync.replicas=1
+set preallocate=false
+    preallocate=false
+set remote.log.copy.disable=false
+    remote.log.copy.disable=false
+set remote.log.delete.on.disable=false
+    remote.log.delete.on.disable=false
+set remote.storage.enable=false
+    remote.storage.enable=false
+set retention.bytes=1000
+    retention.bytes=1000
+set retention.ms=1000
+    retention.ms=1000
+set segment.bytes=1048576
+    segment.bytes=1048576
+set segment.index.bytes=1000
+    segment.index.bytes=1000
+set segment.jitter.ms=1000
+    segment.jitter.ms=1000
+set segment.ms=1000
+    segment.ms=1000
+set unclean.leader.election.enable=true
+    unclean.leader.election.enable=true
+set remote.copy.lag.ms=1000
+    <4.4: code 40
+    >=4.4: remote.copy.lag.ms=1000
+set remote.copy.lag.bytes=1000
+    <4.4: code 40
+    >=4.4: remote.copy.lag.bytes=1000
+set message.downconversion.enable=true
+    <4.0: message.downconversion.enable=true
+    >=4.0: code 40
+set message.format.version=3.0
+    <4.0: message.format.version=3.0
+    >=4.0: code 40
+set retention=1000
+    code 40 retention.ms=1000
 """

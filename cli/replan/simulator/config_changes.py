@@ -58,7 +58,7 @@ def _altered(
         stored[change.key] = "" if outcome is None else outcome
         if outcome is None:
             del stored[change.key]
-    refusal = refusal or _invalid_value(resource, stored) or _missing(state, resource)
+    refusal = refusal or _invalid_value(state, resource, stored) or _missing(state, resource)
     return refusal if refusal is not None else events + _cleared(state, resource, events)
 
 
@@ -123,12 +123,14 @@ def _elr_refusal(
     return None
 
 
-def _invalid_value(resource: Resource, stored: Mapping[str, str]) -> Rejected | None:
+def _invalid_value(
+    state: ClusterState, resource: Resource, stored: Mapping[str, str]
+) -> Rejected | None:
     """A topic's values are checked by the controller (40), a broker's by the broker (42)."""
     of_topic = resource[0] is ConfigScope.TOPIC
-    check = topic_problem if of_topic else broker_problem
+    further = state.rules.further_topic_keys
     for key, value in stored.items():
-        problem = check(key, value)
+        problem = topic_problem(key, value, further) if of_topic else broker_problem(key, value)
         if problem is not None:
             return rejected(Code.INVALID_CONFIG if of_topic else Code.INVALID_REQUEST, problem)
     return None

@@ -5,6 +5,8 @@ Here belong facts about single keys (LogConfig, QuotaConfig, ThrottledReplicaLis
 """
 
 import re
+from collections.abc import Collection
+from types import MappingProxyType
 
 from replan.model.configs import (
     FOLLOWER_RATE,
@@ -53,8 +55,6 @@ TOPIC_KEYS = frozenset(
         "min.compaction.lag.ms",
         "min.insync.replicas",
         "preallocate",
-        "remote.copy.lag.bytes",
-        "remote.copy.lag.ms",
         "remote.log.copy.disable",
         "remote.log.delete.on.disable",
         "remote.storage.enable",
@@ -67,9 +67,11 @@ TOPIC_KEYS = frozenset(
         "unclean.leader.election.enable",
     ]
 )
-"""What a topic can have; the values of the others are taken as they are."""
+"""What a topic can have in every version; the values of those not named here elsewhere are taken as they are."""
 
 _ENTRY = re.compile(r"([0-9]+:[0-9]+)?", re.ASCII)
+_NUMBER = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
+_LARGEST = MappingProxyType({"INT": 2**31 - 1, "LONG": 2**63 - 1})
 
 
 def as_described(key: str, value: str) -> str:
@@ -82,9 +84,9 @@ def as_described(key: str, value: str) -> str:
     return ",".join(element.strip() for element in value.strip().split(","))
 
 
-def topic_problem(key: str, value: str) -> str | None:
-    """Why a topic's value is refused, in Kafka's words; None where it is taken."""
-    if key not in TOPIC_KEYS:
+def topic_problem(key: str, value: str, further: Collection[str]) -> str | None:
+    """Why a topic's value is refused, in Kafka's words; None where it is taken. `further`: keys of this version."""
+    if key not in TOPIC_KEYS and key not in further:
         return f"Unknown topic config name: {key}"
     if key in THROTTLED_LISTS:
         return _throttled_list_problem(key, value)
@@ -116,11 +118,9 @@ def _throttled_list_problem(key: str, value: str) -> str | None:
 
 
 def _number_problem(key: str, value: str, kind: str, *, at_least: int) -> str | None:
-    try:
-        number = int(value)
-    except ValueError:
+    if not _NUMBER.fullmatch(value) or int(value) > _LARGEST[kind]:
         return _invalid(key, value, f"Not a number of type {kind}")
-    if number < at_least:
+    if int(value) < at_least:
         return _invalid(key, value, f"Value must be at least {at_least}")
     return None
 

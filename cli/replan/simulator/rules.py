@@ -40,7 +40,12 @@ class Rules:
     """AlterPartitionReassignments knows AllowReplicationFactorChange (KIP-860)."""
     refuses_cordoned: bool
     """Manual assignments that name a fully cordoned broker are refused (KAFKA-20832)."""
+    further_topic_keys: frozenset[str]
+    """Configuration keys of topics, beyond those that every version knows (LogConfig)."""
 
+
+_KEYS_UNTIL_3_9 = frozenset({"message.downconversion.enable", "message.format.version"})
+_KEYS_SINCE_4_4 = frozenset({"remote.copy.lag.bytes", "remote.copy.lag.ms"})
 
 _V3_9 = Rules(
     completion=Completion.WHOLE_TARGET_IN_SYNC,
@@ -53,6 +58,7 @@ _V3_9 = Rules(
     assigning_dirs_wipes_elr=False,
     replication_factor_guard=False,
     refuses_cordoned=False,
+    further_topic_keys=_KEYS_UNTIL_3_9,
 )
 _V4_0 = Rules(
     completion=Completion.WHOLE_TARGET_IN_SYNC,
@@ -65,6 +71,7 @@ _V4_0 = Rules(
     assigning_dirs_wipes_elr=True,
     replication_factor_guard=False,
     refuses_cordoned=False,
+    further_topic_keys=frozenset(),
 )
 _V4_1 = Rules(
     completion=Completion.WHOLE_TARGET_IN_SYNC,
@@ -77,6 +84,7 @@ _V4_1 = Rules(
     assigning_dirs_wipes_elr=True,
     replication_factor_guard=True,
     refuses_cordoned=False,
+    further_topic_keys=frozenset(),
 )
 _V4_3 = Rules(
     completion=Completion.ADDING_IN_SYNC,
@@ -89,6 +97,7 @@ _V4_3 = Rules(
     assigning_dirs_wipes_elr=False,
     replication_factor_guard=True,
     refuses_cordoned=False,
+    further_topic_keys=frozenset(),
 )
 _V4_4 = Rules(
     completion=Completion.ADDING_IN_SYNC,
@@ -101,6 +110,7 @@ _V4_4 = Rules(
     assigning_dirs_wipes_elr=False,
     replication_factor_guard=True,
     refuses_cordoned=True,
+    further_topic_keys=_KEYS_SINCE_4_4,
 )
 
 RULES: Mapping[str, Rules] = MappingProxyType(

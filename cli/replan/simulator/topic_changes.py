@@ -27,7 +27,7 @@ _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+", re.ASCII)
 
 def create_topic(state: ClusterState, command: CreateTopic) -> Decision:
     """Create a topic; all of its partitions have the replication factor of the first."""
-    problem = _name_problem(state, command.name) or _config_problem(command)
+    problem = _name_problem(state, command.name) or _config_problem(state, command)
     if problem is not None:
         return Decision(whole=problem)
     created = _created(state, command.name, 0, command.assignments, factor=None)
@@ -123,9 +123,9 @@ def _name_problem(state: ClusterState, name: str) -> Rejected | None:
     return None
 
 
-def _config_problem(command: CreateTopic) -> Rejected | None:
+def _config_problem(state: ClusterState, command: CreateTopic) -> Rejected | None:
     for key, value in command.configs.items():
-        problem = topic_problem(key, value)
+        problem = topic_problem(key, value, state.rules.further_topic_keys)
         if problem is not None:
             return rejected(Code.INVALID_CONFIG, problem)
     return None

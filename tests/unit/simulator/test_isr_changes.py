@@ -33,6 +33,7 @@ def code(controller: Controller, asked: AlterIsr) -> int:
         (lambda c: c.isr(1, 2, recovering=True), 42),
         (lambda c: c.isr(1, recovering=True), 42),
         (lambda c: c.isr(1, 2, epochs={BrokerId(2): 99}), 107),
+        (lambda c: c.isr(1, 2, epochs={BrokerId(2): -1}), 0),
     ],
 )
 def test_a_request_is_judged_in_kafkas_order(ask: Ask, expected: int) -> None:

@@ -1,12 +1,14 @@
 """Creating and deleting topics and partitions with explicit replicas."""
 
 import pytest
-from tests.unit.simulator.controllers import TOPIC, Controller
+from tests.unit.simulator.controllers import TOPIC, Controller, named
 
 from replan.model.configs import ConfigScope
 from replan.model.control_plane import Rejected
 from replan.model.names import TopicId, replicas
 from replan.simulator.commands import Command, CreatePartitions, CreateTopic, DeleteTopic
+from replan.simulator.decide import decide
+from replan.simulator.events import PartitionChanged, PartitionCreated, TopicCreated, evolve_all
 from replan.simulator.hash_table import first_of, slots_after_replacing, slots_for
 
 
@@ -108,6 +110,17 @@ def test_which_partition_comes_first_is_a_matter_of_hashes(
 ) -> None:
     assert slots_for(partitions) <= slots <= slots_after_replacing(partitions)
     assert first_of(range(partitions), slots) == first
+
+
+def test_a_topic_that_is_made_anew_has_a_new_table() -> None:
+    controller = Controller([1], [1], [1], [1], [1])
+    controller.fence(1)
+    assert controller.state.topics[TOPIC].slots == 8
+    events = decide(controller.state, DeleteTopic(TOPIC)).events
+    anew = (TopicCreated(TOPIC, TopicId("y")), PartitionCreated(named(0), controller.partition()))
+    changed = PartitionChanged(named(0), recovering=True)
+    assert evolve_all(controller.state, (*events, *anew)).topics[TOPIC].slots == 0
+    assert evolve_all(controller.state, (changed, *events, *anew)).topics[TOPIC].slots == 0
 
 
 def test_deleting_a_topic_takes_its_configuration_along() -> None:
