@@ -132,5 +132,5 @@ KINDS: Sequence[Kind] = (
         _replace_disks,
         leads=2,
     ),
-    Kind("unregister BROKER", "the controller forgets it; it has to be dead", _unregister),
+    Kind("unregister BROKER", "the controller forgets it, dead or not", _unregister),
 )

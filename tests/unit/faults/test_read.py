@@ -4,7 +4,8 @@ import pytest
 from tests.unit.faults.around import AROUND
 
 from replan.errors import BadUsage
-from replan.faults.read import FORMS, read_fault
+from replan.faults.read import FORMS, read_fault, read_schedule
+from replan.faults.words import Words
 from replan.model.configs import ConfigChange, ConfigOperation, ConfigScope
 from replan.model.control_plane import ElectionType
 from replan.model.names import BrokerId, TopicPartition
@@ -179,3 +180,38 @@ def test_one_that_begins_as_others_do_is_told_with_these() -> None:
         read_fault("foreign dance at 10m", AROUND)
     _, *forms = str(refused.value).splitlines()
     assert forms == [f"  {kind.form}" for kind in FORMS if kind.form.startswith("foreign ")]
+
+
+SAYABLE = {
+    "a broker dies": "kill 3",
+    "a broker stops cleanly": "stop 3",
+    "a broker comes back": "start 3",
+    "a broker is slow": "slow 3 to 1MB/s for 10m",
+    "a broker loses a disk": "lose disk 3 for 10m",
+    "the controller moves": "controller moves with effect",
+    "a request times out and has its effect": "unknown outcome of reassign with effect",
+    "a request times out without effect": "unknown outcome of elect without effect",
+    "a request has its effect 75 s later": "unknown outcome of configs late by 75s",
+    "another tool reassigns": "foreign reassign orders-1 [1,2,5]",
+    "another tool cancels": "foreign cancel orders-1",
+    "another tool elects": "foreign elect unclean orders-1",
+    "another tool deletes a topic": "foreign delete-topic orders",
+    "another tool creates it again": "foreign recreate-topic orders [1,2]*2",
+    "another tool sets a rate": "foreign config broker 3 set leader.replication.throttled.rate 1000000",
+    "another tool removes a rate": "foreign config broker 3 delete leader.replication.throttled.rate",
+    "another tool sets a list": "foreign config topic orders set leader.replication.throttled.replicas *",
+    "another tool removes a list": "foreign config topic orders delete leader.replication.throttled.replicas",
+    "the minimum changes": "foreign min-isr orders 1",
+    "the partition count changes": "foreign add-partitions orders [1,2,3]",
+    "leaders are rebalanced": "rebalance",
+    "the ISR flaps": "flap orders-1 broker 3 every 10s for 5m",
+}
+
+
+@pytest.mark.parametrize("befalls", SAYABLE)
+def test_whatever_befalls_real_clusters_can_be_said(befalls: str) -> None:
+    what = SAYABLE[befalls]
+    told = read_schedule(Words(what, "story.txt:3"), AROUND)
+    fault = read_fault(f"{what} at 0s", AROUND)
+    assert told == fault.schedule
+    assert told
