@@ -68,8 +68,9 @@ class ControllerDriver:
     def alter_isr(self, isr: Ids) -> int:
         return self._arena.alter_isr(P0, isr).code
 
-    def reassign(self, targets: Sequence[Ids | None]) -> int:
-        answers = self._arena.reassign_in_order([(P0, target) for target in targets])
+    def reassign(self, targets: Sequence[Ids | None], *, guarded: bool = False) -> int:
+        guard = {"AllowReplicationFactorChange": False} if guarded else {}
+        answers = self._arena.reassign_in_order([(P0, target) for target in targets], **guard)
         return max((answer.code for _, answer in answers), key=abs)
 
     def elect(self, *, unclean: bool) -> int:

@@ -51,7 +51,7 @@ class Driver(Protocol):
     def add_directory(self, broker: int, directory: str) -> int: ...
     def unregister(self, broker: int) -> int: ...
     def alter_isr(self, isr: Ids) -> int: ...
-    def reassign(self, targets: Sequence[Ids | None]) -> int: ...
+    def reassign(self, targets: Sequence[Ids | None], *, guarded: bool = False) -> int: ...
     def elect(self, *, unclean: bool) -> int: ...
     def configure(self, operation: str, key: str, value: str) -> int: ...
     def partitions(self) -> Collection[int]: ...
@@ -136,7 +136,7 @@ def perform(words: Sequence[str], driver: Driver) -> int:
             lists = [_ids(word) for word in rest if word.startswith("[")]
             driver.create_topic(lists, dict(w.split("=") for w in rest if "=" in w))
             return 0
-        case "isr" | "reassign" | "cancel" | "elect" | "grow":
+        case "isr" | "reassign" | "guarded" | "cancel" | "elect" | "grow":
             return _request(verb, rest, driver)
         case "set" | "delete" | "append" | "subtract":
             key, _, value = rest[0].partition("=")
@@ -149,8 +149,8 @@ def _request(verb: str, rest: Sequence[str], driver: Driver) -> int:
     match verb:
         case "isr":
             return driver.alter_isr(_wanted(rest[0], driver.observe(0)))
-        case "reassign":
-            return driver.reassign([_ids(word) for word in rest])
+        case "reassign" | "guarded":
+            return driver.reassign([_ids(word) for word in rest], guarded=verb == "guarded")
         case "cancel":
             return driver.reassign([None])
         case "elect":

@@ -109,11 +109,11 @@ class SimulatorDriver:
             ).whole
         )
 
-    def reassign(self, targets: Sequence[Ids | None]) -> int:
+    def reassign(self, targets: Sequence[Ids | None], *, guarded: bool = False) -> int:
         items = tuple((P0, None if t is None else replicas(*t)) for t in targets)
-        decision = self.ask(AlterReassignments(items))
-        assert decision.whole == Accepted()
-        return max((_code(answer) for _, answer in decision.each), key=abs)
+        decision = self.ask(AlterReassignments(items, not guarded))
+        answers = [decision.whole, *(answer for _, answer in decision.each)]
+        return max(map(_code, answers), key=abs)
 
     def elect(self, *, unclean: bool) -> int:
         kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED

@@ -118,6 +118,7 @@ STEPS: st.SearchStrategy[Words] = st.one_of(
     st.tuples(st.sampled_from(("lose", "lose", "disk")), _ON_DISKS, st.sampled_from("abc")),
     _of_brokers("register", "fence", "unfence", among=(NEWCOMER, NEWCOMER, *BROKERS)),
     st.tuples(st.just("reassign"), _lists(1, 4, among=(*BROKERS, NEWCOMER))),
+    st.tuples(st.just("guarded"), _lists(2, 4)),
 )
 RESTARTS: st.SearchStrategy[Words] = st.tuples(
     st.just("restart"), st.sampled_from(BROKERS).map(str), st.sampled_from(("clean", "unclean"))

@@ -7,18 +7,18 @@ are read is in `language`.
 
 A step stands alone on its line. An ISR is asked for as a list, as `all` replicas, or as one more (`+4`) or one less
 (`-4`); `grow` asks for a count of partitions (`+1`: one more) and names the replicas of the new ones (`same`: as
-partition 0 has them); `set`, `append`, `subtract` and `delete` change a configuration of the topic. `lose` takes a disk
-from a broker, `disk` gives it one more with its next `restart`, `dir` says where its replica of partition 0, or of the
-one named last, lies. Brokers 6 to 8 begin with the disks `a` and `b`, all others with `a`.
+partition 0 has them); `guarded` reassigns and forbids another replication factor; `set`, `append`, `subtract` and
+`delete` change a configuration of the topic. `lose` takes a disk from a broker, `disk` gives it one more with its next
+`restart`, `dir` says where its replica of partition 0, or of the one named last, lies. Brokers 6 to 8 begin with the
+disks `a` and `b`, all others with `a`.
 
 Checks are indented below their step. `r` replicas, `i` ISR (a set), `a` adding, `d` removing, `L` leader (`L-` none),
 `le` and `pe` leader and partition epoch, `elr`, `known` the last known leader, `dirs` the log directory of each replica
-(`-`: its broker has not told it). Only what is named is compared, but a
-named `r` without `a` or `d` says that nothing is adding or removing. `code` is Kafka's error code, 0 where none is
-named; `count` the number of partitions; `key=value` what is stored, `key-` that nothing is. Brokers 0 to 8 are
-registered and active in the beginning, the topic is created by `topic`, its partition 0 is meant where none is named. A
-condition such as `<4.3:` holds for its line, or alone for the whole vector; `elr` alone: eligible leader replicas are
-on, else off.
+(`-`: its broker has not told it). Only what is named is compared, but a named `r` without `a` or `d` says that nothing
+is adding or removing. `code` is Kafka's error code, 0 where none is named; `count` the number of partitions;
+`key=value` what is stored, `key-` that nothing is. Brokers 0 to 8 are registered and active in the beginning, the topic
+is created by `topic`, its partition 0 is meant where none is named. A condition such as `<4.3:` holds for its line, or
+alone for the whole vector; `elr` alone: eligible leader replicas are on, else off.
 """
 
 TEXT = """
@@ -811,6 +811,10 @@ fence 3
 cancel
     <4.1: r[3] i[3] L- known[]
     >=4.1: r[3] i[3] L- known[6]
+elect preferred
+    code 80
+unfence 3
+    r[3] i[3] L3 known[]
 
 79. writing min.insync.replicas forgets the last known leader too, the same value once more forgets nothing
 elr
@@ -913,4 +917,22 @@ set message.format.version=3.0
     >=4.0: code 40
 set retention=1000
     code 40 retention.ms=1000
+
+81. the guard of the replication factor judges what a move will end with
+>=4.1
+topic [1,2,3]
+guarded [1,2]
+    code 38 r[1,2,3]
+guarded [1,2,4]
+    r[1,2,4,3] a[4] d[3]
+guarded [1,2,3,4]
+    code 38 r[1,2,4,3] a[4] d[3]
+guarded [5,2,1]
+    r[5,2,1,3,4] a[5] d[3,4]
+reassign [5,2]
+    r[5,2,1,3,4] a[5] d[1,3,4]
+guarded [5,2,1]
+    code 38
+guarded [2,5]
+    r[2,5,1,3,4] a[5] d[1,3,4]
 """

@@ -163,6 +163,24 @@ def test_a_refused_change_has_kafkas_code_and_words_and_stores_nothing(
     assert controller.state is before
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "problem"),
+    [
+        (MIN_INSYNC_REPLICAS, "0", "Value must be at least 1"),
+        (MIN_INSYNC_REPLICAS, "2147483648", "Not a number of type INT"),
+        (FOLLOWER_RATE, "-1", "Value must be at least 0"),
+        (FOLLOWER_RATE, "9223372036854775808", "Not a number of type LONG"),
+        ("replica.alter.log.dirs.io.max.bytes.per.second", "-1", "Value must be at least 0"),
+    ],
+)
+def test_a_broker_judges_its_own_numbers(key: str, value: str, problem: str) -> None:
+    controller = Controller([1, 2])
+    answer = controller.answer(AlterConfigs((broker_change(BrokerId(1), key, SET, value),)))
+    assert answer == Rejected(
+        42, "INVALID_REQUEST", f"Invalid value {value} for configuration {key}: {problem}"
+    )
+
+
 def test_a_star_takes_no_company() -> None:
     controller = Controller([1, 2], configs={LEADER_REPLICAS: "*"})
     change = topic_change(TOPIC, LEADER_REPLICAS, APPEND, "0:1")

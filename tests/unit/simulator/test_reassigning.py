@@ -208,8 +208,9 @@ def test_the_guard_does_not_hold_a_cancel_up() -> None:
     assert controller.answer(AlterReassignments(((P0, None),), False)) == Accepted()
 
 
-def test_a_version_without_the_guard_says_so() -> None:
-    controller = Controller([1, 2, 3], version="3.9")
+@pytest.mark.parametrize("version", ["3.9", "4.0"])
+def test_a_version_without_the_guard_says_so(version: str) -> None:
+    controller = Controller([1, 2, 3], version=version)
     decision = controller.ask(AlterReassignments(((P0, replicas(1, 2, 4)),), False))
     assert decision.whole == Rejected(
         35, "UNSUPPORTED_VERSION", "AllowReplicationFactorChange needs Kafka 4.1 or later."
