@@ -353,6 +353,10 @@ elr
 topic [0,1,2] min.insync.replicas=3
 fence 0
     L1 elr[0]
+set leader.replication.throttled.replicas=0:1
+    L1 elr[0]
+delete leader.replication.throttled.replicas
+    L1 elr[0]
 set min.insync.replicas=1
     L1 elr[]
 elect preferred
