@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 
 from tests.golden.language import BROKERS, Ids, Observed, directories
-from tests.kafka.harness.arena import Arena, ConfigOperation, Election
+from tests.kafka.harness.arena import Answer, Arena, ConfigOperation, Election
 from tests.kafka.harness.fake_brokers import FakeBrokers, Refused
 
 TOPIC = "orders"
@@ -15,6 +15,7 @@ class ControllerDriver:
     """One vector's own brokers and topic on a shared controller."""
 
     def __init__(self, controller: FakeBrokers) -> None:
+        self.said: Sequence[str] = ()
         self._arena = Arena(controller, dict.fromkeys(BROKERS), directories=directories)
 
     def close(self) -> None:
@@ -30,7 +31,7 @@ class ControllerDriver:
         self._arena.create_topic(TOPIC, assignments, configs)
 
     def create_partitions(self, count: int, assignments: Sequence[Ids]) -> int:
-        return self._arena.create_partitions(TOPIC, count, assignments).code
+        return self._told(self._arena.create_partitions(TOPIC, count, assignments))
 
     def register(self, broker: int) -> int:
         return _code(lambda: self._arena.register(broker, None))
@@ -71,17 +72,17 @@ class ControllerDriver:
     def reassign(self, targets: Sequence[Ids | None], *, guarded: bool = False) -> int:
         guard = {"AllowReplicationFactorChange": False} if guarded else {}
         answers = self._arena.reassign_in_order([(P0, target) for target in targets], **guard)
-        return max((answer.code for _, answer in answers), key=abs)
+        return self._told(*(answer for _, answer in answers))
 
     def elect(self, *, unclean: bool) -> int:
         kind = Election.UNCLEAN if unclean else Election.PREFERRED
         try:
-            return self._arena.elect(kind, P0)[P0].code
+            return self._told(self._arena.elect(kind, P0)[P0])
         except Refused as refused:
             return refused.code
 
     def configure(self, operation: str, key: str, value: str) -> int:
-        return self._arena.configure(TOPIC, key, value, ConfigOperation[operation]).code
+        return self._told(self._arena.configure(TOPIC, key, value, ConfigOperation[operation]))
 
     def partitions(self) -> Collection[int]:
         return self._arena.states(TOPIC)
@@ -104,6 +105,10 @@ class ControllerDriver:
             found.last_known_elr,
             tuple(map(self._arena.directory_name, found.replicas, found.directories)),
         )
+
+    def _told(self, *answers: Answer) -> int:
+        self.said = [answer.message for answer in answers if answer.message is not None]
+        return max((answer.code for answer in answers), key=abs)
 
 
 def _code(ask: Callable[[], None]) -> int:

@@ -37,6 +37,7 @@ class SimulatorDriver:
 
     def __init__(self, version: str, *, elr: bool) -> None:
         self.state = ClusterState("golden", version, elr)
+        self.said: Sequence[str] = ()
         self._added: dict[int, tuple[str, ...]] = {}
         for broker in BROKERS:
             self.register(broker)
@@ -53,7 +54,7 @@ class SimulatorDriver:
 
     def create_partitions(self, count: int, assignments: Sequence[Ids]) -> int:
         lists = tuple(replicas(*ids) for ids in assignments)
-        return _code(self.ask(CreatePartitions(TOPIC, count, lists)).whole)
+        return self._told(self.ask(CreatePartitions(TOPIC, count, lists)).whole)
 
     def register(self, broker: int) -> int:
         return _code(self.ask(RegisterBroker(BrokerId(broker), log_dirs=directories(broker))).whole)
@@ -112,18 +113,17 @@ class SimulatorDriver:
     def reassign(self, targets: Sequence[Ids | None], *, guarded: bool = False) -> int:
         items = tuple((P0, None if t is None else replicas(*t)) for t in targets)
         decision = self.ask(AlterReassignments(items, not guarded))
-        answers = [decision.whole, *(answer for _, answer in decision.each)]
-        return max(map(_code, answers), key=abs)
+        return self._told(decision.whole, *(answer for _, answer in decision.each))
 
     def elect(self, *, unclean: bool) -> int:
         kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED
         decision = self.ask(ElectLeaders((P0,), kind))
-        return _code(dict(decision.each).get(P0, decision.whole))
+        return self._told(dict(decision.each).get(P0, decision.whole))
 
     def configure(self, operation: str, key: str, value: str) -> int:
         change = topic_change(TOPIC, key, ConfigOperation[operation], value)
         ((_, answer),) = self.ask(AlterConfigs((change,))).each
-        return _code(answer)
+        return self._told(answer)
 
     def partitions(self) -> Collection[int]:
         return self.state.topics[TOPIC].partitions
@@ -146,6 +146,10 @@ class SimulatorDriver:
             found.last_known_elr,
             tuple(d or "-" for d in found.directories),
         )
+
+    def _told(self, *answers: Answer) -> int:
+        self.said = [answer.message for answer in answers if isinstance(answer, Rejected)]
+        return max(map(_code, answers), key=abs)
 
     def _partition(self, index: int) -> Partition:
         return self.state.topics[TOPIC].partitions[index]

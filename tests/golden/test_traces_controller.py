@@ -1,4 +1,4 @@
-"""Differential test: the simulator and a real controller agree on random stories, field by field, epoch by epoch.
+"""Differential test: the simulator and a real controller agree on random stories: fields, epochs, codes and words.
 
 `HYPOTHESIS_PROFILE` chooses how many: 200 stories of 20 steps on 4.3.1 and 20 on each other version, or (`nightly`)
 5,000 and 500; where a version knows ELR, half of them with and half without.
@@ -80,6 +80,7 @@ def agree(trace: list[Words], simulated: Driver, real: Driver) -> None:
         codes = perform(words, simulated), perform(words, real)
         told = " | ".join(" ".join(step) for step in trace[: number + 1])
         assert codes[0] == codes[1], f"{told}: codes {codes}"
+        assert not real.said or simulated.said == real.said, told
         assert simulated.configs() == real.configs(), told
         assert sorted(simulated.partitions()) == sorted(real.partitions()), told
         for partition in simulated.partitions():

@@ -211,7 +211,7 @@ class Arena:
             ],
         )
         (result,) = answer["Results"]
-        return Answer(result["ErrorCode"], result["ErrorMessage"])
+        return self._answer(result)
 
     def configure(
         self, topic: str, key: str, value: str | None, operation: ConfigOperation
@@ -228,7 +228,7 @@ class Arena:
             ],
         )
         (result,) = answer["Responses"]
-        return Answer(result["ErrorCode"], result["ErrorMessage"])
+        return self._answer(result)
 
     # --- partitions
 
@@ -270,7 +270,7 @@ class Arena:
         return [
             (
                 (self._names.own_name(each["Name"]), row["PartitionIndex"]),
-                Answer(row["ErrorCode"], row["ErrorMessage"]),
+                self._answer(row),
             )
             for each in answer["Responses"]
             for row in each["Partitions"]
@@ -293,9 +293,7 @@ class Arena:
         )
         _refuse_if_any("elect", answer)
         return {
-            (self._names.own_name(each["Topic"]), row["PartitionId"]): Answer(
-                row["ErrorCode"], row["ErrorMessage"]
-            )
+            (self._names.own_name(each["Topic"]), row["PartitionId"]): self._answer(row)
             for each in answer["ReplicaElectionResults"]
             for row in each["PartitionResult"]
         }
@@ -413,6 +411,9 @@ class Arena:
 
     def _known(self, broker: int) -> FakeBroker:
         return self._controller.broker(self._names.real_id(broker))
+
+    def _answer(self, row: Message) -> Answer:
+        return Answer(row["ErrorCode"], self._names.own_text(row["ErrorMessage"]))
 
     def _in_sync(self, broker: int) -> Message:
         known = self._controller.is_registered(broker)

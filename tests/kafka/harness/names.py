@@ -1,5 +1,6 @@
 """The controller's ids and names for an arena's brokers and topics, and back again."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -33,6 +34,13 @@ class Names:
     def own_name(self, name: str) -> str:
         """The arena's name of a topic of the controller."""
         return name.removeprefix(self.real_name(""))
+
+    def own_text(self, text: str | None) -> str | None:
+        """A message of the controller with the arena's ids and names."""
+        if text is None:
+            return None
+        real_id = rf"\b{self.arena}(\d{{3}})\b"
+        return re.sub(real_id, lambda id_: str(int(id_[1])), text.replace(self.real_name(""), ""))
 
     def own(self, state: PartitionState) -> PartitionState:
         """A partition's state in the arena's ids."""
