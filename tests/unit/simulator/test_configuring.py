@@ -66,6 +66,18 @@ def test_a_throttle_list_is_stored_and_told_as_kafka_does(
     assert throttled(controller) == told
 
 
+def test_a_topic_without_a_configuration_of_its_own_is_told_with_kafkas() -> None:
+    assert topic_configs(Controller([1, 2]).state, TOPIC) == {
+        key: ConfigValue(value, ConfigSource.KAFKA_DEFAULT)
+        for key, value in (
+            (MIN_INSYNC_REPLICAS, "1"),
+            ("unclean.leader.election.enable", "false"),
+            (LEADER_REPLICAS, ""),
+            ("follower.replication.throttled.replicas", ""),
+        )
+    }
+
+
 LIST_WORDS = (
     f"{LEADER_REPLICAS} must be the literal '*' or a list of replicas in the following format: "
     "[partitionId]:[brokerId],[partitionId]:[brokerId],..."

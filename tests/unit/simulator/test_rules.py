@@ -3,6 +3,10 @@
 from replan.simulator.rules import RULES
 
 
-def test_new_clusters_have_eligible_leader_replicas_from_4_1_on() -> None:
+def test_eligible_leader_replicas_can_be_on_from_4_0_on_and_are_in_new_clusters_from_4_1_on() -> (
+    None
+):
+    knowing = [version for version, rules in RULES.items() if rules.knows_elr]
     by_default = [version for version, rules in RULES.items() if rules.elr_by_default]
+    assert knowing == ["4.0", "4.1", "4.2", "4.3", "4.4"]
     assert by_default == ["4.1", "4.2", "4.3", "4.4"]
