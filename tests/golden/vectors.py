@@ -229,7 +229,7 @@ topic [0,1,2]
 fence 0
 fence 1
 fence 2
-    i[2] L- le3
+    i[2] L- le3 elr[] known[]
 elect preferred
     code 80
 elect unclean

@@ -41,6 +41,18 @@ def test_a_request_is_judged_in_kafkas_order(ask: Ask, expected: int) -> None:
     assert code(controller, ask(controller)) == expected
 
 
+def test_a_leader_that_recovers_is_alone_until_it_says_that_it_has() -> None:
+    controller = Controller([1, 2], configs={"unclean.leader.election.enable": "true"})
+    controller.ask(controller.isr(1))
+    controller.fence(1)
+    assert (controller.partition().leader, controller.partition().recovering) == (2, True)
+    assert code(controller, controller.isr(2, 1, recovering=True)) == 42
+    assert code(controller, controller.isr(2, recovering=True)) == 0
+    assert controller.partition().recovering
+    assert code(controller, controller.isr(2)) == 0
+    assert not controller.partition().recovering
+
+
 def test_a_late_request_is_told_what_is_late() -> None:
     controller = Controller([1, 2, 3])
     first = controller.isr(1, 2)

@@ -33,6 +33,7 @@ def partitions(count: int, *lists: tuple[int, ...], name: str = TOPIC) -> Create
                 "alphanumerics, '.', '_' and '-'"
             ),
         ),
+        (topic(".", (1,)), 17, "Topic name is invalid: '.' or '..' is not allowed"),
         (topic("..", (1,)), 17, "Topic name is invalid: '.' or '..' is not allowed"),
         (topic("or.ders.x", (1,)), 17, "Topic 'or.ders.x' collides with existing topic: or_ders.x"),
         (
