@@ -1,7 +1,7 @@
 """Elections: who leads, what is answered, and the limits of one request."""
 
 import pytest
-from tests.unit.simulator.controllers import TOPIC, Controller, named
+from tests.unit.simulator.controllers import P0, TOPIC, Controller, named
 
 from replan.model.configs import UNCLEAN_ELECTION, ConfigOperation, topic_change
 from replan.model.control_plane import Accepted, ElectionType, OutcomeUnknown, Rejected
@@ -13,6 +13,7 @@ from replan.simulator.commands import (
     ElectUncleanLeaders,
     RebalanceLeaders,
 )
+from replan.simulator.events import NewLeader, PartitionChanged, evolve
 from replan.simulator.leaders import MAX_ELECTIONS_PER_RUN
 
 NOT_NEEDED = Rejected(84, "ELECTION_NOT_NEEDED", "Leader election not needed for topic partition.")
@@ -127,3 +128,17 @@ def test_the_unclean_timer_asks_only_where_the_topic_allows_it(
     assert controller.partition().leader is None
     controller.ask(ElectUncleanLeaders())
     assert controller.partition().leader == leader
+
+
+def test_a_controller_that_stumbles_over_a_stale_last_leader_answers_so_and_changes_nothing() -> (
+    None
+):
+    controller = Controller([1, 2], elr=True)
+    stale = PartitionChanged(P0, NewLeader(None), isr=(), last_known_elr=replicas(3))
+    before = controller.state = evolve(controller.state, stale)
+    assert controller.ask(ElectLeaders((P0,), ElectionType.UNCLEAN)).whole == Rejected(
+        -1,
+        "UNKNOWN_SERVER_ERROR",
+        "The server experienced an unexpected error when processing the request.",
+    )
+    assert controller.state is before
