@@ -247,7 +247,7 @@ def _word(word: str, state: Observed) -> str:
             return f"le{state.leader_epoch}"
         case "pe":
             return f"pe{state.partition_epoch}"
-        case "RE":
+        case "RE" | "re":
             return "RECOVERING" if state.recovering else "recovered"
         case "co":
             return word

@@ -239,6 +239,10 @@ elect preferred
     code 80
 elect unclean
     code 0 i[1] L1 RECOVERING
+isr all
+    code 107 i[1] L1 RECOVERING
+isr [1]
+    i[1] L1 recovered
 
 27. an unclean election goes by the order of the list, not by id
 topic [0,2,1]
