@@ -32,7 +32,7 @@ from replan.rehearsal.result import (
     Rehearsal,
     Waited,
 )
-from replan.simulator.world import Simulation
+from replan.simulator.world import ReplicaName, Simulation
 
 Histories = Mapping[TopicPartition, Trajectory]
 
@@ -52,6 +52,8 @@ class Run:
     journalled: frozenset[tuple[str, str, str]]
     refused: Mapping[int, Sequence[str]]
     """What the controller answered to faults, by their number, where it refused."""
+    places: Mapping[ReplicaName, str]
+    """The log directories of the replicas that were made."""
 
 
 @dataclass(frozen=True, slots=True)

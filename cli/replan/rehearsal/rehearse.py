@@ -60,7 +60,8 @@ def rehearse_on(
     """Perform a plan on a copy of a simulated cluster; `report` hears how far it is."""
     stage = assumed(simulation, options)
     run = perform(plan, stage, options, report)
-    still, there = (untouched(plan, s, run.ended) for s in (stage, at_target(stage, plan)))
+    ends = (stage, at_target(stage, plan, run.places))
+    still, there = (untouched(plan, s, run.ended) for s in ends)
     return rehearsal_of(
         Finding(plan, stage, options.faults, options.settings.settle_seconds, run, still, there)
     )
@@ -114,6 +115,7 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
         histories=histories,
         waits=tuple(waits.found(histories, clock.now())),
         throttles=throttles_of(plane.simulation.cluster),
+        places=plane.simulation.world.placed,
         journalled=frozenset(map(_configured, _priors(journal))),
         refused=refused.told,
     )

@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
+from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -20,11 +21,14 @@ from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 from replan.rehearsal.options import Options
+from replan.simulator.disks_form import with_directories
 from replan.simulator.faults import At
 from replan.simulator.happenings import scheduled
 from replan.simulator.snapshot_form import from_snapshot, initial_lags
 from replan.simulator.state import Partition, Topic
-from replan.simulator.world import Simulation
+from replan.simulator.world import ReplicaName, Simulation
+
+NOWHERE: Mapping[ReplicaName, str] = MappingProxyType({})
 
 
 def cluster_of(snapshot: Snapshot, version: str | None = None) -> Simulation:
@@ -133,8 +137,13 @@ def assumed(simulation: Simulation, options: Options) -> Simulation:
     return replace(simulation, world=scheduled(world, schedule))
 
 
-def at_target(simulation: Simulation, plan: Plan) -> Simulation:
-    """The same cluster as if the plan had been performed long before."""
+def at_target(
+    simulation: Simulation, plan: Plan, places: Mapping[ReplicaName, str] = NOWHERE
+) -> Simulation:
+    """The same cluster as if the plan had been performed long before.
+
+    `places`: the log directories that new replicas came to lie in when it was performed; the same disks are to fail.
+    """
     cluster, world = simulation.cluster, simulation.world
     topics = dict(cluster.topics)
     opened: dict[str, dict[int, Partition]] = {}
@@ -157,4 +166,7 @@ def at_target(simulation: Simulation, plan: Plan) -> Simulation:
     moved = replace(cluster, topics=topics)
     lags = initial_lags(moved, world)
     kept = {replica: world.lags.get(replica, lag) for replica, lag in lags.items()}
-    return Simulation(moved, replace(world, lags=kept))
+    new = {(m.partition, b) for m in plan.moves for b in m.new}
+    placed = {replica: path for replica, path in places.items() if replica in new}
+    world = replace(world, lags=kept, placed={**world.placed, **placed})
+    return with_directories(Simulation(moved, world))

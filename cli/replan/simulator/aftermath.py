@@ -39,15 +39,11 @@ def _untold(simulation: Simulation, events: Iterable[Event]) -> Iterator[AssignD
         if partition is None or None not in partition.directories:
             continue
         for broker, directory in zip(partition.replicas, partition.directories, strict=False):
+            if directory is not None or not cluster.active(broker) or not world.serves(broker):
+                continue
             replica = (event.partition, broker)
             place = directory_id_of(world, replica)
-            live = cluster.active(broker) and world.serves(broker)
-            if (
-                directory is None
-                and place is not None
-                and live
-                and not lies_on_lost_disk(world, replica)
-            ):
+            if place is not None and not lies_on_lost_disk(world, replica):
                 found.setdefault(broker, {})[event.partition] = place
     return (AssignDirs(broker, tuple(told.items())) for broker, told in found.items())
 

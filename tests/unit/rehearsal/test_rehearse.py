@@ -113,6 +113,23 @@ def test_how_full_disks_get_is_told_where_their_sizes_are_known() -> None:
     assert load_of(found, 4).busiest_disk == pytest.approx(0.3, abs=0.001)
 
 
+def test_a_disk_that_is_lost_on_the_way_delays_a_plan_and_harms_nobody_more_than_it_does_anyway() -> (
+    None
+):
+    logs = {"a": 2, "b": 1}
+    dirs = tuple(LogDir(BrokerId(b), path, logs=logs[path]) for b in range(1, 6) for path in logs)
+    seen = replace(
+        snapshot([state([1, 2, 3], size=1_000 * MB)], registered=brokers(5)), log_dirs=dirs
+    )
+    plan = plan_of([1, 2, 4], seen=seen)
+    found = rehearsed(
+        plan, "lose disk 4 b at 5s for 60s", "lose disk 1 b at 30s for 60s", seen=seen
+    )
+    assert found.arrived
+    assert found.broken == ()
+    assert found.seconds > rehearsed(plan, seen=seen).seconds
+
+
 def test_a_silent_cluster_is_tried_again_as_a_person_would() -> None:
     found = rehearsed(plan_of([1, 2, 4]), "silence at 5s for 90s")
     assert found.arrived
