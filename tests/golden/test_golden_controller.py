@@ -6,6 +6,7 @@ from contextlib import ExitStack, closing
 import pytest
 from tests.golden.controller_driver import ControllerDriver
 from tests.golden.language import Vector, for_version, read, tell
+from tests.golden.steady import steadily
 from tests.golden.vectors import TEXT
 from tests.kafka.harness.distribution import VERSIONS
 from tests.kafka.harness.fake_brokers import ONE_HOUR_MS, FakeBrokers
@@ -53,6 +54,10 @@ def test_the_controller_does_what_the_table_says(
     version: str, vector: Vector, controller: Callable[[Kind], FakeBrokers]
 ) -> None:
     restarts = any(step.words[0] == "restart" for step in vector.steps)
+    started = controller((version, vector.elr, restarts))
 
-    with closing(ControllerDriver(controller((version, vector.elr, restarts)))) as driver:
-        tell(vector, version, driver)
+    def told() -> None:
+        with closing(ControllerDriver(started)) as driver:
+            tell(vector, version, driver)
+
+    steadily(started, told)

@@ -14,6 +14,7 @@ from hypothesis.strategies import one_of
 from tests.golden.controller_driver import ControllerDriver
 from tests.golden.language import Driver, perform
 from tests.golden.simulator_driver import SimulatorDriver
+from tests.golden.steady import steadily
 from tests.golden.traces import RESTARTS, STEPS, Words, traces
 from tests.kafka.harness.distribution import DEFAULT_VERSION, VERSIONS
 from tests.kafka.harness.fake_brokers import FakeBrokers
@@ -68,8 +69,12 @@ def test_the_simulator_agrees_where_brokers_restart(
     restarting: tuple[FakeBrokers, str], trace: list[Words]
 ) -> None:
     started, version = restarting
-    with closing(ControllerDriver(started)) as real:
-        agree(trace, SimulatorDriver(version, elr=True), real)
+
+    def both() -> None:
+        with closing(ControllerDriver(started)) as real:
+            agree(trace, SimulatorDriver(version, elr=True), real)
+
+    steadily(started, both)
 
 
 def agree(trace: list[Words], simulated: Driver, real: Driver) -> None:

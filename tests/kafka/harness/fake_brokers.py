@@ -17,6 +17,7 @@ from types import MappingProxyType, TracebackType
 from typing import Self
 from uuid import NAMESPACE_OID, UUID, uuid4, uuid5
 
+from tests.kafka.harness.clients import until
 from tests.kafka.harness.codec import Message, Schemas
 from tests.kafka.harness.distribution import DEFAULT_VERSION, schema_folder
 from tests.kafka.harness.ground import prepare_ground
@@ -108,6 +109,8 @@ class FakeBrokers:
         self._brokers: dict[int, FakeBroker] = {}
         self._beating = threading.RLock()
         self._closing = threading.Event()
+        self._rounds = 0
+        self._late_rounds = 0
         self._arena_numbers = count(1)
         self._open = ExitStack()
         self._open.callback(self.ground.home.close)
@@ -216,6 +219,15 @@ class FakeBrokers:
         if answer["ErrorCode"]:
             raise Refused(f"unregister {broker}", answer["ErrorCode"], answer["ErrorMessage"])
 
+    def late_rounds(self) -> int:
+        """How often heartbeats have come so late that sessions may have ended by themselves, up to now."""
+        if not self._hour_long:
+            under_way = self._rounds
+            until(
+                lambda: self._rounds >= under_way + 2, "heartbeats", limit_seconds=STARTUP_SECONDS
+            )
+        return self._late_rounds
+
     def log_tails(self) -> str:
         """The end of what the controller logged."""
         return tail(self._jvm.log)
@@ -265,6 +277,7 @@ class FakeBrokers:
 
     def _keep_beating(self) -> None:
         schemas = Schemas(schema_folder(self.ground.kafka))
+        ended = time.monotonic()
         with Wire(self.ground.controller_bootstrap, schemas) as wire:
             while not self._closing.wait(self._session_seconds / 6):
                 with self._beating:
@@ -272,6 +285,9 @@ class FakeBrokers:
                         return
                     for broker in list(self._brokers.values()):
                         _beat(wire, broker)
+                before, ended = ended, time.monotonic()
+                self._late_rounds += ended - before > self._session_seconds / 2
+                self._rounds += 1
 
 
 def _beat(wire: Wire, broker: FakeBroker) -> Message:
