@@ -88,11 +88,11 @@ LIST_WORDS = (
     ("change", "expected"),
     [
         (
-            topic_change(TOPIC, LEADER_REPLICAS, SET, "0:x"),
+            topic_change(TOPIC, LEADER_REPLICAS, SET, "0:1,0:x"),
             Rejected(
                 40,
                 "INVALID_CONFIG",
-                f"Invalid value [0:x] for configuration {LEADER_REPLICAS}: {LIST_WORDS}",
+                f"Invalid value [0:1, 0:x] for configuration {LEADER_REPLICAS}: {LIST_WORDS}",
             ),
         ),
         (
