@@ -943,4 +943,16 @@ guarded [5,2,1]
     code 38
 guarded [2,5]
     r[2,5,1,3,4] a[5] d[1,3,4]
+
+82. who comes back lets another lead that stands before it, where unclean elections have been allowed meanwhile
+topic [0,1,2]
+fence 0
+fence 1
+fence 2
+unfence 0
+    i[2] L-
+set unclean.leader.election.enable=true
+    i[2] L-
+unfence 1
+    i[0] L0 RECOVERING
 """

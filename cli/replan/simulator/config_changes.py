@@ -150,6 +150,6 @@ def _missing(state: ClusterState, resource: Resource) -> Rejected | None:
 def _cleared(state: ClusterState, resource: Resource, events: Sequence[Event]) -> list[Event]:
     """Writing min.insync.replicas forgets the ELR of the topic, or of all topics."""
     writes = any(isinstance(e, ConfigChanged) and e.key == MIN_INSYNC_REPLICAS for e in events)
-    if not (writes and state.elr_enabled and state.rules.min_isr_write_clears_elr):
+    if not (writes and state.elr_enabled):
         return []
     return [ElrCleared(resource[1] if resource[0] is ConfigScope.TOPIC else None)]

@@ -32,8 +32,6 @@ class Rules:
     """The last leader is noted whenever nobody leads any more, not only when the ISR empties."""
     clean_shutdown_by_epoch: bool
     """A broker that registers again with its previous epoch has shut down cleanly and stays in the ELR."""
-    min_isr_write_clears_elr: bool
-    """Writing min.insync.replicas clears the ELR of the topic, or of all topics (ClearElrRecord)."""
     assigning_dirs_wipes_elr: bool
     """AssignReplicasToDirs forgets that eligible leader replicas are on, and clears the partition's."""
     replication_factor_guard: bool
@@ -54,7 +52,6 @@ _V3_9 = Rules(
     last_known_leader_must_live=False,
     last_leader_noted_when_leaderless=False,
     clean_shutdown_by_epoch=False,
-    min_isr_write_clears_elr=False,
     assigning_dirs_wipes_elr=False,
     replication_factor_guard=False,
     refuses_cordoned=False,
@@ -67,7 +64,6 @@ _V4_0 = Rules(
     last_known_leader_must_live=False,
     last_leader_noted_when_leaderless=False,
     clean_shutdown_by_epoch=True,
-    min_isr_write_clears_elr=True,
     assigning_dirs_wipes_elr=True,
     replication_factor_guard=False,
     refuses_cordoned=False,
@@ -80,7 +76,6 @@ _V4_1 = Rules(
     last_known_leader_must_live=True,
     last_leader_noted_when_leaderless=True,
     clean_shutdown_by_epoch=True,
-    min_isr_write_clears_elr=True,
     assigning_dirs_wipes_elr=True,
     replication_factor_guard=True,
     refuses_cordoned=False,
@@ -93,7 +88,6 @@ _V4_3 = Rules(
     last_known_leader_must_live=True,
     last_leader_noted_when_leaderless=True,
     clean_shutdown_by_epoch=True,
-    min_isr_write_clears_elr=True,
     assigning_dirs_wipes_elr=False,
     replication_factor_guard=True,
     refuses_cordoned=False,
@@ -106,7 +100,6 @@ _V4_4 = Rules(
     last_known_leader_must_live=True,
     last_leader_noted_when_leaderless=True,
     clean_shutdown_by_epoch=True,
-    min_isr_write_clears_elr=True,
     assigning_dirs_wipes_elr=False,
     replication_factor_guard=True,
     refuses_cordoned=True,
