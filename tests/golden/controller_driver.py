@@ -15,7 +15,7 @@ class ControllerDriver:
     """One vector's own brokers and topic on a shared controller."""
 
     def __init__(self, controller: FakeBrokers) -> None:
-        self.said: Sequence[str] = ()
+        self.said: Sequence[str | None] = ()
         self._arena = Arena(controller, dict.fromkeys(BROKERS), directories=directories)
 
     def close(self) -> None:
@@ -107,7 +107,7 @@ class ControllerDriver:
         )
 
     def _told(self, *answers: Answer) -> int:
-        self.said = [answer.message for answer in answers if answer.message is not None]
+        self.said = [answer.message for answer in answers]
         return max((answer.code for answer in answers), key=abs)
 
 

@@ -38,8 +38,8 @@ class Observed:
 class Driver(Protocol):
     """A controller with scripted brokers; each request gives Kafka's error code."""
 
-    said: Sequence[str]
-    """The controller's words where the last request of a client was refused; those that it leaves to clients lack."""
+    said: Sequence[str | None]
+    """The controller's words about each part of a client's last request; None where it has none."""
 
     def create_topic(self, assignments: Sequence[Ids], configs: Mapping[str, str]) -> None: ...
     def create_partitions(self, count: int, assignments: Sequence[Ids]) -> int: ...

@@ -37,7 +37,7 @@ class SimulatorDriver:
 
     def __init__(self, version: str, *, elr: bool) -> None:
         self.state = ClusterState("golden", version, elr)
-        self.said: Sequence[str] = ()
+        self.said: Sequence[str | None] = ()
         self._added: dict[int, tuple[str, ...]] = {}
         for broker in BROKERS:
             self.register(broker)
@@ -113,7 +113,7 @@ class SimulatorDriver:
     def reassign(self, targets: Sequence[Ids | None], *, guarded: bool = False) -> int:
         items = tuple((P0, None if t is None else replicas(*t)) for t in targets)
         decision = self.ask(AlterReassignments(items, not guarded))
-        return self._told(decision.whole, *(answer for _, answer in decision.each))
+        return self._told(*[answer for _, answer in decision.each] or [decision.whole])
 
     def elect(self, *, unclean: bool) -> int:
         kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED
@@ -148,7 +148,7 @@ class SimulatorDriver:
         )
 
     def _told(self, *answers: Answer) -> int:
-        self.said = [answer.message for answer in answers if isinstance(answer, Rejected)]
+        self.said = [a.message if isinstance(a, Rejected) else None for a in answers]
         return max(map(_code, answers), key=abs)
 
     def _partition(self, index: int) -> Partition:

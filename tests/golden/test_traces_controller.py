@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis.strategies import one_of
 from tests.golden.controller_driver import ControllerDriver
 from tests.golden.language import Driver, perform
@@ -25,6 +25,14 @@ STORIES = {"fast": (4, 10), "ci": (20, 200), "nightly": (500, 5000)}
 """By profile: on each other version, and on the version that tests use by default."""
 SHORT_SESSION_MS = 1500
 SINCE_4_1 = ("cordon", "guarded")
+STUMBLING = [
+    ("topic", "[4,2,6]", "[3,1,6]", "min.insync.replicas=3"),
+    ("unregister", "5"),
+    ("reassign", "[2]"),
+    ("shutdown", "2"),
+    ("reassign", "[5,6,3]", "[6,1]"),
+]
+"""With ELR on, one part of the last request has a reason and the other fails without a word."""
 KINDS = [(v, elr) for v in VERSIONS for elr in (False, True) if not (elr and v.startswith("3."))]
 
 
@@ -49,6 +57,7 @@ def test_the_simulator_agrees_with_the_controller_on_any_story(
 
     @settings(max_examples=stories(version), phases=PHASES)
     @given(trace=traces(STEPS, shortest=20, longest=25))
+    @example(trace=STUMBLING)
     def agrees(trace: list[Words]) -> None:
         known = [w for w in trace if w[0] not in SINCE_4_1 or not version.startswith("3.")]
         with closing(ControllerDriver(started)) as real:
@@ -85,7 +94,8 @@ def agree(trace: list[Words], simulated: Driver, real: Driver) -> None:
         codes = perform(words, simulated), perform(words, real)
         told = " | ".join(" ".join(step) for step in trace[: number + 1])
         assert codes[0] == codes[1], f"{told}: codes {codes}"
-        assert not real.said or simulated.said == real.said, told
+        # What the controller leaves out, clients say.
+        assert all(b in (a, None) for a, b in zip(simulated.said, real.said, strict=False)), told
         assert simulated.configs() == real.configs(), told
         assert sorted(simulated.partitions()) == sorted(real.partitions()), told
         for partition in simulated.partitions():

@@ -175,11 +175,28 @@ def test_a_refused_change_has_kafkas_code_and_words_and_stores_nothing(
     assert controller.state is before
 
 
+def test_the_largest_numbers_are_taken() -> None:
+    controller = Controller([1, 2])
+    for key, largest in ((MIN_INSYNC_REPLICAS, 2**31 - 1), (LEADER_RATE, 2**63 - 1)):
+        change = broker_change(BrokerId(1), key, SET, str(largest))
+        assert controller.answer(AlterConfigs((change,))) == Accepted()
+
+
+def test_a_value_of_all_brokers_is_written_again_and_clears_the_elr_though_it_stays() -> None:
+    controller = Controller([1, 2, 3], elr=True)
+    controller.ask(AlterConfigs((of_cluster(MIN_INSYNC_REPLICAS, SET, "3"),)))
+    controller.fence(3)
+    assert controller.partition().elr == (3,)
+    controller.ask(AlterConfigs((of_cluster(MIN_INSYNC_REPLICAS, SET, "3"),)))
+    assert controller.partition().elr == ()
+
+
 @pytest.mark.parametrize(
     ("key", "value", "problem"),
     [
         (MIN_INSYNC_REPLICAS, "0", "Value must be at least 1"),
         (MIN_INSYNC_REPLICAS, "2147483648", "Not a number of type INT"),
+        (MIN_INSYNC_REPLICAS, "1e3", "Not a number of type INT"),
         (FOLLOWER_RATE, "-1", "Value must be at least 0"),
         (FOLLOWER_RATE, "9223372036854775808", "Not a number of type LONG"),
         ("replica.alter.log.dirs.io.max.bytes.per.second", "-1", "Value must be at least 0"),
