@@ -1,6 +1,7 @@
 """AlterPartition: which ISR changes a controller takes, and with what code it refuses the others."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from tests.unit.simulator.controllers import Controller, named
@@ -8,6 +9,7 @@ from tests.unit.simulator.controllers import Controller, named
 from replan.model.control_plane import Accepted, Rejected
 from replan.model.names import BrokerId, replicas
 from replan.simulator.commands import AlterIsr, AlterReassignments, ShutDownBroker, UnregisterBroker
+from replan.simulator.events import PartitionCreated, evolve
 
 Ask = Callable[[Controller], AlterIsr]
 
@@ -51,6 +53,14 @@ def test_a_leader_that_recovers_is_alone_until_it_says_that_it_has() -> None:
     assert controller.partition().recovering
     assert code(controller, controller.isr(2)) == 0
     assert not controller.partition().recovering
+
+
+def test_where_no_directory_is_known_a_change_that_moves_nothing_tells_none() -> None:
+    controller = Controller([1, 2, 3])
+    unknown = PartitionCreated(named(0), replace(controller.partition(), directories=()))
+    controller.state = evolve(controller.state, unknown)
+    assert code(controller, controller.isr(1, 2)) == 0
+    assert controller.partition().directories == ()
 
 
 def test_a_late_request_is_told_what_is_late() -> None:
