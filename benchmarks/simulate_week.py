@@ -14,7 +14,7 @@ import resource
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,6 +35,7 @@ from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.simulator.clock import VirtualClock
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.snapshot_form import from_snapshot
+from replan.simulator.state import Topic
 from replan.simulator.world import Simulation
 
 BROKERS, TOPICS, PER_TOPIC = 60, 100, 100
@@ -109,10 +110,16 @@ def simulated(start: Simulation, wanted: Lists) -> tuple[float, int]:
     throttle(plane, {name.topic for name in wanted})
     queue, running = Queue(wanted), Lists()
     looks = 0
+    seen: Mapping[str, Topic] = {}
     while queue.waiting or running:
         looks += 1
         now = plane.simulation
-        ended = [n for n in running if not reassigning(now, n)]
+        ended = [
+            n
+            for n in running
+            if now.cluster.topics[n.topic] is not seen.get(n.topic) and not reassigning(now, n)
+        ]
+        seen = now.cluster.topics
         admitted = queue.admitted({n: running.pop(n) for n in ended})
         running |= admitted
         if admitted:

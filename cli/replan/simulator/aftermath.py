@@ -118,7 +118,7 @@ class _Logs:
         for replica, lag in list(self._lags.items()):
             if replica[0] == name:
                 shorter = max(0.0, lag.remaining_bytes - missing.remaining_bytes)
-                self._lags[replica] = replace(lag, remaining_bytes=shorter)
+                self._lags[replica] = lag._replace(remaining_bytes=shorter)
 
     def _track(self, name: TopicPartition, partition: Partition) -> None:
         for broker in partition.replicas:

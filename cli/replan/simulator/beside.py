@@ -37,7 +37,8 @@ def written(simulation: Simulation) -> Fields:
             for name, values in sorted(cluster.file_configs.items())
         ],
         "bursts": [
-            {"broker": b, "bytes": burst.left_bytes, "usedAt": burst.used_at}
+            {"broker": b, "bytes": burst.left_bytes}
+            | ({} if burst.used_at is None else {"usedAt": burst.used_at})
             for b, burst in sorted(world.bursts.items())
         ],
         "deletions": [

@@ -28,9 +28,7 @@ def full(rate: float, counted: float) -> float:
 def left(world: World, broker: BrokerId, most: float) -> float:
     """Bytes that a leader may still send ahead."""
     burst = world.bursts.get(broker)
-    if burst is None or world.now - burst.used_at >= WINDOW_SECONDS:
-        return most
-    return min(burst.left_bytes, most)
+    return most if burst is None or _forgotten(burst, world.now) else min(burst.left_bytes, most)
 
 
 def spent(world: World) -> frozenset[BrokerId]:
@@ -38,22 +36,30 @@ def spent(world: World) -> frozenset[BrokerId]:
     return frozenset(
         broker
         for broker, burst in world.bursts.items()
-        if burst.left_bytes < LEAST_BYTES and world.now - burst.used_at < WINDOW_SECONDS
+        if burst.left_bytes < LEAST_BYTES and not _forgotten(burst, world.now)
     )
+
+
+def _forgotten(burst: Burst, now: float) -> bool:
+    return burst.used_at is not None and now - burst.used_at >= WINDOW_SECONDS
 
 
 def drained(
     world: World, ahead: Mapping[BrokerId, tuple[float, float]], moment: float
 ) -> Mapping[BrokerId, Burst]:
     """What is left at a later moment; `ahead`: of each sending leader the most it may have, and bytes per second."""
-    if not ahead:
-        return world.bursts
-    seconds = moment - world.now
+    seconds, bursts = moment - world.now, world.bursts
     now = {
-        broker: Burst(max(0.0, left(world, broker, most) - speed * seconds), moment)
+        broker: Burst(max(0.0, left(world, broker, most) - speed * seconds))
         for broker, (most, speed) in ahead.items()
+        if speed > 0 or broker not in bursts or bursts[broker].used_at is not None
     }
-    return {**world.bursts, **now}
+    paused = {
+        broker: Burst(burst.left_bytes, world.now)
+        for broker, burst in bursts.items()
+        if burst.used_at is None and broker not in ahead
+    }
+    return {**bursts, **now, **paused} if now or paused else bursts
 
 
 def soonest_empty(world: World, ahead: Mapping[BrokerId, tuple[float, float]]) -> float:

@@ -148,7 +148,7 @@ def _joined(simulation: Simulation, copy: Copy, lag: Lag) -> Simulation:
     )
     if not refused:
         return simulation
-    again = replace(lag, fetches_from=simulation.world.now + RETRY_SECONDS)
+    again = Lag(lag.remaining_bytes, simulation.world.now + RETRY_SECONDS)
     lags = {**simulation.world.lags, (copy.partition, copy.follower): again}
     return replace(simulation, world=replace(simulation.world, lags=lags))
 
@@ -218,7 +218,7 @@ def _flowed(
         if fetched or produced:
             written[replica] = fetched
             remaining = missing - fetched
-            if remaining > flows.limits.get(name, math.inf):
+            if produced > fetched:  # it may lack more than retention leaves
                 remaining = min(remaining, sizes.get(name, remaining))
             lags[replica] = Lag(remaining, lag.fetches_from)
     ahead = bursts.drained(world, flows.ahead_of_rate, moment)

@@ -6,7 +6,9 @@ itself in `sharing`.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from operator import is_
 from typing import NamedTuple
 
@@ -95,6 +97,7 @@ class Flows:
         self._lists: dict[tuple[str, str], Listed] = {}
         self._links: list[Link] = []
         self._leading: set[int] = set()
+        self._network_of: dict[int, int] = {}
         self._numbers: dict[Link, int] = {}
         self._used: dict[Copy, tuple[int, ...]] = {}
 
@@ -128,23 +131,42 @@ class Flows:
             self._configs, self._rates, self._lists, self._used = configs, {}, {}, {}
         links = [self._links_of(cluster, world, copy) for copy in self._copies]
 
-        def capacity(number: int, copies: int) -> float:
-            link = self._links[number]
-            counted, rate = in_sync.get(link, 0.0), self._rates.get(link)
-            if rate is None:
-                return max(0.0, _hardware(world, link) - counted)
-            if link[0] != LEADER_REPLICAS:
-                return passing(rate, counted, copies, world.speeds.throttle_check_seconds)
-            may_hurry = link[1] not in self._spent and bursts.full(rate, counted) > 0
-            return math.inf if may_hurry else leaving(rate, counted, copies)
-
+        many = Counter(chain.from_iterable(links))
+        wide = {number: self._width(world, in_sync, number, n) for number, n in many.items()}
+        links = self._without_idle(links, many, wide)
         useful = useful_share(world.speeds.batch_bytes)
-        shares = fair_shares(links, capacity)
+        shares = fair_shares(links, lambda number, _: wide[number])
         self.ahead_of_rate = dict(self._ahead(links, shares, in_sync))
         return {
             (copy.partition, copy.follower): share * useful
             for copy, share in zip(self._copies, shares, strict=True)
         }
+
+    def _width(
+        self, world: World, in_sync: Mapping[Link, float], number: int, copies: int
+    ) -> float:
+        """Bytes per second that so many copies get through a link together."""
+        link = self._links[number]
+        counted, rate = in_sync.get(link, 0.0), self._rates.get(link)
+        if rate is None:
+            return max(0.0, _hardware(world, link) - counted)
+        if link[0] != LEADER_REPLICAS:
+            return passing(rate, counted, copies, world.speeds.throttle_check_seconds)
+        may_hurry = link[1] not in self._spent and bursts.full(rate, counted) > 0
+        return math.inf if may_hurry else leaving(rate, counted, copies)
+
+    def _without_idle(
+        self, links: list[tuple[int, ...]], many: Mapping[int, int], wide: Mapping[int, float]
+    ) -> list[tuple[int, ...]]:
+        """The same without networks that hold up nobody: all their copies meet a throttle there that is no wider."""
+        idle = {
+            network
+            for throttle, network in self._network_of.items()
+            if many.get(throttle) == many.get(network, 0) and wide[throttle] <= wide[network]
+        }
+        if not idle:
+            return links
+        return [tuple([n for n in used if n not in idle]) for used in links]
 
     def _ahead(
         self, links: Sequence[Sequence[int]], shares: Sequence[float], in_sync: Mapping[Link, float]
@@ -171,10 +193,12 @@ class Flows:
 
     def _number(self, link: Link) -> int:
         if link not in self._numbers:
-            if link[0] == LEADER_REPLICAS:
-                self._leading.add(len(self._links))
-            self._numbers[link] = len(self._links)
+            number = self._numbers[link] = len(self._links)
             self._links.append(link)
+            if link[0] in RATE_KEYS:
+                network = "out" if link[0] == LEADER_REPLICAS else "in"
+                self._network_of[number] = self._number((network, link[1]))
+                self._leading.update([number] if network == "out" else [])
         return self._numbers[link]
 
     def _links_used(self, cluster: ClusterState, world: World, copy: Copy) -> Iterator[Link]:

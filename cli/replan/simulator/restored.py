@@ -195,7 +195,8 @@ def _speeds(part: Node) -> Speeds:
 def _burst(node: Node) -> tuple[BrokerId, Burst]:
     node.mapping(("broker", "bytes", "usedAt"))
     broker = BrokerId(node.child("broker").int32())
-    return broker, Burst(seconds(node.child("bytes")), seconds(node.child("usedAt")))
+    used_at = optional(node.get("usedAt"), seconds, None)
+    return broker, Burst(seconds(node.child("bytes")), used_at)
 
 
 def _deletion(node: Node) -> Deletion:
@@ -241,7 +242,7 @@ def _with_processes(world: World, cluster: ClusterState, part: Node) -> World:
 def _with_logs(world: World, part: Node) -> World:
     """Progress of copies and places of replicas, for replicas that still are what they were."""
     begins = world.now + world.speeds.fetch_start_seconds
-    lags = {replica: replace(lag, fetches_from=begins) for replica, lag in world.lags.items()}
+    lags = {r: Lag(lag.remaining_bytes, begins) for r, lag in world.lags.items()}
     placed: dict[ReplicaName, str] = {}
     lay = dict(world.lay)
     produce: dict[TopicPartition, float] = {}

@@ -6,6 +6,7 @@ Here belong frozen values. How they change with time is in `dynamics`, how fast 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition
@@ -49,8 +50,7 @@ class Speeds:
     """Copies that end within one grain end together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lag:
+class Lag(NamedTuple):
     """A replica outside the ISR: what it has not got yet, and when it starts to fetch."""
 
     remaining_bytes: float
@@ -59,10 +59,11 @@ class Lag:
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """What a throttled leader may still send ahead of its even rate, as it was when it last sent; see `bursts`."""
+    """What a throttled leader may still send ahead of its even rate; see `bursts`."""
 
     left_bytes: float
-    used_at: float
+    used_at: float | None = None
+    """When it last sent; None while it does."""
 
 
 @dataclass(frozen=True, slots=True)
