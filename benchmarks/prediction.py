@@ -261,10 +261,10 @@ def never() -> bool:
 def write_table(rows: list[str]) -> None:
     """Replace the table under the heading."""
     before, _, after = README.read_text().partition(f"{HEADING}\n")
-    lines = after.splitlines()
-    kept = [line for line in lines if not line.startswith("|")]
-    text = "\n".join([*rows, *kept]).rstrip()
-    README.write_text(f"{before.rstrip()}\n\n{HEADING}\n\n{text}\n")
+    section, following, rest = after.partition("\n## ")
+    kept = [line for line in section.splitlines() if not line.startswith("|")]
+    text = "\n".join([*rows, "", "\n".join(kept).strip()])
+    README.write_text(f"{before.rstrip()}\n\n{HEADING}\n\n{text}\n{following}{rest}")
 
 
 if __name__ == "__main__":
