@@ -3,8 +3,9 @@
     python benchmarks/simulate_week.py            # the table
     python benchmarks/simulate_week.py --profile  # where the time goes
 
-Every partition moves one replica. A broker sends and receives at most five copies at once, as `apply` has it; the next
-are asked for as soon as earlier ones have ended. The simulator alone is measured, without the rules of applying.
+Every partition moves one replica. A broker takes part in at most five copies at once, sent and received together, as
+`apply` has it; the next are asked for as soon as earlier ones have ended. The simulator alone is measured, without the
+rules of applying.
 """
 
 import argparse
@@ -46,7 +47,6 @@ SLOTS = 5
 DAY = 86_400.0
 
 Lists = dict[TopicPartition, Replicas]
-End = tuple[str, BrokerId]
 
 
 def main() -> None:
@@ -134,9 +134,9 @@ def reassigning(simulation: Simulation, name: TopicPartition) -> bool:
     return partition is not None and partition.reassigning
 
 
-def ends(target: Replicas) -> tuple[End, End]:
-    """What a copy uses: its leader sends, its new replica receives."""
-    return ("out", target[0]), ("in", target[-1])
+def ends(target: Replicas) -> tuple[BrokerId, BrokerId]:
+    """Whose slots a copy takes: its leader sends, its new replica receives."""
+    return target[0], target[-1]
 
 
 class Queue:
@@ -144,8 +144,8 @@ class Queue:
 
     def __init__(self, wanted: Lists) -> None:
         self.waiting = dict(wanted)
-        self._busy: Counter[End] = Counter()
-        self._at: dict[End, list[TopicPartition]] = defaultdict(list)
+        self._busy: Counter[BrokerId] = Counter()
+        self._at: dict[BrokerId, list[TopicPartition]] = defaultdict(list)
         for name, target in wanted.items():
             for end in ends(target):
                 self._at[end].append(name)

@@ -50,7 +50,7 @@ def advance(
     flows = Flows() if flows is None else flows
     while True:
         before = simulation.cluster
-        simulation = _settle_due(simulation)
+        simulation = _settle_due(simulation, flows)
         if watch is not None and simulation.cluster is not before:
             watch(simulation)
         if simulation.world.now >= until:
@@ -73,7 +73,7 @@ def next_moment(simulation: Simulation, flows: Flows | None = None) -> float:
     return flows.ahead[1]
 
 
-def _settle_due(simulation: Simulation) -> Simulation:
+def _settle_due(simulation: Simulation, flows: Flows) -> Simulation:
     """Let everything happen that is due now."""
     while simulation.world.agenda and simulation.world.agenda[0].seconds <= simulation.world.now:
         first, *rest = simulation.world.agenda
@@ -84,7 +84,7 @@ def _settle_due(simulation: Simulation) -> Simulation:
         if at <= simulation.world.now:
             simulation = serve_again(simulation, broker)
     simulation = _stop_brokers(simulation)
-    simulation = _join(simulation)
+    simulation = _join(simulation, flows)
     simulation = _fire_timers(simulation)
     world = with_deletions_done(simulation.world)
     return simulation if world is simulation.world else replace(simulation, world=world)
@@ -123,9 +123,13 @@ def _stop_brokers(simulation: Simulation) -> Simulation:
     return simulation
 
 
-def _join(simulation: Simulation) -> Simulation:
+def _join(simulation: Simulation, flows: Flows) -> Simulation:
     """Leaders take followers that have caught up into the ISR, one by one, each time with the epochs as they are."""
+    if simulation.world.lags is flows.none_caught_up:
+        return simulation
     caught_up = [r for r, g in simulation.world.lags.items() if g.remaining_bytes < CAUGHT_UP_BYTES]
+    if not caught_up:
+        flows.none_caught_up = simulation.world.lags
     for replica in caught_up:
         cluster, world = simulation.cluster, simulation.world
         lag = world.lags.get(replica)
@@ -208,18 +212,20 @@ def _flowed(
     """The world at a later moment at which nothing has happened but bytes."""
     seconds, leaderless = moment - world.now, flows.traffic.leaderless
     sizes = grown(world.sizes, world.produce, leaderless, flows.limits, seconds)
-    lags = dict(world.lags)
+    lags, speed_of, rate_of = dict(world.lags), speeds.get, world.produce.get
     written: dict[ReplicaName, float] = {}
-    for replica, lag in world.lags.items():
+    for replica, (lacking, fetches_from) in world.lags.items():
         name = replica[0]
-        produced = 0.0 if name in leaderless else world.produce.get(name, 0.0) * seconds
-        missing = lag.remaining_bytes + produced
-        fetched = min(speeds.get(replica, 0.0) * seconds, missing)
+        fetched, produced = speed_of(replica, 0.0) * seconds, rate_of(name, 0.0) * seconds
+        if produced and name in leaderless:
+            produced = 0.0
         if fetched or produced:
-            written[replica] = fetched
-            remaining = missing - fetched
-            if produced > fetched:  # it may lack more than retention leaves
+            remaining = lacking + produced - fetched
+            if remaining < 0:
+                fetched, remaining = lacking + produced, 0.0
+            elif produced > fetched:  # it may lack more than retention leaves
                 remaining = min(remaining, sizes.get(name, remaining))
-            lags[replica] = Lag(remaining, lag.fetches_from)
+            written[replica] = fetched
+            lags[replica] = Lag(remaining, fetches_from)
     ahead = bursts.drained(world, flows.ahead_of_rate, moment)
     return replace(with_written(world, written), now=moment, lags=lags, sizes=sizes, bursts=ahead)

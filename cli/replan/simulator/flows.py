@@ -27,6 +27,8 @@ from replan.simulator.world import Lag, ReplicaName, Simulation, World
 Link = tuple[str, BrokerId]
 """Something that copies share: the `out`, `in` or `disk` of one broker, or one of its two throttles by its list."""
 RATE_KEYS = {LEADER_REPLICAS: LEADER_RATE, FOLLOWER_REPLICAS: FOLLOWER_RATE}
+NETWORKS = {LEADER_REPLICAS: "out", FOLLOWER_REPLICAS: "in"}
+"""What the throttled bytes of each list pass."""
 
 
 class Copy(NamedTuple):
@@ -37,20 +39,14 @@ class Copy(NamedTuple):
     follower: BrokerId
 
 
-def running_copies(cluster: ClusterState, world: World) -> list[Copy]:
-    """The copies that move bytes now: leader and follower both serve, and the follower has begun to fetch."""
-    absent = world.down.keys() | world.starting.keys()
-    able = {b for b in cluster.brokers if b not in absent and cluster.active(b)}
-    found, topics, now = [], cluster.topics, world.now
-    for (name, follower), lag in world.lags.items():
-        if lies_on_lost_disk(world, (name, follower)):
-            continue
-        if lag.fetches_from <= now and follower in able and name[0] in topics:
-            partition = topics[name[0]].partitions.get(name[1])
-            leader = None if partition is None else partition.leader
-            if leader is not None and leader not in absent:
-                found.append(Copy(name, leader, follower))
-    return found
+class _Running(NamedTuple):
+    """A copy that moves bytes, and what it uses; the same object for as long as neither changes."""
+
+    replica: ReplicaName
+    leader: BrokerId
+    links: tuple[int, ...]
+    throttle: int
+    """The number of its leader's throttle; -1 where it meets none."""
 
 
 def running_copy(
@@ -87,8 +83,10 @@ class Flows:
         self.limits: Mapping[TopicPartition, float] = {}
         """Bytes to which retention lets the logs grow that are written to."""
         self._limited_by: tuple[object, ...] = ()
+        self.none_caught_up: object = None
+        """Lags among which `dynamics` has found nobody who has caught up."""
         self._at: tuple[object, ...] = ()
-        self._copies: list[Copy] = []
+        self._copies: list[_Running] = []
         self._spent: frozenset[BrokerId] = frozenset()
         self._circumstances: tuple[object, ...] = ()
         self._speeds: Mapping[ReplicaName, float] = {}
@@ -96,10 +94,10 @@ class Flows:
         self._rates: dict[Link, int | None] = {}
         self._lists: dict[tuple[str, str], Listed] = {}
         self._links: list[Link] = []
-        self._leading: set[int] = set()
         self._network_of: dict[int, int] = {}
+        self._widths: dict[tuple[int, int, float, bool], float] = {}
         self._numbers: dict[Link, int] = {}
-        self._used: dict[Copy, tuple[int, ...]] = {}
+        self._known: dict[ReplicaName, _Running] = {}
 
     def speeds(self, simulation: Simulation) -> Mapping[ReplicaName, float]:
         """Bytes per second of each running copy that its follower can use."""
@@ -115,39 +113,63 @@ class Flows:
         limited_by = (cluster.configs, cluster.file_configs, world.produce)
         if not identical(limited_by, self._limited_by):
             self._limited_by, self.limits = limited_by, limits(cluster, world.produce)
-        copies, spent = running_copies(cluster, world), bursts.spent(world)
+        configs = (cluster.configs, cluster.file_configs, world.speeds)
+        if not identical(configs, self._configs):
+            self._configs, self._rates, self._lists, self._known = configs, {}, {}, {}
+        copies, spent = self._running(cluster, world), bursts.spent(world)
         in_sync = self.traffic.count(cluster, world)
         circumstances = (in_sync, cluster.configs, world.slow, world.speeds)
+        if not identical(circumstances[1:], self._circumstances[1:]):
+            self._widths = {}
         changed = copies != self._copies or spent != self._spent
         if changed or not identical(circumstances, self._circumstances):
             self._copies, self._spent, self._circumstances = copies, spent, circumstances
-            self._speeds = self._shared(cluster, world, in_sync)
+            self._speeds = self._shared(world, in_sync)
 
-    def _shared(
-        self, cluster: ClusterState, world: World, in_sync: Mapping[Link, float]
-    ) -> Mapping[ReplicaName, float]:
-        configs = (cluster.configs, cluster.file_configs, world.speeds)
-        if not identical(configs, self._configs):
-            self._configs, self._rates, self._lists, self._used = configs, {}, {}, {}
-        links = [self._links_of(cluster, world, copy) for copy in self._copies]
+    def _running(self, cluster: ClusterState, world: World) -> list[_Running]:
+        """The copies that move bytes now: leader and follower both serve, and the follower has begun to fetch."""
+        absent = world.down.keys() | world.starting.keys()
+        able = {b for b in cluster.brokers if b not in absent and cluster.active(b)}
+        found, topics, now, known = [], cluster.topics, world.now, self._known
+        for replica, lag in world.lags.items():
+            (topic, number), follower = replica
+            if lag.fetches_from > now or follower not in able or topic not in topics:
+                continue
+            partition = topics[topic].partitions.get(number)
+            leader = None if partition is None else partition.leader
+            if leader is None or leader in absent or lies_on_lost_disk(world, replica):
+                continue
+            copy = known.get(replica)
+            if copy is None or copy.leader != leader:
+                copy = known[replica] = self._using(cluster, world, replica, leader)
+            found.append(copy)
+        return found
 
+    def _shared(self, world: World, in_sync: Mapping[Link, float]) -> Mapping[ReplicaName, float]:
+        links = [copy.links for copy in self._copies]
         many = Counter(chain.from_iterable(links))
-        wide = {number: self._width(world, in_sync, number, n) for number, n in many.items()}
+        wide = {
+            number: self._width(world, in_sync.get(self._links[number], 0.0), number, n)
+            for number, n in many.items()
+        }
         links = self._without_idle(links, many, wide)
         useful = useful_share(world.speeds.batch_bytes)
         shares = fair_shares(links, lambda number, _: wide[number])
-        self.ahead_of_rate = dict(self._ahead(links, shares, in_sync))
+        self.ahead_of_rate = dict(self._ahead(shares, in_sync))
         return {
-            (copy.partition, copy.follower): share * useful
-            for copy, share in zip(self._copies, shares, strict=True)
+            copy.replica: share * useful for copy, share in zip(self._copies, shares, strict=True)
         }
 
-    def _width(
-        self, world: World, in_sync: Mapping[Link, float], number: int, copies: int
-    ) -> float:
-        """Bytes per second that so many copies get through a link together."""
-        link = self._links[number]
-        counted, rate = in_sync.get(link, 0.0), self._rates.get(link)
+    def _width(self, world: World, counted: float, number: int, copies: int) -> float:
+        """Bytes per second that so many copies get through a link together, beside what is counted in it."""
+        key = (number, copies, counted, self._links[number][1] in self._spent)
+        found = self._widths.get(key)
+        if found is None:
+            found = self._widths[key] = self._measured(world, counted, self._links[number], copies)
+        return found
+
+    def _measured(self, world: World, counted: float, link: Link, copies: int) -> float:
+        rate = self._rates.get(link)
         if rate is None:
             return max(0.0, _hardware(world, link) - counted)
         if link[0] != LEADER_REPLICAS:
@@ -169,36 +191,36 @@ class Flows:
         return [tuple([n for n in used if n not in idle]) for used in links]
 
     def _ahead(
-        self, links: Sequence[Sequence[int]], shares: Sequence[float], in_sync: Mapping[Link, float]
+        self, shares: Sequence[float], in_sync: Mapping[Link, float]
     ) -> Iterator[tuple[BrokerId, tuple[float, float]]]:
         """What `ahead_of_rate` has."""
         sent: dict[int, float] = {}
-        for used, share in zip(links, shares, strict=True):
-            for number in used:
-                if number in self._leading:
-                    sent[number] = sent.get(number, 0.0) + share
+        for copy, share in zip(self._copies, shares, strict=True):
+            if copy.throttle >= 0:
+                sent[copy.throttle] = sent.get(copy.throttle, 0.0) + share
         for number, speed in sent.items():
+            if self._links[number][1] in self._spent:
+                yield self._links[number][1], (math.inf, 0.0)
+                continue
             leader, rate = self._links[number][1], self._rates[self._links[number]]
             counted = in_sync.get(self._links[number], 0.0)
             even = max(0.0, (rate or 0) - counted)
-            gain = 0.0 if leader in self._spent else max(0.0, speed - even)
-            yield leader, (bursts.full(rate or 0, counted), gain)
+            yield leader, (bursts.full(rate or 0, counted), max(0.0, speed - even))
 
-    def _links_of(self, cluster: ClusterState, world: World, copy: Copy) -> tuple[int, ...]:
-        found = self._used.get(copy)
-        if found is None:
-            links = self._links_used(cluster, world, copy)
-            found = self._used[copy] = tuple(self._number(link) for link in links)
-        return found
+    def _using(
+        self, cluster: ClusterState, world: World, replica: ReplicaName, leader: BrokerId
+    ) -> _Running:
+        links = list(self._links_used(cluster, world, Copy(replica[0], leader, replica[1])))
+        throttled = (LEADER_REPLICAS, leader) in links
+        throttle = self._number((LEADER_REPLICAS, leader)) if throttled else -1
+        return _Running(replica, leader, tuple(self._number(link) for link in links), throttle)
 
     def _number(self, link: Link) -> int:
         if link not in self._numbers:
             number = self._numbers[link] = len(self._links)
             self._links.append(link)
-            if link[0] in RATE_KEYS:
-                network = "out" if link[0] == LEADER_REPLICAS else "in"
-                self._network_of[number] = self._number((network, link[1]))
-                self._leading.update([number] if network == "out" else [])
+            if link[0] in NETWORKS:
+                self._network_of[number] = self._number((NETWORKS[link[0]], link[1]))
         return self._numbers[link]
 
     def _links_used(self, cluster: ClusterState, world: World, copy: Copy) -> Iterator[Link]:
