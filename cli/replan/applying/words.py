@@ -22,7 +22,8 @@ def waits(needed: Wait, seen: Seen, logless: Collection[BrokerId] = ()) -> str:
     why = [f"fenced: {_list(dead)}"] if dead else []
     if dumb:
         why.append(f"no log of it on {_list(dumb)}: look at the disks there, and start it again")
-    return "; ".join((f"waiting until {named} is in sync", *why))
+    verb = "is" if len(missing) == 1 else "are"
+    return "; ".join((f"waiting until {named} {verb} in sync", *why))
 
 
 def _list(brokers: Iterable[BrokerId]) -> str:

@@ -14,7 +14,7 @@ from replan.rehearsal.result import Waited
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _USUAL = re.compile(
-    r"in sync; waiting whether it stays so|waiting until [^;]* is in sync$|its throttle is set|stopping$|"
+    r"in sync; waiting whether it stays so|waiting until [^;]* (?:is|are) in sync$|its throttle is set|stopping$|"
     r".* was accepted and is not seen yet|the controller is ahead|waiting for the next batch"
 )
 

@@ -161,7 +161,7 @@ QUARANTINED = Hold(
     ("given", "verdict"),
     [
         pytest.param(
-            sight(own(EXPAND), RUNNING), Hold("waiting until 4, 5 is in sync"), id="copying"
+            sight(own(EXPAND), RUNNING), Hold("waiting until 4, 5 are in sync"), id="copying"
         ),
         pytest.param(
             sight(own(EXPAND), COPIED), Hold("in sync; waiting whether it stays so"), id="settling"
@@ -234,7 +234,7 @@ QUARANTINED = Hold(
         ),
         pytest.param(
             sight(own(EXPAND), RUNNING, answer=REFUSED),
-            Hold("waiting until 4, 5 is in sync"),
+            Hold("waiting until 4, 5 are in sync"),
             id="rejected, but an earlier copy had its effect",
         ),
         pytest.param(
@@ -351,13 +351,13 @@ def test_advice_says_what_to_do(code: int, words: str) -> None:
 def test_a_wait_names_the_fenced_ones() -> None:
     around = Seen(brokers={b.id: b for b in brokers(fenced=[4])})
     missing = frozenset({BrokerId(4), BrokerId(5)})
-    assert waits(Wait(missing), around) == "waiting until 4, 5 is in sync; fenced: 4"
+    assert waits(Wait(missing), around) == "waiting until 4, 5 are in sync; fenced: 4"
 
 
 def test_a_wait_names_brokers_that_show_no_log_unless_they_are_fenced() -> None:
     around = Seen(brokers={b.id: b for b in brokers(fenced=[4])})
     missing = frozenset({BrokerId(4), BrokerId(5)})
     assert waits(Wait(missing), around, missing) == (
-        "waiting until 4, 5 is in sync; fenced: 4; "
+        "waiting until 4, 5 are in sync; fenced: 4; "
         "no log of it on 5: look at the disks there, and start it again"
     )
