@@ -21,7 +21,7 @@ from replan.applying.outcome import (
     results_of,
     summary,
 )
-from replan.applying.progress import Progress, copies_in_progress
+from replan.applying.progress import Progress, Report, copies_in_progress
 from replan.applying.rates import leftovers
 from replan.applying.records import ApplicationStatus, Record, Status
 from replan.applying.seen import look
@@ -45,7 +45,7 @@ def apply_plan(
     *,
     plan_digest: str,
     settings: Settings,
-    report: Callable[[Progress], None],
+    report: Report,
     stop: Callable[[], bool],
 ) -> Outcome:
     """Perform a plan, or go on with it, until nothing is left or `stop` says so.
@@ -87,7 +87,7 @@ class _Ports:
     control_plane: ControlPlane
     journal: Journal
     clock: Clock
-    report: Callable[[Progress], None]
+    report: Report
     stop: Callable[[], bool]
 
 

@@ -1,6 +1,6 @@
 """How far an application is, as values for whoever renders them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from replan.applying.copies import expanding
@@ -53,6 +53,10 @@ class Progress:
     """Why nothing new is begun at all, if so."""
     notes: tuple[str, ...] = ()
     """What was first noticed in this tick."""
+
+
+Report = Callable[[Progress], None]
+"""Hears of it."""
 
 
 def copies_in_progress(view: View, holds: Mapping[TopicPartition, str]) -> tuple[CopyProgress, ...]:

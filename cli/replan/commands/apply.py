@@ -13,7 +13,7 @@ from replan.applying.clearing import abandon, throttle_clear
 from replan.applying.file_journal import FileJournal
 from replan.applying.opening import open_plan
 from replan.applying.outcome import Outcome
-from replan.applying.progress import Progress
+from replan.applying.progress import Report
 from replan.applying.settings import Settings
 from replan.commands.cluster import Connection, connect
 from replan.commands.journals import NOT_LOCKED, journal_path, owner, read_ledger
@@ -28,8 +28,6 @@ from replan.planning.plan_file import digest
 from replan.planning.planner import make_plan
 from replan.reporting.outcome_text import render_outcome
 from replan.reporting.plan_text import render_plan
-
-Report = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, slots=True)

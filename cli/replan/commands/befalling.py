@@ -3,18 +3,16 @@
 Not here: the words of a fault. A real cluster takes none.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from replan.applying.progress import Progress
+from replan.applying.progress import Progress, Report
 from replan.commands.cluster import Connection
 from replan.faults.read import read_fault
 from replan.rehearsal.stage import surroundings
 from replan.reporting.quantities import duration
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.faults import At
-
-Report = Callable[[Progress], None]
 
 
 class Befalling:

@@ -2,11 +2,11 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from replan.applying.progress import Progress
+from replan.applying.progress import Progress, Report
 from replan.reporting.progress_text import copies, counts
 
 PLAIN_SECONDS = 5.0
@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 @contextmanager
-def progress_to(stream: TextIO) -> Iterator[Callable[[Progress], None]]:
+def progress_to(stream: TextIO) -> Iterator[Report]:
     """A function that shows each progress on `stream`, in the way that suits it."""
     if not stream.isatty():
         yield _Plain(stream).show

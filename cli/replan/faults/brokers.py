@@ -18,8 +18,7 @@ from replan.simulator.faults import (
     StartBroker,
     StopBroker,
 )
-
-RESTART_SECONDS = 10.0
+from replan.simulator.happenings import RESTART_SECONDS
 
 
 def _kill(words: Words, around: Surroundings) -> Schedule:

@@ -11,7 +11,7 @@ from functools import partial
 from replan.applying.apply import apply_plan
 from replan.applying.journal import MemoryJournal
 from replan.applying.outcome import Outcome, Result
-from replan.applying.progress import Progress
+from replan.applying.progress import Progress, Report
 from replan.applying.records import PriorEntries, PriorRate
 from replan.errors import Exit
 from replan.model.configs import ConfigScope
@@ -40,9 +40,6 @@ QUIET_SECONDS = 10.0
 
 PATIENT_TIMES = 3
 """How often the same command is run again when nothing more is to happen."""
-
-
-Report = Callable[[Progress], None]
 
 
 def _silently(_progress: Progress) -> None:

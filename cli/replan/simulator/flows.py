@@ -154,7 +154,7 @@ class Flows:
         }
         links = self._without_idle(links, many, wide)
         useful = useful_share(world.speeds.batch_bytes)
-        shares = fair_shares(links, lambda number, _: wide[number])
+        shares = fair_shares(links, wide)
         self.ahead_of_rate = dict(self._ahead(shares, in_sync))
         return {
             copy.replica: share * useful for copy, share in zip(self._copies, shares, strict=True)

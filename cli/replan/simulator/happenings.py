@@ -49,7 +49,7 @@ from replan.simulator.world import Lag, Simulation, World
 
 _OfBrokers = KillBroker | StopBroker | StartBroker | LoseDisk | ReplaceDisks
 RESTART_SECONDS = 10.0
-"""From a broker's controlled shutdown for a new disk to its start."""
+"""From a broker's controlled shutdown to its start, where nobody says otherwise."""
 
 _OfConnections = LoseRequests | RepeatRequests | Disconnect | LagMetadata
 

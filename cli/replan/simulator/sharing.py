@@ -4,25 +4,23 @@ Here belongs the arithmetic alone; what the links are is in `flows`. Links and c
 simulation asks this tens of thousands of times.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heapreplace
 
 
-def fair_shares(
-    links: Sequence[Sequence[int]], capacity: Callable[[int, int], float]
-) -> list[float]:
+def fair_shares(links: Sequence[Sequence[int]], wide: Mapping[int, float]) -> list[float]:
     """Fill all copies evenly; whoever meets a full link stays at what it has (progressive filling).
 
-    A copy is given by the links that it uses, at least one. `capacity` is asked once for each link, with the number of
-    its copies. A link's fair share never shrinks while copies elsewhere are filled, so a heap with outdated entries
-    finds the tightest link: one that has grown since it was put there goes back.
+    A copy is given by the links that it uses, at least one; `wide` is what each link carries. A link's fair share never
+    shrinks while copies elsewhere are filled, so a heap with outdated entries finds the tightest link: one that has
+    grown since it was put there goes back.
     """
     users: list[list[int]] = [[] for _ in range(1 + max((max(used) for used in links), default=-1))]
     for copy, used in enumerate(links):
         for link in used:
             users[link].append(copy)
     count = [len(copies) for copies in users]
-    left = [capacity(link, many) if many else 0.0 for link, many in enumerate(count)]
+    left = [wide[link] if many else 0.0 for link, many in enumerate(count)]
     waiting = [(left[link] / many, link) for link, many in enumerate(count) if many]
     heapify(waiting)
     shares = [-1.0] * len(links)
