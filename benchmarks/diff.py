@@ -1,4 +1,4 @@
-"""How long the comparison takes: the kernel, and a whole plan, at 10,000 to 1,000,000 partitions.
+"""How long the comparison takes: the diff, and a whole plan, at 10,000 to 1,000,000 partitions.
 
 Each size runs in a fresh process, so that the peak of resident memory is its own. Run from the top of the repository:
 
@@ -24,7 +24,7 @@ from replan.model.columns import from_matrix
 from replan.model.names import BrokerId
 from replan.model.placement import EXPLICIT_SCHEMA, Placement, TopicEntry, Where
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
-from replan.planning.kernel import differing
+from replan.planning.comparison.diff import differing
 from replan.planning.planner import make_plan
 
 SIZES = (10_000, 100_000, 1_000_000)
@@ -40,7 +40,7 @@ class Measured:
     """One size; the best of several tries, in milliseconds."""
 
     partitions: int
-    kernel_ms: float
+    diff_ms: float
     plan_few_ms: float
     plan_many_ms: float
     many: int
@@ -123,20 +123,20 @@ def measure(partitions: int) -> Measured:
     seen = snapshot(partitions)
     few, many = placement(seen, DIFFERING), placement(seen, min(partitions, 100_000))
     inputs = peak_mb()
-    kernel = best_ms(lambda: differing(few.explicit, seen.partitions))
+    diff = best_ms(lambda: differing(few.explicit, seen.partitions))
     assert differing(few.explicit, seen.partitions).num_rows == DIFFERING
     plan_few = best_ms(lambda: make_plan(few, seen))
     peak = peak_mb()
     plan_many = best_ms(lambda: make_plan(many, seen))
     count = min(partitions, 100_000)
-    return Measured(partitions, kernel, plan_few, plan_many, count, inputs, peak)
+    return Measured(partitions, diff, plan_few, plan_many, count, inputs, peak)
 
 
 def main(sizes: list[int]) -> None:
     """Measure each size in a process of its own, and print a table."""
     head = (
         "partitions",
-        "kernel",
+        "diff",
         f"plan, {DIFFERING:,} differ",
         "plan, most differ",
         "inputs",
@@ -155,7 +155,7 @@ def main(sizes: list[int]) -> None:
         )
         found = Measured(**json.loads(done.stdout))
         print(
-            f"| {found.partitions:,} | {found.kernel_ms:,.1f} ms | {found.plan_few_ms:,.0f} ms "
+            f"| {found.partitions:,} | {found.diff_ms:,.1f} ms | {found.plan_few_ms:,.0f} ms "
             f"| {found.plan_many_ms:,.0f} ms ({found.many:,}) | {found.inputs_mb:,.0f} MB | {found.peak_mb:,.0f} MB |",
             flush=True,
         )

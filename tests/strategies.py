@@ -58,7 +58,7 @@ def partition_states(
 
 @st.composite
 def fleetlets(draw: st.DrawFn) -> Fleetlet:
-    """A cluster of a few topics, some partitions declared, leaders preferred or shunned, orders remembered."""
+    """A cluster of a few topics, some partitions declared, leaders preferred or demoted, orders remembered."""
     fenced = frozenset(draw(st.sets(st.sampled_from(BROKERS), max_size=2)))
     names = [
         TopicPartition(topic, p)

@@ -13,7 +13,7 @@
     └── Held                          exit 4: another party has it: open application, lock, foreign reassignment
 
 An error's text is complete: what is wrong, where, and what to do. The first line stands alone.
-Errors of single partitions are not exceptions but values (`planning.refusals`, `applying.ledger`):
+Errors of single partitions are not exceptions but values (`planning.safety.refusals`, `applying.ledger`):
 one partition's refusal never ends the others.
 """
 

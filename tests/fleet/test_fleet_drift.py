@@ -98,15 +98,15 @@ def test_a_fleet_gives_what_each_cluster_gives_by_itself(
         for c in drift.counts
         for p in range(c.declared, c.observed)
     }
-    heading = {c["cluster_id"]: c["heading"] for c in found.clusters.to_pylist()}
-    assert heading == {name: len(drift.heading) for name, drift in alone.items()}
+    converging = {c["cluster_id"]: c["converging"] for c in found.clusters.to_pylist()}
+    assert converging == {name: len(drift.converging) for name, drift in alone.items()}
     assert {d.kind for drift in alone.values() for d in drift.partitions} == {
         "missing",
         "replicas",
         "order",
         "leader",
     }
-    assert any(heading.values())
+    assert any(converging.values())
     assert surplus
 
 
@@ -193,7 +193,7 @@ def test_of_two_snapshots_of_a_cluster_the_newer_one_counts(
             "observed_at": "2026-11-21T03:00:00.5Z",
             "partitions": 1,
             "drifted": 0,
-            "heading": 0,
+            "converging": 0,
         }
     ]
 

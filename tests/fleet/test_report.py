@@ -29,14 +29,14 @@ def drifted(
     }
 
 
-def cluster(name: str, partitions: int, drifted: int, heading: int) -> dict[str, object]:
+def cluster(name: str, partitions: int, drifted: int, converging: int) -> dict[str, object]:
     return {
         "cluster_id": f"id-{name}",
         "cluster_name": name,
         "observed_at": AT,
         "partitions": partitions,
         "drifted": drifted,
-        "heading": heading,
+        "converging": converging,
     }
 
 

@@ -12,8 +12,8 @@ from replan.fleet.lake import Lake
 from replan.fleet.resolve import resolve
 from replan.fleet.tables import DIFFERENCES, RESOLVED, spark_schema
 from replan.manifest.load import load_placement
-from replan.planning.kernel import differing
-from replan.planning.wanted import wanted_table
+from replan.planning.comparison.diff import differing
+from replan.planning.comparison.overlays import wanted_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -1,7 +1,7 @@
 """The laws of plans and of runs, over random clusters, placements, faults and kills.
 
-`replan.planning.laws` and `replan.planning.trajectories` have the laws; here they are held against everything that the
-real planner and the real applier do on the simulator: 500 cases, 20,000 by night.
+The laws are in `replan.planning.safety` (`plan_invariants`, `run_invariants`); here they are held against everything
+that the real planner and the real applier do on the simulator: 500 cases, 20,000 by night.
 """
 
 import os
@@ -23,11 +23,16 @@ from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.placement import MoveThrottle, Placement
 from replan.model.snapshot import Features, Snapshot
-from replan.planning.laws import Broken, broken_laws, judged_in, steps_keep_their_order
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 from replan.planning.planner import make_plan
-from replan.planning.trajectories import (
+from replan.planning.safety.plan_invariants import (
+    Broken,
+    broken_laws,
+    judged_in,
+    steps_keep_their_order,
+)
+from replan.planning.safety.run_invariants import (
     Ends,
     Slack,
     Trajectory,

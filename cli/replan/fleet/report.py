@@ -39,7 +39,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _cluster(row: dict[str, Any]) -> tuple[str, ...]:
-    numbers = (f"{row[name]:,}" for name in ("partitions", "drifted", "heading"))
+    numbers = (f"{row[name]:,}" for name in ("partitions", "drifted", "converging"))
     return (row["cluster_name"], *numbers, row["observed_at"])
 
 

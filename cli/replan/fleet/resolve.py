@@ -1,8 +1,8 @@
 """The second stage inside Spark: a placement and its snapshot become rows, overlays laid.
 
 What a partition should look like is decided here by the very function that `replan drift` uses
-(`planning.wanted`), one cluster a call; comparing is left to the next stage. Rows of large clusters are dealt
-into buckets by topic, so that no group is larger than memory.
+(`planning.comparison.overlays`), one cluster a call; comparing is left to the next stage. Rows of large clusters are
+dealt into buckets by topic, so that no group is larger than memory.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,9 +20,9 @@ from replan.fleet.tables import RESOLVED
 from replan.manifest.load import load_placement
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
-from replan.planning.against_cluster import check_cluster
+from replan.planning.comparison.cluster_check import check_cluster
+from replan.planning.comparison.overlays import wanted_table
 from replan.planning.drift import partition_counts
-from replan.planning.wanted import wanted_table
 from replan.snapshots.files import read_snapshot
 
 ROWS_PER_BUCKET = 250_000

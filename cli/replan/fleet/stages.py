@@ -2,10 +2,10 @@
 
     sources -> heads      of which cluster each file is
     pairs   -> resolved   declared and observed partitions, overlays laid
-    resolved twice -> differences    the kernel, cluster by cluster and bucket by bucket
+    resolved twice -> differences    the diff, cluster by cluster and bucket by bucket
     resolved, differences, pairs -> drift, clusters, errors
 
-Not here: reading and comparing themselves (`heads`, `resolve`, `planning.kernel`), which know no Spark.
+Not here: reading and comparing themselves (`heads`, `resolve`, `planning.comparison.diff`), which know no Spark.
 """
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 from replan.fleet.heads import read_heads
 from replan.fleet.resolve import resolve_pairs
 from replan.fleet.tables import DIFFERENCES, HEADS, RESOLVED, spark_schema
-from replan.planning.kernel import differing
+from replan.planning.comparison.diff import differing
 
 
 def heads(sources: DataFrame) -> DataFrame:
@@ -29,7 +29,7 @@ def resolved(pairs: DataFrame) -> DataFrame:
 
 
 def differences(declared: DataFrame, observed: DataFrame) -> DataFrame:
-    """The partitions that stand otherwise than declared, found by the kernel.
+    """The partitions that stand otherwise than declared, found by `comparison.diff`.
 
     The two must not be derived from one DataFrame: Spark then gives the columns of the second side new ids
     but not the function's arguments, and drops those that it does not find (seen in 4.1.4).
@@ -48,7 +48,7 @@ def _compare(key: tuple[pa.Scalar, ...], declared: pa.Table, observed: pa.Table)
 
 
 def drift(rows: DataFrame, found: DataFrame, pairs: DataFrame) -> DataFrame:
-    """All that drifted: what the kernel found, and partitions beyond the declared count.
+    """All that drifted: what the diff found, and partitions beyond the declared count.
 
     A partition whose running reassignment leads to the declared list is no drift.
     """
@@ -78,14 +78,14 @@ def clusters(rows: DataFrame, found: DataFrame, pairs: DataFrame) -> DataFrame:
     kinds = found.select("cluster_id", "kind").unionByName(surplus)
     counted = kinds.groupBy("cluster_id").agg(
         F.count_if(F.col("kind") != "running").alias("drifted"),
-        F.count_if(F.col("kind") == "running").alias("heading"),
+        F.count_if(F.col("kind") == "running").alias("converging"),
     )
     return (
         pairs.select("cluster_id", "cluster_name", "observed_at")
         .join(unread, "cluster_id", "left_anti")
         .join(reach, "cluster_id", "left")
         .join(counted, "cluster_id", "left")
-        .fillna(0, ["partitions", "drifted", "heading"])
+        .fillna(0, ["partitions", "drifted", "converging"])
     )
 
 

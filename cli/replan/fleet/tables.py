@@ -6,7 +6,7 @@ Stages meet in these tables and in nothing else. The first five go between stage
 import pyarrow as pa
 
 from replan.model.columns import BROKERS
-from replan.planning.kernel import DIFFERENCE_SCHEMA
+from replan.planning.comparison.diff import DIFFERENCE_SCHEMA
 
 SOURCES = pa.schema(
     [
@@ -69,8 +69,8 @@ CLUSTERS = pa.schema(
         pa.field("observed_at", pa.string(), nullable=False),
         pa.field("partitions", pa.int64(), nullable=False),
         pa.field("drifted", pa.int64(), nullable=False),
-        pa.field("heading", pa.int64(), nullable=False),
-        # heading: partitions whose running reassignment leads to the declared list
+        pa.field("converging", pa.int64(), nullable=False),
+        # converging: partitions whose running reassignment leads to the declared list
     ]
 )
 ERRORS = pa.schema(

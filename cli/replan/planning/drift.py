@@ -1,7 +1,7 @@
 """What moved by itself: the differences as they are, without a word on what to do about them. Read only.
 
-Classes are the kernel's kinds, and `partitions` where a topic has other partitions than the list form declares.
-A reassignment that is already heading for the declared list is no drift; it is counted apart.
+Classes are the kinds of `comparison.diff`, and `partitions` where a topic has other partitions than the list form
+declares. A reassignment that already converges to the declared list is no drift; it is counted apart.
 """
 
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
-from replan.planning.against_cluster import check_cluster
-from replan.planning.kernel import differing
-from replan.planning.wanted import wanted_table
+from replan.planning.comparison.cluster_check import check_cluster
+from replan.planning.comparison.diff import differing
+from replan.planning.comparison.overlays import wanted_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Drift:
     observed_at: str
     partitions: tuple[Drifted, ...]
     counts: tuple[PartitionCount, ...]
-    heading: tuple[TopicPartition, ...]
+    converging: tuple[TopicPartition, ...]
     """Partitions whose running reassignment leads to the declared list."""
 
     @property

@@ -1,8 +1,8 @@
 """(placement, snapshot) -> plan: a pure function; the same input gives the same plan, whatever its order.
 
-The way: check that placement and cluster fit (`against_cluster`), lay the overlays (`wanted`), find what differs
-(`kernel`), make a move of each difference or a refusal (`refusals`), put the moves in order (`order`), say what
-else a person should know (`cautions`), and hold all of it to the laws (`laws`).
+The way: check that placement and cluster fit (`cluster_check`), lay the overlays (`overlays`), find what differs
+(`diff`), make a move of each difference or a refusal (`refusals`), put the moves in order (`admission_order`), say what
+else a person should know (`plan_warnings`), and hold all of it to the laws (`plan_invariants`).
 Only partitions that differ become objects.
 """
 
@@ -17,15 +17,15 @@ from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.placement import LeaderBlacklist, Placement
 from replan.model.snapshot import Snapshot
-from replan.planning.against_cluster import check_cluster, check_names
-from replan.planning.cautions import cautions
-from replan.planning.kernel import differing, observed_rows
-from replan.planning.laws import require_lawful
+from replan.planning.admission_order import admission_order
+from replan.planning.comparison.cluster_check import check_cluster, check_names
+from replan.planning.comparison.diff import differing, observed_rows
+from replan.planning.comparison.overlays import blacklist_reaches, wanted_table
 from replan.planning.moves import Move
-from replan.planning.order import admission_order
 from replan.planning.plan import Plan, Refusal
-from replan.planning.refusals import Judge
-from replan.planning.wanted import blacklist_reaches, wanted_table
+from replan.planning.plan_warnings import plan_warnings
+from replan.planning.safety.plan_invariants import require_invariants
+from replan.planning.safety.refusals import Judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class _Difference:
     kind: str
     declared: Replicas
     explicit: bool
-    shunned: bool
+    demoted: bool
     """The leader blacklist changed the list."""
     remember: bool
 
@@ -78,10 +78,10 @@ def make_plan(placement: Placement, snapshot: Snapshot) -> Plan:
         moves=tuple(admission_order(judged)),
         throttle=placement.move_throttle,
         refusals=tuple(refused),
-        warnings=tuple(cautions(placement, snapshot, wanted, differs, [m for m, _ in judged])),
+        warnings=tuple(plan_warnings(placement, snapshot, wanted, differs, [m for m, _ in judged])),
         remember=frozenset(remember),
     )
-    return require_lawful(placement, snapshot, plan, judged)
+    return require_invariants(placement, snapshot, plan, judged)
 
 
 def _facts(placement: Placement, snapshot: Snapshot, differs: pa.Table) -> _Facts:
@@ -103,7 +103,7 @@ def _differences(
 ) -> Iterator[tuple[_Difference, PartitionState]]:
     """What differs beside what stands there, by topic and partition; those already on their way are left out."""
     table = differs.filter(pc.not_equal(differs.column("kind"), "running"))
-    marks = wanted.select(["explicit", "shunned", "remember"])
+    marks = wanted.select(["explicit", "demoted", "remember"])
     marked = marks.take(pa.array(observed_rows(table, wanted))).to_pylist()
     states = snapshot.states(observed_rows(table, snapshot.partitions))
     for found, of, seen in zip(table.to_pylist(), marked, states, strict=True):
@@ -133,7 +133,7 @@ def _reason(difference: _Difference, seen: PartitionState, facts: _Facts) -> str
         return "declared replicas"
     entries = facts.listed[seen.partition.topic]
     listed = [entries[b] for b in (seen.leader, *seen.replicas) if b is not None and b in entries]
-    if listed and (difference.shunned or (difference.kind == "leader" and seen.leader in entries)):
+    if listed and (difference.demoted or (difference.kind == "leader" and seen.leader in entries)):
         why = " ".join((listed[0].reason or "").split())
         return f"broker {listed[0].broker} is on the leader blacklist" + (f": {why}" if why else "")
     first = difference.declared[0]

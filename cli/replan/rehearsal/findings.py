@@ -7,10 +7,10 @@ from replan.applying.outcome import Outcome, Result
 from replan.errors import Exit
 from replan.faults.read import Fault
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.laws import Broken
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
-from replan.planning.trajectories import (
+from replan.planning.safety.plan_invariants import Broken
+from replan.planning.safety.run_invariants import (
     Ends,
     Settings,
     Slack,

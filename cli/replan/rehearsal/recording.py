@@ -16,7 +16,7 @@ from replan.model.configs import (
     MIN_INSYNC_REPLICAS,
 )
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.trajectories import Sample, Settings, Trajectory
+from replan.planning.safety.run_invariants import Sample, Settings, Trajectory
 from replan.simulator.flows import leader_of
 from replan.simulator.state import ClusterState, Partition, Topic
 from replan.simulator.world import ReplicaName, Simulation, World

@@ -19,7 +19,7 @@ from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
-from replan.planning.trajectories import Trajectory
+from replan.planning.safety.run_invariants import Trajectory
 from replan.rehearsal.findings import Finding, Run, rehearsal_of
 from replan.rehearsal.options import Options
 from replan.rehearsal.quick_clock import QuickClock

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from replan.applying.outcome import PartitionResult
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.laws import Broken
+from replan.planning.safety.plan_invariants import Broken
 
 
 @dataclass(frozen=True, slots=True)

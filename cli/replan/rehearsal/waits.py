@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from replan.applying.progress import Progress
 from replan.model.names import TopicPartition
-from replan.planning.trajectories import Trajectory
+from replan.planning.safety.run_invariants import Trajectory
 from replan.rehearsal.result import Waited
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")

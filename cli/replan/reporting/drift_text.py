@@ -59,9 +59,9 @@ def _capital(text: str) -> str:
 
 
 def _heading(drift: Drift) -> list[str]:
-    if not drift.heading:
+    if not drift.converging:
         return []
-    return [f"{count(len(drift.heading), 'partition')} on the way to the declared list."]
+    return [f"{count(len(drift.converging), 'partition')} on the way to the declared list."]
 
 
 def _summary(drift: Drift) -> str:
@@ -119,6 +119,6 @@ def render_drift_json(drift: Drift) -> str:
         "partitionCounts": [
             {"topic": c.topic, "declared": c.declared, "observed": c.observed} for c in drift.counts
         ],
-        "heading": [{"topic": tp.topic, "partition": tp.partition} for tp in drift.heading],
+        "converging": [{"topic": tp.topic, "partition": tp.partition} for tp in drift.converging],
     }
     return json.dumps(document, indent=2) + "\n"

@@ -65,12 +65,12 @@ def test_no_drift() -> None:
 
 
 def test_what_is_on_its_way_is_no_drift_and_is_counted() -> None:
-    heading = find_drift(
+    converging = find_drift(
         placement({"orders": [[1, 4]]}),
         snapshot([state([1, 4, 2], [1, 2], adding=[4], removing=[2])]),
     )
-    assert heading.none
-    assert render_drift(heading).startswith(
+    assert converging.none
+    assert render_drift(converging).startswith(
         "1 partition on the way to the declared list.\nNo drift"
     )
 

@@ -8,7 +8,7 @@ from replan.model.broker import Broker
 from replan.model.names import BrokerId
 from replan.model.placement import MoveThrottle, Placement
 from replan.model.snapshot import Snapshot
-from replan.planning.against_cluster import ranges
+from replan.planning.comparison.cluster_check import ranges
 from replan.planning.planner import make_plan
 
 SEEN = snapshot([state([1, 2, 3]), state([2, 3, 1], partition=1)])

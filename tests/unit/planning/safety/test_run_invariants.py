@@ -4,7 +4,7 @@ import pytest
 from tests.builders import lists, move
 
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.trajectories import (
+from replan.planning.safety.run_invariants import (
     Ends,
     Sample,
     Slack,

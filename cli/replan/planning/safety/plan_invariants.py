@@ -2,7 +2,7 @@
 
 Here belong the laws that can be judged without letting time pass, as pure functions that return what they find broken.
 `planner` asks the cheap ones about every plan that it makes: a broken one is a mistake of replan itself, and nothing is
-planned. The tests, rehearsals and the fleet ask the same functions. Laws over a run are in `trajectories`. Not here:
+planned. The tests, rehearsals and the fleet ask the same functions. Laws over a run are in `run_invariants`. Not here:
 rules that a placement or a cluster can break (`refusals`), and how a plan comes about.
 """
 
@@ -18,11 +18,11 @@ from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.placement import Placement
 from replan.model.snapshot import RememberedOrder, Snapshot
-from replan.planning.kernel import differing, named_partitions, observed_rows
+from replan.planning.comparison.diff import differing, named_partitions, observed_rows
+from replan.planning.comparison.overlays import wanted_table
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 from replan.planning.steps import Phase, Step, steps
-from replan.planning.wanted import wanted_table
 
 Judged = Sequence[tuple[Move, PartitionState]]
 """Moves, each beside the partition as it was observed."""
@@ -41,7 +41,9 @@ class Broken:
     """One sentence, complete with the subject."""
 
 
-def require_lawful(placement: Placement, snapshot: Snapshot, plan: Plan, judged: Judged) -> Plan:
+def require_invariants(
+    placement: Placement, snapshot: Snapshot, plan: Plan, judged: Judged
+) -> Plan:
     """Give back the plan if it keeps the cheap laws; raises UnsafePlan, since a broken one is a bug of replan."""
     broken = broken_laws(placement, snapshot, plan, judged)
     if broken:

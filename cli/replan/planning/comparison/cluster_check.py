@@ -14,7 +14,7 @@ from replan.model.columns import PAD, row, to_matrix
 from replan.model.names import BrokerId
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
-from replan.planning.kernel import named_partitions, observed_rows, targets_of
+from replan.planning.comparison.diff import named_partitions, observed_rows, targets_of
 
 SHOWN = 20
 

@@ -10,16 +10,16 @@ from replan.errors import UnsafePlan
 from replan.model.names import BrokerId, TopicId, TopicPartition
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
-from replan.planning.laws import (
-    Broken,
-    broken_laws,
-    judged_in,
-    require_lawful,
-    steps_keep_their_order,
-)
 from replan.planning.moves import Move
 from replan.planning.plan import Plan, Refusal
 from replan.planning.planner import make_plan
+from replan.planning.safety.plan_invariants import (
+    Broken,
+    broken_laws,
+    judged_in,
+    require_invariants,
+    steps_keep_their_order,
+)
 
 ASKED = placement({"orders": [[4, 2, 5], [3, 1, 2]]})
 SEEN = snapshot([state([1, 2, 3], size=100), state([3, 1, 2], partition=1, size=100)])
@@ -164,7 +164,7 @@ def test_what_has_no_leader_is_not_moved() -> None:
 def test_a_lawless_plan_is_refused_as_a_bug_of_ours() -> None:
     elsewhere = only([replace(planned().moves[0], target=lists(4, 2, 1))])
     with pytest.raises(UnsafePlan) as refused:
-        require_lawful(ASKED, SEEN, elsewhere, judged_in(SEEN, elsewhere))
+        require_invariants(ASKED, SEEN, elsewhere, judged_in(SEEN, elsewhere))
     assert str(refused.value) == (
         "the plan breaks laws that every plan must keep, so it is not made:\n"
         "  orders-0: after its move it stands at [4, 2, 1] led by 4, and planning again would move it (replicas) to "

@@ -1,4 +1,4 @@
-"""The kernel against a naive oracle, on any tables, in any order and any chunks."""
+"""The diff against a naive oracle, on any tables, in any order and any chunks."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +11,7 @@ from tests.strategies import partition_states, replica_lists
 from replan.model.columns import from_lists
 from replan.model.names import Replicas, TopicPartition
 from replan.model.partition import PartitionState
-from replan.planning.kernel import DIFFERENCE_SCHEMA, differing, observed_rows
+from replan.planning.comparison.diff import DIFFERENCE_SCHEMA, differing, observed_rows
 
 NAMES = st.builds(TopicPartition, st.sampled_from(("a", "a.b", "b", "ä")), st.integers(0, 4))
 Row = dict[str, object]
@@ -99,7 +99,7 @@ def scattered(table: pa.Table, data: st.DataObject) -> pa.Table:
 
 
 @given(tables(), st.booleans())
-def test_the_kernel_finds_what_one_finds_by_looking_at_each_partition(
+def test_the_diff_finds_what_one_finds_by_looking_at_each_partition(
     pair: tuple[dict[TopicPartition, Replicas], dict[TopicPartition, PartitionState]],
     encoded: bool,
 ) -> None:

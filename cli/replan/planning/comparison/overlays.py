@@ -5,7 +5,7 @@ then the leader blacklist (listed brokers last, stable). The base of a partition
 order it has, or the one remembered from before a blacklist changed it: so taking a broker off the blacklist
 restores every order with nothing to remember in the file.
 
-Not here: comparing with the cluster (`kernel`), whether it is safe or possible (`refusals`).
+Not here: comparing with the cluster (`diff`), whether it is safe or possible (`refusals`).
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from replan.model.names import BrokerId, Replicas, is_internal, replicas
 from replan.model.partition import PartitionState
 from replan.model.placement import LeaderBlacklist, Placement
 from replan.model.snapshot import Snapshot
-from replan.planning.kernel import named_partitions, observed_rows, targets_of, topics_of
+from replan.planning.comparison.diff import named_partitions, observed_rows, targets_of, topics_of
 
 Flags = npt.NDArray[np.bool_]
 
@@ -42,7 +42,7 @@ def wanted_table(placement: Placement, snapshot: Snapshot) -> pa.Table:
     """The list that each partition in reach should have: topic, partition, replicas, and three marks.
 
     `explicit`: a list in the manifest names the partition; otherwise only an overlay reaches it.
-    `shunned`: the leader blacklist changed the list.
+    `demoted`: the leader blacklist changed the list.
     `remember`: what stands there is an order that is written down nowhere else, and is about to be changed.
     """
     explicit, reached = placement.explicit, _undeclared(placement, snapshot)
@@ -53,15 +53,15 @@ def wanted_table(placement: Placement, snapshot: Snapshot) -> pa.Table:
     found = observed_rows(rows, snapshot.partitions)
     lists = _lead_for_now(*_listed_last(preferred, listed), found, snapshot)
     named = np.arange(len(lists)) < explicit.num_rows
-    shunned = (lists != preferred).any(axis=1)
-    remember = shunned & ~named
+    demoted = (lists != preferred).any(axis=1)
+    remember = demoted & ~named
     remember[explicit.num_rows :] &= ~reached.known
     ours = named | _has_declared_leader(rows, placement)
     ours |= ((preferred == _leaders(found, snapshot)[:, None]) & listed).any(axis=1)
     stands = same_width(lists[explicit.num_rows :], reached.observed)
     ours[explicit.num_rows :] |= (stands[0] != stands[1]).any(axis=1)
     table = rows.append_column("replicas", from_matrix(lists))
-    for name, marks in (("explicit", named), ("shunned", shunned), ("remember", remember)):
+    for name, marks in (("explicit", named), ("demoted", demoted), ("remember", remember)):
         table = table.append_column(name, pa.array(marks))
     return table.filter(pa.array(ours))
 
@@ -194,7 +194,7 @@ def _lead_for_now(lists: Matrix, listed: Flags, found: Ints, snapshot: Snapshot)
     return changed
 
 
-def _stand_in(order: Replicas, shunned: set[int], seen: PartitionState) -> Replicas | None:
+def _stand_in(order: Replicas, demoted: set[int], seen: PartitionState) -> Replicas | None:
     """The order with another one first for now; None where the order itself will do.
 
     A new replica at the head is in sync when it is assigned, and so are all where one leaves: nobody stands in.
@@ -203,8 +203,8 @@ def _stand_in(order: Replicas, shunned: set[int], seen: PartitionState) -> Repli
         return None
     if not set(seen.replicas) <= set(order):
         return None
-    unlisted = [b for b in order if b in seen.isr and b not in shunned]
-    if seen.leader in shunned and unlisted:
+    unlisted = [b for b in order if b in seen.isr and b not in demoted]
+    if seen.leader in demoted and unlisted:
         return _first(unlisted[0], order)
     stays = [b for b in unlisted if b == seen.leader and seen.replicas == _first(b, order)]
     return seen.replicas if stays else None

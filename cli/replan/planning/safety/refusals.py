@@ -2,7 +2,7 @@
 
 Each refusal names the partition, the measure, the limit and the way out. The applier checks the ones that may
 change (safe start, unclean guard) again at admission. Mistakes of the manifest against this cluster, such as
-an unknown broker, are not refusals: they are in `against_cluster`.
+an unknown broker, are not refusals: they are in `comparison.cluster_check`.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,7 @@
 """The one comparison: which partitions stand otherwise than declared. Runs in-process and inside Spark.
 
 A pure function of two Arrow tables, in numpy on padded matrices: no Python object exists for a partition
-that does not differ. What a partition *should* look like is decided before (`wanted`), what to do about a
+that does not differ. What a partition *should* look like is decided before (`overlays`), what to do about a
 difference afterwards (`planner`).
 
 Kinds, the first that fits:

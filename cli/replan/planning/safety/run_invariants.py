@@ -2,7 +2,7 @@
 
 Here belong the history of one partition as a value, and laws over histories as pure functions that return what they
 find broken. Who records a history (the simulator's rehearsal, a test) fills in the values; nothing here lets time pass.
-Laws over a plan that was not run are in `laws`.
+Laws over a plan that was not run are in `plan_invariants`.
 """
 
 from bisect import bisect_right
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.planning.laws import Broken
 from replan.planning.moves import Move
+from replan.planning.safety.plan_invariants import Broken
 
 
 @dataclass(frozen=True, slots=True)

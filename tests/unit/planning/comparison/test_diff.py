@@ -1,4 +1,4 @@
-"""What differs, kind by kind; any tables at all are in tests/properties/test_kernel.py."""
+"""What differs, kind by kind; any tables at all are in tests/properties/test_diff.py."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,12 @@ import pytest
 from tests.builders import placement, snapshot, state
 
 from replan.model.partition import PartitionState
-from replan.planning.kernel import DIFFERENCE_SCHEMA, differing, named_partitions, observed_rows
+from replan.planning.comparison.diff import (
+    DIFFERENCE_SCHEMA,
+    differing,
+    named_partitions,
+    observed_rows,
+)
 
 CASES: list[tuple[str, Sequence[int], PartitionState, str | None]] = [
     ("in place", [1, 2, 3], state([1, 2, 3]), None),

@@ -9,7 +9,7 @@ from replan.model.names import TopicId, TopicPartition, replicas
 from replan.model.partition import PartitionState
 from replan.model.placement import Placement
 from replan.model.snapshot import RememberedOrder, Snapshot
-from replan.planning.wanted import blacklist_reaches, wanted_table
+from replan.planning.comparison.overlays import blacklist_reaches, wanted_table
 
 Rows = dict[str, list[int]]
 
@@ -255,5 +255,5 @@ def test_marks_tell_declared_lists_from_reached_ones_and_which_the_blacklist_cha
     seen = snapshot([state([1, 2]), state([1, 2], partition=1), state([3, 1], partition=2)])
     asked = placement({"orders": {0: [1, 2], 2: [3, 1]}}, blacklist=[listed_leader(1)])
     assert marks(asked, seen, "explicit") == ["orders-0", "orders-2"]
-    assert marks(asked, seen, "shunned") == ["orders-0", "orders-1"]
+    assert marks(asked, seen, "demoted") == ["orders-0", "orders-1"]
     assert marks(asked, seen, "remember") == ["orders-1"]

@@ -11,14 +11,14 @@ import pyarrow.compute as pc
 
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
+from replan.planning.comparison.diff import observed_rows
 from replan.planning.drift import partition_counts
-from replan.planning.kernel import observed_rows
 from replan.planning.moves import Move
 
 NAMED = 20
 
 
-def cautions(
+def plan_warnings(
     placement: Placement,
     snapshot: Snapshot,
     wanted: pa.Table,
@@ -52,9 +52,9 @@ def _leaderless(snapshot: Snapshot, wanted: pa.Table, differs: pa.Table) -> Iter
 
 
 def _on_the_way(differs: pa.Table) -> Iterator[str]:
-    heading = differs.filter(pc.equal(differs.column("kind"), "running"))
-    if heading.num_rows:
-        yield f"{_partitions(heading)} already on the way to the declared list: a reassignment is running"
+    converging = differs.filter(pc.equal(differs.column("kind"), "running"))
+    if converging.num_rows:
+        yield f"{_partitions(converging)} already on the way to the declared list: a reassignment is running"
 
 
 def _fenced(snapshot: Snapshot, moves: Sequence[Move]) -> Iterator[str]:
