@@ -14,10 +14,10 @@ from tests.kafka.harness.one_jvm import OneJvmCluster
 from replan.errors import ClusterUnreachable
 from replan.kafka.clock import SystemClock
 from replan.kafka.control_plane import KafkaControlPlane, open_cluster
-from replan.kafka.partitions import pages
-from replan.kafka.properties import client_properties
-from replan.kafka.reads import Reads
-from replan.kafka.wire import connect
+from replan.kafka.properties.client_properties import client_properties
+from replan.kafka.reads.partitions import pages
+from replan.kafka.reads.patience import Reads
+from replan.kafka.wire.wire import connect
 from replan.model.configs import ConfigOperation, ConfigScope, broker_change, topic_change
 from replan.model.control_plane import Accepted
 from replan.model.names import BrokerId, TopicPartition, replicas

@@ -11,8 +11,8 @@ from tests.kafka.harness.layout import Layout, free_ports
 
 from replan.errors import ClusterUnreachable
 from replan.kafka.control_plane import KafkaControlPlane, open_cluster
-from replan.kafka.properties import client_properties
-from replan.kafka.wire import connect
+from replan.kafka.properties.client_properties import client_properties
+from replan.kafka.wire.wire import connect
 from replan.model.configs import LEADER_RATE, ConfigOperation, ConfigScope, broker_change
 from replan.model.control_plane import Accepted, Answer, ElectionType, OutcomeUnknown
 from replan.model.names import BrokerId, Replicas, TopicPartition, replicas

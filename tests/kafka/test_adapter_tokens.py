@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from replan.kafka.oidc import TokenEndpoint, fetch_token, token_provider
+from replan.kafka.properties.tokens import TokenEndpoint, fetch_token, token_provider
 
 # "replan:hush" in base64, as RFC 6749 2.3.1 wants it.
 BASIC = "Basic cmVwbGFuOmh1c2g="

@@ -7,15 +7,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from replan.kafka import brokers, configs, log_dirs, partitions
-from replan.kafka.alter import ConfigWriter
 from replan.kafka.clock import SystemClock
-from replan.kafka.elect import elect
-from replan.kafka.observe import observe
-from replan.kafka.properties import ClientProperties, client_properties
-from replan.kafka.reads import Reads
-from replan.kafka.reassign import reassign, running
-from replan.kafka.wire import Wire, connect
+from replan.kafka.properties.client_properties import ClientProperties, client_properties
+from replan.kafka.reads import brokers, configs, log_dirs, partitions
+from replan.kafka.reads.observe import observe
+from replan.kafka.reads.patience import Reads
+from replan.kafka.reads.reassignments import running
+from replan.kafka.wire.wire import Wire, connect
+from replan.kafka.writes.alter import ConfigWriter
+from replan.kafka.writes.elect import elect
+from replan.kafka.writes.reassign import reassign
 from replan.model.broker import Broker
 from replan.model.configs import ConfigChange, Configs, ConfigScope, TopicSettings
 from replan.model.control_plane import Answer, Clock, ElectionType

@@ -2,11 +2,11 @@
 
 from tests.unit.kafka.test_messages import topic
 
-from replan.kafka.alter import ConfigWriter
-from replan.kafka.configs import settings
-from replan.kafka.observe import tables
-from replan.kafka.partitions import PartitionColumns
-from replan.kafka.writes import chunks
+from replan.kafka.reads.configs import settings
+from replan.kafka.reads.observe import tables
+from replan.kafka.reads.partitions import PartitionColumns
+from replan.kafka.writes.alter import ConfigWriter
+from replan.kafka.writes.send_once import chunks
 from replan.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_RATE,

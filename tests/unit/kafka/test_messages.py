@@ -11,9 +11,9 @@ from kafka.protocol.admin import (
     DescribeTopicPartitionsResponse,
 )
 
-from replan.kafka.brokers import listed, tells_fenced, with_members
-from replan.kafka.log_dirs import TopicRows, cordoned, directories, largest_replicas
-from replan.kafka.partitions import PartitionColumns, topic_id
+from replan.kafka.reads.brokers import listed, tells_fenced, with_members
+from replan.kafka.reads.log_dirs import TopicRows, cordoned, directories, largest_replicas
+from replan.kafka.reads.partitions import PartitionColumns, topic_id
 from replan.model.broker import Broker, LogDir
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import Reassignment

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from replan.errors import BadFile, BadUsage
-from replan.kafka.properties import ClientProperties, client_properties
+from replan.kafka.properties.client_properties import ClientProperties, client_properties
 
 HIDDEN = "correct-horse-battery"
 PLAIN = f"""

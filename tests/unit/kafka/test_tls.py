@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from replan.kafka.property_keys import Keys, UnsupportedKey
-from replan.kafka.tls import tls_context
+from replan.kafka.properties.keys import Keys, UnsupportedKey
+from replan.kafka.properties.tls import tls_context
 
 OPENER = "open-sesame"
 

@@ -7,8 +7,8 @@ read and not as a lost connection. Values never stand in a message.
 import ssl
 from collections.abc import Mapping
 
-from replan.kafka.property_keys import Keys, UnsupportedKey
-from replan.kafka.tls import tls_context
+from replan.kafka.properties.keys import Keys, UnsupportedKey
+from replan.kafka.properties.tls import tls_context
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -66,7 +66,7 @@ def _unused_sasl(keys: Keys) -> dict[str, object]:
 
 
 def _oauth(keys: Keys) -> dict[str, object]:
-    from replan.kafka.oidc import TokenEndpoint, token_provider
+    from replan.kafka.properties.tokens import TokenEndpoint, token_provider
 
     if (keys.take("sasl.oauthbearer.method") or "default") != "oidc":
         raise UnsupportedKey("sasl.oauthbearer.method must be oidc for OAUTHBEARER")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from replan.errors import BadFile
 from replan.kafka.failures import INVALID_REQUEST, UNKNOWN_OUTCOMES, answer, name_of
-from replan.kafka.writes import chunks
+from replan.kafka.writes.send_once import chunks
 from replan.model.configs import ConfigChange, ConfigOperation, ConfigScope
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId

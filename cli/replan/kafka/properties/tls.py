@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from replan.kafka.property_keys import Keys, UnsupportedKey
+from replan.kafka.properties.keys import Keys, UnsupportedKey
 
 _YES_NO = {"true": "true", "false": "false"}
 _IDENTIFICATION = {"https": "https", "none": "none"}

@@ -16,7 +16,7 @@ from kafka.errors import (
 )
 
 from replan.kafka.failures import Operation, answer, raise_for, reason, refusal, unknown_after
-from replan.kafka.wire import Wire
+from replan.kafka.wire.wire import Wire
 from replan.model.control_plane import Answer, OutcomeUnknown
 from replan.model.names import TopicPartition
 

@@ -20,7 +20,7 @@ from replan.kafka.failures import (
     raise_for,
     refusal,
 )
-from replan.kafka.reads import Reads
+from replan.kafka.reads.patience import Reads
 from replan.model.configs import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,

@@ -12,7 +12,7 @@ import numpy as np
 from kafka.protocol.admin import DescribeLogDirsRequest
 
 from replan.kafka.failures import DESCRIBE_LOG_DIRS, name_of
-from replan.kafka.reads import Reads
+from replan.kafka.reads.patience import Reads
 from replan.model.broker import LogDir
 from replan.model.columns import Ints
 from replan.model.names import BrokerId, TopicPartition

@@ -22,7 +22,7 @@ from kafka.net.selector import NetworkSelector
 
 from replan.errors import ClusterUnreachable
 from replan.kafka.failures import API_VERSIONS, passes, reason, refusal
-from replan.kafka.properties import ClientProperties
+from replan.kafka.properties.client_properties import ClientProperties
 from replan.model.names import BrokerId
 
 CONNECT_SECONDS = 5.0

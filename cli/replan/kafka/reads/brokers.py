@@ -12,7 +12,7 @@ from kafka.protocol.admin import AlterPartitionReassignmentsRequest, DescribeClu
 from kafka.protocol.metadata import ApiVersionsRequest
 
 from replan.kafka.failures import API_VERSIONS, DESCRIBE_CLUSTER
-from replan.kafka.reads import Reads
+from replan.kafka.reads.patience import Reads
 from replan.model.broker import Broker
 from replan.model.names import BrokerId
 from replan.model.snapshot import Features

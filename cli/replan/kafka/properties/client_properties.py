@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from replan.errors import BadFile, BadUsage
-from replan.kafka.property_keys import UnsupportedKey
-from replan.kafka.security import kafka_python_security
+from replan.kafka.properties.keys import UnsupportedKey
+from replan.kafka.properties.security import kafka_python_security
 
 _SECURITY_PREFIXES = (
     "sasl.",

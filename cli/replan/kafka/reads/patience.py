@@ -10,7 +10,7 @@ from kafka.errors import KafkaError
 
 from replan.errors import ClusterUnreachable
 from replan.kafka.failures import Operation, passes, raise_for, reason, refusal
-from replan.kafka.wire import Wire
+from replan.kafka.wire.wire import Wire
 from replan.model.control_plane import Clock
 from replan.model.names import BrokerId
 

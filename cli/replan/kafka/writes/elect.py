@@ -10,8 +10,8 @@ from typing import Any
 from kafka.protocol.admin import ElectLeadersRequest
 
 from replan.kafka.failures import ELECT_LEADERS
-from replan.kafka.wire import Wire
-from replan.kafka.writes import TIMEOUT_MS, Row, chunks, send_once
+from replan.kafka.wire.wire import Wire
+from replan.kafka.writes.send_once import TIMEOUT_MS, Row, chunks, send_once
 from replan.model.control_plane import Answer, ElectionType
 from replan.model.names import TopicPartition
 

@@ -1,43 +1,22 @@
-"""Reassignments: asking for lists, cancelling, and the controller's own list of what runs.
+"""Reassignments: asking for lists, and cancelling.
 
 AlterPartitionReassignments (KIP-455) is sent once per chunk; the controller bounds one request to 10,000
 records, so a chunk has at most 5,000 partitions. Nothing is sent again here: brokers do that already.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kafka.protocol.admin import (
-    AlterPartitionReassignmentsRequest,
-    ListPartitionReassignmentsRequest,
-)
+from kafka.protocol.admin import AlterPartitionReassignmentsRequest
 
-from replan.kafka.failures import ALTER_REASSIGNMENTS, LIST_REASSIGNMENTS
-from replan.kafka.reads import Reads
-from replan.kafka.wire import Wire
-from replan.kafka.writes import TIMEOUT_MS, Row, chunks, send_once
+from replan.kafka.failures import ALTER_REASSIGNMENTS
+from replan.kafka.wire.wire import Wire
+from replan.kafka.writes.send_once import TIMEOUT_MS, Row, chunks, send_once
 from replan.model.control_plane import Answer
-from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.partition import Reassignment
+from replan.model.names import Replicas, TopicPartition
 
 PARTITIONS_PER_REQUEST = 5000
 _GUARD_VERSION = 1
-
-
-def running(
-    reads: Reads, wanted: Collection[TopicPartition] | None
-) -> dict[TopicPartition, Reassignment]:
-    """What runs on the named partitions, or anywhere (None), as the active controller knows it."""
-    if wanted is not None and not wanted:
-        return {}
-    told = reads.ask(LIST_REASSIGNMENTS, lambda: _list_request(wanted))
-    return {
-        TopicPartition(topic.name, row.partition_index): Reassignment(
-            _ids(row.replicas), _ids(row.adding_replicas), _ids(row.removing_replicas)
-        )
-        for topic in told.topics or ()
-        for row in topic.partitions
-    }
 
 
 def reassign(
@@ -71,22 +50,7 @@ def _alter_request(lists: Mapping[TopicPartition, Replicas | None], *, guarded: 
     return AlterPartitionReassignmentsRequest(timeout_ms=TIMEOUT_MS, topics=topics, **guard)
 
 
-def _list_request(wanted: Collection[TopicPartition] | None) -> Any:
-    topic = ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics
-    numbers: dict[str, list[int]] = {}
-    for name in wanted or ():
-        numbers.setdefault(name.topic, []).append(name.partition)
-    topics = [topic(name=name, partition_indexes=of) for name, of in numbers.items()]
-    return ListPartitionReassignmentsRequest(
-        timeout_ms=TIMEOUT_MS, topics=None if wanted is None else topics
-    )
-
-
 def _rows(response: Any) -> Iterator[Row]:
     for topic in response.responses:
         for row in topic.partitions:
             yield TopicPartition(topic.name, row.partition_index), row.error_code, row.error_message
-
-
-def _ids(told: Collection[int]) -> Replicas:
-    return tuple(map(BrokerId, told))

@@ -23,8 +23,8 @@ from kafka.errors import TopicAuthorizationFailedError
 from kafka.protocol.admin import DescribeTopicPartitionsRequest
 
 from replan.kafka.failures import DESCRIBE_PARTITIONS, TOPIC_FORBIDDEN, refusal
-from replan.kafka.log_dirs import TopicRows
-from replan.kafka.reads import Reads
+from replan.kafka.reads.log_dirs import TopicRows
+from replan.kafka.reads.patience import Reads
 from replan.model.names import BrokerId, TopicId, TopicPartition
 from replan.model.partition import PartitionState, Reassignment
 

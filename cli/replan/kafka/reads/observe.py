@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from replan.kafka import brokers, configs, log_dirs
-from replan.kafka.log_dirs import TopicRows
-from replan.kafka.partitions import PartitionColumns, garbage_collection_paused, pages
-from replan.kafka.reads import Reads
-from replan.kafka.reassign import running
+from replan.kafka.reads import brokers, configs, log_dirs
+from replan.kafka.reads.log_dirs import TopicRows
+from replan.kafka.reads.partitions import PartitionColumns, garbage_collection_paused, pages
+from replan.kafka.reads.patience import Reads
+from replan.kafka.reads.reassignments import running
 from replan.model.broker import Broker, LogDir
 from replan.model.columns import Ints
 from replan.model.configs import Configs

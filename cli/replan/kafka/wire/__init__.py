@@ -1,0 +1,1 @@
+"""Connections to brokers: bytes, messages, deadlines. What is asked is not known here."""
