@@ -8,6 +8,7 @@ from replan.commands.output import Format, note, result, save
 from replan.commands.plan import read_plan, render
 from replan.commands.target import Target
 from replan.errors import Exit
+from replan.wording import count
 
 
 def validate(files: Sequence[Path]) -> Exit:
@@ -16,7 +17,9 @@ def validate(files: Sequence[Path]) -> Exit:
 
     placement = load_placement(files)
     topics = len(placement.topics)
-    note(f"valid: {placement.explicit.num_rows:,} partitions of {topics:,} topics are declared")
+    note(
+        f"valid: {count(placement.explicit.num_rows, 'partition')} of {count(topics, 'topic')} declared"
+    )
     return Exit.OK
 
 
@@ -39,7 +42,9 @@ def take_snapshot(chosen: Target, output: Path) -> Exit:
 
     seen = observe(chosen)
     write_snapshot(seen, output)
-    note(f"wrote {output}: {seen.partitions.num_rows:,} partitions, {len(seen.brokers)} brokers")
+    note(
+        f"wrote {output}: {count(seen.partitions.num_rows, 'partition')}, {count(len(seen.brokers), 'broker')}"
+    )
     if seen.silent:
         note(
             f"no log directories from broker {', '.join(map(str, seen.silent))}: sizes there are not known"

@@ -6,6 +6,7 @@ from pathlib import Path
 from replan.commands.output import note, result, save
 from replan.errors import BadScenario, Exit
 from replan.scenarios.run import rewritten, run_story
+from replan.wording import count
 
 
 def run(files: Sequence[Path], *, rewrite: bool) -> Exit:
@@ -23,7 +24,7 @@ def run(files: Sequence[Path], *, rewrite: bool) -> Exit:
         differing += 1
         if rewrite:
             save(rewritten(told), path)
-            note(f"{path}: {len(told.differing)} commands tell something else now; written")
+            note(f"{path}: output differs for {count(len(told.differing), 'command')}; written")
         else:
             result(told.difference())
     note(f"{len(files) - differing - wrong} of {len(files)} as written")

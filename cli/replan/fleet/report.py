@@ -1,22 +1,23 @@
 """What a fleet run found, as text: the clusters, what drifted with a cap, what could not be read, one last line."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from replan.fleet.result import FleetDrift
-from replan.reporting.quantities import brokers, count
+from replan.reporting.quantities import brokers
+from replan.reporting.table import columns
+from replan.wording import capped, count, left_out
 
 SHOWN = 50
 CLUSTER_HEAD = ("CLUSTER", "PARTITIONS", "DRIFTED", "ON THE WAY", "AS OF")
 DRIFT_HEAD = ("CLUSTER", "PARTITION", "CLASS", "DECLARED", "IS", "LEADER")
-_NUMBERS = frozenset({"PARTITIONS", "DRIFTED", "ON THE WAY", "LEADER"})
+BEYOND = "--output writes them all"
 
 
 def render_fleet_drift(found: FleetDrift, *, everything: bool = False) -> str:
     """Plain text; ends with a newline."""
     parts: list[list[str]] = []
     if found.clusters.num_rows:
-        parts.append(table(CLUSTER_HEAD, [_cluster(c) for c in found.clusters.to_pylist()]))
+        parts.append(_clusters(found))
     if found.rows.num_rows:
         parts.append(_drift(found, found.rows.num_rows if everything else SHOWN))
     if found.errors.num_rows:
@@ -25,17 +26,9 @@ def render_fleet_drift(found: FleetDrift, *, everything: bool = False) -> str:
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of aligned columns, two spaces apart; numbers stand on the right."""
-    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
-    right = [name in _NUMBERS for name in head]
-    return [
-        "  ".join(
-            cell.rjust(width) if on_the_right else cell.ljust(width)
-            for cell, width, on_the_right in zip(row, widths, right, strict=True)
-        ).rstrip()
-        for row in (head, *rows)
-    ]
+def _clusters(found: FleetDrift) -> list[str]:
+    rows = [_cluster(row) for row in found.clusters.to_pylist()]
+    return columns([CLUSTER_HEAD, *rows], right=range(1, 4))
 
 
 def _cluster(row: dict[str, Any]) -> tuple[str, ...]:
@@ -45,9 +38,8 @@ def _cluster(row: dict[str, Any]) -> tuple[str, ...]:
 
 def _drift(found: FleetDrift, most: int) -> list[str]:
     rows = found.rows.slice(0, most).to_pylist()
-    lines = table(DRIFT_HEAD, [_drifted(row) for row in rows])
-    beyond = found.rows.num_rows - len(rows)
-    return [*lines, f"and {beyond:,} more; --output writes them all"] if beyond else lines
+    lines = columns([DRIFT_HEAD, *map(_drifted, rows)], right=(DRIFT_HEAD.index("LEADER"),))
+    return lines + left_out(found.rows.num_rows - len(rows), way_out=BEYOND)
 
 
 def _drifted(row: dict[str, Any]) -> tuple[str, ...]:
@@ -62,10 +54,8 @@ def _drifted(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _errors(found: FleetDrift, most: int) -> list[str]:
-    lines = [f"  {_error(row)}" for row in found.errors.slice(0, most).to_pylist()]
-    beyond = found.errors.num_rows - len(lines)
-    more = [f"  and {beyond:,} more; --output writes them all"] if beyond else []
-    return ["Not compared:", *lines, *more]
+    lines = capped(found.errors.to_pylist(), _error, limit=most, way_out=BEYOND)
+    return ["Not compared:", *(f"  {line}" for line in lines)]
 
 
 def _error(row: dict[str, str]) -> str:

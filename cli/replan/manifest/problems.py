@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from replan.errors import BadManifest
 from replan.model.placement import Where
+from replan.wording import capped, count
 
 KeyPath = tuple[str | int, ...]
-SHOWN = 20
 _BARE_KEY = re.compile(r"[A-Za-z0-9_*?-]+")
 
 
@@ -49,10 +49,8 @@ class Problems:
         ordered = sorted(
             self.found.values(), key=lambda p: (p.where.file, p.where.line, p.where.column)
         )
-        lines = [str(p) for p in ordered[:SHOWN]]
-        if len(ordered) > SHOWN:
-            lines.append(f"... and {len(ordered) - SHOWN} more problems; repair these first")
-        raise BadManifest("\n".join(lines))
+        way_out = "repair these first"
+        raise BadManifest("\n".join(capped(ordered, limit=20, noun="problem", way_out=way_out)))
 
 
 def show_path(path: KeyPath) -> str:
@@ -81,7 +79,7 @@ def show(value: object) -> str:
                 f"[{', '.join(show(v) for v in value[:20])}{', ...' if len(value) > 20 else ''}]"
             )
         case dict():
-            return f"a mapping of {len(value)} keys" if len(value) != 1 else "a mapping of 1 key"
+            return f"a mapping of {count(len(value), 'key')}"
         case _:
             return _cut(str(value))
 

@@ -14,6 +14,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.comparison.diff import observed_rows
 from replan.planning.drift import partition_counts
 from replan.planning.moves import Move
+from replan.wording import count, left_out
 
 NAMED = 20
 
@@ -91,14 +92,13 @@ def _partitions(table: pa.Table) -> str:
     names = [f"{r['topic']}-{r['partition']}" for r in rows.slice(0, NAMED).to_pylist()]
     if rows.num_rows == 1:
         return f"1 partition ({names[0]}) is"
-    more = f" and {rows.num_rows - NAMED:,} more" if rows.num_rows > NAMED else ""
-    return f"{rows.num_rows:,} partitions ({', '.join(names)}{more}) are"
+    more = left_out(rows.num_rows - NAMED)
+    return f"{count(rows.num_rows, 'partition')} ({' '.join([', '.join(names), *more])}) are"
 
 
 def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED:,} more topics" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+    return " ".join([", ".join(names[:NAMED]), *left_out(len(names) - NAMED, "topic")])
 
 
 def _are_declared(number: int) -> str:
-    return f"{number} partition is declared" if number == 1 else f"{number} partitions are declared"
+    return f"{count(number, 'partition')} {'is' if number == 1 else 'are'} declared"

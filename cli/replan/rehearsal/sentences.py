@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from replan.rehearsal.options import Options
 from replan.rehearsal.report import Chanced, Report
 from replan.rehearsal.result import Happened, Harm, Lowest, Rehearsal, Waited
-from replan.reporting.quantities import count, duration, rate, size
+from replan.reporting.quantities import duration, rate, size
+from replan.wording import capped, count, left_out
 
 STOPPED_SHOWN = 50
 WAITS_SHOWN = 20
@@ -59,11 +60,7 @@ def stopped(rehearsal: Rehearsal) -> Iterator[str]:
     """What did not arrive, each complete with its reason."""
     if rehearsal.arrived:
         return
-    for found in rehearsal.stopped[:STOPPED_SHOWN]:
-        yield f"{found.result}: {found.message}"
-    more = len(rehearsal.stopped) - STOPPED_SHOWN
-    if more > 0:
-        yield f"and {more:,} more"
+    yield from capped(rehearsal.stopped, lambda s: f"{s.result}: {s.message}", limit=STOPPED_SHOWN)
     yield from rehearsal.text.splitlines()[1:]
 
 
@@ -106,9 +103,8 @@ def waits(rehearsal: Rehearsal) -> Iterator[tuple[str, str, str]]:
     """How long at most, who, for what; the longest first."""
     for found in rehearsal.waits[:WAITS_SHOWN]:
         yield duration(found.longest_seconds), waiter(found), found.reason
-    more = len(rehearsal.waits) - WAITS_SHOWN
-    if more > 0:
-        yield "", "", f"and {count(more, 'more reason')} to wait"
+    for more in left_out(len(rehearsal.waits) - WAITS_SHOWN, "reason"):
+        yield "", "", f"{more} to wait"
 
 
 def assumptions(options: Options) -> str:

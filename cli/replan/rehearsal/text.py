@@ -1,6 +1,6 @@
 """A rehearsal as plain text for a terminal."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from replan.rehearsal.report import Report
 from replan.rehearsal.result import BrokerLoad, Rehearsal
@@ -17,6 +17,7 @@ from replan.rehearsal.sentences import (
     waits,
 )
 from replan.reporting.quantities import duration, rate, size
+from replan.reporting.table import columns
 
 HEAD = ("broker", "peak out", "peak in", "sent", "received", "disk peak", "disk at end")
 
@@ -54,7 +55,7 @@ def _waits(rehearsal: Rehearsal) -> Iterator[str]:
 def _chances(report: Report) -> Iterator[str]:
     yield from chances(report)
     if report.runs:
-        yield from columns([SPREAD_HEAD, spread_row(report)])
+        yield from columns([SPREAD_HEAD, spread_row(report)], right=range(len(SPREAD_HEAD)))
 
 
 def _section(title: str, lines: Iterable[str]) -> list[str]:
@@ -62,17 +63,11 @@ def _section(title: str, lines: Iterable[str]) -> list[str]:
     return ["", title, *found] if found else []
 
 
-def load_table(rehearsal: Rehearsal) -> Iterator[str]:
+def load_table(rehearsal: Rehearsal) -> list[str]:
     """The loads of the brokers in columns."""
-    if rehearsal.brokers:
-        yield from columns([HEAD, *(load_row(b) for b in rehearsal.brokers)])
-
-
-def columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Rows with their cells below each other, to the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        yield "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+    if not rehearsal.brokers:
+        return []
+    return columns([HEAD, *map(load_row, rehearsal.brokers)], right=range(len(HEAD)))
 
 
 def load_row(load: BrokerLoad) -> tuple[str, ...]:

@@ -1,11 +1,12 @@
 """Drift as text, markdown and json: by class, every partition named, a cap where nobody reads on."""
 
 import json
-from collections.abc import Iterator, Sequence
 
 from replan.planning.drift import Drift, Drifted
-from replan.reporting.plan_markdown import LIMIT, fitted
-from replan.reporting.quantities import brokers, count
+from replan.reporting.markdown import LIMIT, code, fitted, head, row
+from replan.reporting.quantities import brokers
+from replan.reporting.table import columns
+from replan.wording import count, left_out
 
 SHOWN = 500
 CLASSES = {
@@ -22,10 +23,11 @@ def render_drift(drift: Drift, *, everything: bool = False) -> str:
     for kind, meaning in CLASSES.items():
         members = [d for d in drift.partitions if d.kind == kind]
         if members:
-            limit = len(members) if everything else SHOWN
-            lines += [f"{_capital(meaning)} ({len(members):,}):", *_aligned(members[:limit])]
-            more = len(members) - limit
-            lines += [f"  and {more:,} more: --all lists them", ""] if more > 0 else [""]
+            shown = members if everything else members[:SHOWN]
+            more = left_out(len(members) - len(shown), way_out="--all lists them")
+            lines += [f"{_capital(meaning)} ({len(members):,}):"]
+            lines += [f"  {line}" for line in (*columns(list(map(_columns, shown))), *more)]
+            lines += [""]
     if drift.counts:
         lines += [f"More partitions than declared ({len(drift.counts):,}):"]
         lines += [f"  {c.topic}  declared {c.declared}, has {c.observed}" for c in drift.counts]
@@ -35,23 +37,13 @@ def render_drift(drift: Drift, *, everything: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _aligned(members: Sequence[Drifted]) -> Iterator[str]:
-    """One line a partition, in columns."""
-    rows = [(str(d.partition), *_columns(d)) for d in members]
-    wide = [max(len(r[i]) for r in rows) for i in (0, 1)]
-    for name, declared, found in rows:
-        yield f"  {name:{wide[0]}}  {declared:{wide[1]}}  {found}".rstrip()
-
-
-def _columns(drifted: Drifted) -> tuple[str, str]:
+def _columns(drifted: Drifted) -> tuple[str, str, str]:
+    name, declared = str(drifted.partition), brokers(drifted.declared)
     if drifted.kind == "missing":
-        return f"declared {brokers(drifted.declared)}", ""
+        return name, f"declared {declared}", ""
     if drifted.kind == "leader":
-        return (
-            f"declared {drifted.declared[0]} of {brokers(drifted.declared)}",
-            f"led by {drifted.leader}",
-        )
-    return f"declared {brokers(drifted.declared)}", f"has {brokers(drifted.observed)}"
+        return name, f"declared {drifted.declared[0]} of {declared}", f"led by {drifted.leader}"
+    return name, f"declared {declared}", f"has {brokers(drifted.observed)}"
 
 
 def _capital(text: str) -> str:
@@ -75,27 +67,23 @@ def render_drift_markdown(drift: Drift) -> str:
     """Markdown for an issue or a pull request, of at most LIMIT characters and a few lines."""
     text = "\n".join(["## replan drift", "", _summary(drift), *_heading(drift), ""])
     if drift.counts:
-        rows = (f"| `{c.topic}` | {c.declared} | {c.observed} |" for c in drift.counts)
-        text += "\n| topic | partitions declared | has |\n| --- | --- | --- |\n"
+        rows = (row((code(c.topic), str(c.declared), str(c.observed))) for c in drift.counts)
+        text += f"\n{head('topic', 'partitions declared', 'has')}\n"
         text += fitted(rows, len(drift.counts), LIMIT // 4, "more topic")
     if drift.partitions:
         rank = {kind: i for i, kind in enumerate(CLASSES)}
         worst_first = sorted(drift.partitions, key=lambda d: (rank[d.kind], d.partition))
-        text += (
-            "\n| partition | what | declared | has | leader |\n| --- | --- | --- | --- | --- |\n"
-        )
+        text += f"\n{head('partition', 'what', 'declared', 'has', 'leader')}\n"
         rows = (_row(d) for d in worst_first)
         text += fitted(rows, len(worst_first), LIMIT - len(text), "more partition")
     return text
 
 
 def _row(drifted: Drifted) -> str:
-    found = f"`{brokers(drifted.observed)}`" if drifted.observed else "–"
+    found = code(brokers(drifted.observed)) if drifted.observed else "–"
     leader = "–" if drifted.leader is None else str(drifted.leader)
-    what = CLASSES[drifted.kind]
-    return (
-        f"| `{drifted.partition}` | {what} | `{brokers(drifted.declared)}` | {found} | {leader} |"
-    )
+    declared = code(brokers(drifted.declared))
+    return row((code(str(drifted.partition)), CLASSES[drifted.kind], declared, found, leader))
 
 
 def render_drift_json(drift: Drift) -> str:

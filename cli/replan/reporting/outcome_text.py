@@ -1,8 +1,7 @@
 """How an application ended, as text: first what went wrong, by partition, then the line that sums it up."""
 
 from replan.applying.outcome import Outcome, Result
-
-SHOWN = 100
+from replan.wording import capped
 
 
 def render_outcome(outcome: Outcome) -> str:
@@ -10,8 +9,6 @@ def render_outcome(outcome: Outcome) -> str:
     stopped = [
         r for r in outcome.results if r.result in (Result.STALE, Result.REJECTED, Result.FOREIGN)
     ]
-    lines = [f"{r.result}: {r.message}" for r in stopped[:SHOWN]]
-    if len(stopped) > SHOWN:
-        lines.append(f"and {len(stopped) - SHOWN:,} more")
+    lines = capped(stopped, lambda r: f"{r.result}: {r.message}")
     lines += [f"note: {note}" for note in outcome.notes]
     return "\n".join([*lines, outcome.text]) + "\n"

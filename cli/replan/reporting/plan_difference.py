@@ -11,8 +11,7 @@ from replan.model.names import TopicPartition
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 from replan.reporting.quantities import brokers, rate
-
-SHOWN = 100
+from replan.wording import capped
 
 
 def render_difference(before: Plan, after: Plan) -> str:
@@ -58,14 +57,11 @@ def _shown(value: object) -> str:
     return "absent" if type(value).__name__ == "NotPresent" else str(value)
 
 
-def _moves(before: Plan, after: Plan) -> Iterator[str]:
+def _moves(before: Plan, after: Plan) -> list[str]:
     was, now = _by_name(before), _by_name(after)
     named = [(name, was.get(name), now.get(name)) for name in sorted({*was, *now})]
     changed = [(n, a, b) for n, a, b in named if _lists(a) != _lists(b)]
-    for name, a, b in changed[:SHOWN]:
-        yield f"{name}: {_lists(a)} => {_lists(b)}"
-    if len(changed) > SHOWN:
-        yield f"and {len(changed) - SHOWN:,} more moves"
+    return capped(changed, lambda c: f"{c[0]}: {_lists(c[1])} => {_lists(c[2])}", noun="move")
 
 
 def _by_name(plan: Plan) -> dict[TopicPartition, Move]:

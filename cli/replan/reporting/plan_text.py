@@ -8,7 +8,9 @@ from replan.planning.moves import Move
 from replan.planning.plan import Plan, Refusal
 from replan.planning.plan_file import digest
 from replan.planning.steps import Phase, Step, estimate, steps_of
-from replan.reporting.quantities import brokers, count, duration, rate, size
+from replan.reporting.quantities import brokers, duration, rate, size
+from replan.reporting.table import columns
+from replan.wording import capped, count, left_out
 
 SHOWN = 500
 """Moves that are listed one by one; the rest is counted (all of them with `show --all`)."""
@@ -32,16 +34,10 @@ def render_plan(plan: Plan, *, everything: bool = False, rehearsed: Sequence[str
 def _moves(plan: Plan, limit: int) -> Iterator[str]:
     for move in plan.moves[:limit]:
         yield f"{move.partition}  {change(move)}  ({move.reason})"
-        rows = [
-            describe(step, move) for step in steps_of(move, throttled=plan.throttle is not None)
-        ]
-        width = max(len(asked) for _, asked, _ in rows)
-        yield from (
-            f"    {phase:6}  {asked:{width}}  {note}".rstrip() for phase, asked, note in rows
-        )
-    more = len(plan.moves) - limit
-    if more > 0:
-        yield f"and {count(more, 'more move')}: save the plan with -o, `replan show --all PLAN` lists them"
+        steps = steps_of(move, throttled=plan.throttle is not None)
+        yield from (f"    {line}" for line in columns([describe(step, move) for step in steps]))
+    way_out = "save the plan with -o, `replan show --all PLAN` lists them"
+    yield from left_out(len(plan.moves) - limit, "move", way_out)
     if plan.moves:
         yield ""
 
@@ -61,7 +57,7 @@ def describe(step: Step, move: Move) -> tuple[str, str, str]:
         case Phase.ASSIGN:
             return "assign", brokers(step.replicas), _assign(move)
         case Phase.ELECT:
-            return "elect", str(move.target[0]), "if it does not lead by then"
+            return "elect ", str(move.target[0]), "if it does not lead by then"
         case Phase.THROTTLE | Phase.RESTORE:
             return step.phase, "", step.reason
 
@@ -98,11 +94,8 @@ def _refused(title: str, refusals: Sequence[Refusal], limit: int) -> list[str]:
         return []
     rules = Counter(r.rule for r in refusals)
     tally = ", ".join(f"{number:,} {rule}" for rule, number in sorted(rules.items()))
-    lines = [f"{title} ({tally}):", *(f"  {r.message}  [{r.rule}]" for r in refusals[:limit])]
-    more = len(refusals) - limit
-    if more > 0:
-        lines.append(f"  and {more:,} more")
-    return [*lines, ""]
+    lines = capped(refusals, lambda r: f"{r.message}  [{r.rule}]", limit=limit)
+    return [f"{title} ({tally}):", *(f"  {line}" for line in lines), ""]
 
 
 def summary(plan: Plan, rehearsed: Sequence[str] = ()) -> Iterator[str]:

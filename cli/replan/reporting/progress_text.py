@@ -2,6 +2,7 @@
 
 from replan.applying.progress import CopyProgress, Progress, ReplicaProgress
 from replan.reporting.quantities import duration, size
+from replan.wording import capped
 
 SHOWN = 20
 """Copies and holds that are shown one by one; a terminal has no room for more."""
@@ -18,17 +19,12 @@ def counts(progress: Progress) -> str:
 
 def copies(progress: Progress) -> list[str]:
     """One line per running copy, then one per partition that waits at a gate."""
-    lines = [copy_line(copy) for copy in progress.copies[:SHOWN]]
-    if len(progress.copies) > SHOWN:
-        lines.append(f"and {len(progress.copies) - SHOWN:,} more copies")
+    lines = capped(progress.copies, copy_line, limit=SHOWN, noun="copy")
     if progress.admission is not None:
         lines.append(f"nothing new is begun: {progress.admission}")
     shown = {copy.partition for copy in progress.copies}
     holds = [(n, why) for n, why in sorted((progress.holds or {}).items()) if n not in shown]
-    lines += [f"{name}  {why}" for name, why in holds[:SHOWN]]
-    if len(holds) > SHOWN:
-        lines.append(f"and {len(holds) - SHOWN:,} more wait")
-    return lines
+    return lines + capped(holds, lambda h: f"{h[0]}  {h[1]}", limit=SHOWN, noun="waiting partition")
 
 
 def copy_line(copy: CopyProgress) -> str:

@@ -37,8 +37,3 @@ def duration(seconds: float) -> str:
 def brokers(listed: Replicas) -> str:
     """A replica list as Kafka's tools print it: `[1,2,3]`."""
     return "[" + ",".join(str(b) for b in listed) + "]"
-
-
-def count(number: int, noun: str) -> str:
-    """`1 move`, `2 moves`, `1,204 moves`."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")

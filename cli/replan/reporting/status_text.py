@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.health import WORDS, Ailing, Health
-from replan.reporting.quantities import brokers, count, size
-
-SHOWN = 100
+from replan.reporting.quantities import brokers, size
+from replan.reporting.table import columns
+from replan.wording import SHOWN, capped, count, left_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,7 @@ def render_status(
     lines = [f"{count(health.partitions, 'partition')}: {words or 'all in sync'}."]
     if health.fenced:
         lines.append("Fenced: " + ", ".join(f"broker {b.id}" for b in health.fenced) + ".")
-    lines += [f"  {_ailing(a)}" for a in health.ailing[:SHOWN]]
-    if len(health.ailing) > SHOWN:
-        lines.append(f"  and {len(health.ailing) - SHOWN:,} more")
+    lines += [f"  {line}" for line in capped(health.ailing, _ailing)]
     lines += _running(rows) if rows else ["No reassignment is running."]
     if application is not None:
         lines.append(application)
@@ -73,13 +71,7 @@ def _running(rows: list[ReplicaProgress]) -> list[str]:
         (r.partition.topic, str(r.partition.partition), str(r.broker), r.status, _copied(r))
         for r in rows[:SHOWN]
     ]
-    widths = [max(len(line[i]) for line in table) for i in range(5)]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in table
-    ]
-    more = len(rows) - SHOWN
-    return ["", *lines, *([f"and {more:,} more"] if more > 0 else []), ""]
+    return ["", *columns(table), *left_out(len(rows) - SHOWN), ""]
 
 
 def _copied(row: ReplicaProgress) -> str:

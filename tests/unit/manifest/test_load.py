@@ -159,4 +159,4 @@ def test_beyond_twenty_problems_only_their_number_is_told() -> None:
         load("version: 1\nassignments:\n  a:\n    partitions:\n" + rows)
     lines = str(refused.value).splitlines()
     assert len(lines) == 21
-    assert lines[-1] == "... and 80 more problems; repair these first"
+    assert lines[-1] == "and 80 more problems; repair these first"

@@ -78,7 +78,7 @@ def test_what_is_on_its_way_is_no_drift_and_is_counted() -> None:
 def test_more_than_five_hundred_of_a_class_are_counted_and_all_are_listed_when_asked() -> None:
     lines = render_drift(large(502)).splitlines()
     assert sum(line.startswith("  orders-") for line in lines) == 500
-    assert "  and 2 more: --all lists them" in lines
+    assert "  and 2 more; --all lists them" in lines
     complete = render_drift(large(502), everything=True).splitlines()
     assert sum(line.startswith("  orders-") for line in complete) == 502
 

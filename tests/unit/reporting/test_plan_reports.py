@@ -121,7 +121,7 @@ def test_more_than_five_hundred_moves_are_counted_and_all_are_listed_when_asked(
     made = moves_alone(503)
     lines = render_plan(made).splitlines()
     assert sum(line.startswith("orders-") for line in lines) == 500
-    assert "and 3 more moves: save the plan with -o, `replan show --all PLAN` lists them" in lines
+    assert "and 3 more moves; save the plan with -o, `replan show --all PLAN` lists them" in lines
     complete = render_plan(made, everything=True)
     assert sum(line.startswith("orders-") for line in complete.splitlines()) == 503
     assert "more move" not in complete

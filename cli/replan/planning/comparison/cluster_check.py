@@ -15,8 +15,7 @@ from replan.model.names import BrokerId
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.diff import named_partitions, observed_rows, targets_of
-
-SHOWN = 20
+from replan.wording import capped
 
 
 def check_cluster(placement: Placement, snapshot: Snapshot) -> None:
@@ -40,8 +39,7 @@ def check_names(placement: Placement, snapshot: Snapshot) -> None:
         *_throttled_brokers(placement, snapshot),
     ]
     if mistakes:
-        more = len(mistakes) - SHOWN
-        raise BadManifest("\n".join(mistakes[:SHOWN]) + (f"\nand {more} more" if more > 0 else ""))
+        raise BadManifest("\n".join(capped(mistakes, limit=20)))
 
 
 def _unknown_topics(placement: Placement, snapshot: Snapshot) -> Iterator[str]:

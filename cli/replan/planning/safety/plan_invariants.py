@@ -23,11 +23,10 @@ from replan.planning.comparison.overlays import wanted_table
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 from replan.planning.steps import Phase, Step, steps
+from replan.wording import capped
 
 Judged = Sequence[tuple[Move, PartitionState]]
 """Moves, each beside the partition as it was observed."""
-
-SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +46,10 @@ def require_invariants(
     """Give back the plan if it keeps the cheap laws; raises UnsafePlan, since a broken one is a bug of replan."""
     broken = broken_laws(placement, snapshot, plan, judged)
     if broken:
-        named = "\n".join(f"  {b.message}  [{b.law}]" for b in broken[:SHOWN])
-        more = f"\n  and {len(broken) - SHOWN:,} more" if len(broken) > SHOWN else ""
+        lines = capped(broken, lambda b: f"{b.message}  [{b.law}]", limit=10)
+        named = "\n".join(f"  {line}" for line in lines)
         raise UnsafePlan(
-            f"the plan breaks laws that every plan must keep, so it is not made:\n{named}{more}\n"
+            f"the plan breaks laws that every plan must keep, so it is not made:\n{named}\n"
             "This is a bug in replan, not in the placement. Please report it, with the placement and the output of "
             "`replan snapshot`; nothing was changed"
         )

@@ -13,6 +13,7 @@ from replan.model.names import BrokerId, Replicas
 from replan.model.partition import PartitionState
 from replan.planning.moves import Move
 from replan.planning.plan import Refusal
+from replan.wording import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,4 +150,4 @@ def _ids(brokers: list[BrokerId]) -> str:
 
 
 def _replicas(listed: Replicas) -> str:
-    return "1 replica" if len(listed) == 1 else f"{len(listed)} replicas"
+    return count(len(listed), "replica")

@@ -1,0 +1,46 @@
+"""How messages say numbers and lists: a count with its noun, and a list that stops at a limit.
+
+Here belongs what errors and reports share, so that both say it in the same way. Not here: quantities and tables, which
+only reports show (`reporting`).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+SHOWN = 100
+"""Lines of a list that a terminal is shown before the rest is only counted."""
+
+
+def count(number: int, noun: str) -> str:
+    """`1 move`, `2 moves`, `1,204 copies`; the noun is given in the singular."""
+    return f"{number:,} {noun if number == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """`moves`, `copies`, `days`."""
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}s"
+
+
+def capped(
+    items: Sequence[T],
+    line: Callable[[T], str] = str,
+    *,
+    limit: int | None = SHOWN,
+    noun: str = "",
+    way_out: str = "",
+) -> list[str]:
+    """One line for each of the first `limit` items (None: all of them), then `left_out` of the rest."""
+    shown = items[:limit]
+    return [*(line(item) for item in shown), *left_out(len(items) - len(shown), noun, way_out)]
+
+
+def left_out(number: int, noun: str = "", way_out: str = "") -> list[str]:
+    """`and 7 more moves; WAY_OUT`, or no line where nothing is left out."""
+    if number <= 0:
+        return []
+    more = count(number, f"more {noun}") if noun else f"{number:,} more"
+    return [f"and {more}" + (f"; {way_out}" if way_out else "")]
