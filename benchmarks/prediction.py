@@ -25,8 +25,8 @@ from tests.kafka.harness.clients import create_topic, fill
 from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
 
-from replan.applying.apply import apply_plan
-from replan.applying.journal import MemoryJournal
+from replan.applying.journal.protocol import MemoryJournal
+from replan.applying.loop import apply_plan
 from replan.applying.progress import Progress
 from replan.applying.settings import Settings
 from replan.errors import Exit

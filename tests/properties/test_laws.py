@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tests.builders import brokers, placement, snapshot, state
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab
 
-from replan.applying.journal import Journal
+from replan.applying.journal.protocol import Journal
+from replan.applying.journal.records import SavedRate, SavedReplicaList
 from replan.applying.outcome import Outcome
-from replan.applying.records import PriorEntries, PriorRate
 from replan.applying.settings import Settings
 from replan.errors import ClusterUnreachable, Exit
 from replan.model.broker import LogDir
@@ -235,10 +235,10 @@ class Run:
 def known_throttles(journal: Journal) -> frozenset[tuple[str, str, str]]:
     return frozenset(
         ("topic", r.topic, r.config)
-        if isinstance(r, PriorEntries)
+        if isinstance(r, SavedReplicaList)
         else ("broker", str(r.broker), r.config)
         for r in journal.read()
-        if isinstance(r, PriorEntries | PriorRate)
+        if isinstance(r, SavedReplicaList | SavedRate)
     )
 
 

@@ -2,20 +2,20 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
-from replan.applying.records import Own, RequestKind, Status
-from replan.applying.slots import Slots, foreign_load
-from replan.applying.throttles import Copy
-from replan.applying.view import View
+from replan.applying.admission.slots import Slots, foreign_load
+from replan.applying.journal.records import MoveRecord, RequestKind, Status
+from replan.applying.throttles.replica_lists import Copy
+from replan.applying.tick_input import TickInput
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.moves import Move
 
 
-def expanding(own: Own) -> bool:
+def expanding(own: MoveRecord) -> bool:
     """Whether expand is what was asked last: it runs, or has ended and waits for assign."""
     return own.asked is not None and own.asked.kind is RequestKind.EXPAND
 
 
-def lingering(view: View) -> list[TopicPartition]:
+def lingering(view: TickInput) -> list[TopicPartition]:
     """Partitions that ended in the middle and whose copy still runs: it keeps its throttle until it ends."""
     return [
         name
@@ -28,7 +28,7 @@ def lingering(view: View) -> list[TopicPartition]:
 
 
 def copies_under_throttle(
-    view: View, admitted: Iterable[TopicPartition], ended: Collection[TopicPartition]
+    view: TickInput, admitted: Iterable[TopicPartition], ended: Collection[TopicPartition]
 ) -> list[Copy]:
     """The copies whose entries should stand: from just before expand until settled."""
     names = [n for n, own in view.ledger.open.items() if expanding(own) and _copies(view, n, ended)]
@@ -38,14 +38,14 @@ def copies_under_throttle(
     return [copy_of(view, view.moves[n]) for n in sorted(set(names))]
 
 
-def _copies(view: View, name: TopicPartition, ended: Collection[TopicPartition]) -> bool:
+def _copies(view: TickInput, name: TopicPartition, ended: Collection[TopicPartition]) -> bool:
     if name in ended:
         running = view.seen.running.get(name)
         return running is not None and not set(running.adding).isdisjoint(view.moves[name].new)
     return not view.watch.copied(name, view.now, view.settings.settle_seconds)
 
 
-def copy_of(view: View, move: Move) -> Copy:
+def copy_of(view: TickInput, move: Move) -> Copy:
     """A move as throttles see it: its leader side is lifted while a kept replica is out of the ISR."""
     state = view.seen.partitions.get(move.partition)
     isr = view.watch.last_isr(move.partition) if state is None else state.isr
@@ -53,12 +53,12 @@ def copy_of(view: View, move: Move) -> Copy:
     return Copy(move, lifted=isr is not None and not kept <= set(isr))
 
 
-def slots_of(view: View) -> Slots:
+def slots_of(view: TickInput) -> Slots:
     """The slots as they are taken now."""
     return Slots(view.limits, view.settings.slots_per_broker, _loads(view))
 
 
-def _loads(view: View) -> Iterator[frozenset[BrokerId]]:
+def _loads(view: TickInput) -> Iterator[frozenset[BrokerId]]:
     ours = {n for n, own in view.ledger.open.items() if expanding(own)}
     for name in sorted(ours | view.admitted):
         move = view.moves[name]
@@ -71,7 +71,7 @@ def _loads(view: View) -> Iterator[frozenset[BrokerId]]:
             yield foreign_load(running)
 
 
-def _loads_now(view: View, move: Move) -> bool:
+def _loads_now(view: TickInput, move: Move) -> bool:
     """Until its new replicas are in sync, and unless it stands still."""
     state = view.seen.partitions.get(move.partition)
     if state is not None and set(move.new) <= set(state.isr):

@@ -7,20 +7,20 @@ requests travel together, and what is written down. Nothing here asks, sleeps or
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
+from replan.applying.admission.gates import instant_gate, start_gate
+from replan.applying.admission.slots import Slots
 from replan.applying.copies import copies_under_throttle, copy_of, slots_of
-from replan.applying.gates import instant_gate, start_gate
-from replan.applying.intents import begun, forgetting, intent, remembering
-from replan.applying.judge import Ask, End, Hold, Sight, Suspect, Verdict, judge
-from replan.applying.records import Own, Record, RequestKind, Status
-from replan.applying.slots import Slots
-from replan.applying.throttling import (
+from replan.applying.journal.records import MoveRecord, Record, RequestKind, Status
+from replan.applying.partitions.intents import begun, forgetting, intent, remembering
+from replan.applying.partitions.judge import Ask, End, Hold, PartitionInput, Suspect, Verdict, judge
+from replan.applying.throttles.tick import (
+    ThrottleInput,
     ThrottleTick,
-    ThrottleView,
     admission_closed,
     in_place,
     throttle_tick,
 )
-from replan.applying.view import View
+from replan.applying.tick_input import TickInput
 from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.planning.moves import Move
@@ -41,9 +41,9 @@ class Decision:
     withdrawn: list[TopicPartition] = field(default_factory=list)
     """Admitted before, and a gate has closed since: they wait again."""
     parked: dict[TopicPartition, BrokerId] = field(default_factory=dict)
-    """Waiting for a slot on this broker."""
+    """AdmissionQueue for a slot on this broker."""
     put_off: list[TopicPartition] = field(default_factory=list)
-    """Waiting for a gate; to be looked at again in some seconds."""
+    """AdmissionQueue for a gate; to be looked at again in some seconds."""
     holds: dict[TopicPartition, str] = field(default_factory=dict)
     suspected: dict[TopicPartition, Suspect] = field(default_factory=dict)
     ended: list[TopicPartition] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Decision:
         return bool(self.records or self.throttles.lower or self.throttles.raised)
 
 
-def decide(view: View) -> Decision:
+def decide(view: TickInput) -> Decision:
     """What to do now."""
     draft = _Draft(view)
     for name in [*view.ledger.open, *sorted(view.admitted), *view.candidates]:
@@ -70,11 +70,11 @@ def decide(view: View) -> Decision:
 class _Draft:
     """A decision on its way."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: TickInput) -> None:
         self.view = view
         self.decision = Decision()
         self.room = view.room
-        self._to_ask: dict[TopicPartition, tuple[Own | None, Ask]] = {}
+        self._to_ask: dict[TopicPartition, tuple[MoveRecord | None, Ask]] = {}
         self._to_admit: list[TopicPartition] = []
         self._new_per_leader: Counter[BrokerId] = Counter()
 
@@ -96,10 +96,10 @@ class _Draft:
         if not isinstance(resolved, End) and own is not None and own != known:
             self.decision.records.append(own)
 
-    def _sight(self, name: TopicPartition, own: Own | None) -> Sight:
+    def _sight(self, name: TopicPartition, own: MoveRecord | None) -> PartitionInput:
         view = self.view
         move = view.moves[name]
-        return Sight(
+        return PartitionInput(
             move=move,
             own=own,
             state=view.seen.partitions.get(name),
@@ -129,7 +129,7 @@ class _Draft:
             self.decision.put_off.append(name)
 
     def _end(
-        self, name: TopicPartition, own: Own | None, status: Status, message: str = ""
+        self, name: TopicPartition, own: MoveRecord | None, status: Status, message: str = ""
     ) -> None:
         move = self.view.moves[name]
         record = begun(move, self.view.ledger) if own is None else own
@@ -138,7 +138,7 @@ class _Draft:
         if status is Status.DONE and name not in self.view.plan.remember:
             self.decision.records.extend(forgetting(move, self.view.ledger))
 
-    def _sort(self, name: TopicPartition, own: Own | None, ask: Ask) -> None:
+    def _sort(self, name: TopicPartition, own: MoveRecord | None, ask: Ask) -> None:
         """Begun and instant requests go out; copies have to be admitted first."""
         if own is not None:
             self._to_ask[name] = own, ask
@@ -200,8 +200,8 @@ class _Draft:
         )
         self.decision.records.extend(self.decision.throttles.records)
 
-    def _throttle_view(self) -> ThrottleView:
-        return ThrottleView(self.view.seen.topics, self.view.seen.configs, self.view.traces)
+    def _throttle_view(self) -> ThrottleInput:
+        return ThrottleInput(self.view.seen.topics, self.view.seen.configs, self.view.traces)
 
     def ask(self) -> None:
         """Fill the requests of this tick up to their limits, and write down what they ask."""
@@ -250,7 +250,7 @@ class _Draft:
                 )
         return None
 
-    def _ask_election(self, name: TopicPartition, own: Own | None, ask: Ask) -> None:
+    def _ask_election(self, name: TopicPartition, own: MoveRecord | None, ask: Ask) -> None:
         leader, settings = ask.replicas[0], self.view.settings
         full = len(self.decision.elections) >= settings.elections
         if full or self._new_per_leader[leader] >= settings.elections_per_leader:
@@ -260,7 +260,7 @@ class _Draft:
         self.decision.elections.append(name)
         self._intend(name, own, ask)
 
-    def _ask_list(self, name: TopicPartition, own: Own | None, ask: Ask) -> None:
+    def _ask_list(self, name: TopicPartition, own: MoveRecord | None, ask: Ask) -> None:
         asked = len(self.decision.resizing) + len(self.decision.same_size)
         if asked >= self.view.settings.batch:
             self.decision.holds[name] = "waiting for the next batch"
@@ -278,7 +278,7 @@ class _Draft:
             return False
         return len(set(state.replicas) - set(state.removing)) == len(wanted)
 
-    def _intend(self, name: TopicPartition, own: Own | None, ask: Ask) -> None:
+    def _intend(self, name: TopicPartition, own: MoveRecord | None, ask: Ask) -> None:
         view, move = self.view, self.view.moves[name]
         record = begun(move, view.ledger) if own is None else own
         self.decision.records.append(intent(record, ask))

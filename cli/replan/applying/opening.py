@@ -4,12 +4,12 @@ At most one application is open on a cluster. The same plan takes up the open on
 and the three ways on.
 """
 
-from replan.applying.ledger import Ledger
-from replan.applying.records import (
+from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
     Forget,
-    Own,
+    MoveRecord,
     PlanChunk,
     Record,
 )
@@ -93,7 +93,7 @@ def closing(ledger: Ledger, status: ApplicationStatus, summary: str) -> tuple[Re
     over = [
         Forget(r.key)
         for r in ledger.records.values()
-        if isinstance(r, Own | PlanChunk) and r.application == application.id
+        if isinstance(r, MoveRecord | PlanChunk) and r.application == application.id
     ]
     closed = Application(
         id=application.id,

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from replan.applying.ledger import Ledger
-from replan.applying.records import Own, Status
+from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.records import MoveRecord, Status
 from replan.errors import Exit
 from replan.model.names import TopicPartition
 
@@ -59,7 +59,7 @@ def results_of(
     return tuple(_result(n, ledger.owned.get(n), holds.get(n, "")) for n in plan_order)
 
 
-def _result(name: TopicPartition, own: Own | None, hold: str) -> PartitionResult:
+def _result(name: TopicPartition, own: MoveRecord | None, hold: str) -> PartitionResult:
     if own is None:
         return PartitionResult(name, Result.WAITING, f"{name}: {hold or 'not begun'}")
     if own.status is Status.OPEN:

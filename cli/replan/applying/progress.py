@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from replan.applying.copies import expanding
-from replan.applying.view import View
+from replan.applying.tick_input import TickInput
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.moves import Move
 
@@ -59,7 +59,9 @@ Report = Callable[[Progress], None]
 """Hears of it."""
 
 
-def copies_in_progress(view: View, holds: Mapping[TopicPartition, str]) -> tuple[CopyProgress, ...]:
+def copies_in_progress(
+    view: TickInput, holds: Mapping[TopicPartition, str]
+) -> tuple[CopyProgress, ...]:
     """The running copies of an application, in order of name."""
     return tuple(
         _copy(view, view.moves[name], holds.get(name, "copying"))
@@ -68,7 +70,7 @@ def copies_in_progress(view: View, holds: Mapping[TopicPartition, str]) -> tuple
     )
 
 
-def _copy(view: View, move: Move, state: str) -> CopyProgress:
+def _copy(view: TickInput, move: Move, state: str) -> CopyProgress:
     return CopyProgress(
         move.partition,
         tuple(_replica(view, move, broker) for broker in move.new),
@@ -77,7 +79,7 @@ def _copy(view: View, move: Move, state: str) -> CopyProgress:
     )
 
 
-def _replica(view: View, move: Move, broker: BrokerId) -> ReplicaProgress:
+def _replica(view: TickInput, move: Move, broker: BrokerId) -> ReplicaProgress:
     state = view.seen.partitions.get(move.partition)
     in_sync = state is not None and broker in state.isr
     size = view.watch.size(move.partition, broker)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from replan.applying.decide import Decision
-from replan.applying.ledger import Ledger
-from replan.applying.records import Record
+from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.records import Record
 from replan.errors import ClusterUnreachable
 from replan.model.configs import ConfigChange, ConfigScope
 from replan.model.control_plane import (

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
-from replan.applying.apply import apply_plan
-from replan.applying.clearing import abandon, throttle_clear
-from replan.applying.file_journal import FileJournal
+from replan.applying.clear import abandon, throttle_clear
+from replan.applying.journal.file import FileJournal
+from replan.applying.loop import apply_plan
 from replan.applying.opening import open_plan
 from replan.applying.outcome import Outcome
 from replan.applying.progress import Report

@@ -9,8 +9,8 @@ import os
 import socket
 from pathlib import Path
 
-from replan.applying.file_journal import peek
-from replan.applying.ledger import Ledger, fold
+from replan.applying.journal.file import peek
+from replan.applying.journal.ledger import Ledger, fold
 from replan.commands.target import Target
 
 NOT_LOCKED = (

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from replan.applying.apply import apply_plan
-from replan.applying.journal import MemoryJournal
+from replan.applying.journal.protocol import MemoryJournal
+from replan.applying.journal.records import SavedRate, SavedReplicaList
+from replan.applying.loop import apply_plan
 from replan.applying.outcome import Outcome, Result
 from replan.applying.progress import Progress, Report
-from replan.applying.records import PriorEntries, PriorRate
 from replan.errors import Exit
 from replan.model.configs import ConfigScope
 from replan.model.names import TopicPartition
@@ -139,12 +139,12 @@ def _left_open(outcome: Outcome) -> bool:
     return outcome.interrupted or (outcome.exit_code is Exit.HELD and not foreign)
 
 
-def _priors(journal: MemoryJournal) -> list[PriorEntries | PriorRate]:
-    return [r for r in journal.read() if isinstance(r, PriorEntries | PriorRate)]
+def _priors(journal: MemoryJournal) -> list[SavedReplicaList | SavedRate]:
+    return [r for r in journal.read() if isinstance(r, SavedReplicaList | SavedRate)]
 
 
-def _configured(prior: PriorEntries | PriorRate) -> tuple[str, str, str]:
-    if isinstance(prior, PriorEntries):
+def _configured(prior: SavedReplicaList | SavedRate) -> tuple[str, str, str]:
+    if isinstance(prior, SavedReplicaList):
         return ConfigScope.TOPIC.value, prior.topic, prior.config
     return ConfigScope.BROKER.value, str(prior.broker), prior.config
 

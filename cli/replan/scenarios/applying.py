@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from replan.applying.apply import apply_plan
-from replan.applying.clearing import throttle_clear
+from replan.applying.clear import throttle_clear
+from replan.applying.journal.records import Status
+from replan.applying.loop import apply_plan
 from replan.applying.outcome import Outcome, Result
 from replan.applying.progress import Progress
-from replan.applying.records import Status
 from replan.applying.settings import Settings
 from replan.errors import ReplanError, UnsafePlan
 from replan.faults.words import Words

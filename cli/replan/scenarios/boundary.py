@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from replan.applying.journal import Journal
-from replan.applying.records import Record
+from replan.applying.journal.protocol import Journal
+from replan.applying.journal.records import Record
 from replan.faults.answers import answer_in_words
 from replan.model.broker import Broker
 from replan.model.configs import ConfigChange, Configs, ConfigScope, TopicSettings

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from replan.applying.ledger import Ledger
-from replan.applying.records import Order, Own, PriorEntries, PriorRate
+from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.records import MoveRecord, Order, SavedRate, SavedReplicaList
 from replan.faults.words import Words
 from replan.model.names import TopicPartition
 from replan.planning.health import judge
@@ -66,15 +66,15 @@ def _ledger(ledger: Ledger) -> Iterator[str]:
         yield f"open: application {ledger.application.id} of {ledger.application.owner}"
     for record in ledger.records.values():
         match record:
-            case Own():
+            case MoveRecord():
                 yield f"  {record.partition} {_own(record)}"
-            case PriorEntries():
+            case SavedReplicaList():
                 before = "an override" if record.overridden else "no override"
                 yield (
                     f"  {record.topic} {SIDES[record.config]} list: {before} before, "
                     f"ours {','.join(record.ours) or 'none'}"
                 )
-            case PriorRate():
+            case SavedRate():
                 before = "none" if record.before is None else rate(int(record.before))
                 ours = ", ".join(rate(int(r)) for r in record.ours)
                 yield f"  broker {record.broker} {SIDES[record.config]} rate: {before} before, ours {ours}"
@@ -84,7 +84,7 @@ def _ledger(ledger: Ledger) -> Iterator[str]:
                 pass
 
 
-def _own(own: Own) -> str:
+def _own(own: MoveRecord) -> str:
     if own.asked is None:
         return own.status
     asked = (

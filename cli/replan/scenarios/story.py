@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from replan.applying.journal import MemoryJournal
-from replan.applying.ledger import Ledger, fold
+from replan.applying.journal.ledger import Ledger, fold
+from replan.applying.journal.protocol import MemoryJournal
 from replan.applying.progress import Progress
 from replan.errors import BadScenario
 from replan.faults.answers import refusals

@@ -6,11 +6,11 @@ from typing import TypeVar
 
 from tests.builders import CLUSTER_ID, brokers, snapshot
 
-from replan.applying.apply import apply_plan
-from replan.applying.journal import Journal, MemoryJournal
+from replan.applying.journal.protocol import Journal, MemoryJournal
+from replan.applying.journal.records import Record
+from replan.applying.loop import apply_plan
 from replan.applying.outcome import Outcome
 from replan.applying.progress import Progress
-from replan.applying.records import Record
 from replan.applying.settings import Settings
 from replan.model.broker import Broker
 from replan.model.configs import ConfigChange, Configs, ConfigScope, TopicSettings

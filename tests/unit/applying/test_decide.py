@@ -7,23 +7,23 @@ import pytest
 from tests.builders import brokers, move, state
 from tests.unit.applying.lab import plan_of
 
+from replan.applying.admission.disk_space import Room
 from replan.applying.decide import decide
-from replan.applying.disk import Room
-from replan.applying.ledger import fold
-from replan.applying.records import (
+from replan.applying.journal.ledger import fold
+from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
     Asked,
-    Own,
+    MoveRecord,
     Reached,
     RequestKind,
     Status,
 )
-from replan.applying.seen import Seen
+from replan.applying.observation.history import PartitionHistory
+from replan.applying.observation.look import Observation
 from replan.applying.settings import Settings
-from replan.applying.throttling import Traces
-from replan.applying.view import View
-from replan.applying.watch import Watch
+from replan.applying.throttles.tick import ThrottleHistory
+from replan.applying.tick_input import TickInput
 from replan.model.broker import LogDir
 from replan.model.configs import FOLLOWER_REPLICAS, ConfigScope, TopicSettings
 from replan.model.control_plane import Rejected
@@ -44,22 +44,22 @@ def view(
     moves: list[Move],
     states: list[PartitionState] | None = None,
     *,
-    owned: tuple[Own, ...] = (),
+    owned: tuple[MoveRecord, ...] = (),
     throttle: MoveThrottle | None = None,
     settings: Settings | None = None,
     features: Features = GUARDED,
     running: dict[TopicPartition, Reassignment] | None = None,
     **more: Any,
-) -> View:
+) -> TickInput:
     found = states or [state(m.original, partition=m.partition.partition) for m in moves]
     candidates = tuple(
         m.partition for m in moves if m.partition not in {o.partition for o in owned}
     )
-    return View(
+    return TickInput(
         plan=plan_of(moves, throttle=throttle),
         moves={m.partition: m for m in moves},
         ledger=fold([APP, *owned]),
-        seen=Seen(
+        seen=Observation(
             brokers={b.id: b for b in brokers()},
             partitions={s.partition: s for s in found},
             topics={"orders": TopicSettings(2)},
@@ -69,13 +69,13 @@ def view(
         ),
         now=100,
         settings=settings or Settings(),
-        watch=Watch(),
+        watch=PartitionHistory(),
         **{"candidates": candidates, **more},
     )
 
 
-def own(planned: Move, kind: RequestKind, *listed: int, status: Status = Status.OPEN) -> Own:
-    return Own(
+def own(planned: Move, kind: RequestKind, *listed: int, status: Status = Status.OPEN) -> MoveRecord:
+    return MoveRecord(
         "a-1",
         planned.partition,
         planned.topic_id,
@@ -168,7 +168,7 @@ def test_under_a_throttle_a_copy_is_admitted_first_and_asked_when_it_is_read_bac
     assert first.resizing == {}
     assert first.holds == {COPIES[0].partition: "its throttle is set and not read back yet"}
     assert first.throttles.raised
-    assert [r for r in first.records if isinstance(r, Own)] == []
+    assert [r for r in first.records if isinstance(r, MoveRecord)] == []
 
 
 def test_an_admitted_copy_whose_gate_has_closed_waits_again() -> None:
@@ -200,7 +200,7 @@ def test_a_copy_whose_throttle_is_refused_is_not_begun_without_it(
     refused = {(scope, name): Rejected(29, "TOPIC_AUTHORIZATION_FAILED", "Denied.")}
     look = view(COPIES[:1], throttle=THROTTLE, candidates=(), refused_configs=refused)
     decision = decide(replace(look, admitted=frozenset({COPIES[0].partition})))
-    (record,) = [r for r in decision.records if isinstance(r, Own)]
+    (record,) = [r for r in decision.records if isinstance(r, MoveRecord)]
     assert (record.status, record.asked) == (Status.REJECTED, None)
     assert record.message == (
         f"orders-0: the throttle of {scope} {name} cannot be set: Kafka answered 29 TOPIC_AUTHORIZATION_FAILED: "
@@ -209,7 +209,7 @@ def test_a_copy_whose_throttle_is_refused_is_not_begun_without_it(
 
 
 def test_when_a_throttle_was_wiped_twice_only_instant_moves_begin() -> None:
-    wiped = Traces(wiped={("orders", FOLLOWER_REPLICAS): 2})
+    wiped = ThrottleHistory(wiped={("orders", FOLLOWER_REPLICAS): 2})
     flip = move([1, 2, 3], [2, 1, 3], partition=7)
     decision = decide(view([COPIES[0], flip], throttle=THROTTLE, traces=wiped))
     assert decision.admitted == []

@@ -7,12 +7,12 @@ import pytest
 from tests.builders import TOPIC_ID, brokers, move, state
 from tests.unit.applying.lab import MB, Boundary, Killed, lab, plan_of
 
-from replan.applying.clearing import abandon, throttle_clear
-from replan.applying.journal import MemoryJournal
-from replan.applying.ledger import fold
+from replan.applying.clear import abandon, throttle_clear
+from replan.applying.journal.ledger import fold
+from replan.applying.journal.protocol import MemoryJournal
+from replan.applying.journal.records import ApplicationStatus, Record
 from replan.applying.opening import open_plan
 from replan.applying.outcome import Result
-from replan.applying.records import ApplicationStatus, Record
 from replan.applying.settings import Settings
 from replan.errors import BadFile, BadUsage, ClusterUnreachable, Exit, Held, WrongCluster
 from replan.model.broker import Broker

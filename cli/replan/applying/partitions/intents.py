@@ -2,15 +2,23 @@
 
 from dataclasses import replace
 
-from replan.applying.judge import Ask
-from replan.applying.ledger import Ledger
-from replan.applying.records import Asked, Forget, Order, Own, Reached, Record, RequestKind
+from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.records import (
+    Asked,
+    Forget,
+    MoveRecord,
+    Order,
+    Reached,
+    Record,
+    RequestKind,
+)
+from replan.applying.partitions.judge import Ask
 from replan.planning.moves import Move
 
 
-def begun(move: Move, ledger: Ledger) -> Own:
+def begun(move: Move, ledger: Ledger) -> MoveRecord:
     """The first record of a move in the open application."""
-    return Own(
+    return MoveRecord(
         application="" if ledger.application is None else ledger.application.id,
         partition=move.partition,
         topic_id=move.topic_id,
@@ -19,7 +27,7 @@ def begun(move: Move, ledger: Ledger) -> Own:
     )
 
 
-def intent(own: Own, ask: Ask) -> Own:
+def intent(own: MoveRecord, ask: Ask) -> MoveRecord:
     """The record that says what is about to be asked; a cancel takes back what was reached."""
     is_list = ask.kind in {RequestKind.EXPAND, RequestKind.ASSIGN}
     fresh = (ask.replicas,) if is_list and ask.replicas not in own.past else ()

@@ -19,9 +19,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from replan.applying.journal import latest
-from replan.applying.record_form import decode, encode
-from replan.applying.records import Kept, Record
+from replan.applying.journal.protocol import latest
+from replan.applying.journal.record_json import decode, encode
+from replan.applying.journal.records import Kept, Record
 from replan.errors import BadFile, Held
 
 NOT_LOCKED_ELSEWHERE = (

@@ -7,18 +7,18 @@ are open was written by two hands at once; folding it raises Held, and a person 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from replan.applying.journal import latest
-from replan.applying.records import (
+from replan.applying.journal.protocol import latest
+from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
     Forget,
     Kept,
+    MoveRecord,
     Order,
-    Own,
     PlanChunk,
-    PriorEntries,
-    PriorRate,
     Record,
+    SavedRate,
+    SavedReplicaList,
     Status,
 )
 from replan.errors import Held
@@ -33,12 +33,12 @@ class Ledger:
     records: Mapping[str, Kept] = field(default_factory=dict)
     application: Application | None = None
     """The open one."""
-    owned: Mapping[TopicPartition, Own] = field(default_factory=dict)
-    open: Mapping[TopicPartition, Own] = field(default_factory=dict)
+    owned: Mapping[TopicPartition, MoveRecord] = field(default_factory=dict)
+    open: Mapping[TopicPartition, MoveRecord] = field(default_factory=dict)
     """Those of `owned` that have not ended."""
-    entries: Mapping[tuple[str, str], PriorEntries] = field(default_factory=dict)
+    entries: Mapping[tuple[str, str], SavedReplicaList] = field(default_factory=dict)
     """By topic and key."""
-    rates: Mapping[tuple[BrokerId, str], PriorRate] = field(default_factory=dict)
+    rates: Mapping[tuple[BrokerId, str], SavedRate] = field(default_factory=dict)
     """By broker and key."""
 
     def after(self, records: Sequence[Record]) -> "Ledger":
@@ -50,7 +50,7 @@ class Ledger:
             return _folded(together)
         owned, still_open = dict(self.owned), dict(self.open)
         for record in records:
-            if isinstance(record, Own) and self._is_open(record.application):
+            if isinstance(record, MoveRecord) and self._is_open(record.application):
                 _place(record, owned, still_open)
         entries, rates = (
             _priors(together) if _touches_priors(records) else (self.entries, self.rates)
@@ -90,7 +90,7 @@ class Ledger:
             if isinstance(r, Order)
         }
 
-    def ended(self, status: Status) -> list[Own]:
+    def ended(self, status: Status) -> list[MoveRecord]:
         """The partitions of the open application that ended so."""
         return [own for own in self.owned.values() if own.status is status]
 
@@ -102,10 +102,10 @@ def fold(records: Iterable[Record]) -> Ledger:
 
 def _folded(together: dict[str, Kept]) -> Ledger:
     application = _open_application(together)
-    owned: dict[TopicPartition, Own] = {}
-    still_open: dict[TopicPartition, Own] = {}
+    owned: dict[TopicPartition, MoveRecord] = {}
+    still_open: dict[TopicPartition, MoveRecord] = {}
     for record in together.values():
-        if isinstance(record, Own) and application and record.application == application.id:
+        if isinstance(record, MoveRecord) and application and record.application == application.id:
             _place(record, owned, still_open)
     entries, rates = _priors(together)
     return Ledger(together, application, owned, still_open, entries, rates)
@@ -127,7 +127,9 @@ def _open_application(together: Mapping[str, Kept]) -> Application | None:
 
 
 def _place(
-    record: Own, owned: dict[TopicPartition, Own], still_open: dict[TopicPartition, Own]
+    record: MoveRecord,
+    owned: dict[TopicPartition, MoveRecord],
+    still_open: dict[TopicPartition, MoveRecord],
 ) -> None:
     owned[record.partition] = record
     if record.status is Status.OPEN:
@@ -137,17 +139,17 @@ def _place(
 
 
 def _touches_priors(records: Sequence[Record]) -> bool:
-    return any(isinstance(r, PriorEntries | PriorRate) for r in records)
+    return any(isinstance(r, SavedReplicaList | SavedRate) for r in records)
 
 
 def _priors(
     together: Mapping[str, Kept],
-) -> tuple[dict[tuple[str, str], PriorEntries], dict[tuple[BrokerId, str], PriorRate]]:
-    entries: dict[tuple[str, str], PriorEntries] = {}
-    rates: dict[tuple[BrokerId, str], PriorRate] = {}
+) -> tuple[dict[tuple[str, str], SavedReplicaList], dict[tuple[BrokerId, str], SavedRate]]:
+    entries: dict[tuple[str, str], SavedReplicaList] = {}
+    rates: dict[tuple[BrokerId, str], SavedRate] = {}
     for record in together.values():
-        if isinstance(record, PriorEntries):
+        if isinstance(record, SavedReplicaList):
             entries[record.topic, record.config] = record
-        elif isinstance(record, PriorRate):
+        elif isinstance(record, SavedRate):
             rates[record.broker, record.config] = record
     return entries, rates

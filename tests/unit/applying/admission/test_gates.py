@@ -3,9 +3,9 @@
 import pytest
 from tests.builders import brokers, move, state
 
-from replan.applying.disk import Room
-from replan.applying.gates import instant_gate, precondition, start_gate
-from replan.applying.seen import Seen
+from replan.applying.admission.disk_space import Room
+from replan.applying.admission.gates import instant_gate, precondition, start_gate
+from replan.applying.observation.look import Observation
 from replan.model.broker import Broker, LogDir
 from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId, TopicPartition, replicas
@@ -54,12 +54,12 @@ def test_a_precondition_says_what_was_expected_and_what_is_found(
     assert precondition(SWAP, settings, registered, RACKS) == message
 
 
-def seen(*fenced: int, settings: TopicSettings = AS_PLANNED, cordoned: int = 0) -> Seen:
+def seen(*fenced: int, settings: TopicSettings = AS_PLANNED, cordoned: int = 0) -> Observation:
     found = {
         b.id: Broker(b.id, b.rack, fenced=b.id in fenced, cordoned=b.id == cordoned)
         for b in brokers()
     }
-    return Seen(brokers=found, topics={"orders": settings})
+    return Observation(brokers=found, topics={"orders": settings})
 
 
 LOW = (
@@ -127,7 +127,7 @@ LOW = (
     ],
 )
 def test_a_gate_says_why_nothing_is_added_now(
-    planned: Move, found: PartitionState, around: Seen, message: str | None
+    planned: Move, found: PartitionState, around: Observation, message: str | None
 ) -> None:
     assert start_gate(planned, found, around, None) == message
 
@@ -162,5 +162,5 @@ def test_without_the_guard_a_reorder_waits_for_others_on_its_topic(
     running = {
         TopicPartition(topic, 7): Reassignment(replicas(1, 2, 3, 4), replicas(4), replicas())
     }
-    around = Seen(brokers=REGISTERED, running=running, features=Features(guarded, guarded))
+    around = Observation(brokers=REGISTERED, running=running, features=Features(guarded, guarded))
     assert instant_gate(move([1, 2, 3], [2, 1, 3]), around) == message

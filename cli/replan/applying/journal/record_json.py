@@ -6,19 +6,19 @@ Both journals write the same values: lines of a file, or records of a compacted 
 from collections.abc import Mapping
 from typing import Any, assert_never
 
-from replan.applying.records import (
+from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
     Asked,
     Forget,
+    MoveRecord,
     Order,
-    Own,
     PlanChunk,
-    PriorEntries,
-    PriorRate,
     Reached,
     Record,
     RequestKind,
+    SavedRate,
+    SavedReplicaList,
     Status,
 )
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
@@ -37,9 +37,9 @@ def _value(record: Record) -> Value | None:
             return None
         case Application():
             return _application(record)
-        case Own():
+        case MoveRecord():
             return _own(record)
-        case PriorEntries() | PriorRate():
+        case SavedReplicaList() | SavedRate():
             return _prior(record)
         case PlanChunk():
             return {"application": record.application, "index": record.index, "text": record.text}
@@ -64,16 +64,16 @@ def _application(record: Application) -> Value:
     }
 
 
-def _prior(record: PriorEntries | PriorRate) -> Value:
+def _prior(record: SavedReplicaList | SavedRate) -> Value:
     ours = list(record.ours)
     match record:
-        case PriorEntries(topic, config, overridden):
+        case SavedReplicaList(topic, config, overridden):
             return {"topic": topic, "config": config, "overridden": overridden, "ours": ours}
-        case PriorRate(broker, config, before):
+        case SavedRate(broker, config, before):
             return {"broker": broker, "config": config, "before": before, "ours": ours}
 
 
-def _own(record: Own) -> Value:
+def _own(record: MoveRecord) -> Value:
     asked = record.asked
     return {
         "application": record.application,
@@ -135,10 +135,10 @@ def _decoded(kind: str, key: str, value: Value) -> Record:
             raise ValueError(f"record {key}: no record begins with {kind!r}")
 
 
-def _decoded_own(value: Value) -> Own:
+def _decoded_own(value: Value) -> MoveRecord:
     asked = value["asked"]
     partition, topic_id = _named(value)
-    return Own(
+    return MoveRecord(
         application=value["application"],
         partition=partition,
         topic_id=topic_id,
@@ -154,12 +154,12 @@ def _decoded_own(value: Value) -> Own:
     )
 
 
-def _decoded_prior(key: str, value: Value) -> PriorEntries | PriorRate:
+def _decoded_prior(key: str, value: Value) -> SavedReplicaList | SavedRate:
     if key.startswith("prior/topic/"):
-        return PriorEntries(
+        return SavedReplicaList(
             value["topic"], value["config"], value["overridden"], tuple(value["ours"])
         )
-    return PriorRate(
+    return SavedRate(
         BrokerId(value["broker"]), value["config"], value["before"], tuple(value["ours"])
     )
 

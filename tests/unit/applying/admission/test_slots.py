@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.applying.disk import Room
-from replan.applying.slots import Slots, foreign_load, grown, halved
-from replan.applying.waiting import PATIENT_TIMES, Waiting
+from replan.applying.admission.disk_space import Room
+from replan.applying.admission.queue import PATIENT_TIMES, AdmissionQueue
+from replan.applying.admission.slots import Slots, foreign_load, grown, halved
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, replicas
 from replan.model.partition import Reassignment
@@ -63,7 +63,7 @@ def plenty(_: BrokerId) -> int:
 
 
 def test_a_parked_move_comes_back_when_its_broker_has_room() -> None:
-    waiting = Waiting([0, 1, 2])
+    waiting = AdmissionQueue([0, 1, 2])
     waiting.park(0, B1)
     waiting.park(2, B2)
     free = {B1: 0, B2: 1}
@@ -74,21 +74,21 @@ def test_a_parked_move_comes_back_when_its_broker_has_room() -> None:
 
 
 def test_a_broker_gives_back_no_more_than_it_may_have_room_for() -> None:
-    waiting = Waiting(range(20))
+    waiting = AdmissionQueue(range(20))
     for place in range(20):
         waiting.park(place, B1)
     assert waiting.next(99, 0, lambda _: 2, alone=False) == [0, 1, 2, 3, 4, 5]
 
 
 def test_a_move_that_is_put_off_comes_back_in_time() -> None:
-    waiting = Waiting([0, 1])
+    waiting = AdmissionQueue([0, 1])
     waiting.put_off(0, until=10)
     assert waiting.next(9, 9.9, plenty, alone=False) == [1]
     assert waiting.next(9, 10, plenty, alone=False) == [0, 1]
 
 
 def test_internal_ones_come_alone_and_when_nothing_else_waits() -> None:
-    waiting = Waiting([0], [1, 2])
+    waiting = AdmissionQueue([0], [1, 2])
     assert waiting.next(9, 0, plenty, alone=True) == [0]
     waiting.put_off(0, until=10)
     assert waiting.next(9, 0, plenty, alone=True) == []
@@ -105,7 +105,7 @@ def test_internal_ones_come_alone_and_when_nothing_else_waits() -> None:
 
 
 def test_a_move_that_was_passed_over_too_often_stays_in_view_and_reserves() -> None:
-    waiting = Waiting([0])
+    waiting = AdmissionQueue([0])
     for _ in range(PATIENT_TIMES):
         assert not waiting.reserves(0)
         waiting.next(9, 0, plenty, alone=False)
@@ -117,7 +117,7 @@ def test_a_move_that_was_passed_over_too_often_stays_in_view_and_reserves() -> N
 
 
 def test_what_was_admitted_and_asked_nothing_can_be_given_back() -> None:
-    waiting = Waiting([0, 1, 2])
+    waiting = AdmissionQueue([0, 1, 2])
     waiting.remove(1)
     waiting.give_back(1)
     assert waiting.next(9, 0, plenty, alone=False) == [0, 1, 2]
@@ -133,7 +133,7 @@ def test_queues_admit_what_a_scan_of_everything_would(
     wanted: list[list[BrokerId]], limit: int, ends: list[int]
 ) -> None:
     """After some ticks no move waits that a look at all of them would admit."""
-    waiting, running = Waiting(range(len(wanted))), dict[int, list[BrokerId]]()
+    waiting, running = AdmissionQueue(range(len(wanted))), dict[int, list[BrokerId]]()
     for end in [*ends, -1, -1]:
         running.pop(end, None)
         for _ in range(PATIENT_TIMES // 2):

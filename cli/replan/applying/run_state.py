@@ -7,20 +7,20 @@ Here belongs the carrying over from one tick to the next, and what to look at ne
 from collections.abc import Mapping
 from dataclasses import replace
 
+from replan.applying.admission.disk_space import Room
+from replan.applying.admission.gates import internal
+from replan.applying.admission.queue import AdmissionQueue
+from replan.applying.admission.slots import Slots, grown, halved
 from replan.applying.copies import expanding, slots_of
 from replan.applying.decide import Decision
-from replan.applying.disk import Room
-from replan.applying.gates import internal
-from replan.applying.judge import Suspect
-from replan.applying.ledger import Ledger
-from replan.applying.seen import Seen, Wanted
+from replan.applying.journal.ledger import Ledger
+from replan.applying.observation.history import PartitionHistory
+from replan.applying.observation.look import Observation, Wanted
+from replan.applying.partitions.judge import Suspect
 from replan.applying.sending import Answers
 from replan.applying.settings import Settings
-from replan.applying.slots import Slots, grown, halved
-from replan.applying.throttling import ThrottleView, Traces, traced
-from replan.applying.view import View
-from replan.applying.waiting import Waiting
-from replan.applying.watch import Watch
+from replan.applying.throttles.tick import ThrottleHistory, ThrottleInput, traced
+from replan.applying.tick_input import TickInput
 from replan.model.configs import ConfigScope
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, TopicPartition
@@ -31,7 +31,7 @@ LEAST_WINDOW = 500
 """How many waiting moves are looked at although as many as the window have begun and not ended."""
 
 
-class Memory:
+class RunState:
     """The memory of one run."""
 
     def __init__(self, plan: Plan, ledger: Ledger, now: float, settings: Settings) -> None:
@@ -42,11 +42,11 @@ class Memory:
         self.holds: dict[TopicPartition, str] = {}
         self.notes: list[str] = []
         self.room = Room()
-        self.watch = Watch()
+        self.watch = PartitionHistory()
         self.admitted: set[TopicPartition] = set()
         self._places = {m.partition: i for i, m in enumerate(plan.moves)}
         waiting = [m for m in plan.moves if m.partition not in ledger.owned]
-        self.waiting = Waiting(
+        self.waiting = AdmissionQueue(
             [self._places[m.partition] for m in waiting if not internal(m)],
             [self._places[m.partition] for m in waiting if internal(m)],
         )
@@ -55,7 +55,7 @@ class Memory:
         self._answers: dict[TopicPartition, Answer] = {}
         self._suspicions: dict[TopicPartition, tuple[Suspect, float]] = {}
         self._limits: dict[BrokerId, int] = {}
-        self._traces = Traces()
+        self._traces = ThrottleHistory()
         self.refused_configs: dict[tuple[ConfigScope, str], Rejected] = {}
         self._missing_since: dict[str, float] = {}
         self._configs_unknown_since = dict.fromkeys(touched_by_priors(ledger), now)
@@ -82,15 +82,15 @@ class Memory:
     def view(
         self,
         ledger: Ledger,
-        seen: Seen,
+        seen: Observation,
         now: float,
         candidates: tuple[TopicPartition, ...],
         *,
         admitting: bool,
-    ) -> View:
+    ) -> TickInput:
         """Take in a look, and give everything that this tick is decided by."""
         self._note(ledger, seen, now, candidates)
-        return View(
+        return TickInput(
             plan=self.plan,
             moves=self.moves,
             ledger=ledger,
@@ -113,7 +113,7 @@ class Memory:
         )
 
     def _note(
-        self, ledger: Ledger, seen: Seen, now: float, candidates: tuple[TopicPartition, ...]
+        self, ledger: Ledger, seen: Observation, now: float, candidates: tuple[TopicPartition, ...]
     ) -> None:
         looked = {n: self.moves[n] for n in (*ledger.open, *self.admitted, *candidates)}
         for loss in self.watch.note(looked, seen, now, self.settings.settle_seconds):
@@ -129,7 +129,7 @@ class Memory:
             self._traces, gone=frozenset(gone), may_arrive=frozenset(self._configs_unknown_since)
         )
 
-    def decided(self, view: View, decision: Decision, after: Ledger) -> None:
+    def decided(self, view: TickInput, decision: Decision, after: Ledger) -> None:
         """Carry over what was decided and written down."""
         asked = {n for n in after.open if n not in view.ledger.open}
         for name in {*asked, *decision.ended, *decision.admitted}:
@@ -148,11 +148,11 @@ class Memory:
         }
         self.room = _promised(self.room, view, decision)
         self._slots = slots_of(view)
-        throttle_view = ThrottleView(view.seen.topics, view.seen.configs, self._traces)
+        throttle_view = ThrottleInput(view.seen.topics, view.seen.configs, self._traces)
         self._traces = traced(decision.throttles, throttle_view, view.ledger)
         self._answers = {}
 
-    def _begins(self, name: TopicPartition, view: View) -> None:
+    def _begins(self, name: TopicPartition, view: TickInput) -> None:
         if name not in view.ledger.owned and name not in self.admitted:
             self.waiting.remove(self._places[name])
             self._copies_waiting -= 1 if self.moves[name].new else 0
@@ -168,7 +168,7 @@ class Memory:
         for name in (*decision.put_off, *decision.withdrawn):
             self.waiting.put_off(self._places[name], now + self.settings.retry_seconds)
 
-    def _grow(self, view: View, name: TopicPartition) -> None:
+    def _grow(self, view: TickInput, name: TopicPartition) -> None:
         state, move = view.seen.partitions.get(name), self.moves[name]
         if self._limits and move.new and state is not None and name in view.ledger.open:
             led = () if state.leader is None else (state.leader,)
@@ -241,7 +241,7 @@ def _since(before: tuple[Suspect, float] | None, now_suspected: Suspect, now: fl
     return before[1] if agrees and before is not None else now
 
 
-def _promised(room: Room, view: View, decision: Decision) -> Room:
+def _promised(room: Room, view: TickInput, decision: Decision) -> Room:
     for name in decision.admitted:
         state, move = view.seen.partitions.get(name), view.moves[name]
         room = room.reserve(move.new, max(move.bytes, 0 if state is None else state.bytes))

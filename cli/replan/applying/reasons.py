@@ -2,14 +2,14 @@
 
 from collections.abc import Collection, Iterable
 
-from replan.applying.records import RequestKind
-from replan.applying.seen import Seen
+from replan.applying.journal.records import RequestKind
+from replan.applying.observation.look import Observation
 from replan.model.control_plane import Rejected
 from replan.model.names import BrokerId
 from replan.planning.next_request import Wait
 
 
-def waits(needed: Wait, seen: Seen, logless: Collection[BrokerId] = ()) -> str:
+def waits(needed: Wait, seen: Observation, logless: Collection[BrokerId] = ()) -> str:
     """What a partition waits for; `logless`: brokers that show no log of it."""
     if needed.leaderless:
         return "no leader; bring back one of its in-sync replicas"

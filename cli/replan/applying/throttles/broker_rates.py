@@ -8,8 +8,8 @@ but not used, and the cluster's default stays where it is. A rate is put back on
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from replan.applying.records import Forget, PriorRate, Record
-from replan.applying.throttles import Copy, follower_entries, leader_entries
+from replan.applying.journal.records import Forget, Record, SavedRate
+from replan.applying.throttles.replica_lists import Copy, follower_entries, leader_entries
 from replan.model.configs import (
     FOLLOWER_RATE,
     LEADER_RATE,
@@ -71,7 +71,7 @@ def effective_rate(configs: Configs, config: str) -> int | None:
 
 
 def raise_step(
-    where: Rate, rate: int, prior: PriorRate | None, configs: Configs, *, seen_in_place: bool
+    where: Rate, rate: int, prior: SavedRate | None, configs: Configs, *, seen_in_place: bool
 ) -> RateStep:
     """What to do about a rate that is wanted."""
     found = own_value(configs, where[1])
@@ -79,7 +79,7 @@ def raise_step(
         standing = effective_rate(configs, where[1])
         if standing is not None and standing <= rate:
             return RateStep()
-        return _set(where, PriorRate(*where, found, (str(rate),)), known=None)
+        return _set(where, SavedRate(*where, found, (str(rate),)), known=None)
     wanted = str(rate if prior.before is None else min(rate, int(prior.before)))
     if found == wanted:
         return RateStep(_recorded(prior, wanted))
@@ -87,25 +87,25 @@ def raise_step(
         return RateStep(note=_changed_by_others(where, found))
     wiped = seen_in_place and found not in prior.ours
     ours = (*(v for v in prior.ours if v != wanted), wanted)
-    step = _set(where, PriorRate(*where, prior.before, ours), known=prior)
+    step = _set(where, SavedRate(*where, prior.before, ours), known=prior)
     return RateStep(step.records, step.change, in_place=False, wiped=wiped)
 
 
-def _set(where: Rate, record: PriorRate, *, known: PriorRate | None) -> RateStep:
+def _set(where: Rate, record: SavedRate, *, known: SavedRate | None) -> RateStep:
     change = broker_change(*where, ConfigOperation.SET, record.ours[-1])
     return RateStep(() if record == known else (record,), change, in_place=False)
 
 
-def _recorded(prior: PriorRate, wanted: str) -> tuple[Record, ...]:
+def _recorded(prior: SavedRate, wanted: str) -> tuple[Record, ...]:
     """Values that were ours earlier are dropped once the wanted one is seen."""
-    return () if prior.ours == (wanted,) else (PriorRate(*_of(prior), prior.before, (wanted,)),)
+    return () if prior.ours == (wanted,) else (SavedRate(*_of(prior), prior.before, (wanted,)),)
 
 
-def _of(prior: PriorRate) -> Rate:
+def _of(prior: SavedRate) -> Rate:
     return prior.broker, prior.config
 
 
-def restore_step(prior: PriorRate, configs: Configs, *, may_arrive: bool = False) -> RateStep:
+def restore_step(prior: SavedRate, configs: Configs, *, may_arrive: bool = False) -> RateStep:
     """What to do about a rate that is not wanted any more; while one of ours `may_arrive` yet it stays written down."""
     found = own_value(configs, prior.config)
     if found == prior.before:
@@ -119,7 +119,7 @@ def restore_step(prior: PriorRate, configs: Configs, *, may_arrive: bool = False
     return RateStep(change=change, in_place=False)
 
 
-def leftovers(rates: Mapping[Rate, PriorRate], answered: Collection[BrokerId]) -> list[str]:
+def leftovers(rates: Mapping[Rate, SavedRate], answered: Collection[BrokerId]) -> list[str]:
     """The rates that cannot be put back because their broker does not answer, in words."""
     return [
         f"rate of broker {prior.broker} to be restored: {prior.config} "
@@ -137,7 +137,7 @@ def _changed_by_others(where: Rate, found: str) -> str:
     )
 
 
-def _left_alone(prior: PriorRate, found: str | None) -> str:
+def _left_alone(prior: SavedRate, found: str | None) -> str:
     now = "removed" if found is None else f"changed to {found} B/s"
     before = "it was not set" if prior.before is None else f"it was {prior.before} B/s"
     return (

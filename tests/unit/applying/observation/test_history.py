@@ -3,8 +3,8 @@
 import pytest
 from tests.builders import brokers, move, state
 
-from replan.applying.seen import Seen
-from replan.applying.watch import Loss, Watch
+from replan.applying.observation.history import Loss, PartitionHistory
+from replan.applying.observation.look import Observation
 from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState
@@ -17,8 +17,8 @@ EXPANDED = [1, 2, 3, 4, 5]
 
 def seen(
     found: PartitionState | None, *, fenced: tuple[int, ...] = (), unclear: bool = False
-) -> Seen:
-    return Seen(
+) -> Observation:
+    return Observation(
         brokers={b.id: b for b in brokers(fenced=fenced)},
         partitions={} if found is None else {P0: found},
         unclear=frozenset({P0}) if unclear else frozenset(),
@@ -26,8 +26,8 @@ def seen(
     )
 
 
-def watched(*looks: tuple[float, Seen]) -> Watch:
-    watch = Watch()
+def watched(*looks: tuple[float, Observation]) -> PartitionHistory:
+    watch = PartitionHistory()
     for at, look in looks:
         watch.note(MOVES, look, at, 15)
     return watch
@@ -38,8 +38,8 @@ NEW_ONLY = seen(state(EXPANDED, [1, 4, 5], leader=1))
 
 
 def every(
-    seconds: float, look: Seen, start: float = 0, end: float = 15
-) -> list[tuple[float, Seen]]:
+    seconds: float, look: Observation, start: float = 0, end: float = 15
+) -> list[tuple[float, Observation]]:
     return [(start + i * seconds, look) for i in range(int((end - start) / seconds) + 1)]
 
 
@@ -81,7 +81,7 @@ def every(
     ],
 )
 def test_settled_is_what_every_look_of_the_settle_time_showed(
-    looks: list[tuple[float, Seen]], settled: bool, copied: bool
+    looks: list[tuple[float, Observation]], settled: bool, copied: bool
 ) -> None:
     watch = watched(*looks)
     assert watch.settled(P0, 15, 15) is settled
@@ -127,12 +127,12 @@ def test_a_replica_that_was_dropped_is_no_loss() -> None:
 
 def test_a_topic_that_cannot_be_read_is_judged_by_the_planned_minimum() -> None:
     watch = watched((0, seen(state([1, 2, 3]))))
-    blind = Seen(brokers={}, partitions={P0: state([1, 2, 3], [1, 2])})
+    blind = Observation(brokers={}, partitions={P0: state([1, 2, 3], [1, 2])})
     assert len(watch.note(MOVES, blind, 1, 15)) == 1
 
 
 def test_sizes_give_speed_and_total() -> None:
-    watch, four = Watch(), BrokerId(4)
+    watch, four = PartitionHistory(), BrokerId(4)
     other = TopicPartition("clicks", 0)
     for at, size in ((0, 0), (10, 100), (20, 400)):
         watch.note_sizes(MOVES, {(P0, four): size, (P0, BrokerId(1)): 900, (other, four): 1}, at)
@@ -161,14 +161,14 @@ def test_sizes_give_speed_and_total() -> None:
 def test_a_copy_stands_still_when_its_size_does_or_its_broker_is_fenced(
     now: float, fenced: tuple[int, ...], isr: list[int], reason: str | None
 ) -> None:
-    watch = Watch()
+    watch = PartitionHistory()
     watch.note_sizes(MOVES, {(P0, BrokerId(4)): 70}, 0)
     look = seen(state(EXPANDED, isr, leader=1), fenced=fenced)
     assert watch.stalled(SWAP, look, now, 300) == reason
 
 
 def test_a_live_broker_that_tells_of_no_log_is_noticed_at_the_third_reading() -> None:
-    watch, four = Watch(), BrokerId(4)
+    watch, four = PartitionHistory(), BrokerId(4)
     others = {(P0, BrokerId(b)): 900 for b in (1, 2, 3)}
     found = []
     for at in (0, 5, 10):
@@ -181,7 +181,7 @@ def test_a_live_broker_that_tells_of_no_log_is_noticed_at_the_third_reading() ->
 
 
 def test_a_broker_that_is_fenced_is_not_asked_for_its_log() -> None:
-    watch, four = Watch(), BrokerId(4)
+    watch, four = PartitionHistory(), BrokerId(4)
     for at in (0, 5, 10):
         watch.note_sizes(MOVES, {(P0, BrokerId(1)): 900}, at)
     watch.note(MOVES, seen(None, fenced=(4,)), 11, 15)

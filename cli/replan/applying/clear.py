@@ -7,18 +7,18 @@ from collections.abc import Callable
 
 from replan.applying.copies import expanding
 from replan.applying.decide import Decision
-from replan.applying.journal import Journal
-from replan.applying.ledger import Ledger, fold
-from replan.applying.memory import touched_by_priors
+from replan.applying.journal.ledger import Ledger, fold
+from replan.applying.journal.protocol import Journal
+from replan.applying.journal.records import ApplicationStatus
+from replan.applying.observation.look import Observation, Wanted, look
 from replan.applying.opening import closing, open_plan
 from replan.applying.outcome import Outcome, results_of, summary
-from replan.applying.rates import leftovers
-from replan.applying.records import ApplicationStatus
-from replan.applying.seen import Seen, Wanted, look
+from replan.applying.run_state import touched_by_priors
 from replan.applying.sending import Sender, intents
 from replan.applying.settings import Settings
-from replan.applying.throttles import Copy
-from replan.applying.throttling import ThrottleView, Traces, throttle_tick
+from replan.applying.throttles.broker_rates import leftovers
+from replan.applying.throttles.replica_lists import Copy
+from replan.applying.throttles.tick import ThrottleHistory, ThrottleInput, throttle_tick
 from replan.errors import BadUsage, Exit
 from replan.model.control_plane import Clock, ControlPlane
 from replan.model.snapshot import Features
@@ -46,7 +46,7 @@ def throttle_clear(
         may_arrive = touched if late < settings.quarantine_seconds else frozenset()
         seen = look(control_plane, _wanted(ledger), Features())
         copies = _running_copies(ledger, plan, seen)
-        view = ThrottleView(seen.topics, seen.configs, Traces(may_arrive=may_arrive))
+        view = ThrottleInput(seen.topics, seen.configs, ThrottleHistory(may_arrive=may_arrive))
         throttle = None if plan is None else plan.throttle
         tick = throttle_tick(copies, throttle, ledger, view, keep_rates=False)
         if tick.quiet and may_arrive and not told:
@@ -98,7 +98,7 @@ def _wanted(ledger: Ledger) -> Wanted:
     )
 
 
-def _running_copies(ledger: Ledger, plan: Plan | None, seen: Seen) -> list[Copy]:
+def _running_copies(ledger: Ledger, plan: Plan | None, seen: Observation) -> list[Copy]:
     """The copies of the open application that the controller still carries out."""
     copies: list[Copy] = []
     for move in () if plan is None else plan.moves:
@@ -111,7 +111,7 @@ def _running_copies(ledger: Ledger, plan: Plan | None, seen: Seen) -> list[Copy]
     return copies
 
 
-def _outcome(ledger: Ledger, copies: list[Copy], seen: Seen) -> Outcome:
+def _outcome(ledger: Ledger, copies: list[Copy], seen: Observation) -> Outcome:
     left = tuple(leftovers(ledger.rates, seen.configs))
     if left:
         named = "\n".join(left)

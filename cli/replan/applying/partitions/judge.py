@@ -7,10 +7,10 @@ still be on its way, whether an effect disappeared, whether the state is an echo
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from replan.applying.gates import AGAIN, precondition
-from replan.applying.records import Asked, Own, Reached, RequestKind, Status
-from replan.applying.seen import Seen
-from replan.applying.words import advice, unseen, waits
+from replan.applying.admission.gates import AGAIN, precondition
+from replan.applying.journal.records import Asked, MoveRecord, Reached, RequestKind, Status
+from replan.applying.observation.look import Observation
+from replan.applying.reasons import advice, unseen, waits
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, Replicas
 from replan.model.partition import PartitionState
@@ -69,13 +69,13 @@ Verdict = Ask | Hold | End | Suspect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class PartitionInput:
     """All that one partition is judged by."""
 
     move: Move
-    own: Own | None
+    own: MoveRecord | None
     state: PartitionState | None
-    seen: Seen
+    seen: Observation
     settled: bool
     racks: Mapping[BrokerId, str | None]
     answer: Answer | None = None
@@ -91,7 +91,7 @@ class Sight:
         return None if self.own is None else self.own.asked
 
 
-def judge(sight: Sight) -> tuple[Own | None, Verdict]:
+def judge(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
     """The record of a partition as it stands now, and what to do about it."""
     move = sight.move
     if move.partition in sight.seen.unclear:
@@ -103,7 +103,7 @@ def judge(sight: Sight) -> tuple[Own | None, Verdict]:
     return own, _begun(sight, own, needed)
 
 
-def _not_begun(sight: Sight, needed: Next) -> Verdict:
+def _not_begun(sight: PartitionInput, needed: Next) -> Verdict:
     move, state = sight.move, sight.state
     if isinstance(needed, Done):
         return End(Status.DONE)
@@ -153,7 +153,7 @@ def _stale_topic(move: Move, state: PartitionState | None) -> Verdict:
     )
 
 
-def _if_as_planned(sight: Sight, request: Request) -> Verdict:
+def _if_as_planned(sight: PartitionInput, request: Request) -> Verdict:
     seen = sight.seen
     broken = precondition(
         sight.move, seen.topics.get(sight.move.partition.topic), seen.brokers, sight.racks
@@ -174,14 +174,14 @@ def asking(request: Request) -> Ask:
             return Ask(RequestKind.ELECT, (leader,))
 
 
-def _progressed(sight: Sight, own: Own, asked: Asked) -> Own:
+def _progressed(sight: PartitionInput, own: MoveRecord, asked: Asked) -> MoveRecord:
     """What the answer and the look add to the record."""
     if sight.quarantine_seconds is None and not asked.confirmed:
         own = replace(own, asked=replace(asked, confirmed=True))
     return replace(own, reached=max(own.reached, _reached(sight)))
 
 
-def _reached(sight: Sight) -> Reached:
+def _reached(sight: PartitionInput) -> Reached:
     move, state = sight.move, sight.state
     if state is None or state.topic_id != move.topic_id:
         return Reached.NOTHING
@@ -192,7 +192,7 @@ def _reached(sight: Sight) -> Reached:
     return Reached.NOTHING
 
 
-def _begun(sight: Sight, own: Own, needed: Next) -> Verdict:
+def _begun(sight: PartitionInput, own: MoveRecord, needed: Next) -> Verdict:
     match needed:
         case Done():
             return End(Status.DONE)
@@ -206,7 +206,7 @@ def _begun(sight: Sight, own: Own, needed: Next) -> Verdict:
             return _again_or_next(sight, own, needed)
 
 
-def _off_path(sight: Sight, own: Own, found: PartitionState) -> Verdict:
+def _off_path(sight: PartitionInput, own: MoveRecord, found: PartitionState) -> Verdict:
     """A running state that equals an earlier request of ours is its echo; anything else is somebody else's."""
     if found.running is not None and found.running.target in own.past:
         cancel = Ask(RequestKind.CANCEL, ())
@@ -226,7 +226,7 @@ def _off_path(sight: Sight, own: Own, found: PartitionState) -> Verdict:
     )
 
 
-def _again_or_next(sight: Sight, own: Own, needed: Request) -> Verdict:
+def _again_or_next(sight: PartitionInput, own: MoveRecord, needed: Request) -> Verdict:
     if _taken_back(own, needed):
         return _disappeared(sight, own)
     ask, asked = asking(needed), own.asked
@@ -236,7 +236,7 @@ def _again_or_next(sight: Sight, own: Own, needed: Request) -> Verdict:
     return _unless_quarantined(sight, own, verdict) if isinstance(verdict, Ask) else verdict
 
 
-def _again(sight: Sight, ask: Ask, needed: Request) -> Verdict:
+def _again(sight: PartitionInput, ask: Ask, needed: Request) -> Verdict:
     """The last request shows no effect: at once again if nobody knows whether it arrived, else after a second look."""
     rejection = sight.answer if isinstance(sight.answer, Rejected) else None
     if rejection is not None and rejection.code not in LOOK_AGAIN:
@@ -247,7 +247,7 @@ def _again(sight: Sight, ask: Ask, needed: Request) -> Verdict:
     return Suspect(ask, unseen(ask.kind, rejection))
 
 
-def _taken_back(own: Own, needed: Request) -> bool:
+def _taken_back(own: MoveRecord, needed: Request) -> bool:
     """Whether what is needed was seen to be there before."""
     match needed:
         case Expand():
@@ -258,7 +258,7 @@ def _taken_back(own: Own, needed: Request) -> bool:
             return False
 
 
-def _disappeared(sight: Sight, own: Own) -> Verdict:
+def _disappeared(sight: PartitionInput, own: MoveRecord) -> Verdict:
     state = sight.state
     return Suspect(
         End(
@@ -271,7 +271,7 @@ def _disappeared(sight: Sight, own: Own) -> Verdict:
     )
 
 
-def _rejected(sight: Sight, rejection: Rejected) -> Verdict:
+def _rejected(sight: PartitionInput, rejection: Rejected) -> Verdict:
     if sight.quarantine_seconds is not None:
         return Hold(
             f"rejected with {rejection.code} {rejection.name}, but an earlier copy of the request may still arrive; "
@@ -284,7 +284,7 @@ def _rejected(sight: Sight, rejection: Rejected) -> Verdict:
     )
 
 
-def _unless_quarantined(sight: Sight, own: Own, ask: Ask) -> Verdict:
+def _unless_quarantined(sight: PartitionInput, own: MoveRecord, ask: Ask) -> Verdict:
     """A request that differs from one whose copies may still be on their way has to wait."""
     asked = own.asked
     if asked is None or asked.confirmed or (asked.kind, asked.replicas) == (ask.kind, ask.replicas):

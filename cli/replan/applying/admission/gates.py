@@ -6,8 +6,8 @@ sizes. A gate is about now, and may open later. Each gives a sentence with measu
 
 from collections.abc import Mapping
 
-from replan.applying.disk import Room
-from replan.applying.seen import Seen
+from replan.applying.admission.disk_space import Room
+from replan.applying.observation.look import Observation
 from replan.model.broker import Broker
 from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId, is_internal
@@ -61,7 +61,9 @@ def _yes(value: bool) -> str:
     return "true" if value else "false"
 
 
-def start_gate(move: Move, state: PartitionState, seen: Seen, room: Room | None) -> str | None:
+def start_gate(
+    move: Move, state: PartitionState, seen: Observation, room: Room | None
+) -> str | None:
     """Why no replica may be added now, if so; without `room` the disks are not judged."""
     return (
         _new_brokers(move, seen)
@@ -71,7 +73,7 @@ def start_gate(move: Move, state: PartitionState, seen: Seen, room: Room | None)
     )
 
 
-def _new_brokers(move: Move, seen: Seen) -> str | None:
+def _new_brokers(move: Move, seen: Observation) -> str | None:
     for broker in move.new:
         if not seen.live(broker):
             return f"broker {broker} is to receive a replica and is fenced; start it"
@@ -83,7 +85,7 @@ def _new_brokers(move: Move, seen: Seen) -> str | None:
     return None
 
 
-def _safe_start(move: Move, state: PartitionState, seen: Seen) -> str | None:
+def _safe_start(move: Move, state: PartitionState, seen: Observation) -> str | None:
     """Adding replicas raises the effective minimum min(m, assigned) (Partition.effectiveMinIsr since 3.7).
 
     Where a partition is under its minimum already and the start does not raise it, it is not made worse: it is healed.
@@ -99,7 +101,7 @@ def _safe_start(move: Move, state: PartitionState, seen: Seen) -> str | None:
     )
 
 
-def _unclean_guard(move: Move, state: PartitionState, seen: Seen) -> str | None:
+def _unclean_guard(move: Move, state: PartitionState, seen: Observation) -> str | None:
     settings = seen.topics.get(move.partition.topic)
     in_sync = [b for b in state.isr if seen.live(b)]
     if settings is None or not settings.unclean_election or len(in_sync) >= 2:
@@ -119,7 +121,7 @@ def _no_room(move: Move, state: PartitionState, room: Room | None) -> str | None
     return next((r for r in reasons if r is not None), None)
 
 
-def instant_gate(move: Move, seen: Seen) -> str | None:
+def instant_gate(move: Move, seen: Observation) -> str | None:
     """Why a list that copies nothing may not be asked for now, if so.
 
     Without the guard of KIP-860 a list may overwrite a reassignment that somebody else began a moment ago.

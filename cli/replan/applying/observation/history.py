@@ -7,7 +7,7 @@ what is concluded from it (`judge`, `decide`).
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from replan.applying.seen import Seen
+from replan.applying.observation.look import Observation
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.planning.moves import Move
@@ -38,7 +38,7 @@ class Size:
     bytes_per_second: float | None = None
 
 
-class Watch:
+class PartitionHistory:
     """The memory of one process about the partitions that it moves."""
 
     def __init__(self) -> None:
@@ -51,7 +51,11 @@ class Watch:
         self._misses: dict[tuple[TopicPartition, BrokerId], int] = {}
 
     def note(
-        self, moves: Mapping[TopicPartition, Move], seen: Seen, now: float, settle_seconds: float
+        self,
+        moves: Mapping[TopicPartition, Move],
+        seen: Observation,
+        now: float,
+        settle_seconds: float,
     ) -> list[Loss]:
         """Take in one look at the moves in flight; tells what was lost since the one before.
 
@@ -76,7 +80,7 @@ class Watch:
         self._forget_all_but(moves)
         return losses
 
-    def _loss(self, move: Move, state: PartitionState, seen: Seen) -> Iterable[Loss]:
+    def _loss(self, move: Move, state: PartitionState, seen: Observation) -> Iterable[Loss]:
         before = self._isr.get(move.partition, ())
         lost = tuple(b for b in before if b not in state.isr and b in state.replicas)
         settings = seen.topics.get(move.partition.topic)
@@ -140,7 +144,9 @@ class Watch:
         """How big the partition is, as of the last reading."""
         return self._totals.get(name)
 
-    def stalled(self, move: Move, seen: Seen, now: float, stalled_seconds: float) -> str | None:
+    def stalled(
+        self, move: Move, seen: Observation, now: float, stalled_seconds: float
+    ) -> str | None:
         """Why a copy stands still, if it does; measure and way out."""
         state = seen.partitions.get(move.partition)
         missing = [b for b in move.new if state is None or b not in state.isr]
@@ -156,7 +162,7 @@ class Watch:
         return None
 
 
-def _in_sync(state: PartitionState | None, seen: Seen) -> frozenset[BrokerId]:
+def _in_sync(state: PartitionState | None, seen: Observation) -> frozenset[BrokerId]:
     """The ISR as far as its brokers live: a broker that was just fenced may still be listed."""
     return frozenset() if state is None else frozenset(b for b in state.isr if seen.live(b))
 

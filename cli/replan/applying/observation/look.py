@@ -17,7 +17,7 @@ from replan.model.snapshot import Features
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Observation:
     """One look at everything that a tick needs."""
 
     brokers: Mapping[BrokerId, Broker]
@@ -44,7 +44,7 @@ class Wanted:
     rates_of: Collection[BrokerId]
 
 
-def look(control_plane: ControlPlane, wanted: Wanted, features: Features) -> Seen:
+def look(control_plane: ControlPlane, wanted: Wanted, features: Features) -> Observation:
     """Read what a tick needs, in the order that makes it mean something; raises ClusterUnreachable."""
     running = control_plane.running()
     shown = control_plane.partitions(wanted.partitions) if wanted.partitions else {}
@@ -60,7 +60,7 @@ def look(control_plane: ControlPlane, wanted: Wanted, features: Features) -> See
             )
         else:
             unclear.add(name)
-    return Seen(
+    return Observation(
         brokers=control_plane.brokers(),
         running=running,
         partitions=partitions,

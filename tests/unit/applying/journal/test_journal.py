@@ -15,23 +15,23 @@ import jsonschema
 import pytest
 from tests.builders import TOPIC_ID
 
-from replan.applying.file_journal import NOT_LOCKED_ELSEWHERE, FileJournal
-from replan.applying.journal import Journal, MemoryJournal
-from replan.applying.ledger import fold
-from replan.applying.record_form import decode, encode
-from replan.applying.records import (
+from replan.applying.journal.file import NOT_LOCKED_ELSEWHERE, FileJournal
+from replan.applying.journal.ledger import fold
+from replan.applying.journal.protocol import Journal, MemoryJournal
+from replan.applying.journal.record_json import decode, encode
+from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
     Asked,
     Forget,
+    MoveRecord,
     Order,
-    Own,
     PlanChunk,
-    PriorEntries,
-    PriorRate,
     Reached,
     Record,
     RequestKind,
+    SavedRate,
+    SavedReplicaList,
     Status,
 )
 from replan.errors import BadFile, Exit, Held
@@ -41,7 +41,7 @@ from replan.model.snapshot import RememberedOrder
 
 P0 = TopicPartition("orders", 0)
 APP = Application("a-1", ApplicationStatus.OPEN, "d" * 64, "m" * 64, "cluster", "ann@ops-1")
-OWN = Own(
+OWN = MoveRecord(
     "a-1",
     P0,
     TOPIC_ID,
@@ -56,7 +56,7 @@ RECORDS: tuple[Record, ...] = (
     PlanChunk("a-1", 0, '{"kind": "é"}\n'),
     PlanChunk("a-1", 1, "rest"),
     OWN,
-    Own(
+    MoveRecord(
         "a-1",
         P0._replace(partition=1),
         TOPIC_ID,
@@ -65,9 +65,9 @@ RECORDS: tuple[Record, ...] = (
         Status.STALE,
         message="why",
     ),
-    PriorEntries("orders", FOLLOWER_REPLICAS, False, ("0:4", "0:5")),
-    PriorRate(BrokerId(4), LEADER_RATE, None, ("1000",)),
-    PriorRate(BrokerId(5), LEADER_RATE, "7", ("1000", "2000")),
+    SavedReplicaList("orders", FOLLOWER_REPLICAS, False, ("0:4", "0:5")),
+    SavedRate(BrokerId(4), LEADER_RATE, None, ("1000",)),
+    SavedRate(BrokerId(5), LEADER_RATE, "7", ("1000", "2000")),
     Order(P0, TOPIC_ID, replicas(3, 1, 2)),
 )
 
@@ -116,7 +116,7 @@ def test_what_is_no_record_is_refused(key: str, value: Any, message: str) -> Non
 def test_a_journal_outlives_its_process_with_the_latest_of_every_key(path: Path) -> None:
     with FileJournal(path) as journal:
         journal.append(RECORDS)
-        journal.append([Forget(OWN.key), PriorRate(BrokerId(4), LEADER_RATE, None, ("5",))])
+        journal.append([Forget(OWN.key), SavedRate(BrokerId(4), LEADER_RATE, None, ("5",))])
         journal.append([])
         kept = list(journal.read())
     with FileJournal(path) as again:
@@ -128,7 +128,7 @@ def test_a_journal_outlives_its_process_with_the_latest_of_every_key(path: Path)
 def test_opening_compacts_to_one_line(path: Path) -> None:
     with FileJournal(path) as journal:
         for number in range(5):
-            journal.append([PriorRate(BrokerId(4), LEADER_RATE, None, (str(number),))])
+            journal.append([SavedRate(BrokerId(4), LEADER_RATE, None, (str(number),))])
         assert len(path.read_text().splitlines()) == 5
     with FileJournal(path):
         assert len(path.read_text().splitlines()) == 1
@@ -184,7 +184,7 @@ def test_a_sound_line_with_an_unknown_record_is_refused_also_at_the_end(path: Pa
 HOLD = """
 import sys
 from pathlib import Path
-from replan.applying.file_journal import FileJournal
+from replan.applying.journal.file import FileJournal
 journal = FileJournal(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()
@@ -275,8 +275,8 @@ def test_the_fold_finds_the_open_application_and_what_is_its() -> None:
 
 def test_folding_step_by_step_is_folding_at_once() -> None:
     more: tuple[Record, ...] = (
-        Own("a-1", P0, TOPIC_ID, replicas(1, 2, 3), replicas(4, 2, 5), Status.DONE),
-        Own("b-1", P0, TOPIC_ID, replicas(1), replicas(2)),
+        MoveRecord("a-1", P0, TOPIC_ID, replicas(1, 2, 3), replicas(4, 2, 5), Status.DONE),
+        MoveRecord("b-1", P0, TOPIC_ID, replicas(1), replicas(2)),
         Forget("prior/broker/4/leader.replication.throttled.rate"),
         Application("a-1", ApplicationStatus.CLOSED, "d", "m", "cluster", "ann"),
     )

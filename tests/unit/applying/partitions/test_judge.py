@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from tests.builders import TOPIC_ID, brokers, move, state
 
-from replan.applying.judge import Ask, End, Hold, Sight, Suspect, Verdict, judge
-from replan.applying.records import Asked, Own, Reached, RequestKind, Status
-from replan.applying.seen import Seen
-from replan.applying.words import advice, waits
+from replan.applying.journal.records import Asked, MoveRecord, Reached, RequestKind, Status
+from replan.applying.observation.look import Observation
+from replan.applying.partitions.judge import Ask, End, Hold, PartitionInput, Suspect, Verdict, judge
+from replan.applying.reasons import advice, waits
 from replan.model.configs import TopicSettings
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, TopicId, replicas
@@ -30,9 +30,9 @@ NO_LEADER_THERE = Rejected(80, "PREFERRED_LEADER_NOT_AVAILABLE", "")
 
 def own(
     ask: Ask, reached: Reached = Reached.NOTHING, *, confirmed: bool = True, planned: Move = SWAP
-) -> Own:
+) -> MoveRecord:
     lists = (EXPAND.replicas, ASSIGN.replicas)
-    return Own(
+    return MoveRecord(
         "a-1",
         planned.partition,
         planned.topic_id,
@@ -45,7 +45,7 @@ def own(
 
 
 def sight(
-    known: Own | None,
+    known: MoveRecord | None,
     found: PartitionState | None,
     *,
     planned: Move = SWAP,
@@ -54,12 +54,12 @@ def sight(
     quarantine: float | None = None,
     unclear: bool = False,
     min_isr: int = 2,
-) -> Sight:
-    return Sight(
+) -> PartitionInput:
+    return PartitionInput(
         move=planned,
         own=known,
         state=found,
-        seen=Seen(
+        seen=Observation(
             brokers={b.id: b for b in brokers()},
             topics={"orders": TopicSettings(min_isr)},
             unclear=frozenset({planned.partition}) if unclear else frozenset(),
@@ -145,7 +145,7 @@ MIN_ISR_CHANGED = stale(
         ),
     ],
 )
-def test_a_partition_that_was_not_begun(given: Sight, verdict: Verdict) -> None:
+def test_a_partition_that_was_not_begun(given: PartitionInput, verdict: Verdict) -> None:
     assert judge(given) == (None, verdict)
 
 
@@ -302,7 +302,7 @@ QUARANTINED = Hold(
         ),
     ],
 )
-def test_a_partition_that_was_begun(given: Sight, verdict: Verdict) -> None:
+def test_a_partition_that_was_begun(given: PartitionInput, verdict: Verdict) -> None:
     assert judge(given)[1] == verdict
 
 
@@ -318,7 +318,7 @@ def test_a_partition_that_was_begun(given: Sight, verdict: Verdict) -> None:
     ],
 )
 def test_the_record_takes_in_what_is_definite_and_what_was_seen(
-    known: Own,
+    known: MoveRecord,
     found: PartitionState | None,
     quarantine: float | None,
     reached: Reached,
@@ -349,13 +349,13 @@ def test_advice_says_what_to_do(code: int, words: str) -> None:
 
 
 def test_a_wait_names_the_fenced_ones() -> None:
-    around = Seen(brokers={b.id: b for b in brokers(fenced=[4])})
+    around = Observation(brokers={b.id: b for b in brokers(fenced=[4])})
     missing = frozenset({BrokerId(4), BrokerId(5)})
     assert waits(Wait(missing), around) == "waiting until 4, 5 are in sync; fenced: 4"
 
 
 def test_a_wait_names_brokers_that_show_no_log_unless_they_are_fenced() -> None:
-    around = Seen(brokers={b.id: b for b in brokers(fenced=[4])})
+    around = Observation(brokers={b.id: b for b in brokers(fenced=[4])})
     missing = frozenset({BrokerId(4), BrokerId(5)})
     assert waits(Wait(missing), around, missing) == (
         "waiting until 4, 5 are in sync; fenced: 4; "

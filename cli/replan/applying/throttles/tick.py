@@ -1,16 +1,22 @@
 """What one tick does about all throttles: lists of topics, rates of brokers, and who took what away. Pure.
 
-`Traces` is what earlier readings showed. What somebody wipes is set again once, and reported; when it is wiped again
+`ThrottleHistory` is what earlier readings showed. What somebody wipes is set again once, and reported; when it is wiped again
 nothing new is admitted, because two hands on one throttle end with a copy that runs free.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from replan.applying.ledger import Ledger
-from replan.applying.rates import Rate, RateStep, raise_step, restore_step, wanted_rates
-from replan.applying.records import Forget, Record
-from replan.applying.throttles import (
+from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.records import Forget, Record
+from replan.applying.throttles.broker_rates import (
+    Rate,
+    RateStep,
+    raise_step,
+    restore_step,
+    wanted_rates,
+)
+from replan.applying.throttles.replica_lists import (
     Copy,
     Entries,
     List,
@@ -29,7 +35,7 @@ Place = List | Rate
 
 
 @dataclass(frozen=True, slots=True)
-class Traces:
+class ThrottleHistory:
     """What earlier readings of this process showed."""
 
     entries: Mapping[List, frozenset[str]] = field(default_factory=dict)
@@ -45,13 +51,13 @@ class Traces:
 
 
 @dataclass(frozen=True, slots=True)
-class ThrottleView:
+class ThrottleInput:
     """What is read of throttles in one tick."""
 
     topics: Mapping[str, TopicSettings]
     brokers: Mapping[BrokerId, Configs]
     """Of the brokers that answered."""
-    traces: Traces = field(default_factory=Traces)
+    traces: ThrottleHistory = field(default_factory=ThrottleHistory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +86,7 @@ def throttle_tick(
     copies: Sequence[Copy],
     throttle: MoveThrottle | None,
     ledger: Ledger,
-    view: ThrottleView,
+    view: ThrottleInput,
     *,
     keep_rates: bool,
 ) -> ThrottleTick:
@@ -110,7 +116,7 @@ def throttle_tick(
 
 
 def _list_steps(
-    wanted: Entries, ledger: Ledger, view: ThrottleView
+    wanted: Entries, ledger: Ledger, view: ThrottleInput
 ) -> Iterable[tuple[List, ListStep]]:
     for where in sorted({*wanted, *ledger.entries}):
         settings = view.topics.get(where[0])
@@ -131,7 +137,7 @@ def _list_steps(
 
 
 def _rate_steps(
-    wanted: Mapping[Rate, int], ledger: Ledger, view: ThrottleView, *, keep_rates: bool
+    wanted: Mapping[Rate, int], ledger: Ledger, view: ThrottleInput, *, keep_rates: bool
 ) -> Iterable[tuple[Rate, RateStep]]:
     for where in sorted({*wanted, *ledger.rates}):
         configs, prior = view.brokers.get(where[0]), ledger.rates.get(where)
@@ -149,12 +155,12 @@ def _rate_steps(
             yield where, restore_step(prior, configs, may_arrive=late)
 
 
-def _may_raise(where: Place, traces: Traces) -> bool:
+def _may_raise(where: Place, traces: ThrottleHistory) -> bool:
     return traces.wiped.get(where, 0) < 2
 
 
 def _notes(
-    lists: Mapping[List, ListStep], rates: Mapping[Rate, RateStep], traces: Traces
+    lists: Mapping[List, ListStep], rates: Mapping[Rate, RateStep], traces: ThrottleHistory
 ) -> tuple[str, ...]:
     notes = [step.note for step in rates.values() if step.note is not None]
     for where, step in lists.items():
@@ -171,13 +177,13 @@ def _notes(
     return tuple(notes)
 
 
-def _again(where: Place, traces: Traces) -> str:
+def _again(where: Place, traces: ThrottleHistory) -> str:
     if traces.wiped.get(where, 0) == 0:
         return "set again, this once"
     return "it is the second time: no more copies are started until this application is run again"
 
 
-def admission_closed(traces: Traces) -> str | None:
+def admission_closed(traces: ThrottleHistory) -> str | None:
     """Why nothing new may be admitted because of throttles, if so."""
     fought = sorted(
         (f"{'topic' if isinstance(place[0], str) else 'broker'} {place[0]}: {place[1]}")
@@ -193,7 +199,7 @@ def admission_closed(traces: Traces) -> str | None:
 
 
 def in_place(
-    copy: Copy, throttle: MoveThrottle | None, tick: ThrottleTick, view: ThrottleView
+    copy: Copy, throttle: MoveThrottle | None, tick: ThrottleTick, view: ThrottleInput
 ) -> bool:
     """Whether entries and rates of a copy were read back, so that it may begin; dead brokers are not waited for."""
     for where, wanted in wanted_entries([copy], throttle).items():
@@ -205,7 +211,7 @@ def in_place(
     )
 
 
-def traced(tick: ThrottleTick, view: ThrottleView, ledger: Ledger) -> Traces:
+def traced(tick: ThrottleTick, view: ThrottleInput, ledger: Ledger) -> ThrottleHistory:
     """The traces after a tick; `ledger` as it was read for it."""
     entries: dict[List, frozenset[str]] = {}
     for where, prior in ledger.entries.items():

@@ -19,7 +19,7 @@ LOOK_AHEAD = 4
 """How many more than it has room for a broker gives back: some will be full elsewhere."""
 
 
-class Waiting:
+class AdmissionQueue:
     """Places in the plan that wait; every place is in exactly one of the queues."""
 
     def __init__(self, ordinary: Iterable[int], internal: Iterable[int] = ()) -> None:

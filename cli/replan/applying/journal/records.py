@@ -91,7 +91,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class MoveRecord:
     """One partition that an application has touched or ended; cumulative, one record."""
 
     application: str
@@ -114,7 +114,7 @@ class Own:
 
 
 @dataclass(frozen=True, slots=True)
-class PriorEntries:
+class SavedReplicaList:
     """One throttled-replicas list of a topic: what was there before, and which entries are ours."""
 
     topic: str
@@ -130,7 +130,7 @@ class PriorEntries:
 
 
 @dataclass(frozen=True, slots=True)
-class PriorRate:
+class SavedRate:
     """One throttle rate of a broker: its own dynamic value before, and the values that are ours."""
 
     broker: BrokerId
@@ -166,5 +166,5 @@ class Forget:
     key: str
 
 
-Kept = Application | PlanChunk | Own | PriorEntries | PriorRate | Order
+Kept = Application | PlanChunk | MoveRecord | SavedReplicaList | SavedRate | Order
 Record = Kept | Forget

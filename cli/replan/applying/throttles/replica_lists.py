@@ -12,7 +12,7 @@ never done; one key may appear once in a request; `*` stands alone, and appendin
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from replan.applying.records import Forget, PriorEntries, Record
+from replan.applying.journal.records import Forget, Record, SavedReplicaList
 from replan.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_REPLICAS,
@@ -100,7 +100,7 @@ def covers(override: str | None, wanted: Collection[str]) -> bool:
 def list_step(
     where: List,
     wanted: frozenset[str],
-    prior: PriorEntries | None,
+    prior: SavedReplicaList | None,
     override: str | None,
     *,
     seen_in_place: frozenset[str] = frozenset(),
@@ -133,7 +133,7 @@ class _Draft:
 
     where: List
     override: str | None
-    prior: PriorEntries | None
+    prior: SavedReplicaList | None
     ours: frozenset[str]
 
     def records(self) -> tuple[Record, ...]:
@@ -155,8 +155,8 @@ class _Draft:
         """Kafka keeps an empty override after the last SUBTRACT; it was not there before us."""
         return self.prior is not None and not self.prior.overridden and self.override == ""
 
-    def _record(self, *, overridden: bool) -> PriorEntries:
-        return PriorEntries(*self.where, overridden, tuple(sorted(self.ours, key=_by_number)))
+    def _record(self, *, overridden: bool) -> SavedReplicaList:
+        return SavedReplicaList(*self.where, overridden, tuple(sorted(self.ours, key=_by_number)))
 
 
 def _change(where: List, operation: ConfigOperation, entries: Iterable[str]) -> ConfigChange:

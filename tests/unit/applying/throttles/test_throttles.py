@@ -3,16 +3,16 @@
 import pytest
 from tests.builders import move
 
-from replan.applying.ledger import fold
-from replan.applying.rates import (
+from replan.applying.journal.ledger import fold
+from replan.applying.journal.records import Forget, Record, SavedRate, SavedReplicaList
+from replan.applying.throttles.broker_rates import (
     RateStep,
     leftovers,
     raise_step,
     restore_step,
     wanted_rates,
 )
-from replan.applying.records import Forget, PriorEntries, PriorRate, Record
-from replan.applying.throttles import (
+from replan.applying.throttles.replica_lists import (
     Copy,
     covers,
     elements,
@@ -21,10 +21,10 @@ from replan.applying.throttles import (
     list_step,
     wanted_entries,
 )
-from replan.applying.throttling import (
+from replan.applying.throttles.tick import (
     Place,
-    ThrottleView,
-    Traces,
+    ThrottleHistory,
+    ThrottleInput,
     admission_closed,
     in_place,
     throttle_tick,
@@ -54,8 +54,8 @@ COPY = Copy(move([1, 2, 3], [4, 2, 5]))
 THROTTLE = MoveThrottle(1000)
 
 
-def prior(*ours: str, overridden: bool = False) -> PriorEntries:
-    return PriorEntries(*WHERE, overridden, ours)
+def prior(*ours: str, overridden: bool = False) -> SavedReplicaList:
+    return SavedReplicaList(*WHERE, overridden, ours)
 
 
 def changed(operation: ConfigOperation, value: str = "") -> tuple[ConfigChange, ...]:
@@ -75,7 +75,7 @@ FORGET = (Forget(prior().key),)
 
 ListCase = tuple[
     set[str],
-    PriorEntries | None,
+    SavedReplicaList | None,
     str | None,
     tuple[Record, ...],
     tuple[ConfigChange, ...],
@@ -167,7 +167,7 @@ ListCase = tuple[
 )
 def test_what_one_tick_does_about_a_list(
     wanted: set[str],
-    known: PriorEntries | None,
+    known: SavedReplicaList | None,
     override: str | None,
     records: tuple[Record, ...],
     lower: tuple[ConfigChange, ...],
@@ -254,8 +254,8 @@ def set_to(value: str) -> ConfigChange:
 UNSET = broker_change(*RATE, ConfigOperation.DELETE)
 
 
-def ours(before: str | None, *values: str) -> PriorRate:
-    return PriorRate(*RATE, before, values)
+def ours(before: str | None, *values: str) -> SavedRate:
+    return SavedRate(*RATE, before, values)
 
 
 @pytest.mark.parametrize(
@@ -315,7 +315,7 @@ def ours(before: str | None, *values: str) -> PriorRate:
     ],
 )
 def test_what_one_tick_does_about_a_wanted_rate(
-    known: PriorRate | None, found: Configs, step: RateStep
+    known: SavedRate | None, found: Configs, step: RateStep
 ) -> None:
     assert raise_step(RATE, 50, known, found, seen_in_place=False) == step
 
@@ -366,12 +366,12 @@ def test_a_rate_that_was_seen_and_is_gone_was_wiped() -> None:
         ),
     ],
 )
-def test_how_a_rate_is_put_back(known: PriorRate, found: Configs, step: RateStep) -> None:
+def test_how_a_rate_is_put_back(known: SavedRate, found: Configs, step: RateStep) -> None:
     assert restore_step(known, found) == step
 
 
 def test_leftovers_name_broker_rate_and_way_out() -> None:
-    known = {RATE: ours("90", "50"), (B4, LEADER_RATE): PriorRate(B4, LEADER_RATE, None, ("50",))}
+    known = {RATE: ours("90", "50"), (B4, LEADER_RATE): SavedRate(B4, LEADER_RATE, None, ("50",))}
     assert leftovers(known, {}) == [
         (
             "rate of broker 4 to be restored: follower.replication.throttled.rate back to 90 B/s; broker 4 does not "
@@ -390,7 +390,7 @@ ALL_BROKERS: dict[BrokerId, Configs] = {BrokerId(b): {} for b in range(1, 6)}
 
 def test_a_tick_lowers_before_it_raises_with_one_change_of_each_a_list() -> None:
     ledger = fold([prior("9:1", overridden=True)])
-    view = ThrottleView({"orders": TopicSettings(leader_throttled="9:1,7:8")}, ALL_BROKERS)
+    view = ThrottleInput({"orders": TopicSettings(leader_throttled="9:1,7:8")}, ALL_BROKERS)
     tick = throttle_tick([COPY], THROTTLE, ledger, view, keep_rates=True)
     assert tick.lower == subtract("9:1")
     assert [c for c in tick.raised if c.name == "orders"] == [
@@ -407,39 +407,39 @@ def test_a_copy_begins_when_entries_and_rates_were_read_back() -> None:
     }
     topic = TopicSettings(leader_throttled="0:1,0:2,0:3", follower_throttled="*")
     answering = {b: rates for b in ALL_BROKERS if b != 3}
-    view = ThrottleView({"orders": topic}, answering)
+    view = ThrottleInput({"orders": topic}, answering)
     tick = throttle_tick([COPY], THROTTLE, fold([]), view, keep_rates=True)
     assert tick.quiet
     assert in_place(COPY, THROTTLE, tick, view)
-    assert not in_place(COPY, THROTTLE, tick, ThrottleView({}, answering))
+    assert not in_place(COPY, THROTTLE, tick, ThrottleInput({}, answering))
 
 
 def test_the_priors_of_a_topic_that_is_gone_are_forgotten() -> None:
     ledger = fold([prior("0:1")])
-    gone = ThrottleView({}, {}, Traces(gone=frozenset({"orders"})))
+    gone = ThrottleInput({}, {}, ThrottleHistory(gone=frozenset({"orders"})))
     assert throttle_tick([], None, ledger, gone, keep_rates=False).records == FORGET
-    assert throttle_tick([], None, ledger, ThrottleView({}, {}), keep_rates=False).records == ()
+    assert throttle_tick([], None, ledger, ThrottleInput({}, {}), keep_rates=False).records == ()
 
 
 def test_rates_stay_while_more_copies_are_to_come() -> None:
-    ledger, view = fold([ours(None, "50")]), ThrottleView({}, {B4: rate("50")})
+    ledger, view = fold([ours(None, "50")]), ThrottleInput({}, {B4: rate("50")})
     assert throttle_tick([], THROTTLE, ledger, view, keep_rates=True).quiet
     assert throttle_tick([], THROTTLE, ledger, view, keep_rates=False).raised == (UNSET,)
 
 
 def test_a_throttle_that_was_wiped_twice_closes_admission() -> None:
     places: dict[Place, int] = {WHERE: 2, RATE: 3, ("clicks", LEADER_REPLICAS): 1}
-    assert admission_closed(Traces(wiped=places)) == (
+    assert admission_closed(ThrottleHistory(wiped=places)) == (
         "somebody else removed a throttle twice (broker 4: follower.replication.throttled.rate; "
         "topic orders: leader.replication.throttled.replicas); find out who, then run the same command again"
     )
-    assert admission_closed(Traces(wiped={WHERE: 1})) is None
+    assert admission_closed(ThrottleHistory(wiped={WHERE: 1})) is None
 
 
 def test_a_rate_that_was_wiped_twice_is_not_set_again() -> None:
-    ledger = fold([PriorRate(B4, FOLLOWER_RATE, None, ("1000",))])
-    traces = Traces(rates=frozenset({RATE}), wiped={RATE: 2})
-    view = ThrottleView({"orders": TopicSettings()}, {B4: {}}, traces)
+    ledger = fold([SavedRate(B4, FOLLOWER_RATE, None, ("1000",))])
+    traces = ThrottleHistory(rates=frozenset({RATE}), wiped={RATE: 2})
+    view = ThrottleInput({"orders": TopicSettings()}, {B4: {}}, traces)
     tick = throttle_tick([COPY], THROTTLE, ledger, view, keep_rates=True)
     assert [c for c in tick.raised if c.name == "4"] == []
     assert RATE not in tick.slow
@@ -451,10 +451,10 @@ def test_a_rate_that_was_wiped_twice_is_not_set_again() -> None:
 
 def test_traces_keep_what_was_seen_and_count_what_was_wiped() -> None:
     ledger = fold([prior("0:1", "0:2"), ours(None, "50")])
-    view = ThrottleView(
+    view = ThrottleInput(
         {"orders": TopicSettings(leader_throttled="0:1")},
         {B4: rate("50")},
-        Traces({WHERE: frozenset({"0:1", "0:2"})}),
+        ThrottleHistory({WHERE: frozenset({"0:1", "0:2"})}),
     )
     copy = Copy(move([1, 2], [1, 2, 4]))
     tick = throttle_tick([copy], MoveThrottle(50), ledger, view, keep_rates=True)

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from replan.applying.copies import expanding, lingering
 from replan.applying.decide import Decision, decide
-from replan.applying.journal import Journal
-from replan.applying.ledger import Ledger, fold
-from replan.applying.memory import Memory, refusals_in_words
+from replan.applying.journal.ledger import Ledger, fold
+from replan.applying.journal.protocol import Journal
+from replan.applying.journal.records import ApplicationStatus, Record, Status
+from replan.applying.observation.look import look
 from replan.applying.opening import check_cluster, closing, finished, opening
 from replan.applying.outcome import (
     Outcome,
@@ -22,12 +23,11 @@ from replan.applying.outcome import (
     summary,
 )
 from replan.applying.progress import Progress, Report, copies_in_progress
-from replan.applying.rates import leftovers
-from replan.applying.records import ApplicationStatus, Record, Status
-from replan.applying.seen import look
+from replan.applying.run_state import RunState, refusals_in_words
 from replan.applying.sending import Sender, intents
 from replan.applying.settings import Settings
-from replan.applying.view import View
+from replan.applying.throttles.broker_rates import leftovers
+from replan.applying.tick_input import TickInput
 from replan.errors import BadFile, ClusterUnreachable, Exit
 from replan.model.control_plane import Clock, ControlPlane
 from replan.model.names import BrokerId
@@ -63,7 +63,7 @@ def apply_plan(
     opened = opening(plan, plan_digest, ledger, settings.owner)
     journal.append(opened)
     ports = _Ports(control_plane, journal, clock, report, stop)
-    return _Run(plan, ledger.after(opened), ports, settings, snapshot).to_end()
+    return ApplicationRun(plan, ledger.after(opened), ports, settings, snapshot).to_end()
 
 
 def _observed(
@@ -91,7 +91,7 @@ class _Ports:
     stop: Callable[[], bool]
 
 
-class _Run:
+class ApplicationRun:
     """One process's part of an application."""
 
     def __init__(
@@ -100,7 +100,7 @@ class _Run:
         now = ports.clock.now()
         self._plan, self._ledger, self._ports, self._settings = plan, ledger, ports, settings
         self._features = snapshot.features
-        self._memory = Memory(plan, ledger, now, settings)
+        self._memory = RunState(plan, ledger, now, settings)
         self._memory.read_disks(snapshot, ledger)
         self._began = self._seen_at = self._moved_at = self._disks_at = now
         self._written_at: float | None = now
@@ -149,7 +149,7 @@ class _Run:
         if limit is not None and now - self._moved_at >= limit:
             self._stopping = now, f"nothing has moved for {limit:.0f} s"
 
-    def _look(self, now: float) -> View:
+    def _look(self, now: float) -> TickInput:
         memory, plane = self._memory, self._ports.control_plane
         memory.forget_old_unknowns(now)
         admitting = self._stopping is None
@@ -173,7 +173,7 @@ class _Run:
             self._memory.read_disks(self._ports.control_plane.observe(), self._ledger)
             self._disks_at = now
 
-    def _report(self, view: View, decision: Decision) -> None:
+    def _report(self, view: TickInput, decision: Decision) -> None:
         owned = self._ledger.owned.values()
         done = sum(1 for own in owned if own.status is Status.DONE)
         notes = self._memory.new_notes(decision)
@@ -197,7 +197,7 @@ class _Run:
             )
         )
 
-    def _outcome(self, view: View, decision: Decision) -> Outcome | None:
+    def _outcome(self, view: TickInput, decision: Decision) -> Outcome | None:
         restored = decision.throttles.quiet
         if self._stopping is not None:
             late = view.now - self._stopping[0] >= self._settings.patience_seconds

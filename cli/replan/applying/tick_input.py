@@ -6,13 +6,13 @@ What is written down is in the ledger, what is seen in `seen`; the rest is memor
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from replan.applying.disk import Room
-from replan.applying.judge import Suspect
-from replan.applying.ledger import Ledger
-from replan.applying.seen import Seen
+from replan.applying.admission.disk_space import Room
+from replan.applying.journal.ledger import Ledger
+from replan.applying.observation.history import PartitionHistory
+from replan.applying.observation.look import Observation
+from replan.applying.partitions.judge import Suspect
 from replan.applying.settings import Settings
-from replan.applying.throttling import Traces
-from replan.applying.watch import Watch
+from replan.applying.throttles.tick import ThrottleHistory
 from replan.model.configs import ConfigScope
 from replan.model.control_plane import Answer, Rejected
 from replan.model.names import BrokerId, TopicPartition
@@ -21,7 +21,7 @@ from replan.planning.plan import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class TickInput:
     """Everything that a tick is decided by."""
 
     plan: Plan
@@ -29,13 +29,13 @@ class View:
     """The plan's moves by partition."""
     ledger: Ledger
     """With an open application."""
-    seen: Seen
+    seen: Observation
     now: float
     settings: Settings
-    watch: Watch
+    watch: PartitionHistory
     room: Room = field(default_factory=Room)
     candidates: tuple[TopicPartition, ...] = ()
-    """Waiting moves to look at, in plan order."""
+    """AdmissionQueue moves to look at, in plan order."""
     admitted: frozenset[TopicPartition] = frozenset()
     """Moves that have slots and wait for their throttle."""
     reserving: frozenset[TopicPartition] = frozenset()
@@ -44,7 +44,7 @@ class View:
     """What was suspected in the tick before, and since when."""
     unknown_since: Mapping[TopicPartition, float] = field(default_factory=dict)
     limits: Mapping[BrokerId, int] = field(default_factory=dict)
-    traces: Traces = field(default_factory=Traces)
+    traces: ThrottleHistory = field(default_factory=ThrottleHistory)
     refused_configs: Mapping[tuple[ConfigScope, str], Rejected] = field(default_factory=dict)
     more_copies_wait: bool = False
     """Whether moves that copy wait outside of `candidates`."""

@@ -7,7 +7,7 @@ A journal keeps records so that they outlive the process; what they mean is in `
 from collections.abc import Sequence
 from typing import Protocol
 
-from replan.applying.records import Forget, Kept, Record
+from replan.applying.journal.records import Forget, Kept, Record
 
 
 class Journal(Protocol):
