@@ -107,7 +107,9 @@ def _running_copies(ledger: Ledger, plan: Plan | None, seen: Observation) -> lis
             continue
         state = seen.partitions.get(move.partition)
         kept = set(move.original) & set(move.target)
-        copies.append(Copy(move, lifted=state is not None and not kept <= set(state.isr)))
+        copies.append(
+            Copy(move, leader_throttle_suspended=state is not None and not kept <= set(state.isr))
+        )
     return copies
 
 

@@ -46,11 +46,11 @@ def _copies(view: TickInput, name: TopicPartition, ended: Collection[TopicPartit
 
 
 def copy_of(view: TickInput, move: Move) -> Copy:
-    """A move as throttles see it: its leader side is lifted while a kept replica is out of the ISR."""
+    """A move as throttles see it: its leader throttle is suspended while a kept replica is out of the ISR."""
     state = view.seen.partitions.get(move.partition)
     isr = view.watch.last_isr(move.partition) if state is None else state.isr
     kept = set(move.original) & set(move.target)
-    return Copy(move, lifted=isr is not None and not kept <= set(isr))
+    return Copy(move, leader_throttle_suspended=isr is not None and not kept <= set(isr))
 
 
 def slots_of(view: TickInput) -> Slots:

@@ -42,7 +42,7 @@ class Decision:
     """Admitted before, and a gate has closed since: they wait again."""
     parked: dict[TopicPartition, BrokerId] = field(default_factory=dict)
     """AdmissionQueue for a slot on this broker."""
-    put_off: list[TopicPartition] = field(default_factory=list)
+    deferred: list[TopicPartition] = field(default_factory=list)
     """AdmissionQueue for a gate; to be looked at again in some seconds."""
     holds: dict[TopicPartition, str] = field(default_factory=dict)
     suspected: dict[TopicPartition, Suspect] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Decision:
     @property
     def asks(self) -> bool:
         """Whether anything is to be sent or written."""
-        return bool(self.records or self.throttles.lower or self.throttles.raised)
+        return bool(self.records or self.throttles.removals or self.throttles.additions)
 
 
 def decide(view: TickInput) -> Decision:
@@ -126,7 +126,7 @@ class _Draft:
     def _hold(self, name: TopicPartition, reason: str, *, soon: bool) -> None:
         self.decision.holds[name] = reason
         if not soon and name not in self.view.ledger.owned and name not in self.view.admitted:
-            self.decision.put_off.append(name)
+            self.decision.deferred.append(name)
 
     def _end(
         self, name: TopicPartition, own: MoveRecord | None, status: Status, message: str = ""
@@ -157,7 +157,7 @@ class _Draft:
         view, decision = self.view, self.decision
         if not view.admitting:
             return
-        decision.admission = admission_closed(view.traces)
+        decision.admission = admission_closed(view.throttle_history)
         slots = slots_of(view)
         for name in self._to_admit:
             if decision.admission is not None:
@@ -201,7 +201,9 @@ class _Draft:
         self.decision.records.extend(self.decision.throttles.records)
 
     def _throttle_view(self) -> ThrottleInput:
-        return ThrottleInput(self.view.seen.topics, self.view.seen.configs, self.view.traces)
+        return ThrottleInput(
+            self.view.seen.topics, self.view.seen.configs, self.view.throttle_history
+        )
 
     def ask(self) -> None:
         """Fill the requests of this tick up to their limits, and write down what they ask."""

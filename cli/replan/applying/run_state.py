@@ -19,7 +19,7 @@ from replan.applying.observation.look import Observation, Wanted
 from replan.applying.partitions.judge import Suspect
 from replan.applying.sending import Answers
 from replan.applying.settings import Settings
-from replan.applying.throttles.tick import ThrottleHistory, ThrottleInput, traced
+from replan.applying.throttles.tick import ThrottleHistory, ThrottleInput, history_after
 from replan.applying.tick_input import TickInput
 from replan.model.configs import ConfigScope
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
@@ -55,7 +55,7 @@ class RunState:
         self._answers: dict[TopicPartition, Answer] = {}
         self._suspicions: dict[TopicPartition, tuple[Suspect, float]] = {}
         self._limits: dict[BrokerId, int] = {}
-        self._traces = ThrottleHistory()
+        self._throttle_history = ThrottleHistory()
         self.refused_configs: dict[tuple[ConfigScope, str], Rejected] = {}
         self._missing_since: dict[str, float] = {}
         self._configs_unknown_since = dict.fromkeys(touched_by_priors(ledger), now)
@@ -101,12 +101,12 @@ class RunState:
             room=self.room,
             candidates=candidates,
             admitted=frozenset(self.admitted),
-            reserving=frozenset(n for n in candidates if self.waiting.reserves(self._places[n])),
+            reserving=frozenset(n for n in candidates if self.waiting.starving(self._places[n])),
             answers=self._answers,
             suspicions=self._suspicions,
             unknown_since=self._unknown_since,
             limits=self._limits,
-            traces=self._traces,
+            throttle_history=self._throttle_history,
             refused_configs=self.refused_configs,
             more_copies_wait=self._copies_waiting > 0,
             admitting=admitting,
@@ -125,8 +125,10 @@ class RunState:
         gone = {
             t for t, at in self._missing_since.items() if now - at >= self.settings.agreeing_seconds
         }
-        self._traces = replace(
-            self._traces, gone=frozenset(gone), may_arrive=frozenset(self._configs_unknown_since)
+        self._throttle_history = replace(
+            self._throttle_history,
+            gone=frozenset(gone),
+            may_arrive=frozenset(self._configs_unknown_since),
         )
 
     def decided(self, view: TickInput, decision: Decision, after: Ledger) -> None:
@@ -148,8 +150,8 @@ class RunState:
         }
         self.room = _promised(self.room, view, decision)
         self._slots = slots_of(view)
-        throttle_view = ThrottleInput(view.seen.topics, view.seen.configs, self._traces)
-        self._traces = traced(decision.throttles, throttle_view, view.ledger)
+        throttle_view = ThrottleInput(view.seen.topics, view.seen.configs, self._throttle_history)
+        self._throttle_history = history_after(decision.throttles, throttle_view, view.ledger)
         self._answers = {}
 
     def _begins(self, name: TopicPartition, view: TickInput) -> None:
@@ -163,10 +165,10 @@ class RunState:
         for name in decision.withdrawn:
             if name in self.admitted:
                 self.admitted.discard(name)
-                self.waiting.give_back(self._places[name])
+                self.waiting.readmit(self._places[name])
                 self._copies_waiting += 1
-        for name in (*decision.put_off, *decision.withdrawn):
-            self.waiting.put_off(self._places[name], now + self.settings.retry_seconds)
+        for name in (*decision.deferred, *decision.withdrawn):
+            self.waiting.defer(self._places[name], now + self.settings.retry_seconds)
 
     def _grow(self, view: TickInput, name: TopicPartition) -> None:
         state, move = view.seen.partitions.get(name), self.moves[name]

@@ -56,7 +56,7 @@ class Sender:
     def send(self, decision: Decision) -> Answers:
         """Send everything; lower configs before raised ones, so that no key comes twice in a request."""
         answers = Answers()
-        for changes in (decision.throttles.lower, decision.throttles.raised):
+        for changes in (decision.throttles.removals, decision.throttles.additions):
             answers.configs.update(self._configure(changes))
         answers.partitions.update(self._reassign(decision.resizing, may_resize=True))
         answers.partitions.update(self._reassign(decision.same_size, may_resize=False))

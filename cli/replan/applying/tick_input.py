@@ -1,6 +1,6 @@
 """Everything that one tick is decided by, as one value.
 
-What is written down is in the ledger, what is seen in `seen`; the rest is memory of this process, which may be lost.
+What is written down is in the ledger, what is seen in `seen`; the rest is this process's alone and may be lost.
 """
 
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ class TickInput:
     """What was suspected in the tick before, and since when."""
     unknown_since: Mapping[TopicPartition, float] = field(default_factory=dict)
     limits: Mapping[BrokerId, int] = field(default_factory=dict)
-    traces: ThrottleHistory = field(default_factory=ThrottleHistory)
+    throttle_history: ThrottleHistory = field(default_factory=ThrottleHistory)
     refused_configs: Mapping[tuple[ConfigScope, str], Rejected] = field(default_factory=dict)
     more_copies_wait: bool = False
     """Whether moves that copy wait outside of `candidates`."""

@@ -158,7 +158,7 @@ def test_rooms_promised_in_one_tick_count_for_the_next_copy_of_the_same_tick() -
     room = Room((LogDir(BrokerId(4), "/a", 1000, 250, 0),))
     decision = decide(view(COPIES[:2], room=room))
     assert numbers(decision.admitted) == [0]
-    assert decision.put_off == [COPIES[1].partition]
+    assert decision.deferred == [COPIES[1].partition]
     assert decision.holds[COPIES[1].partition].startswith("broker 4 has no room: 100 bytes to /a")
 
 
@@ -167,7 +167,7 @@ def test_under_a_throttle_a_copy_is_admitted_first_and_asked_when_it_is_read_bac
     assert numbers(first.admitted) == [0]
     assert first.resizing == {}
     assert first.holds == {COPIES[0].partition: "its throttle is set and not read back yet"}
-    assert first.throttles.raised
+    assert first.throttles.additions
     assert [r for r in first.records if isinstance(r, MoveRecord)] == []
 
 
@@ -211,19 +211,19 @@ def test_a_copy_whose_throttle_is_refused_is_not_begun_without_it(
 def test_when_a_throttle_was_wiped_twice_only_instant_moves_begin() -> None:
     wiped = ThrottleHistory(wiped={("orders", FOLLOWER_REPLICAS): 2})
     flip = move([1, 2, 3], [2, 1, 3], partition=7)
-    decision = decide(view([COPIES[0], flip], throttle=THROTTLE, traces=wiped))
+    decision = decide(view([COPIES[0], flip], throttle=THROTTLE, throttle_history=wiped))
     assert decision.admitted == []
     assert numbers(decision.same_size) == [7]
     assert decision.admission is not None
     assert decision.holds == {COPIES[0].partition: decision.admission}
-    assert decision.put_off == [COPIES[0].partition]
+    assert decision.deferred == [COPIES[0].partition]
 
 
 def test_without_the_guard_a_reorder_waits_while_others_reassign_its_topic() -> None:
     running = {TopicPartition("orders", 9): Reassignment(replicas(1, 4), replicas(4), ())}
     decision = decide(view(FLIPS[:1], features=Features(), running=running))
     assert decision.resizing == {}
-    assert decision.put_off == [FLIPS[0].partition]
+    assert decision.deferred == [FLIPS[0].partition]
 
 
 def test_when_stopping_nothing_is_asked_but_what_ended_is_written_down() -> None:

@@ -27,12 +27,12 @@ class AdmissionQueue:
         self._ready = list(ordinary)
         self._internal = list(internal)
         self._parked: dict[BrokerId, list[int]] = {}
-        self._put_off: list[tuple[float, int]] = []
+        self._deferred: list[tuple[float, int]] = []
         self._passed_over: dict[int, int] = {}
 
     def __len__(self) -> int:
         parked = sum(len(queue) for queue in self._parked.values())
-        return len(self._ready) + len(self._internal) + len(self._put_off) + parked
+        return len(self._ready) + len(self._internal) + len(self._deferred) + parked
 
     def next(
         self, limit: int, now: float, free: Callable[[BrokerId], int], *, alone: bool
@@ -44,8 +44,8 @@ class AdmissionQueue:
         return self._internal[:1] if alone and len(self) == len(self._internal) else []
 
     def _release(self, now: float, free: Callable[[BrokerId], int]) -> None:
-        while self._put_off and self._put_off[0][0] <= now:
-            insort(self._ready, heappop(self._put_off)[1])
+        while self._deferred and self._deferred[0][0] <= now:
+            insort(self._ready, heappop(self._deferred)[1])
         for broker, queue in list(self._parked.items()):
             room = free(broker)
             for _ in range(min(len(queue), room + LOOK_AHEAD) if room > 0 else 0):
@@ -56,13 +56,13 @@ class AdmissionQueue:
     def park(self, place: int, broker: BrokerId) -> None:
         """Put a move aside until this broker has room; one that was passed over too often stays in view."""
         self._passed_over[place] = self._passed_over.get(place, 0) + 1
-        if not self.reserves(place) and self._take_out(place):
+        if not self.starving(place) and self._take_out(place):
             heappush(self._parked.setdefault(broker, []), place)
 
-    def put_off(self, place: int, until: float) -> None:
+    def defer(self, place: int, until: float) -> None:
         """Put a move aside for a time; internal ones stay, they are looked at alone anyway."""
         if self._take_out(place):
-            heappush(self._put_off, (until, place))
+            heappush(self._deferred, (until, place))
 
     def remove(self, place: int) -> None:
         """Take out a move that begins or has ended."""
@@ -70,11 +70,11 @@ class AdmissionQueue:
             self._internal = [p for p in self._internal if p != place]
         self._passed_over.pop(place, None)
 
-    def give_back(self, place: int) -> None:
+    def readmit(self, place: int) -> None:
         """Take in a move again that was admitted and asked for nothing."""
         insort(self._ready, place)
 
-    def reserves(self, place: int) -> bool:
+    def starving(self, place: int) -> bool:
         """Whether a move was passed over so often that it reserves slots."""
         return self._passed_over.get(place, 0) >= PATIENT_TIMES
 

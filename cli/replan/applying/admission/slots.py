@@ -2,7 +2,7 @@
 
 A copy takes a slot on the leader now and on each broker that receives; other people's reassignments count too. Limits
 shrink where in-sync replicas are lost and grow back with every settled move (additive increase, multiplicative
-decrease), so the number of copies finds by itself what a broker bears. Which moves wait for a slot is in `waiting`.
+decrease), so the number of copies finds by itself what a broker bears. Which moves wait for a slot is in `queue`.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """The protocol of journals, and the one that lives in memory.
 
 A journal keeps records so that they outlive the process; what they mean is in `ledger`. Two keep them for good:
-`file_journal` here, and the compacted topic in `kafka`. The one in memory serves rehearsals and simulations.
+`file` here, and the compacted topic in `kafka`. The one in memory serves rehearsals and simulations.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """What the journal holds: one frozen value per kind of record, and the key of each.
 
 The latest record of a key is the whole truth about it; `Forget` takes a key away. How a record is written as JSON is
-in `record_form`; what all of them together mean is in `ledger`. Nothing here is secret: lists, digests, rates, names.
+in `record_json`; what all of them together mean is in `ledger`. Nothing here is secret: lists, digests, rates, names.
 """
 
 from dataclasses import dataclass

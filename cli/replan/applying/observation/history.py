@@ -1,7 +1,7 @@
 """What only the passing of time shows: since when replicas have been in sync, what left the ISR, what stands still.
 
 Filled by every look at the cluster and lost with the process, which costs at most the settle time again. Not here:
-what is concluded from it (`judge`, `decide`).
+what is concluded from it (`partitions`, `decide`).
 """
 
 from collections.abc import Iterable, Mapping

@@ -7,9 +7,9 @@ still be on its way, whether an effect disappeared, whether the state is an echo
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from replan.applying.admission.gates import AGAIN, precondition
 from replan.applying.journal.records import Asked, MoveRecord, Reached, RequestKind, Status
 from replan.applying.observation.look import Observation
+from replan.applying.partitions.preconditions import AGAIN, precondition
 from replan.applying.reasons import advice, unseen, waits
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, Replicas

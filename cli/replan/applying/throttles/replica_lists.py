@@ -2,7 +2,7 @@
 
 Ours is what was absent from the list in the reading just before. The journal holds a superset of what is ours at every
 moment: an entry is written down before it is appended, and forgotten only after the list was seen without it.
-Rates of brokers are in `rates`, what a whole tick does with both in `throttling`.
+Rates of brokers are in `broker_rates`, what a whole tick does with both in `tick`.
 
 Kafka's ways that this rests on (ConfigurationControlManager, IncrementalAlterConfigs): SUBTRACT on an absent key
 makes an empty override, so only what is there is subtracted; APPEND of an empty string adds an empty element, so it is
@@ -35,7 +35,7 @@ class Copy:
     """A move in expand, as far as throttles are concerned."""
 
     move: Move
-    lifted: bool = False
+    leader_throttle_suspended: bool = False
     """A kept replica is out of the ISR: the leader side is left free, or it would starve behind the copy."""
 
 
@@ -44,15 +44,15 @@ class ListStep:
     """What one tick does about one list."""
 
     records: tuple[Record, ...] = ()
-    lower: tuple[ConfigChange, ...] = ()
-    raised: tuple[ConfigChange, ...] = ()
+    removals: tuple[ConfigChange, ...] = ()
+    additions: tuple[ConfigChange, ...] = ()
     wiped: frozenset[str] = frozenset()
     """Entries that we had seen in place and that somebody took away."""
 
 
 def leader_entries(copy: Copy, throttle: MoveThrottle) -> frozenset[str]:
     """The sources: all original replicas, since leadership may move while it copies."""
-    if copy.lifted:
+    if copy.leader_throttle_suspended:
         return frozenset()
     return _entries(copy.move, copy.move.original, throttle)
 
@@ -121,8 +121,8 @@ def list_step(
     step = _Draft(where, override, prior, kept)
     return ListStep(
         records=step.records(),
-        lower=step.lower(surplus),
-        raised=(_change(where, ConfigOperation.APPEND, added),) if added else (),
+        removals=step.removals(surplus),
+        additions=(_change(where, ConfigOperation.APPEND, added),) if added else (),
         wiped=missing & seen_in_place & ours,
     )
 
@@ -144,7 +144,7 @@ class _Draft:
             return () if unchanged else (self._record(overridden=self.prior.overridden),)
         return (Forget(self.prior.key),)
 
-    def lower(self, surplus: frozenset[str]) -> tuple[ConfigChange, ...]:
+    def removals(self, surplus: frozenset[str]) -> tuple[ConfigChange, ...]:
         if surplus:
             return (_change(self.where, ConfigOperation.SUBTRACT, surplus),)
         if self.prior is not None and not self.ours and self._leaves_empty_override():

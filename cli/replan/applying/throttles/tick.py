@@ -1,7 +1,7 @@
 """What one tick does about all throttles: lists of topics, rates of brokers, and who took what away. Pure.
 
-`ThrottleHistory` is what earlier readings showed. What somebody wipes is set again once, and reported; when it is wiped again
-nothing new is admitted, because two hands on one throttle end with a copy that runs free.
+`ThrottleHistory` is what earlier readings showed. What another tool removes is set again once, and reported; when it is
+removed again nothing new is admitted, because two tools on one throttle end with a copy that runs free.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -57,7 +57,7 @@ class ThrottleInput:
     topics: Mapping[str, TopicSettings]
     brokers: Mapping[BrokerId, Configs]
     """Of the brokers that answered."""
-    traces: ThrottleHistory = field(default_factory=ThrottleHistory)
+    history: ThrottleHistory = field(default_factory=ThrottleHistory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +65,21 @@ class ThrottleTick:
     """What one tick does about all throttles."""
 
     records: tuple[Record, ...] = ()
-    lower: tuple[ConfigChange, ...] = ()
-    """SUBTRACT and DELETE of entries; sent before `raised`, in a request of its own."""
-    raised: tuple[ConfigChange, ...] = ()
+    removals: tuple[ConfigChange, ...] = ()
+    """SUBTRACT and DELETE of entries; sent before `additions`, in a request of its own."""
+    additions: tuple[ConfigChange, ...] = ()
     """APPEND of entries; SET and DELETE of rates."""
     wiped: frozenset[Place] = frozenset()
     notes: tuple[str, ...] = ()
     entries: Entries = field(default_factory=dict)
     """What is wanted."""
-    slow: frozenset[Rate] = frozenset()
+    rates_in_force: frozenset[Rate] = frozenset()
     """Rates that are wanted and in force."""
 
     @property
     def quiet(self) -> bool:
         """Whether nothing is left to do."""
-        return not self.records and not self.lower and not self.raised
+        return not self.records and not self.removals and not self.additions
 
 
 def throttle_tick(
@@ -97,7 +97,7 @@ def throttle_tick(
     forgotten = tuple(
         Forget(prior.key)
         for (topic, _), prior in sorted(ledger.entries.items())
-        if topic in view.traces.gone
+        if topic in view.history.gone
     )
     wiped: set[Place] = {where for where, step in lists.items() if step.wiped}
     wiped |= {where for where, step in rates.items() if step.wiped}
@@ -105,13 +105,13 @@ def throttle_tick(
         records=forgotten
         + tuple(r for step in lists.values() for r in step.records)
         + tuple(r for step in rates.values() for r in step.records),
-        lower=tuple(c for step in lists.values() for c in step.lower),
-        raised=tuple(c for step in lists.values() for c in step.raised)
+        removals=tuple(c for step in lists.values() for c in step.removals),
+        additions=tuple(c for step in lists.values() for c in step.additions)
         + tuple(step.change for step in rates.values() if step.change is not None),
         wiped=frozenset(wiped),
-        notes=_notes(lists, rates, view.traces),
+        notes=_notes(lists, rates, view.history),
         entries=entries,
-        slow=frozenset(where for where, step in rates.items() if step.in_place),
+        rates_in_force=frozenset(where for where, step in rates.items() if step.in_place),
     )
 
 
@@ -129,9 +129,9 @@ def _list_steps(
                 wanted.get(where, frozenset()),
                 ledger.entries.get(where),
                 override_of(settings, where[1]),
-                seen_in_place=view.traces.entries.get(where, frozenset()),
-                may_raise=_may_raise(where, view.traces),
-                may_arrive=(ConfigScope.TOPIC, where[0]) in view.traces.may_arrive,
+                seen_in_place=view.history.entries.get(where, frozenset()),
+                may_raise=_may_raise(where, view.history),
+                may_arrive=(ConfigScope.TOPIC, where[0]) in view.history.may_arrive,
             ),
         )
 
@@ -145,49 +145,55 @@ def _rate_steps(
             continue
         if where in wanted:
             step = raise_step(
-                where, wanted[where], prior, configs, seen_in_place=where in view.traces.rates
+                where,
+                wanted[where],
+                prior,
+                configs,
+                seen_in_place=where in view.history.rates,
             )
-            if step.wiped and not _may_raise(where, view.traces):
+            if step.wiped and not _may_raise(where, view.history):
                 step = RateStep(in_place=False, wiped=True)
             yield where, step
         elif prior is not None and not keep_rates:
-            late = (ConfigScope.BROKER, str(where[0])) in view.traces.may_arrive
+            late = (ConfigScope.BROKER, str(where[0])) in view.history.may_arrive
             yield where, restore_step(prior, configs, may_arrive=late)
 
 
-def _may_raise(where: Place, traces: ThrottleHistory) -> bool:
-    return traces.wiped.get(where, 0) < 2
+def _may_raise(where: Place, history: ThrottleHistory) -> bool:
+    return history.wiped.get(where, 0) < 2
 
 
 def _notes(
-    lists: Mapping[List, ListStep], rates: Mapping[Rate, RateStep], traces: ThrottleHistory
+    lists: Mapping[List, ListStep],
+    rates: Mapping[Rate, RateStep],
+    history: ThrottleHistory,
 ) -> tuple[str, ...]:
     notes = [step.note for step in rates.values() if step.note is not None]
     for where, step in lists.items():
         if step.wiped:
             removed = ",".join(sorted(step.wiped))
             notes.append(
-                f"{where[1]} of topic {where[0]}: somebody else removed {removed}; {_again(where, traces)}"
+                f"{where[1]} of topic {where[0]}: somebody else removed {removed}; {_again(where, history)}"
             )
     for rate, rated in rates.items():
         if rated.wiped:
             notes.append(
-                f"{rate[1]} of broker {rate[0]}: somebody else removed it; {_again(rate, traces)}"
+                f"{rate[1]} of broker {rate[0]}: somebody else removed it; {_again(rate, history)}"
             )
     return tuple(notes)
 
 
-def _again(where: Place, traces: ThrottleHistory) -> str:
-    if traces.wiped.get(where, 0) == 0:
+def _again(where: Place, history: ThrottleHistory) -> str:
+    if history.wiped.get(where, 0) == 0:
         return "set again, this once"
     return "it is the second time: no more copies are started until this application is run again"
 
 
-def admission_closed(traces: ThrottleHistory) -> str | None:
+def admission_closed(history: ThrottleHistory) -> str | None:
     """Why nothing new may be admitted because of throttles, if so."""
     fought = sorted(
         (f"{'topic' if isinstance(place[0], str) else 'broker'} {place[0]}: {place[1]}")
-        for place, times in traces.wiped.items()
+        for place, times in history.wiped.items()
         if times > 1
     )
     if not fought:
@@ -207,20 +213,22 @@ def in_place(
         if settings is None or not covers(override_of(settings, where[1]), wanted):
             return False
     return all(
-        rate in tick.slow for rate in wanted_rates([copy], throttle) if rate[0] in view.brokers
+        rate in tick.rates_in_force
+        for rate in wanted_rates([copy], throttle)
+        if rate[0] in view.brokers
     )
 
 
-def traced(tick: ThrottleTick, view: ThrottleInput, ledger: Ledger) -> ThrottleHistory:
-    """The traces after a tick; `ledger` as it was read for it."""
+def history_after(tick: ThrottleTick, view: ThrottleInput, ledger: Ledger) -> ThrottleHistory:
+    """The history after a tick; `ledger` as it was read for it."""
     entries: dict[List, frozenset[str]] = {}
     for where, prior in ledger.entries.items():
         settings = view.topics.get(where[0])
         if settings is not None:
             present = elements(override_of(settings, where[1]))
             entries[where] = frozenset(prior.ours) & frozenset(present)
-    wiped = dict(view.traces.wiped)
+    wiped = dict(view.history.wiped)
     for place in tick.wiped:
         wiped[place] = wiped.get(place, 0) + 1
-    rates = frozenset(rate for rate in tick.slow if rate in ledger.rates)
-    return replace(view.traces, entries=entries, rates=rates, wiped=wiped)
+    rates = frozenset(rate for rate in tick.rates_in_force if rate in ledger.rates)
+    return replace(view.history, entries=entries, rates=rates, wiped=wiped)

@@ -4,7 +4,7 @@ import pytest
 from tests.builders import brokers, move, state
 
 from replan.applying.admission.disk_space import Room
-from replan.applying.admission.gates import instant_gate, precondition, start_gate
+from replan.applying.admission.gates import instant_gate, start_gate
 from replan.applying.observation.look import Observation
 from replan.model.broker import Broker, LogDir
 from replan.model.configs import TopicSettings
@@ -13,45 +13,8 @@ from replan.model.partition import PartitionState, Reassignment
 from replan.model.snapshot import Features
 from replan.planning.moves import Move
 
-RACKS = {b.id: b.rack for b in brokers()}
-REGISTERED = {b.id: b for b in brokers()}
 AS_PLANNED = TopicSettings(min_insync_replicas=2)
 SWAP = move([1, 2, 3], [4, 2, 5], size=100)
-
-
-@pytest.mark.parametrize(
-    ("settings", "registered", "message"),
-    [
-        (AS_PLANNED, REGISTERED, None),
-        (None, REGISTERED, "orders-0: topic orders is not there any more; make a new plan"),
-        (
-            TopicSettings(min_insync_replicas=3),
-            REGISTERED,
-            "orders-0: planned with min.insync.replicas 2, found 3; make a new plan",
-        ),
-        (
-            TopicSettings(min_insync_replicas=2, unclean_election=True),
-            REGISTERED,
-            "orders-0: planned with unclean.leader.election.enable false, found true; make a new plan",
-        ),
-        (
-            AS_PLANNED,
-            {b: r for b, r in REGISTERED.items() if b != 5},
-            "orders-0: broker 5 of target [4, 2, 5] was registered when planned, now it is not; make a new plan",
-        ),
-        (
-            AS_PLANNED,
-            REGISTERED | {BrokerId(4): Broker(BrokerId(4), None)},
-            "orders-0: broker 4 was planned in rack a, found in rack None; make a new plan",
-        ),
-        (AS_PLANNED, {b: r for b, r in REGISTERED.items() if b != 3}, None),
-        (AS_PLANNED, REGISTERED | {BrokerId(4): Broker(BrokerId(4), "a", fenced=True)}, None),
-    ],
-)
-def test_a_precondition_says_what_was_expected_and_what_is_found(
-    settings: TopicSettings | None, registered: dict[BrokerId, Broker], message: str | None
-) -> None:
-    assert precondition(SWAP, settings, registered, RACKS) == message
 
 
 def seen(*fenced: int, settings: TopicSettings = AS_PLANNED, cordoned: int = 0) -> Observation:
@@ -162,5 +125,7 @@ def test_without_the_guard_a_reorder_waits_for_others_on_its_topic(
     running = {
         TopicPartition(topic, 7): Reassignment(replicas(1, 2, 3, 4), replicas(4), replicas())
     }
-    around = Observation(brokers=REGISTERED, running=running, features=Features(guarded, guarded))
+    around = Observation(
+        brokers={b.id: b for b in brokers()}, running=running, features=Features(guarded, guarded)
+    )
     assert instant_gate(move([1, 2, 3], [2, 1, 3]), around) == message

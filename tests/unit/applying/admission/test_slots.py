@@ -80,9 +80,9 @@ def test_a_broker_gives_back_no_more_than_it_may_have_room_for() -> None:
     assert waiting.next(99, 0, lambda _: 2, alone=False) == [0, 1, 2, 3, 4, 5]
 
 
-def test_a_move_that_is_put_off_comes_back_in_time() -> None:
+def test_a_move_that_is_deferred_comes_back_in_time() -> None:
     waiting = AdmissionQueue([0, 1])
-    waiting.put_off(0, until=10)
+    waiting.defer(0, until=10)
     assert waiting.next(9, 9.9, plenty, alone=False) == [1]
     assert waiting.next(9, 10, plenty, alone=False) == [0, 1]
 
@@ -90,13 +90,13 @@ def test_a_move_that_is_put_off_comes_back_in_time() -> None:
 def test_internal_ones_come_alone_and_when_nothing_else_waits() -> None:
     waiting = AdmissionQueue([0], [1, 2])
     assert waiting.next(9, 0, plenty, alone=True) == [0]
-    waiting.put_off(0, until=10)
+    waiting.defer(0, until=10)
     assert waiting.next(9, 0, plenty, alone=True) == []
     waiting.next(9, 10, plenty, alone=True)
     waiting.remove(0)
     assert waiting.next(9, 10, plenty, alone=False) == []
     assert waiting.next(9, 10, plenty, alone=True) == [1]
-    waiting.put_off(1, until=99)
+    waiting.defer(1, until=99)
     waiting.park(1, B1)
     assert waiting.next(9, 10, plenty, alone=True) == [1]
     waiting.remove(1)
@@ -107,19 +107,19 @@ def test_internal_ones_come_alone_and_when_nothing_else_waits() -> None:
 def test_a_move_that_was_passed_over_too_often_stays_in_view_and_reserves() -> None:
     waiting = AdmissionQueue([0])
     for _ in range(PATIENT_TIMES):
-        assert not waiting.reserves(0)
+        assert not waiting.starving(0)
         waiting.next(9, 0, plenty, alone=False)
         waiting.park(0, B1)
-    assert waiting.reserves(0)
+    assert waiting.starving(0)
     assert waiting.next(9, 0, lambda _: 0, alone=False) == [0]
     waiting.remove(0)
-    assert not waiting.reserves(0)
+    assert not waiting.starving(0)
 
 
 def test_what_was_admitted_and_asked_nothing_can_be_given_back() -> None:
     waiting = AdmissionQueue([0, 1, 2])
     waiting.remove(1)
-    waiting.give_back(1)
+    waiting.readmit(1)
     assert waiting.next(9, 0, plenty, alone=False) == [0, 1, 2]
 
 

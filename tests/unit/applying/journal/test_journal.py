@@ -78,7 +78,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def schema() -> dict[str, Any]:
-    text = (Path(__file__).parents[3] / "schema" / "journal.v1.json").read_text()
+    text = (Path(__file__).parents[4] / "schema" / "journal.v1.json").read_text()
     found: dict[str, Any] = json.loads(text)
     return found
 
@@ -192,7 +192,7 @@ sys.stdin.read()
 
 
 def test_a_second_process_is_told_who_has_it_and_since_when(path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3] / "cli")}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[4] / "cli")}
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, str(path)],
         stdin=subprocess.PIPE,

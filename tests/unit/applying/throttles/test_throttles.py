@@ -26,9 +26,9 @@ from replan.applying.throttles.tick import (
     ThrottleHistory,
     ThrottleInput,
     admission_closed,
+    history_after,
     in_place,
     throttle_tick,
-    traced,
 )
 from replan.model.configs import (
     FOLLOWER_RATE,
@@ -84,7 +84,7 @@ ListCase = tuple[
 
 
 @pytest.mark.parametrize(
-    ("wanted", "known", "override", "records", "lower", "raised"),
+    ("wanted", "known", "override", "records", "removals", "additions"),
     [
         pytest.param(set(), None, None, (), (), (), id="nothing wanted, nothing there"),
         pytest.param(set(), None, "7:8", (), (), (), id="what others have is left alone"),
@@ -170,11 +170,11 @@ def test_what_one_tick_does_about_a_list(
     known: SavedReplicaList | None,
     override: str | None,
     records: tuple[Record, ...],
-    lower: tuple[ConfigChange, ...],
-    raised: tuple[ConfigChange, ...],
+    removals: tuple[ConfigChange, ...],
+    additions: tuple[ConfigChange, ...],
 ) -> None:
     step = list_step(WHERE, frozenset(wanted), known, override)
-    assert (step.records, step.lower, step.raised) == (records, lower, raised)
+    assert (step.records, step.removals, step.additions) == (records, removals, additions)
 
 
 def test_an_entry_that_was_seen_and_is_gone_was_wiped() -> None:
@@ -182,7 +182,7 @@ def test_an_entry_that_was_seen_and_is_gone_was_wiped() -> None:
         WHERE, frozenset({"0:1"}), prior("0:1"), None, seen_in_place=frozenset({"0:1"})
     )
     assert step.wiped == {"0:1"}
-    assert step.raised == append("0:1")
+    assert step.additions == append("0:1")
 
 
 def test_where_nothing_may_be_raised_the_wipe_is_still_told() -> None:
@@ -195,7 +195,7 @@ def test_where_nothing_may_be_raised_the_wipe_is_still_told() -> None:
         may_raise=False,
     )
     assert step.wiped == {"0:1"}
-    assert (step.raised, step.records) == ((), ())
+    assert (step.additions, step.records) == ((), ())
 
 
 def test_entries_are_the_sources_and_the_new_replicas() -> None:
@@ -204,10 +204,12 @@ def test_entries_are_the_sources_and_the_new_replicas() -> None:
 
 
 def test_the_leader_side_is_lifted_while_a_kept_replica_is_out_of_sync() -> None:
-    lifted = Copy(COPY.move, lifted=True)
-    assert leader_entries(lifted, THROTTLE) == frozenset()
-    assert follower_entries(lifted, THROTTLE) == {"0:4", "0:5"}
-    assert set(wanted_entries([lifted], THROTTLE)) == {("orders", FOLLOWER_REPLICAS)}
+    leader_throttle_suspended = Copy(COPY.move, leader_throttle_suspended=True)
+    assert leader_entries(leader_throttle_suspended, THROTTLE) == frozenset()
+    assert follower_entries(leader_throttle_suspended, THROTTLE) == {"0:4", "0:5"}
+    assert set(wanted_entries([leader_throttle_suspended], THROTTLE)) == {
+        ("orders", FOLLOWER_REPLICAS)
+    }
 
 
 def test_an_unlimited_broker_has_no_entries_and_no_rate() -> None:
@@ -392,8 +394,8 @@ def test_a_tick_lowers_before_it_raises_with_one_change_of_each_a_list() -> None
     ledger = fold([prior("9:1", overridden=True)])
     view = ThrottleInput({"orders": TopicSettings(leader_throttled="9:1,7:8")}, ALL_BROKERS)
     tick = throttle_tick([COPY], THROTTLE, ledger, view, keep_rates=True)
-    assert tick.lower == subtract("9:1")
-    assert [c for c in tick.raised if c.name == "orders"] == [
+    assert tick.removals == subtract("9:1")
+    assert [c for c in tick.additions if c.name == "orders"] == [
         topic_change("orders", FOLLOWER_REPLICAS, ConfigOperation.APPEND, "0:4,0:5"),
         topic_change("orders", LEADER_REPLICAS, ConfigOperation.APPEND, "0:1,0:2,0:3"),
     ]
@@ -424,7 +426,7 @@ def test_the_priors_of_a_topic_that_is_gone_are_forgotten() -> None:
 def test_rates_stay_while_more_copies_are_to_come() -> None:
     ledger, view = fold([ours(None, "50")]), ThrottleInput({}, {B4: rate("50")})
     assert throttle_tick([], THROTTLE, ledger, view, keep_rates=True).quiet
-    assert throttle_tick([], THROTTLE, ledger, view, keep_rates=False).raised == (UNSET,)
+    assert throttle_tick([], THROTTLE, ledger, view, keep_rates=False).additions == (UNSET,)
 
 
 def test_a_throttle_that_was_wiped_twice_closes_admission() -> None:
@@ -438,11 +440,11 @@ def test_a_throttle_that_was_wiped_twice_closes_admission() -> None:
 
 def test_a_rate_that_was_wiped_twice_is_not_set_again() -> None:
     ledger = fold([SavedRate(B4, FOLLOWER_RATE, None, ("1000",))])
-    traces = ThrottleHistory(rates=frozenset({RATE}), wiped={RATE: 2})
-    view = ThrottleInput({"orders": TopicSettings()}, {B4: {}}, traces)
+    throttle_history = ThrottleHistory(rates=frozenset({RATE}), wiped={RATE: 2})
+    view = ThrottleInput({"orders": TopicSettings()}, {B4: {}}, throttle_history)
     tick = throttle_tick([COPY], THROTTLE, ledger, view, keep_rates=True)
-    assert [c for c in tick.raised if c.name == "4"] == []
-    assert RATE not in tick.slow
+    assert [c for c in tick.additions if c.name == "4"] == []
+    assert RATE not in tick.rates_in_force
     assert (
         "follower.replication.throttled.rate of broker 4: somebody else removed it; "
         "it is the second time: no more copies are started until this application is run again"
@@ -458,7 +460,7 @@ def test_traces_keep_what_was_seen_and_count_what_was_wiped() -> None:
     )
     copy = Copy(move([1, 2], [1, 2, 4]))
     tick = throttle_tick([copy], MoveThrottle(50), ledger, view, keep_rates=True)
-    after = traced(tick, view, ledger)
+    after = history_after(tick, view, ledger)
     assert after.entries == {WHERE: frozenset({"0:1"})}
     assert after.rates == {RATE}
     assert after.wiped == {WHERE: 1}
