@@ -68,7 +68,7 @@ def test_a_fault_befalls_the_embedded_cluster_and_is_told_with_what_waits_for_it
         (
             ("--bootstrap-server", "nowhere.invalid:1"),
             "kill 4 at 3s",
-            "--fault befalls the embedded cluster alone; it goes with --simulated FILE",
+            "--fault is for the embedded cluster only; it goes with --simulated FILE",
         ),
         (SIMULATED, "kill 4", '--fault "kill 4": it does not say when; write e.g. "kill 4 at 10m"'),
     ],

@@ -19,12 +19,12 @@ NOT_LOCKED = (
 )
 
 
-def journal_path(chosen: Target, named: Path | None, cluster_id: str) -> Path:
+def journal_path(cluster: Target, cluster_id: str) -> Path:
     """The journal file that belongs to a cluster."""
-    if named is not None:
-        return named
-    if chosen.simulated is not None:
-        return chosen.simulated.with_name(chosen.simulated.name + ".journal")
+    if cluster.journal is not None:
+        return cluster.journal
+    if cluster.simulated is not None:
+        return cluster.simulated.with_name(cluster.simulated.name + ".journal")
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "replan" / f"{cluster_id}.journal"
 
@@ -34,9 +34,9 @@ def owner() -> str:
     return f"{getpass.getuser()}@{socket.gethostname()} (pid {os.getpid()})"
 
 
-def read_ledger(chosen: Target, named: Path | None, cluster_id: str) -> Ledger:
+def read_ledger(cluster: Target, cluster_id: str) -> Ledger:
     """What the journal says, without taking its lock."""
-    return fold(peek(journal_path(chosen, named, cluster_id)))
+    return fold(peek(journal_path(cluster, cluster_id)))
 
 
 def told(ledger: Ledger) -> list[str]:

@@ -1,18 +1,7 @@
 """Where text goes: results to stdout or a file, everything else to stderr."""
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-
-from replan.snapshots.atomic import write_file
-
-
-class Format(StrEnum):
-    """How a result is written."""
-
-    TEXT = "text"
-    MARKDOWN = "markdown"
-    JSON = "json"
 
 
 def result(text: str) -> None:
@@ -36,4 +25,15 @@ def passing(text: str) -> None:
 
 def save(text: str, path: Path) -> None:
     """Write a file whole or not at all. Raises BadFile."""
+    from replan.snapshots.atomic import write_file
+
     write_file(path, text)
+
+
+def write(text: str, path: Path | None) -> None:
+    """Print a result, or write it into the file that `-o` names. Raises BadFile."""
+    if path is None:
+        result(text)
+    else:
+        save(text, path)
+        note(f"wrote {path}")

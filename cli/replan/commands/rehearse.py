@@ -1,185 +1,116 @@
-"""`rehearse`: perform a plan on the simulator, and tell how it goes; nothing is changed anywhere."""
+"""`rehearse`: perform a plan on the simulator; nothing is changed anywhere."""
 
 import math
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from replan.applying.progress import Progress
-from replan.applying.settings import Settings
-from replan.commands.cluster import observe
-from replan.commands.output import note, passing, result, save
-from replan.commands.plan import read_plan
-from replan.commands.target import Target
-from replan.errors import BadFile, BadUsage, Exit
-from replan.faults.read import read_fault
-from replan.manifest.units import parse_rate
-from replan.planning.plan import Plan
-from replan.rehearsal.chance import drawn_faults
-from replan.rehearsal.document import render_rehearsal_json
-from replan.rehearsal.markdown import render_rehearsal_markdown
-from replan.rehearsal.options import Options
-from replan.rehearsal.page import render_rehearsal_page
-from replan.rehearsal.rehearse import rehearse_on
-from replan.rehearsal.report import Chanced, Report, report_on
-from replan.rehearsal.stage import cluster_of, snapshot_of, surroundings
-from replan.rehearsal.text import render_rehearsal
-from replan.reporting.progress_text import counts
-from replan.simulator.world import Simulation
+import typer
 
-SHOWN_SECONDS = 0.2
-ALONE = (
-    "no cluster is named: rehearsed on the partitions of the plan alone, all of them in sync; "
-    "--snapshot FILE makes it more exact"
-)
+from replan.commands.options import AS, Output, Pace, PlanFile
+from replan.commands.output import write
+from replan.commands.target import OptionalTarget
+from replan.errors import BadUsage, Exit
 
 
-class RehearsalFormat(StrEnum):
-    """How a rehearsal is written."""
+def _rate_of(option: str, *, zero: bool = False) -> Callable[[str], float]:
+    """What reads the rate of an option; raises BadUsage."""
 
-    TEXT = "text"
-    MARKDOWN = "markdown"
-    JSON = "json"
-    HTML = "html"
+    def read(text: str) -> float:
+        from replan.manifest.units import parse_rate
 
+        if text == "0":
+            if zero:
+                return 0.0
+            raise BadUsage(f"{option} 0: nothing could ever be copied; write a rate, e.g. 100MB/s")
+        try:
+            rate = parse_rate(text)
+        except ValueError as problem:
+            raise BadUsage(f"{option}: {problem}") from problem
+        if rate is None:
+            raise BadUsage(f"{option}: write a rate, e.g. 100MB/s")
+        return float(rate)
 
-def form(text: str) -> RehearsalFormat:
-    """Read `--format`; raises BadUsage."""
-    try:
-        return RehearsalFormat(text)
-    except ValueError as problem:
-        known = ", ".join(RehearsalFormat)
-        raise BadUsage(f"--format {text}: a rehearsal is written as one of {known}") from problem
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What the command line asks of `rehearse`."""
-
-    plan_file: Path
-    target: Target | None
-    """None: a cluster that is put together from the plan alone."""
-    faults: Sequence[str]
-    seed: int | None
-    runs: int
-    produce: str | None
-    network: str
-    disk: str | None
-    how: RehearsalFormat
-    output: Path | None
-    settings: Settings
+    return read
 
 
-def rehearse(wish: Wish) -> Exit:
-    """Rehearse a plan. 0 it arrives, 3 it does not."""
-    plan = read_plan(wish.plan_file)
-    options = _options(wish)
-    stage = _stage(plan, wish)
-    around = surroundings(stage)
-    options = replace(options, faults=tuple(read_fault(text, around) for text in wish.faults))
-    if wish.target is None:
-        note(ALONE)
-    try:
-        report = _report(plan, stage, options, wish)
-    finally:
-        passing("")
-    text = _render(report, wish.how)
-    if wish.output is None:
-        result(text)
-    else:
-        save(text, wish.output)
-        note(f"wrote {wish.output}")
-    return Exit.OK if report.arrives else Exit.REFUSED
+@dataclass(frozen=True)
+class Load:
+    """What the simulated brokers can do, and what producers write meanwhile."""
+
+    produce: Annotated[
+        float | None,
+        typer.Option(
+            metavar="RATE",
+            parser=_rate_of("--produce", zero=True),
+            help="Written to each partition, e.g. 2MB/s.",
+        ),
+    ] = None
+    network: Annotated[
+        float,
+        typer.Option(
+            metavar="RATE",
+            parser=_rate_of("--network"),
+            show_default="100MB/s",
+            help="Of each broker, in each direction.",
+        ),
+    ] = 100_000_000.0
+    disk: Annotated[
+        float,
+        typer.Option(
+            metavar="RATE",
+            parser=_rate_of("--disk"),
+            show_default="unlimited",
+            help="Of each broker, reading and writing copies together.",
+        ),
+    ] = math.inf
 
 
-def _options(wish: Wish) -> Options:
-    return Options(
-        produce=None if wish.produce is None else _rate("--produce", wish.produce),
-        network=_speed("--network", wish.network),
-        disk=math.inf if wish.disk is None else _speed("--disk", wish.disk),
-        settings=wish.settings,
+def rehearse(
+    plan_file: PlanFile,
+    cluster: OptionalTarget,
+    load: Load,
+    pace: Pace,
+    faults: Annotated[
+        list[str] | None,
+        typer.Option("--fault", metavar="TEXT", help='E.g. "kill 3 at 10m for 5m"; repeats.'),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Draw faults by chance; the same seed, the same ones.")
+    ] = None,
+    runs: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="So many runs with faults by chance: how they are spread, and the worst seed.",
+        ),
+    ] = 0,
+    form: Annotated[Literal["text", "markdown", "json", "html"], AS] = "text",
+    output: Output = None,
+) -> Exit:
+    """Perform a plan on the simulator: duration, peaks, margin over min ISR, what faults do. Changes nothing.
+
+    0 it arrives, 3 it does not, naming what stopped. Without a cluster it is rehearsed on the partitions of the plan
+    alone. The faults are listed in docs/faults.md, and where one is not understood.
+    """
+    from replan.commands.plans import read_plan
+    from replan.commands.rehearsals import rehearsal_of
+    from replan.rehearsal.document import render_rehearsal_json
+    from replan.rehearsal.markdown import render_rehearsal_markdown
+    from replan.rehearsal.options import Options
+    from replan.rehearsal.page import render_rehearsal_page
+    from replan.rehearsal.text import render_rehearsal
+
+    options = Options(
+        produce=load.produce, network=load.network, disk=load.disk, settings=pace.settings()
     )
-
-
-def _speed(flag: str, text: str) -> float:
-    speed = _rate(flag, text)
-    if not speed:
-        raise BadUsage(f"{flag} {text}: nothing could ever be copied; write a rate, e.g. 100MB/s")
-    return speed
-
-
-def _rate(flag: str, text: str) -> float:
-    if text == "0":
-        return 0.0
-    try:
-        rate = parse_rate(text)
-    except ValueError as problem:
-        raise BadUsage(f"{flag}: {problem}") from problem
-    if rate is None:
-        raise BadUsage(f"{flag}: write a rate, e.g. 100MB/s")
-    return float(rate)
-
-
-def _stage(plan: Plan, wish: Wish) -> Simulation:
-    """The cluster to rehearse on, without the assumptions yet."""
-    chosen = wish.target
-    if chosen is None:
-        return cluster_of(snapshot_of(plan))
-    if chosen.simulated is not None:
-        from replan.simulator.state_file import open_simulated
-
-        return open_simulated(chosen.simulated).simulation
-    seen = observe(chosen)
-    try:
-        return cluster_of(seen)
-    except ValueError as problem:
-        raise BadFile(f"the snapshot cannot be simulated: {problem}") from problem
-
-
-def _report(plan: Plan, stage: Simulation, options: Options, wish: Wish) -> Report:
-    """The run as asked for, and those with faults by chance; a seed without --runs makes the one run a chanced one."""
-    rehearsed = rehearse_on(plan, stage, options, _Shown("").show)
-    if wish.seed is None and wish.runs == 0:
-        return report_on(plan, options, rehearsed)
-    first, horizon = wish.seed or 0, rehearsed.seconds
-
-    def chanced(seed: int) -> Options:
-        drawn = drawn_faults(seed, plan, horizon, surroundings(stage))
-        return replace(options, faults=(*options.faults, *drawn))
-
-    if wish.runs == 0:
-        drawn = chanced(first)
-        again = rehearse_on(plan, stage, drawn, _Shown(f"seed {first}: ").show)
-        return report_on(plan, drawn, again)
-    runs = list[Chanced]()
-    for seed in range(first, first + wish.runs):
-        shown = _Shown(f"run {len(runs) + 1:,} of {wish.runs:,}, seed {seed}: ")
-        runs.append(Chanced(seed, rehearse_on(plan, stage, chanced(seed), shown.show)))
-    return report_on(plan, options, rehearsed, tuple(runs))
-
-
-class _Shown:
-    """Shows a person at a terminal how far a rehearsal is, in virtual time, some times a second."""
-
-    def __init__(self, before: str) -> None:
-        self._before = before
-        self._shown_at = time.monotonic()
-
-    def show(self, progress: Progress) -> None:
-        """Show it, if it is time."""
-        now = time.monotonic()
-        if now - self._shown_at >= SHOWN_SECONDS:
-            self._shown_at = now
-            passing(f"{self._before}{counts(progress)}")
-
-
-def _render(report: Report, how: RehearsalFormat) -> str:
-    forms: dict[RehearsalFormat, Callable[[Report], str]] = {
-        RehearsalFormat.TEXT: render_rehearsal,
-        RehearsalFormat.MARKDOWN: render_rehearsal_markdown,
-        RehearsalFormat.JSON: render_rehearsal_json,
-        RehearsalFormat.HTML: render_rehearsal_page,
+    plan = read_plan(plan_file)
+    report = rehearsal_of(plan, cluster, options, faults or (), seed=seed, runs=runs)
+    renderers = {
+        "text": render_rehearsal,
+        "markdown": render_rehearsal_markdown,
+        "json": render_rehearsal_json,
+        "html": render_rehearsal_page,
     }
-    return forms[how](report)
+    write(renderers[form](report), output)
+    return Exit.OK if report.arrives else Exit.REFUSED

@@ -1,16 +1,25 @@
-"""`scenario run`: tell stories again, and say where they end otherwise than written."""
+"""`scenario run`: run stories again, and show where the output differs from what is written."""
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from replan.commands.output import note, result, save
 from replan.errors import BadScenario, Exit
-from replan.scenarios.run import rewritten, run_story
 from replan.wording import count
 
 
-def run(files: Sequence[Path], *, rewrite: bool) -> Exit:
-    """Run every file. 0 where all is as written, 1 where something differs; `rewrite` writes what is told now."""
+def run(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenario files.")],
+    rewrite: Annotated[
+        bool,
+        typer.Option("--rewrite", help="Write the output of now into the files; review the diff."),
+    ] = False,
+) -> Exit:
+    """Tell stories again: 0 all as written, 1 where one differs, with a diff."""
+    from replan.scenarios.run import rewritten, run_story
+
     wrong = differing = 0
     for path in files:
         try:

@@ -1,63 +1,162 @@
-"""Which cluster a command speaks to: exactly one of a real one, a simulated one, a snapshot file.
+"""Which cluster a command speaks to: exactly one of a real one, a simulated one, a snapshot file; and its connection.
 
-Here belong the flags and the environment. Nothing heavy is imported: every start of the program reads this module.
+Here belong the options that name a cluster, and the environment. A command has one parameter of one of these types.
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import typer
 
 from replan.errors import BadUsage
+
+if TYPE_CHECKING:
+    from replan.model.control_plane import Clock, ControlPlane
+    from replan.model.snapshot import Snapshot
 
 BOOTSTRAP_VARIABLE = "REPLAN_BOOTSTRAP_SERVER"
 CONFIG_VARIABLE = "REPLAN_COMMAND_CONFIG"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """The cluster that the flags name."""
+class Connection:
+    """An open control plane and the clock that its time runs by."""
 
-    bootstrap_server: str | None = None
-    command_config: Path | None = None
-    simulated: Path | None = None
+    control_plane: "ControlPlane"
+    clock: "Clock"
+
+
+@dataclass(frozen=True)
+class Target:
+    """The cluster that the options name. Raises BadUsage unless it is exactly one."""
+
+    bootstrap_server: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT,…",
+            help=f"A real cluster. {BOOTSTRAP_VARIABLE} names it where no option does.",
+        ),
+    ] = None
+    command_config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help=f"Client properties in librdkafka's spelling (security, timeouts). Or {CONFIG_VARIABLE}.",
+        ),
+    ] = None
+    simulated: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The embedded cluster that lives in FILE.")
+    ] = None
     snapshot: Path | None = None
+    journal: Path | None = None
+
+    optional: ClassVar[bool] = False
+    """Whether a command can do without a cluster."""
+
+    def __post_init__(self) -> None:
+        files = [flag for flag in (self.simulated, self.snapshot) if flag is not None]
+        if self.bootstrap_server is None and not files:
+            self._set("bootstrap_server", os.environ.get(BOOTSTRAP_VARIABLE))
+        named = len(files) + (self.bootstrap_server is not None)
+        if named > 1 or (named == 0 and not (self.optional and self.command_config is None)):
+            raise BadUsage(
+                "name exactly one cluster: --bootstrap-server HOST:PORT (a real one; or set "
+                f"{BOOTSTRAP_VARIABLE}), --simulated FILE (the embedded one){self._snapshot_hint()}"
+            )
+        if self.bootstrap_server is None and self.command_config is not None:
+            raise BadUsage("--command-config goes with --bootstrap-server")
+        if self.bootstrap_server is not None and self.command_config is None:
+            properties = os.environ.get(CONFIG_VARIABLE)
+            self._set("command_config", None if properties is None else Path(properties))
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def _snapshot_hint(self) -> str:
+        return ""
+
+    @property
+    def is_named(self) -> bool:
+        """Whether there is a cluster at all; only commands that can do without one need to ask."""
+        return not (
+            self.bootstrap_server is None and self.simulated is None and self.snapshot is None
+        )
 
     @property
     def is_real(self) -> bool:
         """Whether it is a real cluster rather than a file."""
         return self.bootstrap_server is not None
 
+    @contextmanager
+    def connect(self) -> Iterator[Connection]:
+        """Open the cluster for reading and acting; heavy clients are imported only here."""
+        if self.simulated is not None:
+            from replan.simulator.state_file import open_simulated
 
-def target(
-    bootstrap_server: str | None,
-    command_config: Path | None,
-    simulated: Path | None,
-    snapshot: Path | None,
-) -> Target:
-    """Check the flags, and let the environment stand in where none is given. Raises BadUsage."""
-    files = [flag for flag in (simulated, snapshot) if flag is not None]
-    if bootstrap_server is None and not files:
-        bootstrap_server = os.environ.get(BOOTSTRAP_VARIABLE)
-    if command_config is None and bootstrap_server is not None and CONFIG_VARIABLE in os.environ:
-        command_config = Path(os.environ[CONFIG_VARIABLE])
-    if len(files) + (bootstrap_server is not None) != 1:
-        raise BadUsage(
-            "name exactly one cluster: --bootstrap-server HOST:PORT (a real one; or set "
-            f"{BOOTSTRAP_VARIABLE}), --simulated FILE (the embedded one), or --snapshot FILE (read only)"
-        )
-    if command_config is not None and bootstrap_server is None:
-        raise BadUsage("--command-config goes with --bootstrap-server")
-    return Target(bootstrap_server, command_config, simulated, snapshot)
+            simulated = open_simulated(self.simulated)
+            try:
+                yield Connection(simulated, simulated.clock)
+            finally:
+                simulated.close()
+            return
+        if self.bootstrap_server is None:
+            raise BadUsage("this command acts on a cluster; --snapshot can only be read")
+        from replan.kafka.clock import SystemClock
+        from replan.kafka.control_plane import open_cluster
+
+        clock = SystemClock()
+        real = open_cluster(self.bootstrap_server, self.command_config, clock=clock)
+        try:
+            yield Connection(real, clock)
+        finally:
+            real.close()
+
+    def observe(self) -> "Snapshot":
+        """Everything at this moment, from wherever the options say."""
+        if self.snapshot is not None:
+            from replan.snapshots.files import read_snapshot
+
+            return read_snapshot(self.snapshot)
+        with self.connect() as connection:
+            return connection.control_plane.observe()
 
 
-def optional_target(
-    bootstrap_server: str | None,
-    command_config: Path | None,
-    simulated: Path | None,
-    snapshot: Path | None,
-) -> Target | None:
-    """As `target`, for commands that can do without a cluster: None where nothing names one."""
-    named = (bootstrap_server, command_config, simulated, snapshot)
-    if all(flag is None for flag in named) and BOOTSTRAP_VARIABLE not in os.environ:
-        return None
-    return target(*named)
+_SNAPSHOT = typer.Option(metavar="PATH", help="A saved snapshot, read only.")
+_JOURNAL = typer.Option(
+    metavar="FILE", help="The journal file; by default one per cluster and user."
+)
+
+
+@dataclass(frozen=True)
+class LiveTarget(Target):
+    """A cluster to change, and the journal of it."""
+
+    journal: Annotated[Path | None, _JOURNAL] = None
+
+
+@dataclass(frozen=True)
+class ReadTarget(Target):
+    """A cluster that is only read: a live one, or a snapshot."""
+
+    snapshot: Annotated[Path | None, _SNAPSHOT] = None
+
+    def _snapshot_hint(self) -> str:
+        return ", or --snapshot FILE (read only)"
+
+
+@dataclass(frozen=True)
+class JournaledTarget(ReadTarget):
+    """A cluster that is only read, and the journal of it."""
+
+    journal: Annotated[Path | None, _JOURNAL] = None
+
+
+@dataclass(frozen=True)
+class OptionalTarget(ReadTarget):
+    """A cluster to read, or none: see `is_named`."""
+
+    optional: ClassVar[bool] = True

@@ -1,0 +1,154 @@
+"""One application of a plan: where the plan comes from, who approves it, how it is performed and stopped."""
+
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+
+from replan.applying.journal.file import FileJournal
+from replan.applying.loop import apply_plan
+from replan.applying.opening import open_plan
+from replan.applying.outcome import Outcome
+from replan.applying.progress import Report
+from replan.applying.settings import Settings
+from replan.commands.journals import NOT_LOCKED, journal_path, owner, read_ledger
+from replan.commands.output import note, result
+from replan.commands.progress import progress_to
+from replan.commands.target import Connection, Target
+from replan.errors import BadUsage, Exit, UnsafePlan
+from replan.manifest.load import load_placement
+from replan.planning.plan import Plan
+from replan.planning.plan_file import digest
+from replan.planning.planner import make_plan
+from replan.reporting.outcome_text import render_outcome
+from replan.reporting.plan_text import render_plan
+
+
+def plan_of_files(files: Sequence[Path], cluster: Target, connection: Connection) -> Plan:
+    """Plan from placement files; where an application of the same files is open, its plan."""
+    placement = load_placement(files)
+    seen = connection.control_plane.observe()
+    ledger = read_ledger(cluster, seen.cluster_id)
+    begun = ledger.application
+    if begun is not None and begun.manifest_digest == placement.digest:
+        plan = open_plan(ledger)
+        if plan is not None:
+            note(f"resuming application {begun.id}, begun by {begun.owner}")
+            return plan
+    plan = make_plan(
+        placement, replace(seen, remembered={**seen.remembered, **ledger.remembered()})
+    )
+    result(render_plan(plan))
+    return plan
+
+
+def begun_plan(cluster: Target, connection: Connection) -> Plan:
+    """The plan of the open application; raises BadUsage where none is open."""
+    cluster_id = connection.control_plane.observe().cluster_id
+    plan = open_plan(read_ledger(cluster, cluster_id))
+    if plan is None:
+        path = journal_path(cluster, cluster_id)
+        raise BadUsage(f"nothing to resume: the journal {path} knows of no open application")
+    return plan
+
+
+def check_refusals(plan: Plan) -> None:
+    """Raise UnsafePlan where a rule refuses a part of the plan."""
+    if plan.refusals:
+        named = "\n".join(f"  {r.message}  [{r.rule}]" for r in plan.refusals[:20])
+        raise UnsafePlan(
+            f"the plan has {len(plan.refusals)} refusals, and is not performed in part:\n{named}\n"
+            "mend what they name, or take those partitions out of the placement, and plan again"
+        )
+
+
+def approved(plan: Plan, *, saved: bool) -> bool:
+    """Ask on a terminal. Raises BadUsage where nobody can be asked."""
+    if not plan.moves:
+        return True
+    if not sys.stdin.isatty():
+        raise BadUsage(
+            "nobody can be asked here (no terminal); pass --auto-approve to perform the plan"
+        )
+    if saved:
+        note(render_plan(plan))
+    sys.stderr.write("Perform this plan? Only `yes` does it: ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip() == "yes"
+
+
+def perform(
+    plan: Plan,
+    cluster: Target,
+    connection: Connection,
+    settings: Settings,
+    inject: Callable[[Report], Report] = lambda report: report,
+) -> Exit:
+    """Perform a plan until nothing is left, or somebody asks to stop; `inject` begins faults and reports them."""
+    path = journal_path(cluster, plan.cluster_id)
+    with FileJournal(path) as journal, asked_to_stop() as stop, progress_to(sys.stderr) as report:
+        note(f"journal: {path}")
+        if cluster.is_real:
+            note(NOT_LOCKED)
+        outcome = apply_plan(
+            plan,
+            connection.control_plane,
+            journal,
+            connection.clock,
+            plan_digest=digest(plan),
+            settings=replace(settings, owner=owner()),
+            report=inject(report),
+            stop=stop,
+        )
+    result(render_outcome(outcome))
+    return outcome.exit_code
+
+
+def with_journal(do: Callable[..., Outcome], cluster: Target) -> Exit:
+    """Do something to the open application rather than go on with it."""
+    with cluster.connect() as connection:
+        path = journal_path(cluster, connection.control_plane.observe().cluster_id)
+        with FileJournal(path) as journal:
+            outcome = do(
+                connection.control_plane,
+                journal,
+                connection.clock,
+                settings=Settings(owner=owner()),
+                report=note,
+            )
+    result(render_outcome(outcome))
+    return outcome.exit_code
+
+
+class _Stop:
+    """Set by the first SIGINT or SIGTERM; the second interrupts at once."""
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def __call__(self) -> bool:
+        return self.asked
+
+    def on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        """Ask the loop to leave at the next safe point."""
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+        note("stopping at the next safe point; once more to leave at once")
+
+
+@contextmanager
+def asked_to_stop() -> Iterator[_Stop]:
+    """Turn SIGINT and SIGTERM into a question that the loop asks, for as long as it runs."""
+    stop = _Stop()
+    before = {
+        number: signal.signal(number, stop.on_signal) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

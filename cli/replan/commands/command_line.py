@@ -1,0 +1,162 @@
+"""How a function becomes a command: groups that build only what is invoked, options that several commands share.
+
+A command is a plain function. Its parameters carry Typer's options and arguments; a parameter whose type is a
+dataclass stands for the options that the fields of that dataclass carry, and receives an instance. The docstring is the
+help: what comes before `Exit codes:` stands above the options, the rest below them, as it is written.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, ClassVar, get_type_hints
+
+import click
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from replan.errors import Exit
+
+Command = Callable[..., Exit]
+_BELOW = re.compile(r"^Exit codes:", re.MULTILINE)
+
+
+class CommandGroup(TyperGroup):
+    """A group that knows its commands by name, and imports and builds the one that is asked for."""
+
+    table: ClassVar[Mapping[str, str]] = {}
+    """Words of the command -> `module:function` below `replan.commands`."""
+    group_help: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, prefix: str = "", **attributes: Any) -> None:
+        super().__init__(**{**attributes, "rich_markup_mode": None})
+        self._prefix = prefix
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """The next word of each command, in the order of the table."""
+        words = (
+            name.removeprefix(self._prefix) for name in self.table if name.startswith(self._prefix)
+        )
+        return list(dict.fromkeys(word.split()[0] for word in words))
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Build one command, or the group that the word names; None where there is none."""
+        words = self._prefix + cmd_name
+        if words in self.table:
+            return build(cmd_name, function_at(self.table[words]))
+        if words in self.group_help:
+            inner = type(self)(f"{words} ", name=cmd_name, help=self.group_help[words])
+            inner.no_args_is_help = True
+            return inner
+        return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is invoked. Raises UsageError, with the name that is nearest."""
+        name, known = args[0], self.list_commands(ctx)
+        if name not in known and not name.startswith("-"):
+            nearest = get_close_matches(name, known, n=1)
+            hint = f" Did you mean '{nearest[0]}'?" if nearest else ""
+            raise click.UsageError(f"No such command '{name}'.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List each command with the first sentence of its help; no command is built for it."""
+        rows = [(word, self._summary(self._prefix + word)) for word in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def _summary(self, words: str) -> str:
+        if words in self.group_help:
+            return self.group_help[words]
+        return help_of(function_at(self.table[words]))[0].split("\n\n")[0].replace("\n", " ")
+
+
+class _Command(TyperCommand):
+    def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write nothing: Typer lists the arguments together with the options, Click since 8.5 here once more."""
+
+
+def function_at(place: str) -> Command:
+    """The function of a command, from `module:function`; imports the module."""
+    module, _, name = place.partition(":")
+    function: Command = getattr(import_module(f"replan.commands.{module}"), name)
+    return function
+
+
+def help_of(function: Command) -> tuple[str, str]:
+    """The help of a command: what stands above its options, and what stands below them."""
+    text = inspect.getdoc(function) or ""
+    below = _BELOW.search(text)
+    return (text, "") if below is None else (text[: below.start()].strip(), text[below.start() :])
+
+
+def build(name: str, function: Command) -> click.Command:
+    """The Click command of a function."""
+    above, below = help_of(function)
+    kept = "\n\n".join("\b\n" + paragraph for paragraph in below.split("\n\n")) if below else None
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    expanded = _with_options_of_groups(function)
+    app.command(name, cls=_Command, help=above, epilog=kept)(expanded)
+    command = typer.main.get_command(app)
+    _restore_help_of_arguments(command, expanded)
+    return command
+
+
+def _restore_help_of_arguments(command: click.Command, function: Command) -> None:
+    """Since 8.5 Click's `Argument` has a help of its own, and its constructor erases the one that Typer sets."""
+    hints = get_type_hints(function, include_extras=True)
+    for parameter in command.params:
+        if isinstance(parameter, click.Argument) and parameter.name in hints:
+            parameter.help = _declared(hints[parameter.name]).help
+
+
+def _declared(hint: Any) -> Any:
+    """Typer's description in an annotation, or None."""
+    described = (m for m in getattr(hint, "__metadata__", ()) if hasattr(m, "param_decls"))
+    return next(described, None)
+
+
+def _with_options_of_groups(function: Command) -> Command:
+    """The same function with one parameter for each option of its groups."""
+    hints = get_type_hints(function, include_extras=True)
+    hints.pop("return", None)
+    groups = dict[str, tuple[Any, list[str]]]()
+    parameters = list[inspect.Parameter]()
+    for parameter in inspect.signature(function).parameters.values():
+        kind = hints[parameter.name]
+        if isinstance(kind, type) and is_dataclass(kind):
+            options = _options_of(kind)
+            groups[parameter.name] = kind, [option.name for option in options]
+            parameters += options
+        else:
+            parameters.append(
+                parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY)
+            )
+
+    def expanded(**given: Any) -> Exit:
+        for name, (kind, options) in groups.items():
+            given[name] = kind(**{option: given.pop(option) for option in options})
+        return function(**given)
+
+    expanded.__annotations__ = {p.name: p.annotation for p in parameters}
+    vars(expanded)["__signature__"] = inspect.Signature(parameters)
+    return expanded
+
+
+def _options_of(group: type[Any]) -> tuple[inspect.Parameter, ...]:
+    """The options that a dataclass carries: its fields with a description by Typer."""
+    hints = get_type_hints(group, include_extras=True)
+    return tuple(
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+        if _declared(hints[field.name]) is not None
+    )

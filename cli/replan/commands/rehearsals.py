@@ -1,0 +1,96 @@
+"""The rehearsals of `rehearse`: one run as asked for, and those with random faults; shows how far each of them is."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from replan.applying.progress import Progress
+from replan.commands.output import note, passing
+from replan.commands.target import Target
+from replan.errors import BadFile
+from replan.faults.read import read_fault
+from replan.planning.plan import Plan
+from replan.rehearsal.chance import drawn_faults
+from replan.rehearsal.options import Options
+from replan.rehearsal.rehearse import rehearse_on
+from replan.rehearsal.report import Chanced, Report, report_on
+from replan.rehearsal.stage import cluster_of, snapshot_of, surroundings
+from replan.reporting.progress_text import counts
+from replan.simulator.state_file import open_simulated
+from replan.simulator.world import Simulation
+
+SHOWN_SECONDS = 0.2
+ALONE = (
+    "no cluster is named: rehearsed on the partitions of the plan alone, all of them in sync; "
+    "--snapshot FILE makes it more exact"
+)
+
+
+def rehearsal_of(
+    plan: Plan,
+    cluster: Target,
+    options: Options,
+    faults: Sequence[str],
+    *,
+    seed: int | None,
+    runs: int,
+) -> Report:
+    """Rehearse a plan, on the partitions of the plan alone where no cluster is named."""
+    stage = _stage(plan, cluster)
+    around = surroundings(stage)
+    options = replace(options, faults=tuple(read_fault(text, around) for text in faults))
+    try:
+        return _report(plan, stage, options, seed, runs)
+    finally:
+        passing("")
+
+
+def _stage(plan: Plan, cluster: Target) -> Simulation:
+    """The cluster to rehearse on, without the assumptions yet."""
+    if not cluster.is_named:
+        note(ALONE)
+        return cluster_of(snapshot_of(plan))
+    if cluster.simulated is not None:
+        return open_simulated(cluster.simulated).simulation
+    seen = cluster.observe()
+    try:
+        return cluster_of(seen)
+    except ValueError as problem:
+        raise BadFile(f"the snapshot cannot be simulated: {problem}") from problem
+
+
+def _report(plan: Plan, stage: Simulation, options: Options, seed: int | None, runs: int) -> Report:
+    """The run as asked for, and those with faults by chance; a seed without --runs makes the one run a chanced one."""
+    rehearsed = rehearse_on(plan, stage, options, _Shown("").show)
+    if seed is None and runs == 0:
+        return report_on(plan, options, rehearsed)
+    first, horizon = seed or 0, rehearsed.seconds
+
+    def chanced(drawn_by: int) -> Options:
+        drawn = drawn_faults(drawn_by, plan, horizon, surroundings(stage))
+        return replace(options, faults=(*options.faults, *drawn))
+
+    if runs == 0:
+        drawn = chanced(first)
+        again = rehearse_on(plan, stage, drawn, _Shown(f"seed {first}: ").show)
+        return report_on(plan, drawn, again)
+    by_chance = list[Chanced]()
+    for each in range(first, first + runs):
+        shown = _Shown(f"run {len(by_chance) + 1:,} of {runs:,}, seed {each}: ")
+        by_chance.append(Chanced(each, rehearse_on(plan, stage, chanced(each), shown.show)))
+    return report_on(plan, options, rehearsed, tuple(by_chance))
+
+
+class _Shown:
+    """Shows a person at a terminal how far a rehearsal is, in virtual time, some times a second."""
+
+    def __init__(self, before: str) -> None:
+        self._before = before
+        self._shown_at = time.monotonic()
+
+    def show(self, progress: Progress) -> None:
+        """Show it, if it is time."""
+        now = time.monotonic()
+        if now - self._shown_at >= SHOWN_SECONDS:
+            self._shown_at = now
+            passing(f"{self._before}{counts(progress)}")

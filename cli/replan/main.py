@@ -1,0 +1,91 @@
+"""The program `replan`: the table of its commands, in the order in which `--help` lists them, and its exit codes.
+
+Nothing is decided here. A command is a function in `commands/`; its module is imported, and its arguments are built,
+when it is invoked.
+"""
+
+import sys
+from typing import Annotated, ClassVar
+
+import click
+import typer
+
+from replan import __version__
+from replan.commands.command_line import CommandGroup
+from replan.commands.output import note, result
+from replan.errors import Exit, ReplanError
+
+
+class Replan(CommandGroup):
+    """All commands: by their words, module and function in `replan.commands`."""
+
+    table: ClassVar = {
+        "validate": "inspect:validate",
+        "export": "inspect:export",
+        "snapshot": "inspect:take_snapshot",
+        "plan": "inspect:plan",
+        "show": "inspect:show",
+        "rehearse": "rehearse:rehearse",
+        "apply": "apply:apply",
+        "status": "inspect:status",
+        "resume": "apply:resume",
+        "abandon": "apply:abandon",
+        "drift": "inspect:drift",
+        "throttle clear": "apply:throttle_clear",
+        "scenario run": "scenario:run",
+        "fleet drift": "fleet:drift",
+    }
+    group_help: ClassVar = {
+        "throttle": "The throttles that replan sets.",
+        "scenario": "Stories of a simulated cluster in text files: see docs/scenarios.md.",
+        "fleet": "The Spark pipeline over many clusters; needs the extra `fleet`.",
+    }
+
+
+app = typer.Typer(
+    name="replan",
+    cls=Replan,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        result(f"replan {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Kafka replica placement as code: plan, apply, drift; never below min ISR."""
+
+
+def main() -> None:
+    """Run a command and leave with its exit code; Click's 2 for wrong usage becomes 1."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command; every failure that replan explains becomes its message and its exit code."""
+    try:
+        code = app(args=arguments, prog_name="replan", standalone_mode=False)
+        return int(code) if isinstance(code, int) else int(Exit.OK)
+    except ReplanError as error:
+        note(f"replan: {error}")
+        return int(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        return int(Exit.ERROR)
+    except (KeyboardInterrupt, click.Abort):
+        note("replan: interrupted")
+        return int(Exit.INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()
+        return int(Exit.ERROR)
