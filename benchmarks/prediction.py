@@ -41,7 +41,7 @@ from replan.planning.plan_file import digest
 from replan.planning.planner import make_plan
 from replan.simulator.clock import VirtualClock
 from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.snapshot_form import from_snapshot
+from replan.simulator.persistence.snapshot_form import from_snapshot
 
 MEGABYTE = 1_000_000
 BATCH_BYTES = 900_160

@@ -9,12 +9,12 @@ from replan.model.broker import LogDir
 from replan.model.configs import MIN_INSYNC_REPLICAS
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.simulator.clock import VirtualClock
-from replan.simulator.commands import CreateTopic
+from replan.simulator.cluster.faults import Ask, Produce, StartBroker, StopBroker
+from replan.simulator.cluster.physical_state import Simulation, World
 from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.faults import Ask, Produce, StartBroker, StopBroker
-from replan.simulator.rules import rules_of
-from replan.simulator.state import CLUSTER_DEFAULT, BrokerRegistration, ClusterState
-from replan.simulator.world import Simulation, World
+from replan.simulator.controller.commands import CreateTopic
+from replan.simulator.controller.state import CLUSTER_DEFAULT, BrokerRegistration, ClusterState
+from replan.simulator.controller.versions import rules_of
 
 _DIRECTORIES = ("data-0", "data-1")
 _VOLUME_BYTES = 1_000_000_000

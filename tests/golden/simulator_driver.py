@@ -7,7 +7,7 @@ from tests.golden.language import BROKERS, Ids, Observed, directories
 from replan.model.configs import ConfigOperation, ConfigScope, topic_change
 from replan.model.control_plane import Accepted, Answer, ElectionType, Rejected
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
-from replan.simulator.commands import (
+from replan.simulator.controller.commands import (
     AlterConfigs,
     AlterIsr,
     AlterReassignments,
@@ -25,8 +25,8 @@ from replan.simulator.commands import (
     UnfenceBroker,
     UnregisterBroker,
 )
-from replan.simulator.decide import perform
-from replan.simulator.state import ClusterState, Partition
+from replan.simulator.controller.decide import perform
+from replan.simulator.controller.state import ClusterState, Partition
 
 TOPIC = "orders"
 P0 = TopicPartition(TOPIC, 0)

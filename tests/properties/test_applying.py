@@ -24,8 +24,7 @@ from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.placement import MoveThrottle
 from replan.planning.moves import Move
 from replan.simulator.clock import VirtualClock
-from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.faults import (
+from replan.simulator.cluster.faults import (
     At,
     Disconnect,
     DropFromIsr,
@@ -37,7 +36,8 @@ from replan.simulator.faults import (
     StartBroker,
     StopBroker,
 )
-from replan.simulator.world import Simulation
+from replan.simulator.cluster.physical_state import Simulation
+from replan.simulator.control_plane import SimulatedControlPlane
 
 BROKERS = tuple(BrokerId(b) for b in range(1, 6))
 VERSIONS = ("3.9", "4.2", "4.3", "4.4")

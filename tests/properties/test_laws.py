@@ -42,11 +42,11 @@ from replan.planning.safety.run_invariants import (
     throttles_are_known,
 )
 from replan.rehearsal.recording import Recorder, throttles_of
-from replan.rehearsal.rehearse import untouched
-from replan.rehearsal.stage import at_target
+from replan.rehearsal.run import untouched
+from replan.rehearsal.setup import at_target
 from replan.simulator.clock import VirtualClock
-from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.faults import (
+from replan.simulator.cluster.apply_fault import scheduled
+from replan.simulator.cluster.faults import (
     At,
     Disconnect,
     KillBroker,
@@ -60,10 +60,10 @@ from replan.simulator.faults import (
     StartBroker,
     StopBroker,
 )
-from replan.simulator.happenings import scheduled
-from replan.simulator.rules import rules_of
-from replan.simulator.snapshot_form import from_snapshot
-from replan.simulator.world import Simulation
+from replan.simulator.cluster.physical_state import Simulation
+from replan.simulator.control_plane import SimulatedControlPlane
+from replan.simulator.controller.versions import rules_of
+from replan.simulator.persistence.snapshot_form import from_snapshot
 
 CASES = {"fast": 10, "ci": 500, "nightly": 20_000}
 HARD = settings(max_examples=CASES.get(os.environ.get("HYPOTHESIS_PROFILE", "ci"), 200))

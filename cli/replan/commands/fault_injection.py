@@ -19,9 +19,9 @@ def with_faults(texts: Sequence[str], connection: Connection) -> Callable[[Repor
     if not texts:
         return lambda report: report
     from replan.faults.read import read_fault
-    from replan.rehearsal.stage import surroundings
+    from replan.rehearsal.setup import surroundings
+    from replan.simulator.cluster.faults import At
     from replan.simulator.control_plane import SimulatedControlPlane
-    from replan.simulator.faults import At
 
     plane = connection.control_plane
     if not isinstance(plane, SimulatedControlPlane):

@@ -10,14 +10,14 @@ from replan.commands.target import Target
 from replan.errors import BadFile
 from replan.faults.read import read_fault
 from replan.planning.plan import Plan
-from replan.rehearsal.chance import drawn_faults
 from replan.rehearsal.options import Options
-from replan.rehearsal.rehearse import rehearse_on
-from replan.rehearsal.report import Chanced, Report, report_on
-from replan.rehearsal.stage import cluster_of, snapshot_of, surroundings
+from replan.rehearsal.outcome import Chanced, Report, report_on
+from replan.rehearsal.random_faults import drawn_faults
+from replan.rehearsal.run import rehearse_on
+from replan.rehearsal.setup import cluster_of, snapshot_of, surroundings
 from replan.reporting.progress_text import counts
-from replan.simulator.state_file import open_simulated
-from replan.simulator.world import Simulation
+from replan.simulator.cluster.physical_state import Simulation
+from replan.simulator.persistence.state_file import open_simulated
 
 SHOWN_SECONDS = 0.2
 ALONE = (

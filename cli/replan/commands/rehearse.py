@@ -95,11 +95,11 @@ def rehearse(
     """
     from replan.commands.plans import read_plan
     from replan.commands.rehearsals import rehearsal_of
-    from replan.rehearsal.document import render_rehearsal_json
-    from replan.rehearsal.markdown import render_rehearsal_markdown
     from replan.rehearsal.options import Options
-    from replan.rehearsal.page import render_rehearsal_page
-    from replan.rehearsal.text import render_rehearsal
+    from replan.rehearsal.report.html import render_rehearsal_page
+    from replan.rehearsal.report.json import render_rehearsal_json
+    from replan.rehearsal.report.markdown import render_rehearsal_markdown
+    from replan.rehearsal.report.text import render_rehearsal
 
     options = Options(
         produce=load.produce, network=load.network, disk=load.disk, settings=pace.settings()

@@ -1,9 +1,9 @@
 """The controller's answers in words, and what it refuses of a happening."""
 
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
-from replan.simulator.decide import perform
-from replan.simulator.faults import Ask, Happening
-from replan.simulator.state import ClusterState
+from replan.simulator.cluster.faults import Ask, Happening
+from replan.simulator.controller.decide import perform
+from replan.simulator.controller.state import ClusterState
 
 
 def answer_in_words(answer: Answer) -> str | None:

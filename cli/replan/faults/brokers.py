@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from replan.faults.kinds import Kind, Surroundings, lasting, once, registered
-from replan.faults.words import Words
+from replan.faults.token_reader import Words
 from replan.model.names import BrokerId
-from replan.simulator.commands import CordonDirs, FenceBroker, UnfenceBroker, UnregisterBroker
-from replan.simulator.disks import path_of
-from replan.simulator.faults import (
+from replan.simulator.cluster.apply_fault import RESTART_SECONDS
+from replan.simulator.cluster.disks import path_of
+from replan.simulator.cluster.faults import (
     Ask,
     At,
     KillBroker,
@@ -18,7 +18,12 @@ from replan.simulator.faults import (
     StartBroker,
     StopBroker,
 )
-from replan.simulator.happenings import RESTART_SECONDS
+from replan.simulator.controller.commands import (
+    CordonDirs,
+    FenceBroker,
+    UnfenceBroker,
+    UnregisterBroker,
+)
 
 
 def _kill(words: Words, around: Surroundings) -> Schedule:

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from replan.faults.words import Words
+from replan.faults.token_reader import Words
 from replan.model.names import BrokerId, TopicId, TopicPartition
-from replan.simulator.faults import At, Happening, Schedule
-from replan.simulator.state import ClusterState
+from replan.simulator.cluster.faults import At, Happening, Schedule
+from replan.simulator.controller.state import ClusterState
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from replan.faults.kinds import Kind, Surroundings, existing, once, registered
-from replan.faults.words import Words
+from replan.faults.token_reader import Words
 from replan.model.names import BrokerId, TopicPartition
-from replan.simulator.commands import RebalanceLeaders
-from replan.simulator.faults import Ask, At, DropFromIsr, Produce, Schedule
+from replan.simulator.cluster.faults import Ask, At, DropFromIsr, Produce, Schedule
+from replan.simulator.controller.commands import RebalanceLeaders
 
 USUAL_LAG_BYTES = 1_000_000
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from replan.errors import BadUsage
-from replan.faults import brokers, foreigners, partitions, requests
+from replan.faults import brokers, external_actors, partitions, requests
 from replan.faults.kinds import Kind, Surroundings
-from replan.faults.words import Words
-from replan.simulator.faults import At, Schedule
+from replan.faults.token_reader import Words
+from replan.simulator.cluster.faults import At, Schedule
 
 FORMS: Sequence[Kind] = (
     *brokers.KINDS,
     *partitions.KINDS,
     *requests.KINDS,
-    *foreigners.KINDS,
+    *external_actors.KINDS,
 )
 FIRST_WORDS = frozenset(kind.begins[0] for kind in FORMS)
 _BY_WORDS: Mapping[tuple[str, ...], Kind] = MappingProxyType({kind.begins: kind for kind in FORMS})

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from replan.faults.kinds import Kind, Surroundings, lasting, once
-from replan.faults.words import Words
-from replan.simulator.faults import (
+from replan.faults.token_reader import Words
+from replan.simulator.cluster.faults import (
     At,
     Disconnect,
     LagMetadata,

@@ -32,7 +32,7 @@ from replan.rehearsal.result import (
     Rehearsal,
     Waited,
 )
-from replan.simulator.world import ReplicaName, Simulation
+from replan.simulator.cluster.physical_state import ReplicaName, Simulation
 
 Histories = Mapping[TopicPartition, Trajectory]
 

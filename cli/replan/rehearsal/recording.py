@@ -17,9 +17,9 @@ from replan.model.configs import (
 )
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.safety.run_invariants import Sample, Settings, Trajectory
-from replan.simulator.flows import leader_of
-from replan.simulator.state import ClusterState, Partition, Topic
-from replan.simulator.world import ReplicaName, Simulation, World
+from replan.simulator.cluster.physical_state import ReplicaName, Simulation, World
+from replan.simulator.cluster.replication.copy_rates import leader_of
+from replan.simulator.controller.state import ClusterState, Partition, Topic
 
 THROTTLES = frozenset({LEADER_RATE, FOLLOWER_RATE, LEADER_REPLICAS, FOLLOWER_REPLICAS})
 

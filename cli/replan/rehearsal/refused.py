@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from replan.faults.answers import refusals
 from replan.faults.read import Fault
-from replan.simulator.happenings import befall
-from replan.simulator.world import Simulation
+from replan.simulator.cluster.apply_fault import befall
+from replan.simulator.cluster.physical_state import Simulation
 
 
 class Refused:

@@ -15,16 +15,16 @@ from replan.applying.outcome import Outcome, Result
 from replan.applying.progress import Progress
 from replan.applying.settings import Settings
 from replan.errors import ReplanError, UnsafePlan
-from replan.faults.words import Words
+from replan.faults.token_reader import Words
 from replan.model.control_plane import Clock
 from replan.model.names import TopicPartition
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest, loads
 from replan.reporting.progress_text import counts
-from replan.scenarios.boundary import Boundary, Crash, ToldControlPlane, ToldJournal
+from replan.scenarios.effect_boundary import Boundary, Crash, ToldControlPlane, ToldJournal
 from replan.scenarios.planning import planned
 from replan.scenarios.process import Killed, Process
-from replan.scenarios.story import Story
+from replan.scenarios.session import Story
 
 OWNER = "ann@ops-1"
 LONGEST_SECONDS = 3_600.0

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from replan.errors import BadScenario
-from replan.faults.words import Words
+from replan.faults.token_reader import Words
 from replan.manifest.events import fastest_parser
 from replan.manifest.load import load_sources
 from replan.manifest.sources import Source
@@ -14,7 +14,7 @@ from replan.planning.plan import Plan
 from replan.planning.planner import make_plan
 from replan.reporting.drift_text import render_drift
 from replan.reporting.plan_text import render_plan
-from replan.scenarios.story import Story
+from replan.scenarios.session import Story
 
 VERSION = "version: 1"
 

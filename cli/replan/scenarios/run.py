@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from replan.errors import BadScenario, ReplanError
-from replan.faults.words import Words
+from replan.faults.token_reader import Words
 from replan.scenarios.applying import refused
 from replan.scenarios.reader import Block, read_blocks, write_blocks
-from replan.scenarios.story import Story
+from replan.scenarios.session import Story
 from replan.scenarios.table import COMMANDS, WITH_BODY
 
 MOST_REWRITES = 3

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from replan.faults.read import FIRST_WORDS
-from replan.faults.words import Words
+from replan.faults.token_reader import Words
 from replan.scenarios.applying import apply, clear, interrupt, kill_process, resume, tick
-from replan.scenarios.befalling import at, befalls
-from replan.scenarios.founding import cluster, disk, topic
-from replan.scenarios.looking import journal, show, status, throttles
+from replan.scenarios.fault_injection import at, befalls
+from replan.scenarios.inspection import journal, show, status, throttles
 from replan.scenarios.planning import drift, manifest, plan
-from replan.scenarios.story import Story
+from replan.scenarios.session import Story
+from replan.scenarios.setup import cluster, disk, topic
 
 Command = Callable[[Story, Words, Sequence[str]], str]
 

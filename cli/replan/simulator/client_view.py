@@ -9,10 +9,10 @@ from typing import TypeVar
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
-from replan.simulator.codes import Code, rejected
-from replan.simulator.commands import Decision, Subject
-from replan.simulator.state import Partition, Topic
-from replan.simulator.world import Simulation
+from replan.simulator.cluster.physical_state import Simulation
+from replan.simulator.controller.commands import Decision, Subject
+from replan.simulator.controller.error_codes import Code, rejected
+from replan.simulator.controller.state import Partition, Topic
 
 UNKNOWN_OUTCOMES = frozenset(
     {Code.UNKNOWN_SERVER_ERROR, Code.REQUEST_TIMED_OUT, Code.NOT_CONTROLLER}

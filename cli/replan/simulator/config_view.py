@@ -15,8 +15,8 @@ from replan.model.configs import (
     TopicSettings,
 )
 from replan.model.names import BrokerId
-from replan.simulator.config_keys import DEFAULTS, TOLD_RATES, as_described
-from replan.simulator.state import CLUSTER_DEFAULT, ClusterState
+from replan.simulator.controller.config_keys import DEFAULTS, TOLD_RATES, as_described
+from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState
 
 
 def topic_configs(state: ClusterState, topic: str) -> Configs:

@@ -21,19 +21,11 @@ from replan.model.control_plane import (
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState, Reassignment
 from replan.model.snapshot import Features, Snapshot
-from replan.simulator.aftermath import ask
 from replan.simulator.client_view import SubjectT, answers, answers_of, seen, unheard
-from replan.simulator.commands import (
-    AlterConfigs,
-    AlterReassignments,
-    Command,
-    Decision,
-    ElectLeaders,
-)
-from replan.simulator.config_view import broker_configs, topic_configs, topic_settings
-from replan.simulator.disks import lies_on_lost_disk
-from replan.simulator.dynamics import Meter, advance, next_moment
-from replan.simulator.faults import (
+from replan.simulator.cluster.advance import Meter, advance, next_moment
+from replan.simulator.cluster.apply_fault import befall, later, scheduled
+from replan.simulator.cluster.disks import lies_on_lost_disk
+from replan.simulator.cluster.faults import (
     Ask,
     Happening,
     LoseRequests,
@@ -41,11 +33,19 @@ from replan.simulator.faults import (
     RequestKind,
     Schedule,
 )
-from replan.simulator.flows import Flows
-from replan.simulator.happenings import befall, later, scheduled
-from replan.simulator.snapshot_form import broker_seen, features_of, to_snapshot
-from replan.simulator.state import ClusterState
-from replan.simulator.world import Simulation
+from replan.simulator.cluster.physical_state import Simulation
+from replan.simulator.cluster.replication.copy_rates import Flows
+from replan.simulator.cluster.submit import ask
+from replan.simulator.config_view import broker_configs, topic_configs, topic_settings
+from replan.simulator.controller.commands import (
+    AlterConfigs,
+    AlterReassignments,
+    Command,
+    Decision,
+    ElectLeaders,
+)
+from replan.simulator.controller.state import ClusterState
+from replan.simulator.persistence.snapshot_form import broker_seen, features_of, to_snapshot
 
 REASSIGNMENTS_PER_REQUEST = 5_000
 ELECTIONS_PER_REQUEST = 1_000

@@ -23,12 +23,12 @@ from replan.planning.moves import Move
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
 from replan.simulator.clock import VirtualClock
+from replan.simulator.cluster.faults import Schedule
+from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.faults import Schedule
-from replan.simulator.rules import rules_of
-from replan.simulator.snapshot_form import from_snapshot
-from replan.simulator.state import Resource
-from replan.simulator.world import Simulation
+from replan.simulator.controller.state import Resource
+from replan.simulator.controller.versions import rules_of
+from replan.simulator.persistence.snapshot_form import from_snapshot
 
 T = TypeVar("T")
 MB = 1_000_000

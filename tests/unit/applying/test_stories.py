@@ -29,13 +29,7 @@ from replan.model.configs import (
 from replan.model.names import BrokerId, TopicId, replicas
 from replan.model.placement import MoveThrottle
 from replan.planning.plan import Plan
-from replan.simulator.commands import (
-    AlterConfigs,
-    AlterReassignments,
-    CreateTopic,
-    DeleteTopic,
-)
-from replan.simulator.faults import (
+from replan.simulator.cluster.faults import (
     Ask,
     At,
     Disconnect,
@@ -44,6 +38,12 @@ from replan.simulator.faults import (
     LoseRequests,
     RequestKind,
     StartBroker,
+)
+from replan.simulator.controller.commands import (
+    AlterConfigs,
+    AlterReassignments,
+    CreateTopic,
+    DeleteTopic,
 )
 
 GROW = move([1, 2, 3], [1, 2, 4], size=50 * MB)

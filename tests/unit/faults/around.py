@@ -7,7 +7,7 @@ from tests.builders import brokers, snapshot, state
 from replan.faults.kinds import Surroundings
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicId
-from replan.rehearsal.stage import cluster_of
+from replan.rehearsal.setup import cluster_of
 
 AROUND = Surroundings(
     cluster_of(

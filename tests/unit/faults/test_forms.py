@@ -10,9 +10,9 @@ from tests.unit.faults.around import AROUND
 
 from replan.faults.kinds import Kind
 from replan.faults.read import FORMS, read_fault, read_schedule
-from replan.faults.words import Words
+from replan.faults.token_reader import Words
 from replan.scenarios.run import run_story
-from replan.simulator.faults import At
+from replan.simulator.cluster.faults import At
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "faults.md"
 FOUNDING = """\

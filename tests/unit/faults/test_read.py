@@ -5,20 +5,11 @@ from tests.unit.faults.around import AROUND
 
 from replan.errors import BadUsage
 from replan.faults.read import FORMS, read_fault, read_schedule
-from replan.faults.words import Words
+from replan.faults.token_reader import Words
 from replan.model.configs import ConfigChange, ConfigOperation, ConfigScope
 from replan.model.control_plane import ElectionType
 from replan.model.names import BrokerId, TopicPartition
-from replan.simulator.commands import (
-    AlterConfigs,
-    AlterReassignments,
-    DeleteTopic,
-    ElectLeaders,
-    FenceBroker,
-    RebalanceLeaders,
-    UnregisterBroker,
-)
-from replan.simulator.faults import (
+from replan.simulator.cluster.faults import (
     Ask,
     At,
     Disconnect,
@@ -33,6 +24,15 @@ from replan.simulator.faults import (
     SlowBroker,
     StartBroker,
     StopBroker,
+)
+from replan.simulator.controller.commands import (
+    AlterConfigs,
+    AlterReassignments,
+    DeleteTopic,
+    ElectLeaders,
+    FenceBroker,
+    RebalanceLeaders,
+    UnregisterBroker,
 )
 
 B3 = BrokerId(3)

@@ -11,9 +11,9 @@ from replan.model.snapshot import Snapshot
 from replan.planning.plan import Plan
 from replan.planning.planner import make_plan
 from replan.rehearsal.options import Options
-from replan.rehearsal.rehearse import rehearse
 from replan.rehearsal.result import BrokerLoad, Rehearsal
-from replan.rehearsal.stage import cluster_of, surroundings
+from replan.rehearsal.run import rehearse
+from replan.rehearsal.setup import cluster_of, surroundings
 
 MB = 1_000_000
 SEEN = snapshot(

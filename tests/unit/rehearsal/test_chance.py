@@ -4,8 +4,14 @@ from tests.unit.faults.around import AROUND
 from tests.unit.rehearsal.stages import plan_of
 
 from replan.model.names import BrokerId
-from replan.rehearsal.chance import drawn_faults
-from replan.simulator.faults import KillBroker, LoseDisk, ReplaceDisks, StartBroker, StopBroker
+from replan.rehearsal.random_faults import drawn_faults
+from replan.simulator.cluster.faults import (
+    KillBroker,
+    LoseDisk,
+    ReplaceDisks,
+    StartBroker,
+    StopBroker,
+)
 
 
 def test_faults_by_chance_are_the_same_for_a_seed_and_bring_every_broker_back() -> None:

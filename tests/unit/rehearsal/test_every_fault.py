@@ -5,8 +5,8 @@ from tests.unit.faults.test_forms import EFFECTS
 from tests.unit.rehearsal.stages import MB, faults_of, plan_of, rehearsed
 
 from replan.rehearsal.options import Options
-from replan.rehearsal.report import report_on
-from replan.rehearsal.text import render_rehearsal
+from replan.rehearsal.outcome import report_on
+from replan.rehearsal.report.text import render_rehearsal
 
 PLAN = plan_of([1, 2, 4], [3, 1, 2])
 FAULTS = [

@@ -10,9 +10,9 @@ from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plan import Plan
 from replan.rehearsal.options import Options
-from replan.rehearsal.rehearse import rehearse
 from replan.rehearsal.result import Harm
-from replan.rehearsal.stage import cluster_of, snapshot_of
+from replan.rehearsal.run import rehearse
+from replan.rehearsal.setup import cluster_of, snapshot_of
 
 NAME = TopicPartition("orders", 0)
 

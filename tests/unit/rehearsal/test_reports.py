@@ -11,15 +11,15 @@ from replan.applying.progress import Progress
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plan_file import dumps
 from replan.planning.planner import make_plan
-from replan.rehearsal.document import render_rehearsal_json
-from replan.rehearsal.essence import essence_of
-from replan.rehearsal.gantt import lanes, tick_seconds
-from replan.rehearsal.markdown import render_rehearsal_markdown
 from replan.rehearsal.options import Options
-from replan.rehearsal.page import render_rehearsal_page
-from replan.rehearsal.report import Chanced, Report, report_on
+from replan.rehearsal.outcome import Chanced, Report, report_on
+from replan.rehearsal.report.gantt import lanes, tick_seconds
+from replan.rehearsal.report.html import render_rehearsal_page
+from replan.rehearsal.report.json import render_rehearsal_json
+from replan.rehearsal.report.markdown import render_rehearsal_markdown
+from replan.rehearsal.report.text import render_rehearsal, signed
 from replan.rehearsal.result import Copied, Harm, Waited
-from replan.rehearsal.text import render_rehearsal, signed
+from replan.rehearsal.summary import essence_of
 from replan.rehearsal.waits import Waits
 
 PLAN = plan_of([1, 2, 4], rate=None)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from replan.model.control_plane import Accepted, Answer
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
-from replan.simulator.commands import (
+from replan.simulator.controller.commands import (
     AlterIsr,
     Command,
     CreateTopic,
@@ -13,8 +13,8 @@ from replan.simulator.commands import (
     RegisterBroker,
     UnfenceBroker,
 )
-from replan.simulator.decide import perform
-from replan.simulator.state import ClusterState, Partition
+from replan.simulator.controller.decide import perform
+from replan.simulator.controller.state import ClusterState, Partition
 
 TOPIC = "orders"
 P0 = TopicPartition(TOPIC, 0)

@@ -5,7 +5,7 @@ from tests.unit.simulator.controllers import Controller
 
 from replan.model.control_plane import Accepted, Rejected
 from replan.model.names import BrokerId
-from replan.simulator.commands import (
+from replan.simulator.controller.commands import (
     Command,
     CordonDirs,
     FenceBroker,

@@ -16,9 +16,7 @@ from replan.model.control_plane import (
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition, replicas
 from replan.model.partition import Reassignment
 from replan.simulator.clock import VirtualClock
-from replan.simulator.commands import AlterReassignments, CreateTopic
-from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.faults import (
+from replan.simulator.cluster.faults import (
     Ask,
     At,
     Disconnect,
@@ -28,8 +26,10 @@ from replan.simulator.faults import (
     RepeatRequests,
     RequestKind,
 )
-from replan.simulator.snapshot_form import from_snapshot
-from replan.simulator.world import Simulation
+from replan.simulator.cluster.physical_state import Simulation
+from replan.simulator.control_plane import SimulatedControlPlane
+from replan.simulator.controller.commands import AlterReassignments, CreateTopic
+from replan.simulator.persistence.snapshot_form import from_snapshot
 
 P0 = TopicPartition("orders", 0)
 TIMED_OUT = OutcomeUnknown("the request timed out")

@@ -10,12 +10,18 @@ from replan.model.broker import LogDir
 from replan.model.control_plane import Accepted, Rejected
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.simulator.clock import VirtualClock
-from replan.simulator.commands import AssignDirs, LoseDirs, RegisterBroker, UnfenceBroker
+from replan.simulator.cluster.disks import directory_of
+from replan.simulator.cluster.faults import (
+    Happening,
+    KillBroker,
+    LoseDisk,
+    ReplaceDisks,
+    StartBroker,
+)
+from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.disks import directory_of
-from replan.simulator.faults import Happening, KillBroker, LoseDisk, ReplaceDisks, StartBroker
-from replan.simulator.snapshot_form import from_snapshot
-from replan.simulator.world import Simulation
+from replan.simulator.controller.commands import AssignDirs, LoseDirs, RegisterBroker, UnfenceBroker
+from replan.simulator.persistence.snapshot_form import from_snapshot
 
 MB = 1_000_000
 P1, P2 = (TopicPartition("orders", n) for n in (1, 2))

@@ -6,15 +6,15 @@ from tests.unit.simulator.controllers import P0, TOPIC, Controller, named
 from replan.model.configs import UNCLEAN_ELECTION, ConfigOperation, topic_change
 from replan.model.control_plane import Accepted, ElectionType, OutcomeUnknown, Rejected
 from replan.model.names import TopicPartition, replicas
-from replan.simulator.commands import (
+from replan.simulator.controller.commands import (
     AlterConfigs,
     AlterReassignments,
     ElectLeaders,
     ElectUncleanLeaders,
     RebalanceLeaders,
 )
-from replan.simulator.events import NewLeader, PartitionChanged, evolve
-from replan.simulator.leaders import MAX_ELECTIONS_PER_RUN
+from replan.simulator.controller.elections import MAX_ELECTIONS_PER_RUN
+from replan.simulator.controller.events import NewLeader, PartitionChanged, evolve
 
 NOT_NEEDED = Rejected(84, "ELECTION_NOT_NEEDED", "Leader election not needed for topic partition.")
 

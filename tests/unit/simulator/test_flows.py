@@ -8,17 +8,17 @@ from hypothesis import strategies as st
 from tests.builders import brokers, snapshot, state
 
 from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.simulator.aftermath import ask
-from replan.simulator.commands import AlterReassignments
-from replan.simulator.dynamics import advance, next_moment
-from replan.simulator.faults import DropFromIsr, KillBroker, Produce
-from replan.simulator.flows import Flows
-from replan.simulator.growth import grown
-from replan.simulator.happenings import befall
-from replan.simulator.quota import FETCH_BYTES, passing, useful_share
-from replan.simulator.sharing import fair_shares
-from replan.simulator.snapshot_form import from_snapshot
-from replan.simulator.world import Simulation
+from replan.simulator.cluster.advance import advance, next_moment
+from replan.simulator.cluster.apply_fault import befall
+from replan.simulator.cluster.faults import DropFromIsr, KillBroker, Produce
+from replan.simulator.cluster.physical_state import Simulation
+from replan.simulator.cluster.replication.copy_rates import Flows
+from replan.simulator.cluster.replication.fair_share import fair_shares
+from replan.simulator.cluster.replication.log_growth import grown
+from replan.simulator.cluster.replication.quota import FETCH_BYTES, passing, useful_share
+from replan.simulator.cluster.submit import ask
+from replan.simulator.controller.commands import AlterReassignments
+from replan.simulator.persistence.snapshot_form import from_snapshot
 
 P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 LINKS = "abcdef"

@@ -8,8 +8,13 @@ from tests.unit.simulator.controllers import Controller, named
 
 from replan.model.control_plane import Accepted, Rejected
 from replan.model.names import BrokerId, replicas
-from replan.simulator.commands import AlterIsr, AlterReassignments, ShutDownBroker, UnregisterBroker
-from replan.simulator.events import PartitionCreated, evolve
+from replan.simulator.controller.commands import (
+    AlterIsr,
+    AlterReassignments,
+    ShutDownBroker,
+    UnregisterBroker,
+)
+from replan.simulator.controller.events import PartitionCreated, evolve
 
 Ask = Callable[[Controller], AlterIsr]
 

@@ -8,11 +8,11 @@ from tests.golden.language import perform as tell
 from tests.golden.simulator_driver import SimulatorDriver
 from tests.golden.traces import RESTARTS, STEPS, Words, traces
 
-from replan.simulator.commands import Command, Decision
-from replan.simulator.decide import decide
-from replan.simulator.events import evolve, evolve_all
-from replan.simulator.rules import RULES
-from replan.simulator.state import ClusterState, Partition
+from replan.simulator.controller.commands import Command, Decision
+from replan.simulator.controller.decide import decide
+from replan.simulator.controller.events import evolve, evolve_all
+from replan.simulator.controller.state import ClusterState, Partition
+from replan.simulator.controller.versions import RULES
 
 KINDS = [
     (v, elr) for v, rules in RULES.items() for elr in (False, True) if rules.knows_elr or not elr

@@ -5,10 +5,15 @@ from tests.unit.simulator.controllers import P0, Controller, named
 
 from replan.model.control_plane import Accepted, Rejected
 from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.simulator.commands import AlterReassignments, CordonDirs, UnregisterBroker
-from replan.simulator.reassignment import MAX_RECORDS
-from replan.simulator.reassignment_lists import Lists, completed, retargeted, reverted
-from replan.simulator.rules import Completion, rules_of
+from replan.simulator.controller.commands import AlterReassignments, CordonDirs, UnregisterBroker
+from replan.simulator.controller.partition.replica_lists import (
+    Lists,
+    completed,
+    retargeted,
+    reverted,
+)
+from replan.simulator.controller.reassignment import MAX_RECORDS
+from replan.simulator.controller.versions import Completion, rules_of
 
 Ids = tuple[int, ...]
 

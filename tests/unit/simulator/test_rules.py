@@ -1,6 +1,6 @@
 """What differs between versions and no golden vector tells, since it is decided before a story begins."""
 
-from replan.simulator.rules import RULES
+from replan.simulator.controller.versions import RULES
 
 
 def test_eligible_leader_replicas_can_be_on_from_4_0_on_and_are_in_new_clusters_from_4_1_on() -> (

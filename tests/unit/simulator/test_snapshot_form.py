@@ -21,8 +21,8 @@ from replan.model.configs import (
 )
 from replan.model.names import BrokerId
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot
-from replan.simulator.snapshot_form import from_snapshot, to_snapshot
-from replan.simulator.state import CLUSTER_DEFAULT
+from replan.simulator.controller.state import CLUSTER_DEFAULT
+from replan.simulator.persistence.snapshot_form import from_snapshot, to_snapshot
 
 ORDERS = (ConfigScope.TOPIC, "orders")
 

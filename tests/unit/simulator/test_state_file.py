@@ -29,16 +29,16 @@ from replan.model.configs import (
 )
 from replan.model.control_plane import Accepted
 from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
-from replan.simulator.beside import written
 from replan.simulator.clock import VirtualClock
+from replan.simulator.cluster.disks import directory_of
+from replan.simulator.cluster.faults import KillBroker, Produce, StartBroker, StopBroker
+from replan.simulator.cluster.physical_state import ReplicaName, Simulation, World
 from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.disks import directory_of
-from replan.simulator.faults import KillBroker, Produce, StartBroker, StopBroker
-from replan.simulator.restored import restore
-from replan.simulator.snapshot_form import from_snapshot, whole_snapshot
-from replan.simulator.state import ClusterState, Partition
-from replan.simulator.state_file import open_simulated
-from replan.simulator.world import ReplicaName, Simulation, World
+from replan.simulator.controller.state import ClusterState, Partition
+from replan.simulator.persistence.read_state import restore
+from replan.simulator.persistence.snapshot_form import from_snapshot, whole_snapshot
+from replan.simulator.persistence.state_file import open_simulated
+from replan.simulator.persistence.write_state import written
 from replan.snapshots.files import write_snapshot
 from replan.snapshots.json_form import to_document
 

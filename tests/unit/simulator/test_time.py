@@ -23,9 +23,7 @@ from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
 from replan.simulator.clock import VirtualClock
-from replan.simulator.commands import DeleteTopic, UnregisterBroker
-from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.faults import (
+from replan.simulator.cluster.faults import (
     Ask,
     At,
     DropFromIsr,
@@ -35,8 +33,10 @@ from replan.simulator.faults import (
     StartBroker,
     StopBroker,
 )
-from replan.simulator.snapshot_form import from_snapshot
-from replan.simulator.world import Speeds
+from replan.simulator.cluster.physical_state import Speeds
+from replan.simulator.control_plane import SimulatedControlPlane
+from replan.simulator.controller.commands import DeleteTopic, UnregisterBroker
+from replan.simulator.persistence.snapshot_form import from_snapshot
 
 MB = 1_000_000
 FILLED_BATCH = 900_160

@@ -1,0 +1,83 @@
+"""A rehearsal as JSON, for programs: everything that was found, in SI units, times in seconds from the beginning."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+
+from replan.model.names import TopicPartition
+from replan.rehearsal.options import Options
+from replan.rehearsal.outcome import Report
+
+FORMAT_VERSION = 1
+KIND = "replan.rehearsal"
+
+
+def render_rehearsal_json(report: Report) -> str:
+    """One document; ends with a newline."""
+    document = {
+        "formatVersion": FORMAT_VERSION,
+        "kind": KIND,
+        "planDigest": report.plan_digest,
+        "clusterId": report.cluster_id,
+        "arrives": report.arrives,
+        "assumed": _assumed(report.options),
+        "rehearsal": _plain(report.rehearsal),
+        "runs": [
+            {
+                "seed": c.seed,
+                "arrived": c.rehearsal.arrived,
+                "seconds": c.rehearsal.seconds,
+                "lowest": _plain(c.rehearsal.lowest),
+                "harm": _plain(c.rehearsal.harm),
+                "without": _plain(c.rehearsal.without),
+                "faults": _plain(c.rehearsal.faults),
+                "stopped": [] if c.rehearsal.arrived else _plain(c.rehearsal.stopped),
+                "broken": _plain(c.rehearsal.broken),
+            }
+            for c in report.runs
+        ],
+    }
+    if report.runs:
+        document["spread"] = {
+            "arrived": sum(1 for c in report.runs if c.rehearsal.arrived),
+            "seconds": _plain(report.seconds),
+            "lowestMargin": [{"margin": m, "runs": n} for m, n in report.margins.items()],
+            "underMinIsr": [c.seed for c in report.under],
+            "worstSeed": None if report.worst is None else report.worst.seed,
+        }
+    return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def _assumed(options: Options) -> Mapping[str, object]:
+    return {
+        "networkBytesPerSecond": options.network,
+        "diskBytesPerSecond": options.disk if math.isfinite(options.disk) else None,
+        "produceBytesPerSecond": options.produce,
+        "rates": {str(name): rate for name, rate in sorted(options.rates.items())},
+        "slotsPerBroker": options.settings.slots_per_broker,
+        "settleSeconds": options.settings.settle_seconds,
+    }
+
+
+def _plain(value: object) -> object:
+    """A value of this package as JSON knows it; field names in camel case."""
+    match value:
+        case TopicPartition():
+            return str(value)
+        case Enum():
+            return value.value
+        case float():
+            return round(value, 3)
+        case tuple():
+            return [_plain(v) for v in value]
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return {_camel(f.name): _plain(getattr(value, f.name)) for f in fields(value)}
+        case _:
+            return value
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)

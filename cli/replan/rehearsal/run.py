@@ -1,0 +1,206 @@
+"""The real applier on the simulated cluster, in virtual time, with everything measured.
+
+Here belongs the run itself. What is assumed is in `options` and `stage`, what is measured in `recording`, how it is
+told in `text`, `markdown`, `document` and `picture`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+from replan.applying.journal.protocol import MemoryJournal
+from replan.applying.journal.records import SavedRate, SavedReplicaList
+from replan.applying.loop import apply_plan
+from replan.applying.outcome import Outcome, Result
+from replan.applying.progress import Progress, Report
+from replan.errors import Exit
+from replan.model.configs import ConfigScope
+from replan.model.names import TopicPartition
+from replan.model.snapshot import Snapshot
+from replan.planning.plan import Plan
+from replan.planning.plan_file import digest
+from replan.planning.safety.run_invariants import Trajectory
+from replan.rehearsal.event_skipping_clock import QuickClock
+from replan.rehearsal.findings import Finding, Run, rehearsal_of
+from replan.rehearsal.options import Options
+from replan.rehearsal.recording import Recorder, throttles_of
+from replan.rehearsal.refused import Refused
+from replan.rehearsal.result import Rehearsal
+from replan.rehearsal.setup import assumed, at_target, cluster_of
+from replan.rehearsal.waits import Waits
+from replan.reporting.quantities import duration
+from replan.simulator.clock import VirtualClock
+from replan.simulator.cluster.advance import advance
+from replan.simulator.cluster.faults import At, LoseRequests, RepeatRequests
+from replan.simulator.cluster.physical_state import ReplicaName, Simulation
+from replan.simulator.control_plane import SimulatedControlPlane
+
+QUIET_SECONDS = 10.0
+"""Beyond the settle time: no gate of the applier is looked at again later than that."""
+
+PATIENT_TIMES = 3
+"""How often the same command is run again when nothing more is to happen."""
+
+
+def _silently(_progress: Progress) -> None:
+    pass
+
+
+def rehearse(plan: Plan, snapshot: Snapshot, options: Options) -> Rehearsal:
+    """Perform a plan on the cluster of a snapshot; raises ValueError where no cluster can be as the snapshot shows."""
+    return rehearse_on(plan, cluster_of(snapshot, options.version), options)
+
+
+def rehearse_on(
+    plan: Plan, simulation: Simulation, options: Options, report: Report = _silently
+) -> Rehearsal:
+    """Perform a plan on a copy of a simulated cluster; `report` hears how far it is."""
+    stage = assumed(simulation, options)
+    run = perform(plan, stage, options, report)
+    ends = (stage, at_target(stage, plan, run.places))
+    still, there = (untouched(plan, s, run.ended) for s in ends)
+    return rehearsal_of(
+        Finding(plan, stage, options.faults, options.settings.settle_seconds, run, still, there)
+    )
+
+
+def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _silently) -> Run:
+    """Let the applier perform a plan, and record what happens."""
+    began = stage.world.now
+    recorder, waits = Recorder([m.partition for m in plan.moves], stage), Waits(began)
+    refused = Refused(options.faults, stage)
+
+    def meter(simulation: Simulation, speeds: Mapping[ReplicaName, float], until: float) -> None:
+        recorder(simulation, speeds, until)
+        refused.look(simulation, until)
+
+    def heard(progress: Progress) -> None:
+        waits(progress)
+        report(progress)
+
+    clock = VirtualClock(began)
+    plane = SimulatedControlPlane(stage, clock, meter=meter)
+    settings = replace(options.settings, owner="rehearsal")
+    quick = QuickClock(
+        plane,
+        clock,
+        recorder.changed,
+        quiet_seconds=settings.settle_seconds + QUIET_SECONDS,
+        longest_stride_seconds=options.longest_stride_seconds,
+        faults=[began + m for f in options.faults for at in f.schedule for m in _moments(at)],
+    )
+    stop = _Stop(quick, options, recorder, began)
+    journal = MemoryJournal()
+    sent = partial(
+        apply_plan,
+        plan,
+        plane,
+        journal,
+        plan_digest=digest(plan),
+        settings=settings,
+        report=heard,
+        stop=stop,
+    )
+    outcome, again = _as_a_person_would(lambda: sent(clock=quick), plane, quick, stop)
+    recorder.note(plane.simulation)
+    histories = recorder.trajectories()
+    return Run(
+        outcome=_in_words(outcome, stop, again),
+        given_up=stop.why is not None,
+        ended=clock.now(),
+        recorder=recorder,
+        histories=histories,
+        waits=tuple(waits.found(histories, clock.now())),
+        throttles=throttles_of(plane.simulation.cluster),
+        places=plane.simulation.world.placed,
+        journalled=frozenset(map(_configured, _priors(journal))),
+        refused=refused.told,
+    )
+
+
+def _as_a_person_would(
+    apply: Callable[[], Outcome], plane: SimulatedControlPlane, clock: QuickClock, stop: "_Stop"
+) -> tuple[Outcome, list[float]]:
+    """Run the same command again where it left something open, once what is still to happen has happened."""
+    again: list[float] = []
+    outcome, patience = apply(), PATIENT_TIMES
+    while stop.why is None and _left_open(outcome) and patience:
+        coming = [at.seconds for at in plane.simulation.world.agenda]
+        patience -= 0 if coming else 1
+        clock.sleep(60 + (coming[0] - clock.now() if coming else 0))
+        again.append(clock.now())
+        outcome = apply()
+    return outcome, again
+
+
+def _left_open(outcome: Outcome) -> bool:
+    """Whether the same command again would go on; a foreign hand is for a person to look at."""
+    foreign = outcome.count(Result.FOREIGN) > 0
+    return outcome.interrupted or (outcome.exit_code is Exit.HELD and not foreign)
+
+
+def _priors(journal: MemoryJournal) -> list[SavedReplicaList | SavedRate]:
+    return [r for r in journal.read() if isinstance(r, SavedReplicaList | SavedRate)]
+
+
+def _configured(prior: SavedReplicaList | SavedRate) -> tuple[str, str, str]:
+    if isinstance(prior, SavedReplicaList):
+        return ConfigScope.TOPIC.value, prior.topic, prior.config
+    return ConfigScope.BROKER.value, str(prior.broker), prior.config
+
+
+def _moments(at: At) -> tuple[float, ...]:
+    """When a happening makes itself felt; a lost request may do so up to its delay later."""
+    match at.happening:
+        case LoseRequests(_, _, float(later)):
+            return at.seconds, at.seconds + later
+        case RepeatRequests() | LoseRequests():
+            return (at.seconds,)
+        case _:
+            return (at.seconds,)
+
+
+@dataclass
+class _Stop:
+    """Asks the applier to leave where the rehearsal would go on for too long."""
+
+    clock: QuickClock
+    options: Options
+    recorder: Recorder
+    began: float
+    why: str | None = None
+
+    def __call__(self) -> bool:
+        now, limit = self.clock.now(), self.options.limit_seconds
+        quiet = now - max(self.recorder.changed_at, self.recorder.load.flowed_at)
+        if quiet >= self.options.patience_seconds:
+            self.why = f"nothing has happened for {duration(quiet)}"
+        if now - self.began >= limit:
+            self.why = f"it had not ended after {limit / 86_400:g} days"
+        if self.options.limit_looks is not None and self.clock.looks >= self.options.limit_looks:
+            self.why = f"it had not ended after {self.clock.looks:,} looks at the cluster"
+        return self.why is not None
+
+
+def _in_words(outcome: Outcome, stop: _Stop, again: list[float]) -> Outcome:
+    """An outcome as a rehearsal tells it."""
+    began = stop.began
+    notes = [
+        f"run again after {duration(at - began)}, as it had left something open" for at in again
+    ]
+    outcome = replace(outcome, notes=(*outcome.notes, *notes))
+    if stop.why is None:
+        return outcome
+    left = sum(1 for r in outcome.results if r.result is not Result.DONE)
+    return replace(
+        outcome, text=f"{stop.why}; {left} of {len(outcome.results)} partitions not done"
+    )
+
+
+def untouched(plan: Plan, stage: Simulation, ended: float) -> Mapping[TopicPartition, Trajectory]:
+    """The histories under the same faults while nobody does anything."""
+    recorder = Recorder([m.partition for m in plan.moves], stage)
+    last = advance(stage, ended, meter=recorder)
+    recorder.note(last)
+    recorder.now = ended
+    return recorder.trajectories()

@@ -1,0 +1,172 @@
+"""The cluster that a plan is rehearsed on: the snapshot come to life, with the speeds and rates that are assumed.
+
+Here belong also the two clusters that it is compared with: nothing is done, and everything was done before.
+"""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import count
+from types import MappingProxyType
+
+import pyarrow as pa
+
+from replan.faults.kinds import Surroundings
+from replan.model.broker import Broker
+from replan.model.columns import from_lists
+from replan.model.configs import ConfigSource
+from replan.model.names import TopicId
+from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
+from replan.planning.moves import Move
+from replan.planning.plan import Plan
+from replan.rehearsal.options import Options
+from replan.simulator.cluster.apply_fault import scheduled
+from replan.simulator.cluster.faults import At
+from replan.simulator.cluster.physical_state import ReplicaName, Simulation
+from replan.simulator.controller.state import Partition, Topic
+from replan.simulator.persistence.snapshot_form import from_snapshot, initial_lags
+from replan.simulator.persistence.snapshot_log_dirs import with_directories
+
+NOWHERE: Mapping[ReplicaName, str] = MappingProxyType({})
+
+
+def cluster_of(snapshot: Snapshot, version: str | None = None) -> Simulation:
+    """A snapshot come to life; raises ValueError where no cluster can be so.
+
+    `version` of Kafka; None: as the features of the snapshot suggest.
+    """
+    return from_snapshot(snapshot, version or version_of(snapshot.features))
+
+
+def snapshot_of(plan: Plan) -> Snapshot:
+    """The cluster that a plan was made from, as far as the plan tells: every replica in sync, nothing else there.
+
+    Partitions that the plan does not touch, and that its topics must have, stand empty on one broker.
+    """
+    of_topic: dict[str, dict[int, Move]] = {}
+    for move in plan.moves:
+        of_topic.setdefault(move.partition.topic, {})[move.partition.partition] = move
+    topics = sorted(of_topic)
+    rows = [
+        (code, number, moves.get(number))
+        for code, moves in enumerate(of_topic[name] for name in topics)
+        for number in range(max(moves) + 1)
+    ]
+    idle = tuple(sorted(plan.racks))[:1]
+    lists = [idle if move is None else move.original for _, _, move in rows]
+    leaders = [
+        listed[0] if move is None or move.leader is None else move.leader
+        for listed, (_, _, move) in zip(lists, rows, strict=True)
+    ]
+    nobody = from_lists([()] * len(rows))
+    standing = from_lists(lists)
+    return Snapshot(
+        cluster_id=plan.cluster_id,
+        observed_at="2026-01-01T00:00:00Z",
+        features=Features(True, True),
+        brokers=tuple(Broker(b, rack) for b, rack in sorted(plan.racks.items())),
+        topics=_topics(topics, of_topic),
+        partitions=partitions_table(
+            pa.array(topics, pa.string()),
+            pa.array([code for code, _, _ in rows], pa.int32()),
+            {
+                "partition": pa.array([number for _, number, _ in rows], pa.int32()),
+                "leader": pa.array(leaders, pa.int32()),
+                "leader_epoch": pa.array([0] * len(rows), pa.int32()),
+                "replicas": standing,
+                "isr": standing,
+                **dict.fromkeys(("adding", "removing", "elr", "last_known_elr"), nobody),
+                "bytes": pa.array([0 if m is None else m.bytes for _, _, m in rows], pa.int64()),
+            },
+        ),
+    )
+
+
+def _topics(names: list[str], of_topic: Mapping[str, Mapping[int, Move]]) -> pa.Table:
+    rows = [
+        {
+            "name": name,
+            "id": first.topic_id,
+            "min_insync_replicas": first.min_insync_replicas,
+            "min_insync_source": int(ConfigSource.TOPIC),
+            "unclean_election": first.unclean_election,
+        }
+        for name in names
+        for first in [next(iter(of_topic[name].values()))]
+    ]
+    return pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA)
+
+
+def version_of(features: Features) -> str:
+    """A Kafka version with these features: the guard of KIP-860 came with 4.1, ELR with 4.0."""
+    if features.replication_factor_guard:
+        return "4.3"
+    return "4.0" if features.eligible_leader_replicas else "3.9"
+
+
+def surroundings(simulation: Simulation) -> Surroundings:
+    """What faults are read against; topics that are made anew get ids of their own."""
+    made = count(1)
+
+    def new_topic_id(name: str) -> TopicId:
+        known = hashlib.sha256(f"{name} {next(made)}".encode()).digest()
+        return TopicId(base64.urlsafe_b64encode(known[:16]).decode().rstrip("="))
+
+    return Surroundings(simulation.cluster, new_topic_id)
+
+
+def assumed(simulation: Simulation, options: Options) -> Simulation:
+    """The cluster with speeds, produce rates and faults as they are assumed; faults count from its present."""
+    world = simulation.world
+    produce = dict(world.produce)
+    if options.produce is not None:
+        produce = {name: options.produce for name, _ in simulation.cluster.partitions()}
+    produce |= options.rates
+    speeds = replace(
+        world.speeds,
+        network_bytes_per_second=options.network,
+        disk_bytes_per_second=options.disk,
+    )
+    world = replace(world, speeds=speeds, produce={n: r for n, r in produce.items() if r})
+    schedule = tuple(
+        At(world.now + at.seconds, at.happening)
+        for fault in options.faults
+        for at in fault.schedule
+    )
+    return replace(simulation, world=scheduled(world, schedule))
+
+
+def at_target(
+    simulation: Simulation, plan: Plan, places: Mapping[ReplicaName, str] = NOWHERE
+) -> Simulation:
+    """The same cluster as if the plan had been performed long before.
+
+    `places`: the log directories that new replicas came to lie in when it was performed; the same disks are to fail.
+    """
+    cluster, world = simulation.cluster, simulation.world
+    topics = dict(cluster.topics)
+    opened: dict[str, dict[int, Partition]] = {}
+    for move in plan.moves:
+        topic, number = move.partition
+        partition = cluster.partition(move.partition)
+        if partition is None:
+            continue
+        serving = tuple(b for b in move.target if world.serves(b) and cluster.active(b))
+        in_sync = serving or move.target[:1]
+        stays = partition.leader if partition.leader in serving and not move.elect else in_sync[0]
+        opened.setdefault(topic, dict(topics[topic].partitions))[number] = Partition(
+            replicas=move.target,
+            isr=in_sync,
+            leader=stays if serving else None,
+            leader_epoch=partition.leader_epoch,
+            partition_epoch=partition.partition_epoch,
+        )
+    topics |= {name: Topic(topics[name].id, partitions) for name, partitions in opened.items()}
+    moved = replace(cluster, topics=topics)
+    lags = initial_lags(moved, world)
+    kept = {replica: world.lags.get(replica, lag) for replica, lag in lags.items()}
+    new = {(m.partition, b) for m in plan.moves for b in m.new}
+    placed = {replica: path for replica, path in places.items() if replica in new}
+    world = replace(world, lags=kept, placed={**world.placed, **placed})
+    return with_directories(Simulation(moved, world))

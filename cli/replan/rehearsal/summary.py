@@ -1,0 +1,64 @@
+"""Two lines about a plan, for `plan` itself: how long, how loaded, how close to min ISR. Quick, or not at all.
+
+The same plan and snapshot give the same lines: what bounds the work is counted in moves and looks, never in time.
+"""
+
+from dataclasses import replace
+
+import pyarrow as pa
+
+from replan.model.snapshot import Snapshot, partitions_table, topic_codes
+from replan.planning.plan import Plan
+from replan.rehearsal.options import Options
+from replan.rehearsal.report.sentences import essence
+from replan.rehearsal.run import rehearse
+from replan.reporting.quantities import rate
+
+MOVES = 200
+PARTITIONS = 5_000
+"""Of the topics that are touched."""
+LOOKS = 1_000
+"""At the simulated cluster, of some milliseconds each where all the moves run."""
+HOW = "`replan rehearse` tells how long it takes and how loaded the brokers are"
+
+
+def essence_of(plan: Plan, snapshot: Snapshot) -> tuple[str, ...]:
+    """The lines; none where nothing is to be done, one that says why not where it would take too long."""
+    if not plan.moves or plan.refusals:
+        return ()
+    if len(plan.moves) > MOVES:
+        return (f"Not rehearsed here, as it has more than {MOVES:,} moves: {HOW}.",)
+    names = {m.partition.topic for m in plan.moves}
+    if sum(len(snapshot.topic_rows(name)) for name in names) > PARTITIONS:
+        return (
+            f"Not rehearsed here, as its topics have more than {PARTITIONS:,} partitions: {HOW}.",
+        )
+    options = Options(limit_looks=LOOKS)
+    try:
+        rehearsal = rehearse(plan, touched_topics(plan, snapshot), options)
+    except ValueError as problem:
+        return (f"Not rehearsed: {problem}.",)
+    if rehearsal.given_up:
+        return (f"Not rehearsed to the end, as it takes very long: {HOW}.",)
+    assumed = f"network {rate(round(options.network))} a broker, nobody produces"
+    return essence(rehearsal, assumed)
+
+
+def touched_topics(plan: Plan, snapshot: Snapshot) -> Snapshot:
+    """The snapshot with nothing but the topics that the plan touches; the other partitions play no part."""
+    names = sorted({m.partition.topic for m in plan.moves})
+    rows = [row for name in names for row in snapshot.topic_rows(name)]
+    chosen = [snapshot.topic_row(name) for name in names]
+    table = snapshot.partitions.take(pa.array(rows, pa.int64()))
+    before = topic_codes(table)
+    codes = {code: at for at, code in enumerate(chosen)}
+    return replace(
+        snapshot,
+        topics=snapshot.topics.take(pa.array(chosen, pa.int64())),
+        partitions=partitions_table(
+            pa.array(names, pa.string()),
+            pa.array([codes[int(code)] for code in before], pa.int32()),
+            {name: table.column(name).combine_chunks() for name in table.column_names[1:]},
+        ),
+        remembered={},
+    )

@@ -1,0 +1,203 @@
+"""What a process does to the outside, told as it happens; and the places where it may be killed.
+
+Every append to the journal and every writing request is one effect. A process can be killed just before or just
+after the N-th. Reading passes through.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from replan.applying.journal.protocol import Journal
+from replan.applying.journal.records import Record
+from replan.faults.answers import answer_in_words
+from replan.model.broker import Broker
+from replan.model.configs import ConfigChange, Configs, ConfigScope, TopicSettings
+from replan.model.control_plane import (
+    Answer,
+    Clock,
+    ControlPlane,
+    ElectionType,
+)
+from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.partition import PartitionState, Reassignment
+from replan.model.snapshot import Features, Snapshot
+from replan.planning.moves import Move
+from replan.reporting.quantities import brokers
+from replan.scenarios.process import Killed
+from replan.scenarios.throttles import changes_in_words
+from replan.scenarios.transcript import Chronicle
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """Where a process is to die."""
+
+    effect: int
+    before: bool
+
+
+@dataclass(slots=True)
+class Boundary:
+    """Counts effects, and kills."""
+
+    chronicle: Chronicle
+    clock: Clock
+    moves: Mapping[TopicPartition, Move]
+    crash: Crash | None = None
+    effects: int = field(default=0, init=False)
+
+    def tell(self, text: str) -> None:
+        """Tell something at this moment."""
+        self.chronicle.tell(self.clock.now(), text)
+
+    def begins(self, partitions: Iterable[TopicPartition]) -> None:
+        """Something is asked for these."""
+        for name in partitions:
+            self.chronicle.asked(name)
+
+    def cross(self, effect: Callable[[], T], *texts: str) -> T:
+        """Tell of one effect and let it happen, unless the process dies before it; it may die after it."""
+        self.effects += 1
+        here = self.crash is not None and self.crash.effect == self.effects
+        if here and self.crash is not None and self.crash.before:
+            raise Killed
+        for text in texts:
+            self.tell(text)
+        self.chronicle.asking = True
+        try:
+            result = effect()
+        finally:
+            self.chronicle.asking = False
+        if here:
+            raise Killed
+        return result
+
+    def name_of(self, partition: TopicPartition, wanted: Replicas | None) -> str:
+        """Which request of a move a list is."""
+        move = self.moves.get(partition)
+        if wanted is None:
+            return "cancel"
+        phase = "assign" if move is not None and wanted == move.target else "list"
+        if move is not None and move.new and wanted == move.expanded:
+            phase = "expand"
+        return f"{phase} {brokers(wanted)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ToldJournal:
+    """A journal whose every append is an effect."""
+
+    kept: Journal
+    boundary: Boundary
+
+    def read(self) -> Sequence[Record]:
+        """All records."""
+        return self.kept.read()
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Keep records."""
+        if records:
+            self.boundary.cross(lambda: self.kept.append(records))
+
+
+@dataclass(frozen=True, slots=True)
+class ToldControlPlane:
+    """A control plane whose every writing request is an effect, and is told."""
+
+    real: ControlPlane
+    boundary: Boundary
+
+    def features(self) -> Features:
+        """What the cluster can do."""
+        return self.real.features()
+
+    def observe(self) -> Snapshot:
+        """Everything at this moment."""
+        return self.real.observe()
+
+    def brokers(self) -> Mapping[BrokerId, Broker]:
+        """All registered brokers."""
+        return self.real.brokers()
+
+    def running(self) -> Mapping[TopicPartition, Reassignment]:
+        """All running reassignments."""
+        return self.real.running()
+
+    def partitions(
+        self, wanted: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, PartitionState]:
+        """The named partitions."""
+        return self.real.partitions(wanted)
+
+    def topic_settings(self, topics: Collection[str]) -> Mapping[str, TopicSettings]:
+        """Settings of the named topics."""
+        return self.real.topic_settings(topics)
+
+    def configs(self, scope: ConfigScope, names: Collection[str]) -> Mapping[str, Configs]:
+        """Effective configurations."""
+        return self.real.configs(scope, names)
+
+    def replica_bytes(
+        self, wanted: Collection[TopicPartition]
+    ) -> Mapping[tuple[TopicPartition, BrokerId], int]:
+        """Sizes of replicas."""
+        return self.real.replica_bytes(wanted)
+
+    def reassign(
+        self,
+        lists: Mapping[TopicPartition, Replicas | None],
+        *,
+        allow_replication_factor_change: bool,
+    ) -> Mapping[TopicPartition, Answer]:
+        """Ask for lists."""
+        asked = [
+            f"asks {name}: {self.boundary.name_of(name, wanted)}"
+            for name, wanted in sorted(lists.items())
+        ]
+        self.boundary.begins(lists)
+        return self._told(
+            lambda: self.real.reassign(
+                lists, allow_replication_factor_change=allow_replication_factor_change
+            ),
+            *asked,
+        )
+
+    def elect(
+        self, partitions: Collection[TopicPartition], kind: ElectionType
+    ) -> Mapping[TopicPartition, Answer]:
+        """Ask for elections."""
+        self.boundary.begins(partitions)
+        asked = (f"asks {name}: elect ({kind.name.lower()})" for name in sorted(partitions))
+        return self._told(lambda: self.real.elect(partitions, kind), *asked)
+
+    def alter_configs(
+        self, changes: Sequence[ConfigChange]
+    ) -> Mapping[tuple[ConfigScope, str], Answer]:
+        """Change configurations."""
+        asked = f"throttles: {changes_in_words(changes)}"
+        return self._told(lambda: self.real.alter_configs(changes), asked)
+
+    def close(self) -> None:
+        """Let go of it."""
+        self.real.close()
+
+    def _told(self, request: Callable[[], Mapping[T, Answer]], *asked: str) -> Mapping[T, Answer]:
+        answers = self.boundary.cross(request, *asked)
+        for subject, answer in answers.items():
+            text = answer_in_words(answer)
+            if text is not None:
+                self.boundary.tell(f"answer for {_subject(subject)}: {text}")
+        return answers
+
+
+def _subject(subject: object) -> str:
+    match subject:
+        case TopicPartition():
+            return str(subject)
+        case (scope, name):
+            return f"{scope} {name}"
+        case _:
+            return str(subject)

@@ -1,0 +1,94 @@
+"""`show`, `status`, `throttles`, `journal`: how things stand."""
+
+from collections.abc import Iterator, Sequence
+
+from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.records import MoveRecord, Order, SavedRate, SavedReplicaList
+from replan.faults.token_reader import Words
+from replan.model.names import TopicPartition
+from replan.planning.health import judge
+from replan.reporting.quantities import brokers, rate
+from replan.reporting.status_text import render_status, replica_progress
+from replan.scenarios.session import Story
+from replan.scenarios.throttles import SIDES, standing_in_words
+from replan.simulator.controller.state import Partition
+
+
+def show(story: Story, words: Words, _body: Sequence[str]) -> str:
+    """`show [TOPIC]`: each partition as the controller has it."""
+    wanted = words.one("a topic") if words else None
+    words.end()
+    cluster = story.plane.simulation.cluster
+    if wanted is not None and wanted not in cluster.topics:
+        return f"no topic {wanted}"
+    return "\n".join(
+        _partition(name, partition)
+        for name, partition in cluster.partitions()
+        if wanted is None or name.topic == wanted
+    )
+
+
+def _partition(name: TopicPartition, partition: Partition) -> str:
+    parts = [f"replicas {brokers(partition.replicas)}"]
+    parts += [f"adding {brokers(partition.adding)}"] if partition.adding else []
+    parts += [f"removing {brokers(partition.removing)}"] if partition.removing else []
+    parts += [f"in sync {brokers(tuple(sorted(partition.isr)))}"]
+    parts += ["no leader" if partition.leader is None else f"leader {partition.leader}"]
+    parts += [f"eligible {brokers(partition.elr)}"] if partition.elr else []
+    return f"{name}: {', '.join(parts)}"
+
+
+def status(story: Story, words: Words, _body: Sequence[str]) -> str:
+    """`status`: health and running reassignments, as the command tells them."""
+    words.end()
+    seen = story.plane.observe()
+    health = judge(seen)
+    running = [s.partition for s in health.running]
+    rows = replica_progress(health, dict(story.plane.replica_bytes(running)))
+    return render_status(health, rows, None, seen.observed_at)
+
+
+def throttles(story: Story, words: Words, _body: Sequence[str]) -> str:
+    """`throttles`: every throttle that stands in the cluster, whoever set it."""
+    words.end()
+    stored = story.plane.simulation.cluster.configs
+    return "\n".join(standing_in_words(stored)) or "none"
+
+
+def journal(story: Story, words: Words, _body: Sequence[str]) -> str:
+    """`journal`: what is open, what was there before ours, what is remembered."""
+    words.end()
+    return "\n".join(_ledger(story.ledger())) or "nothing is open"
+
+
+def _ledger(ledger: Ledger) -> Iterator[str]:
+    if ledger.application is not None:
+        yield f"open: application {ledger.application.id} of {ledger.application.owner}"
+    for record in ledger.records.values():
+        match record:
+            case MoveRecord():
+                yield f"  {record.partition} {_own(record)}"
+            case SavedReplicaList():
+                before = "an override" if record.overridden else "no override"
+                yield (
+                    f"  {record.topic} {SIDES[record.config]} list: {before} before, "
+                    f"ours {','.join(record.ours) or 'none'}"
+                )
+            case SavedRate():
+                before = "none" if record.before is None else rate(int(record.before))
+                ours = ", ".join(rate(int(r)) for r in record.ours)
+                yield f"  broker {record.broker} {SIDES[record.config]} rate: {before} before, ours {ours}"
+            case Order():
+                yield f"remembered: {record.partition} {brokers(record.replicas)}"
+            case _:
+                pass
+
+
+def _own(own: MoveRecord) -> str:
+    if own.asked is None:
+        return own.status
+    asked = (
+        f"{own.asked.kind} {brokers(own.asked.replicas)}" if own.asked.replicas else own.asked.kind
+    )
+    sure = "" if own.asked.confirmed else " (outcome not known yet)"
+    return f"{own.status}, asked for {asked}{sure}"

@@ -1,0 +1,149 @@
+"""One story while it is told: the cluster, the clock, the journal, the plan, the process that applies.
+
+Here belongs what commands share. What each command means is in its own module.
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from replan.applying.journal.ledger import Ledger, fold
+from replan.applying.journal.protocol import MemoryJournal
+from replan.applying.progress import Progress
+from replan.errors import BadScenario
+from replan.faults.answers import refusals
+from replan.faults.kinds import Surroundings
+from replan.model.names import TopicId
+from replan.model.placement import Placement
+from replan.model.snapshot import Snapshot
+from replan.planning.plan import Plan
+from replan.planning.plan_file import digest
+from replan.scenarios.process import Process
+from replan.scenarios.transcript import Chronicle
+from replan.simulator.clock import VirtualClock
+from replan.simulator.cluster.faults import At, Happening
+from replan.simulator.cluster.physical_state import Simulation
+from replan.simulator.control_plane import SimulatedControlPlane
+
+SHOWN_DIGITS = 12
+"""Of a plan's digest, in whatever text it stands."""
+
+
+class Story:
+    """What has been told so far."""
+
+    def __init__(self) -> None:
+        self.clock = VirtualClock()
+        self.journal = MemoryJournal()
+        self.chronicle = Chronicle()
+        self.founded: Simulation | None = None
+        """The cluster before anything happens to it."""
+        self.placement: Placement | None = None
+        self.plan: Plan | None = None
+        """The saved plan, until another manifest comes."""
+        self.process: Process | None = None
+        self.progress: Progress | None = None
+        """As the process last told it."""
+        self.stopping = False
+        """Somebody has pressed ^C."""
+        self.agenda: list[At] = []
+        """What is still to befall the cluster, by the second."""
+        self._plane: SimulatedControlPlane | None = None
+        self._digests: list[str] = []
+        self._generations: dict[str, int] = {}
+
+    @property
+    def began(self) -> bool:
+        """Whether anything but founding has been told."""
+        return self._plane is not None
+
+    @property
+    def plane(self) -> SimulatedControlPlane:
+        """The cluster; from the first look on it cannot be founded any more."""
+        if self._plane is None:
+            if self.founded is None:
+                raise BadScenario("there is no cluster yet; begin with `cluster brokers 1-5`")
+            self._plane = SimulatedControlPlane(
+                self.founded, self.clock, watch=self.chronicle.watch
+            )
+            self.chronicle.begin(self._plane.simulation)
+        return self._plane
+
+    def ledger(self) -> Ledger:
+        """What the journal says."""
+        return fold(self.journal.read())
+
+    def observe(self) -> Snapshot:
+        """The cluster as the commands see it, with the orders that the journal remembers."""
+        seen = self.plane.observe()
+        return replace(seen, remembered={**seen.remembered, **self.ledger().remembered()})
+
+    def keep(self, plan: Plan) -> None:
+        """Save a plan; its digest is told as `plan-1`, `plan-2` and so on from now on."""
+        self.plan = plan
+        found = digest(plan)
+        if found not in self._digests:
+            self._digests.append(found)
+
+    def surroundings(self) -> Surroundings:
+        """What a fault is read against now."""
+        return Surroundings(self.plane.simulation.cluster, self.topic_id)
+
+    def topic_id(self, topic: str) -> TopicId:
+        """The id of the next topic of this name; each is another one."""
+        self._generations[topic] = self._generations.get(topic, 0) + 1
+        name = f"{topic} {self._generations[topic]}"
+        return TopicId(identifier(hashlib.sha256(name.encode()).digest()))
+
+    def let_pass(self, until: float, reached: Callable[[], bool] | None = None) -> None:
+        """Let time pass until a moment, with the process at work if there is one.
+
+        With `reached`, time stops where that holds, or where the process ends.
+        """
+        while (due := self._next_due(until)) is not None:
+            self._pass_to(due.seconds, reached)
+            if self.clock.now() < due.seconds or (reached is not None and reached()):
+                return
+            self.agenda.remove(due)
+            self.befall(due.happening)
+        self._pass_to(until, reached)
+
+    def _next_due(self, until: float) -> At | None:
+        due = [at for at in self.agenda if at.seconds <= until]
+        return min(due, key=lambda at: at.seconds, default=None)
+
+    def _pass_to(self, moment: float, reached: Callable[[], bool] | None) -> None:
+        process = self.process
+        if process is not None and process.end is None:
+            process.go_on(moment, reached)
+        if reached is None:
+            self.clock.jump_to(moment)
+            _ = self.plane.simulation
+
+    def befall(self, happening: Happening) -> None:
+        """Let something befall the cluster now; what its controller refuses is told."""
+        for refusal in refusals(self.plane.simulation.cluster, happening):
+            self.chronicle.tell(self.clock.now(), f"refused: {refusal}")
+        self.plane.befall(happening)
+
+    def told(self, text: str) -> list[str]:
+        """Everything that the last command told, in lines; no line is blank, no digest is told."""
+        lines = [*self.chronicle.take(), *text.splitlines()]
+        return [self._without_digests(line.rstrip()) for line in lines if line.strip()]
+
+    def _without_digests(self, line: str) -> str:
+        for number, found in enumerate(self._digests, 1):
+            line = re.sub(f"{found[:SHOWN_DIGITS]}[0-9a-f]*", f"plan-{number}", line)
+        return line
+
+    def close(self) -> None:
+        """Let the process die, if one lives."""
+        if self.process is not None:
+            self.process.kill()
+
+
+def identifier(raw: bytes) -> str:
+    """16 bytes as Kafka writes ids: 22 characters of url-safe base64."""
+    return base64.urlsafe_b64encode(raw[:16]).decode().rstrip("=")

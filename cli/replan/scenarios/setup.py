@@ -1,0 +1,168 @@
+"""`cluster`, `topic`, `disk`: the cluster before the story begins.
+
+A cluster begins whole: all brokers serve, all replicas are in sync, the first of each list leads.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from replan.errors import BadScenario
+from replan.faults.token_reader import Words
+from replan.model.broker import Broker, LogDir
+from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION
+from replan.model.control_plane import Accepted, Rejected
+from replan.model.names import TopicPartition
+from replan.model.snapshot import PARTITIONS_SCHEMA, TOPICS_SCHEMA, Features, Snapshot
+from replan.scenarios.session import Story, identifier
+from replan.simulator.cluster.disks import UNTOLD
+from replan.simulator.cluster.physical_state import Simulation, Speeds
+from replan.simulator.cluster.submit import ask
+from replan.simulator.controller.commands import CreateTopic
+from replan.simulator.controller.versions import rules_of
+from replan.simulator.persistence.snapshot_form import DEFAULT_VERSION, from_snapshot
+from replan.simulator.persistence.snapshot_log_dirs import with_log_dirs
+from replan.snapshots.files import read_snapshot
+
+CLUSTER_ID = identifier(b"scenario-cluster")
+BEGINS_AT = "2026-01-01T00:00:00Z"
+USUAL_MIN_ISR = 2
+
+
+def cluster(story: Story, words: Words, _body: Sequence[str]) -> str:
+    """`cluster brokers 1-5 [racks a,b,c]` or `cluster from cluster.json`, both
+    `[version 4.3] [network 100MB/s] [no rebalance] [real quotas]`.
+
+    A file is a snapshot, and is looked for beside the story. Throttles let through exactly their rate, so that a
+    story can be reckoned by hand and outlives what is learnt of Kafka's windows; `real quotas` are as Kafka counts.
+    """
+    found = _snapshot(words) if words.phrase("from") else None
+    brokers = _brokers(words) if found is None else []
+    version, speeds = DEFAULT_VERSION, Speeds(throttle_check_seconds=0.0, batch_bytes=1)
+    while words:
+        if words.phrase("version"):
+            version = words.one("a version, e.g. 4.3")
+        elif words.phrase("network"):
+            speeds = replace(speeds, network_bytes_per_second=words.rate())
+        elif words.phrase("no", "rebalance"):
+            speeds = replace(speeds, rebalance_seconds=None)
+        elif words.phrase("real", "quotas"):
+            usual = Speeds()
+            speeds = replace(
+                speeds,
+                throttle_check_seconds=usual.throttle_check_seconds,
+                batch_bytes=usual.batch_bytes,
+            )
+        else:
+            words.end()
+    simulation = _empty(brokers, version) if found is None else from_snapshot(found, version)
+    story.founded = replace(simulation, world=replace(simulation.world, speeds=speeds))
+    return ""
+
+
+def _brokers(words: Words) -> list[Broker]:
+    words.expect("brokers")
+    ids = words.brokers()
+    racks: Sequence[str | None] = [None]
+    if words.phrase("racks"):
+        racks = words.one("racks, e.g. a,b,c").split(",")
+    return [Broker(b, racks[i % len(racks)]) for i, b in enumerate(ids)]
+
+
+def _snapshot(words: Words) -> Snapshot:
+    story_file, _, _line = words.where.rpartition(":")
+    return read_snapshot(Path(story_file).parent / words.one("a snapshot file"))
+
+
+def _empty(brokers: Sequence[Broker], version: str) -> Simulation:
+    rules = rules_of(version)
+    return from_snapshot(
+        Snapshot(
+            cluster_id=CLUSTER_ID,
+            observed_at=BEGINS_AT,
+            features=Features(rules.replication_factor_guard, rules.elr_by_default),
+            brokers=tuple(brokers),
+            topics=pa.Table.from_pylist([], schema=TOPICS_SCHEMA),
+            partitions=pa.Table.from_pylist([], schema=PARTITIONS_SCHEMA),
+        ),
+        version,
+    )
+
+
+def topic(story: Story, words: Words, _body: Sequence[str]) -> str:
+    """`topic orders [1,2,3] [2,3,1]*2 [size 60MB] [min-isr 2] [unclean] [produce 1MB/s] [config KEY=VALUE]`."""
+    founded = _founded(story, words)
+    name, lists = words.one("a topic"), words.lists()
+    size, produce = 0, 0.0
+    configs = {MIN_INSYNC_REPLICAS: str(USUAL_MIN_ISR)}
+    while words:
+        if words.phrase("size"):
+            size = words.bytes()
+        elif words.phrase("min-isr"):
+            configs[MIN_INSYNC_REPLICAS] = str(words.number("a minimum"))
+        elif words.phrase("produce"):
+            produce = words.rate()
+        elif words.phrase("unclean"):
+            configs[UNCLEAN_ELECTION] = "true"
+        elif words.phrase("config"):
+            key, _, value = words.one("KEY=VALUE").partition("=")
+            configs[key] = value
+        else:
+            words.end()
+    created = CreateTopic(name, story.topic_id(name), tuple(lists), configs)
+    simulation, decision = ask(founded, created)
+    if not isinstance(decision.whole, Accepted):
+        raise words.wrong(_refused(decision.whole))
+    partitions = [TopicPartition(name, p) for p in range(len(lists))]
+    world = simulation.world
+    sizes = {**world.sizes, **dict.fromkeys(partitions, float(size))}
+    rates = {**world.produce, **dict.fromkeys(partitions, produce)}
+    world = replace(world, sizes=sizes, produce={p: r for p, r in rates.items() if r})
+    story.founded = replace(simulation, world=world)
+    return ""
+
+
+def _refused(answer: object) -> str:
+    if isinstance(answer, Rejected):
+        return f"Kafka would answer {answer.code} {answer.name}: {answer.message}"
+    return f"Kafka would answer {answer}"
+
+
+def disk(story: Story, words: Words, _body: Sequence[str]) -> str:
+    """`disk BROKERS total 1GB usable 400MB [dirs a,b]`: one log directory on each, or these, each with so much room."""
+    founded = _founded(story, words)
+    ids = words.brokers()
+    words.expect("total")
+    total = words.bytes()
+    words.expect("usable")
+    usable = words.bytes()
+    paths = [UNTOLD]
+    if words.phrase("dirs"):
+        paths = words.one("directories, e.g. a,b").split(",")
+    words.end()
+    held = [p.replicas for _, p in founded.cluster.partitions()]
+    dirs = [d for d in founded.world.log_dirs if d.broker not in ids]
+    for broker in ids:
+        logs = sum(broker in replicas for replicas in held)
+        shares = [len(range(i, logs, len(paths))) for i in range(len(paths))]
+        dirs += [
+            LogDir(broker, path, total, usable, share)
+            for path, share in zip(paths, shares, strict=True)
+        ]
+    dirs.sort(key=lambda d: (d.broker, d.path))
+    story.founded = with_log_dirs(founded, dirs)
+    return ""
+
+
+def _founded(story: Story, words: Words) -> Simulation:
+    if story.founded is None:
+        raise BadScenario(
+            f"{words.where}: there is no cluster yet; begin with `cluster brokers 1-5`"
+        )
+    if story.began:
+        raise words.wrong(
+            "the story has begun; say this before the first command that acts or looks"
+        )
+    return story.founded

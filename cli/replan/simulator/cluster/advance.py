@@ -1,0 +1,231 @@
+"""Time: what happens by itself between two moments.
+
+Here belongs `advance`, event by event: copies run at the speeds of `flows`, caught-up followers are taken into the ISR
+by their leaders, sessions of dead brokers end, timers fire, the agenda is worked off. Deliberately apart from the
+controller's rules: everything that reaches the controller goes through `aftermath.ask`.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from replan.model.control_plane import Rejected
+from replan.simulator.cluster.apply_fault import befall, serve_again
+from replan.simulator.cluster.disks import with_deletions_done, with_written
+from replan.simulator.cluster.physical_state import Lag, ReplicaName, Simulation, World
+from replan.simulator.cluster.replication import quota_burst
+from replan.simulator.cluster.replication.copy_rates import Copy, Flows, leader_of, running_copy
+from replan.simulator.cluster.replication.log_growth import grown
+from replan.simulator.cluster.submit import ask
+from replan.simulator.controller.commands import (
+    AlterIsr,
+    ElectUncleanLeaders,
+    FenceBroker,
+    RebalanceLeaders,
+    ShutDownBroker,
+)
+from replan.simulator.controller.error_codes import Code
+
+CAUGHT_UP_BYTES = 0.5
+RETRY_SECONDS = 1.0
+"""Until a leader asks again for an ISR that was refused."""
+
+Watch = Callable[[Simulation], None]
+Meter = Callable[[Simulation, Mapping[ReplicaName, float], float], None]
+"""Takes a cluster, the bytes per second of its copies, and the moment up to which nothing but bytes happens."""
+
+
+def advance(
+    simulation: Simulation,
+    until: float,
+    watch: Watch | None = None,
+    meter: Meter | None = None,
+    flows: Flows | None = None,
+) -> Simulation:
+    """The cluster at a later moment.
+
+    `watch` sees every state on the way that differs for the controller, `meter` every stretch of time. `flows` of an
+    earlier question saves time.
+    """
+    flows = Flows() if flows is None else flows
+    while True:
+        before = simulation.cluster
+        simulation = _settle_due(simulation, flows)
+        if watch is not None and simulation.cluster is not before:
+            watch(simulation)
+        if simulation.world.now >= until:
+            return simulation
+        moment = min(until, next_moment(simulation, flows))
+        speeds = flows.speeds(simulation)
+        if meter is not None:
+            meter(simulation, speeds, moment)
+        simulation = replace(simulation, world=_flowed(simulation.world, speeds, moment, flows))
+
+
+def next_moment(simulation: Simulation, flows: Flows | None = None) -> float:
+    """When something will happen to the cluster if nobody asks anything of it before."""
+    flows = Flows() if flows is None else flows
+    if flows.ahead is None or flows.ahead[0] is not simulation:
+        speeds = flows.speeds(simulation)
+        moments = min(_moments(simulation, speeds), default=math.inf)
+        hurried = quota_burst.soonest_empty(simulation.world, flows.ahead_of_rate)
+        flows.ahead = simulation, min(moments, simulation.world.now + hurried)
+    return flows.ahead[1]
+
+
+def _settle_due(simulation: Simulation, flows: Flows) -> Simulation:
+    """Let everything happen that is due now."""
+    while simulation.world.agenda and simulation.world.agenda[0].seconds <= simulation.world.now:
+        first, *rest = simulation.world.agenda
+        world = replace(simulation.world, agenda=tuple(rest))
+        simulation = befall(replace(simulation, world=world), first.happening)
+    simulation = _end_sessions(simulation)
+    for broker, at in sorted(simulation.world.starting.items()):
+        if at <= simulation.world.now:
+            simulation = serve_again(simulation, broker)
+    simulation = _stop_brokers(simulation)
+    simulation = _join(simulation, flows)
+    simulation = _fire_timers(simulation)
+    world = with_deletions_done(simulation.world)
+    return simulation if world is simulation.world else replace(simulation, world=world)
+
+
+def _end_sessions(simulation: Simulation) -> Simulation:
+    world = simulation.world
+    for broker, since in sorted(world.down.items()):
+        registration = simulation.cluster.brokers.get(broker)
+        expired = since + world.speeds.session_seconds <= world.now
+        if registration is not None and not registration.fenced and expired:
+            simulation, _ = ask(simulation, FenceBroker(broker))
+    return simulation
+
+
+def _stop_brokers(simulation: Simulation) -> Simulation:
+    """Brokers that want to stop ask with each heartbeat, and end when they are fenced."""
+    for broker, at in sorted(simulation.world.stopping.items()):
+        if at > simulation.world.now:
+            continue
+        simulation, _ = ask(simulation, ShutDownBroker(broker))
+        world = simulation.world
+        registration = simulation.cluster.brokers.get(broker)
+        if registration is not None and not registration.fenced:
+            next_beat = world.now + world.speeds.shutdown_seconds
+            world = replace(world, stopping={**world.stopping, broker: next_beat})
+        else:
+            epoch = -1 if registration is None else registration.epoch
+            world = replace(
+                world,
+                stopping={b: t for b, t in world.stopping.items() if b != broker},
+                down={**world.down, broker: world.now},
+                stopped_cleanly={**world.stopped_cleanly, broker: epoch},
+            )
+        simulation = replace(simulation, world=world)
+    return simulation
+
+
+def _join(simulation: Simulation, flows: Flows) -> Simulation:
+    """Leaders take followers that have caught up into the ISR, one by one, each time with the epochs as they are."""
+    if simulation.world.lags is flows.none_caught_up:
+        return simulation
+    caught_up = [r for r, g in simulation.world.lags.items() if g.remaining_bytes < CAUGHT_UP_BYTES]
+    if not caught_up:
+        flows.none_caught_up = simulation.world.lags
+    for replica in caught_up:
+        cluster, world = simulation.cluster, simulation.world
+        lag = world.lags.get(replica)
+        copy = None if lag is None else running_copy(cluster, world, replica, lag)
+        if copy is not None and lag is not None and lag.remaining_bytes < CAUGHT_UP_BYTES:
+            simulation = _joined(simulation, copy, lag)
+    return simulation
+
+
+def _joined(simulation: Simulation, copy: Copy, lag: Lag) -> Simulation:
+    partition = simulation.cluster.partition(copy.partition)
+    leader = leader_of(simulation.cluster, simulation.world, copy.partition)
+    if partition is None or leader is None:
+        return simulation
+    isr = (*partition.isr, copy.follower)
+    epochs = (partition.leader_epoch, partition.partition_epoch)
+    simulation, decision = ask(simulation, AlterIsr(leader, copy.partition, *epochs, isr))
+    refused = (
+        isinstance(decision.whole, Rejected) and decision.whole.code != Code.NEW_LEADER_ELECTED
+    )
+    if not refused:
+        return simulation
+    again = Lag(lag.remaining_bytes, simulation.world.now + RETRY_SECONDS)
+    lags = {**simulation.world.lags, (copy.partition, copy.follower): again}
+    return replace(simulation, world=replace(simulation.world, lags=lags))
+
+
+def _fire_timers(simulation: Simulation) -> Simulation:
+    world = simulation.world
+    interval = world.speeds.rebalance_seconds
+    if interval is not None and world.next_rebalance <= world.now:
+        simulation, _ = ask(simulation, RebalanceLeaders())
+        following = _next_tick(world.next_rebalance, interval, world.now)
+        simulation = replace(simulation, world=replace(simulation.world, next_rebalance=following))
+    if world.next_unclean <= world.now:
+        simulation, _ = ask(simulation, ElectUncleanLeaders())
+        following = _next_tick(world.next_unclean, world.speeds.unclean_seconds, world.now)
+        simulation = replace(simulation, world=replace(simulation.world, next_unclean=following))
+    return simulation
+
+
+def _next_tick(last: float, interval: float, now: float) -> float:
+    return last + interval * (math.floor((now - last) / interval) + 1)
+
+
+def _moments(simulation: Simulation, speeds: Mapping[ReplicaName, float]) -> Iterator[float]:
+    """The later moments at which something will happen if nothing happens before."""
+    world = simulation.world
+    if world.speeds.rebalance_seconds is not None:
+        yield world.next_rebalance
+    yield world.next_unclean
+    if world.agenda:
+        yield world.agenda[0].seconds
+    yield from world.starting.values()
+    yield from world.stopping.values()
+    yield from (d.due for d in world.deletions)
+    for broker, since in world.down.items():
+        registration = simulation.cluster.brokers.get(broker)
+        if registration is not None and not registration.fenced:
+            yield since + world.speeds.session_seconds
+    yield from (lag.fetches_from for lag in world.lags.values() if lag.fetches_from > world.now)
+    yield from _arrivals(world, speeds)
+
+
+def _arrivals(world: World, speeds: Mapping[ReplicaName, float]) -> Iterator[float]:
+    """When the next copy will have caught up, rounded up to the grain, so that those that are close end together."""
+    grain, lags, produce = world.speeds.grain_seconds, world.lags, world.produce
+    soonest = math.inf
+    for replica, speed in speeds.items():
+        gain = speed - produce.get(replica[0], 0.0)
+        if gain > 0:
+            soonest = min(soonest, lags[replica].remaining_bytes / gain)
+    if math.isfinite(soonest):
+        yield max(math.ceil((world.now + soonest) / grain) * grain, world.now + grain)
+
+
+def _flowed(
+    world: World, speeds: Mapping[ReplicaName, float], moment: float, flows: Flows
+) -> World:
+    """The world at a later moment at which nothing has happened but bytes."""
+    seconds, leaderless = moment - world.now, flows.traffic.leaderless
+    sizes = grown(world.sizes, world.produce, leaderless, flows.limits, seconds)
+    lags, speed_of, rate_of = dict(world.lags), speeds.get, world.produce.get
+    written: dict[ReplicaName, float] = {}
+    for replica, (lacking, fetches_from) in world.lags.items():
+        name = replica[0]
+        fetched, produced = speed_of(replica, 0.0) * seconds, rate_of(name, 0.0) * seconds
+        if produced and name in leaderless:
+            produced = 0.0
+        if fetched or produced:
+            remaining = lacking + produced - fetched
+            if remaining < 0:
+                fetched, remaining = lacking + produced, 0.0
+            elif produced > fetched:  # it may lack more than retention leaves
+                remaining = min(remaining, sizes.get(name, remaining))
+            written[replica] = fetched
+            lags[replica] = Lag(remaining, fetches_from)
+    ahead = quota_burst.drained(world, flows.ahead_of_rate, moment)
+    return replace(with_written(world, written), now=moment, lags=lags, sizes=sizes, bursts=ahead)

@@ -1,0 +1,223 @@
+"""What each happening from outside does to a simulated cluster.
+
+Here belongs `befall`: a happening, now. When it happens is the schedule's business (`faults`), what follows with time
+is in `dynamics`.
+"""
+
+from dataclasses import replace
+from typing import assert_never
+
+from replan.model.names import BrokerId
+from replan.simulator.cluster.disk_failures import (
+    can_start,
+    chosen,
+    halts,
+    registered_dirs,
+    started_again,
+    untold,
+)
+from replan.simulator.cluster.disks import id_of
+from replan.simulator.cluster.faults import (
+    Ask,
+    At,
+    Disconnect,
+    DropFromIsr,
+    Happening,
+    KillBroker,
+    LagMetadata,
+    LoseDisk,
+    LoseRequests,
+    Produce,
+    RepeatRequests,
+    ReplaceDisks,
+    Schedule,
+    SlowBroker,
+    StartBroker,
+    StopBroker,
+)
+from replan.simulator.cluster.physical_state import Lag, Simulation, World
+from replan.simulator.cluster.replication.copy_rates import leader_of
+from replan.simulator.cluster.submit import ask
+from replan.simulator.controller.commands import (
+    AlterIsr,
+    FenceBroker,
+    LoseDirs,
+    RegisterBroker,
+    UnfenceBroker,
+)
+from replan.simulator.controller.partition.replica_lists import without
+
+_OfBrokers = KillBroker | StopBroker | StartBroker | LoseDisk | ReplaceDisks
+RESTART_SECONDS = 10.0
+"""From a broker's controlled shutdown to its start, where nobody says otherwise."""
+
+_OfConnections = LoseRequests | RepeatRequests | Disconnect | LagMetadata
+
+
+def scheduled(world: World, happenings: Schedule) -> World:
+    """The world with more on its agenda."""
+    agenda = sorted((*world.agenda, *happenings), key=lambda at: at.seconds)
+    return replace(world, agenda=tuple(agenda))
+
+
+def later(world: World, seconds: float, happening: Happening) -> World:
+    """The world in which something will happen so many seconds from now."""
+    return scheduled(world, (At(world.now + seconds, happening),))
+
+
+def befall(simulation: Simulation, happening: Happening) -> Simulation:
+    """Let something happen now."""
+    match happening:
+        case Ask(command):
+            return ask(simulation, command)[0]
+        case Produce(partition, rate):
+            produce = {**simulation.world.produce, partition: rate}
+            return replace(simulation, world=replace(simulation.world, produce=produce))
+        case SlowBroker(broker, speed):
+            slow = {b: s for b, s in simulation.world.slow.items() if b != broker}
+            slow |= {} if speed is None else {broker: speed}
+            return replace(simulation, world=replace(simulation.world, slow=slow))
+        case DropFromIsr():
+            return _dropped(simulation, happening)
+        case KillBroker() | StopBroker() | StartBroker() | LoseDisk() | ReplaceDisks():
+            return _broker(simulation, happening)
+        case LoseRequests() | RepeatRequests() | Disconnect() | LagMetadata():
+            return replace(simulation, world=_connection(simulation.world, happening))
+        case _:
+            assert_never(happening)
+
+
+def _dropped(simulation: Simulation, happening: DropFromIsr) -> Simulation:
+    """The leader drops a follower; nothing happens where nobody leads or the follower is not in the ISR."""
+    name, broker = happening.partition, happening.broker
+    partition = simulation.cluster.partition(name)
+    leader = leader_of(simulation.cluster, simulation.world, name)
+    if partition is None or leader is None or broker == leader or broker not in partition.isr:
+        return simulation
+    isr = without(partition.isr, (broker,))
+    asked = AlterIsr(leader, name, partition.leader_epoch, partition.partition_epoch, isr)
+    simulation, decision = ask(simulation, asked)
+    if not decision.events:
+        return simulation
+    world = simulation.world
+    lag = Lag(happening.lag_bytes, world.now + world.speeds.fetch_start_seconds)
+    return replace(simulation, world=replace(world, lags={**world.lags, (name, broker): lag}))
+
+
+def _broker(simulation: Simulation, happening: _OfBrokers) -> Simulation:
+    world = simulation.world
+    match happening:
+        case LoseDisk():
+            return _disk_lost(simulation, happening)
+        case ReplaceDisks(broker):
+            return _disks_replaced(simulation, broker)
+        case KillBroker(broker):
+            world = _dead(world, broker)
+        case StopBroker(broker):
+            if world.serves(broker) and broker in simulation.cluster.brokers:
+                world = replace(world, stopping={**world.stopping, broker: world.now})
+        case StartBroker(broker):
+            world = _starting(simulation, broker)
+        case _:
+            assert_never(happening)
+    return replace(simulation, world=world)
+
+
+def _disk_lost(simulation: Simulation, happening: LoseDisk) -> Simulation:
+    """The process ends, or goes on without the directory and says so with its next heartbeat, which is sent at once."""
+    broker = happening.broker
+    path = chosen(simulation, broker, happening.path)
+    if path is None:
+        return simulation
+    serves = simulation.world.serves(broker)
+    world = replace(
+        simulation.world,
+        lost_dirs=simulation.world.lost_dirs | {(broker, path)},
+        new_disks=simulation.world.new_disks - {broker},
+    )
+    simulation = replace(simulation, world=world)
+    if halts(simulation, broker):
+        return replace(simulation, world=_dead(world, broker))
+    if serves:
+        lost = frozenset({id_of(world, broker, path)})
+        simulation, _ = ask(simulation, LoseDirs(broker, lost))
+    return simulation
+
+
+def _disks_replaced(simulation: Simulation, broker: BrokerId) -> Simulation:
+    world = simulation.world
+    if not any(lost == broker for lost, _ in world.lost_dirs):
+        return simulation
+    simulation = replace(simulation, world=replace(world, new_disks=world.new_disks | {broker}))
+    if broker in world.down:
+        return _broker(simulation, StartBroker(broker))
+    simulation = _broker(simulation, StopBroker(broker))
+    world = later(simulation.world, RESTART_SECONDS, StartBroker(broker))
+    return replace(simulation, world=world)
+
+
+def _dead(world: World, broker: BrokerId) -> World:
+    return replace(
+        world,
+        down={broker: world.now, **world.down},
+        starting={b: at for b, at in world.starting.items() if b != broker},
+        stopping={b: at for b, at in world.stopping.items() if b != broker},
+    )
+
+
+def _starting(simulation: Simulation, broker: BrokerId) -> World:
+    """A process starts; while the session of its predecessor holds, it is refused and tries again.
+
+    One that does not find the disks that it needs ends again at once.
+    """
+    world = simulation.world
+    registration = simulation.cluster.brokers.get(broker)
+    if registration is None or broker not in world.down or broker in world.starting:
+        return world
+    if not can_start(simulation, broker):
+        return world
+    free = world.now if registration.fenced else world.down[broker] + world.speeds.session_seconds
+    serves_at = max(world.now, free) + world.speeds.start_seconds
+    return replace(world, starting={**world.starting, broker: serves_at})
+
+
+def serve_again(simulation: Simulation, broker: BrokerId) -> Simulation:
+    """A starting broker registers, with its previous epoch if it had stopped cleanly, and is unfenced.
+
+    It takes new disks on the way, and says where its replicas lie if that is not where they lay.
+    """
+    registration = simulation.cluster.brokers.get(broker)
+    world = simulation.world
+    epoch = world.stopped_cleanly.get(broker, -1)
+    world = replace(
+        world,
+        down={b: at for b, at in world.down.items() if b != broker},
+        starting={b: at for b, at in world.starting.items() if b != broker},
+        stopped_cleanly={b: e for b, e in world.stopped_cleanly.items() if b != broker},
+    )
+    simulation = replace(simulation, world=world)
+    if registration is None:
+        return simulation
+    simulation = started_again(simulation, broker)
+    dirs = registered_dirs(simulation, registration)
+    for command in (
+        FenceBroker(broker),
+        RegisterBroker(broker, registration.rack, epoch, dirs, registration.cordoned_dirs),
+        UnfenceBroker(broker),
+    ):
+        simulation, _ = ask(simulation, command)
+    news = untold(simulation.cluster, simulation.world, broker)
+    return simulation if news is None else ask(simulation, news)[0]
+
+
+def _connection(world: World, happening: _OfConnections) -> World:
+    match happening:
+        case LoseRequests() | RepeatRequests():
+            return replace(world, troubles=(*world.troubles, happening))
+        case Disconnect(seconds):
+            until = max(world.unreachable_until, world.now + seconds)
+            return replace(world, unreachable_until=until)
+        case LagMetadata(seconds):
+            return replace(world, metadata_lag_seconds=seconds)
+        case _:
+            assert_never(happening)

@@ -1,0 +1,158 @@
+"""What befalls a cluster from outside, as values at virtual times: deaths, other tools, lost requests.
+
+Here belong the happenings and the schedule that holds them. What each does is in `dynamics`; how a lost request
+looks to its sender is in `control_plane`.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from replan.model.names import BrokerId, TopicPartition
+from replan.simulator.controller.commands import Command
+
+
+class RequestKind(Enum):
+    """The writing requests of the ControlPlane port."""
+
+    REASSIGN = "reassign"
+    ELECT = "elect"
+    CONFIGURE = "alter configs"
+
+
+@dataclass(frozen=True, slots=True)
+class KillBroker:
+    """The process dies: it serves no more, and is fenced when its session ends."""
+
+    broker: BrokerId
+
+
+@dataclass(frozen=True, slots=True)
+class StopBroker:
+    """A controlled shutdown: leaderships are moved first, then the process ends."""
+
+    broker: BrokerId
+
+
+@dataclass(frozen=True, slots=True)
+class StartBroker:
+    """The process starts again; after a kill it has lost what was not flushed, as far as the controller can tell."""
+
+    broker: BrokerId
+
+
+@dataclass(frozen=True, slots=True)
+class LoseDisk:
+    """The disk of a log directory fails; None: of the broker's last one.
+
+    A broker goes on without it if it has others, unless it was the first: that holds the metadata log, and it halts.
+    """
+
+    broker: BrokerId
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceDisks:
+    """A broker gets empty disks for those that it has lost, and is restarted: a live one by a controlled shutdown."""
+
+    broker: BrokerId
+
+
+@dataclass(frozen=True, slots=True)
+class DropFromIsr:
+    """The leader drops a follower that fell behind by so many bytes."""
+
+    partition: TopicPartition
+    broker: BrokerId
+    lag_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Produce:
+    """From now on so many bytes per second are written to a partition."""
+
+    partition: TopicPartition
+    bytes_per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class SlowBroker:
+    """From now on a broker's network carries so little in each direction; None: as much as everybody's."""
+
+    broker: BrokerId
+    bytes_per_second: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Somebody else's request, or a late one of ours, reaches the controller."""
+
+    command: Command
+
+
+@dataclass(frozen=True, slots=True)
+class LoseRequests:
+    """The next requests of a kind time out for their sender.
+
+    `effect_after_seconds`: None if they never reach the controller, 0 if only the answer is lost, more if a broker
+    re-sends them that much later (NodeToControllerChannelManager queues for up to 60 s plus the request's timeout).
+    """
+
+    kind: RequestKind
+    times: int = 1
+    effect_after_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatRequests:
+    """The next requests of a kind reach the controller twice, and only the second answer comes back.
+
+    Brokers send a forwarded request again when their connection to the controller drops: a repeated cancel is answered
+    85, a repeated election 84, although the first delivery did the work.
+    """
+
+    kind: RequestKind
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnect:
+    """Nobody answers for a while: reads fail, writes have no known outcome and no effect."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class LagMetadata:
+    """From now on brokers show partitions as they were so many seconds ago; the controller does not lag."""
+
+    seconds: float
+
+
+Happening = (
+    KillBroker
+    | StopBroker
+    | StartBroker
+    | LoseDisk
+    | ReplaceDisks
+    | DropFromIsr
+    | Produce
+    | SlowBroker
+    | Ask
+    | LoseRequests
+    | RepeatRequests
+    | Disconnect
+    | LagMetadata
+)
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """A happening and its virtual second."""
+
+    seconds: float
+    happening: Happening
+
+
+Schedule = tuple[At, ...]
+"""Happenings in any order; those of the same second happen in the order given."""

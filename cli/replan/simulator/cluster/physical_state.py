@@ -1,0 +1,143 @@
+"""What physically is, and the controller does not know: processes, logs, speeds, what is on its way.
+
+Here belong frozen values. How they change with time is in `dynamics`, how fast copies run in `flows`.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from replan.model.broker import LogDir
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.snapshot import RememberedOrder
+from replan.simulator.cluster.faults import LoseRequests, RepeatRequests, Schedule
+from replan.simulator.controller.state import ClusterState
+
+ReplicaName = tuple[TopicPartition, BrokerId]
+Directory = tuple[BrokerId, str]
+"""A log directory of a broker, by its path."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speeds:
+    """How fast things go; Kafka's defaults where Kafka has any."""
+
+    network_bytes_per_second: float = 100_000_000.0
+    """Of each broker, in each direction."""
+    disk_bytes_per_second: float = math.inf
+    """Of each broker, reading and writing copies together."""
+    fetch_start_seconds: float = 0.2
+    """From a follower's new duty to its first fetched byte."""
+    throttle_check_seconds: float = 0.5
+    """How often a throttled copy is asked for again: replica.fetch.wait.max.ms at its leader (DelayedFetch), and at a
+    follower that fetches anything else from there; one that does not waits for replica.fetch.backoff.ms."""
+    batch_bytes: int = 16_384
+    """Of the batches in the logs; a producer's batch.size. See `quota.useful_share`."""
+    session_seconds: float = 9.0
+    """broker.session.timeout.ms: from a broker's death to its fencing."""
+    start_seconds: float = 3.0
+    """From a process's start to its broker being unfenced."""
+    shutdown_seconds: float = 1.0
+    """Between the heartbeats of a broker that wants to stop."""
+    rebalance_seconds: float | None = 300.0
+    """leader.imbalance.check.interval.seconds; None: auto.leader.rebalance.enable is off."""
+    unclean_seconds: float = 300.0
+    """unclean.leader.election.interval.ms."""
+    delete_seconds: float = 60.0
+    """file.delete.delay.ms: from dropping a replica to room on the disk."""
+    grain_seconds: float = 0.05
+    """Copies that end within one grain end together."""
+
+
+class Lag(NamedTuple):
+    """A replica outside the ISR: what it has not got yet, and when it starts to fetch."""
+
+    remaining_bytes: float
+    fetches_from: float
+
+
+@dataclass(frozen=True, slots=True)
+class Burst:
+    """What a throttled leader may still send ahead of its even rate; see `bursts`."""
+
+    left_bytes: float
+    used_at: float | None = None
+    """When it last sent; None while it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """Bytes of a dropped replica that are still on the disk until `due`."""
+
+    due: float
+    broker: BrokerId
+    path: str
+    bytes: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """Everything outside the controller at one moment."""
+
+    now: float = 0.0
+    started_at: str = "2026-01-01T00:00:00Z"
+    """What the clock on the wall said at virtual second 0; RFC 3339, UTC."""
+    speeds: Speeds = field(default_factory=Speeds)
+    sizes: Mapping[TopicPartition, float] = field(default_factory=dict)
+    """Bytes of the leader's log."""
+    produce: Mapping[TopicPartition, float] = field(default_factory=dict)
+    """Bytes per second."""
+    lags: Mapping[ReplicaName, Lag] = field(default_factory=dict)
+    bursts: Mapping[BrokerId, Burst] = field(default_factory=dict)
+    """Of leaders that have sent throttled bytes."""
+    down: Mapping[BrokerId, float] = field(default_factory=dict)
+    """Processes that do not run, and since when."""
+    starting: Mapping[BrokerId, float] = field(default_factory=dict)
+    """Processes that run but do not serve yet, and when they will."""
+    stopping: Mapping[BrokerId, float] = field(default_factory=dict)
+    """Brokers in controlled shutdown, and when their next heartbeat comes."""
+    stopped_cleanly: Mapping[BrokerId, int] = field(default_factory=dict)
+    """Brokers that ended by a controlled shutdown, with the epoch that they will name when they return."""
+    next_rebalance: float = 300.0
+    next_unclean: float = 300.0
+    agenda: Schedule = ()
+    """Sorted by time."""
+    troubles: tuple[LoseRequests | RepeatRequests, ...] = ()
+    """What the next requests will meet on their way, first come first served."""
+    unreachable_until: float = 0.0
+    metadata_lag_seconds: float = 0.0
+    log_dirs: tuple[LogDir, ...] = ()
+    placed: Mapping[ReplicaName, str] = field(default_factory=dict)
+    """The log directory of each replica that was made since the beginning."""
+    lay: Mapping[ReplicaName, str] = field(default_factory=dict)
+    """The log directory of each replica that was there in the beginning, where its broker has several; it stays so."""
+    lost_dirs: frozenset[Directory] = frozenset()
+    """Log directories whose disk has failed."""
+    new_disks: frozenset[BrokerId] = frozenset()
+    """Brokers whose lost disks have been replaced; they take them when they start."""
+    disk_ids: Mapping[Directory, str] = field(default_factory=dict)
+    """The ids of directories on replaced disks; that of any other is its path."""
+    deletions: tuple[Deletion, ...] = ()
+    slow: Mapping[BrokerId, float] = field(default_factory=dict)
+    """Brokers whose network is slower than the others', bytes per second in each direction."""
+    silent: tuple[BrokerId, ...] = ()
+    remembered: Mapping[TopicPartition, RememberedOrder] = field(default_factory=dict)
+
+    def serves(self, broker: BrokerId) -> bool:
+        """Whether a broker's process runs and has finished starting."""
+        return broker not in self.down and broker not in self.starting
+
+    def replica_bytes(self, partition: TopicPartition, broker: BrokerId) -> int:
+        """The size of one replica's log."""
+        lag = self.lags.get((partition, broker))
+        missing = 0.0 if lag is None else lag.remaining_bytes
+        return max(0, round(self.sizes.get(partition, 0.0) - missing))
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """A whole simulated cluster at one moment."""
+
+    cluster: ClusterState
+    world: World

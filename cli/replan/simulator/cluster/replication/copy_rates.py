@@ -1,0 +1,257 @@
+"""How fast each copy runs: followers share networks, disks and throttles fairly.
+
+Here belongs one question: given who copies from whom, how many bytes per second does each get? What a throttle lets
+through is in `quota`, what leaders send ahead of that in `bursts`, what in-sync traffic takes in `traffic`, the sharing
+itself in `sharing`.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from operator import is_
+from typing import NamedTuple
+
+from replan.model.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
+from replan.model.names import BrokerId, TopicPartition
+from replan.simulator.cluster.disks import lies_on_lost_disk
+from replan.simulator.cluster.physical_state import Lag, ReplicaName, Simulation, World
+from replan.simulator.cluster.replication import quota_burst
+from replan.simulator.cluster.replication.fair_share import fair_shares
+from replan.simulator.cluster.replication.quota import leaving, passing, useful_share
+from replan.simulator.cluster.replication.retention import limits
+from replan.simulator.cluster.replication.traffic import Listed, Traffic
+from replan.simulator.config_view import rate_in_force
+from replan.simulator.controller.state import ClusterState
+
+Link = tuple[str, BrokerId]
+"""Something that copies share: the `out`, `in` or `disk` of one broker, or one of its two throttles by its list."""
+RATE_KEYS = {LEADER_REPLICAS: LEADER_RATE, FOLLOWER_REPLICAS: FOLLOWER_RATE}
+NETWORKS = {LEADER_REPLICAS: "out", FOLLOWER_REPLICAS: "in"}
+"""What the throttled bytes of each list pass."""
+
+
+class Copy(NamedTuple):
+    """One follower that fetches what it lacks."""
+
+    partition: TopicPartition
+    leader: BrokerId
+    follower: BrokerId
+
+
+class _Running(NamedTuple):
+    """A copy that moves bytes, and what it uses; the same object for as long as neither changes."""
+
+    replica: ReplicaName
+    leader: BrokerId
+    links: tuple[int, ...]
+    throttle: int
+    """The number of its leader's throttle; -1 where it meets none."""
+
+
+def running_copy(
+    cluster: ClusterState, world: World, replica: ReplicaName, lag: Lag
+) -> Copy | None:
+    """The copy of one replica outside the ISR, if it moves bytes now."""
+    if lag.fetches_from > world.now or lies_on_lost_disk(world, replica):
+        return None
+    name, follower = replica
+    leader = leader_of(cluster, world, name)
+    if leader is None or not world.serves(follower) or not cluster.active(follower):
+        return None
+    return Copy(name, leader, follower)
+
+
+def leader_of(cluster: ClusterState, world: World, name: TopicPartition) -> BrokerId | None:
+    """The leader of a partition, if its process serves."""
+    partition = cluster.partition(name)
+    if partition is None or partition.leader is None or not world.serves(partition.leader):
+        return None
+    return partition.leader
+
+
+class Flows:
+    """Tells speeds, and remembers what did not change since it was asked last: a memory, never a state."""
+
+    def __init__(self) -> None:
+        self.traffic = Traffic()
+        self.ahead: tuple[Simulation, float] | None = None
+        """The next moment in which something happens, as `dynamics` has found it for a simulation."""
+        self.ahead_of_rate: Mapping[BrokerId, tuple[float, float]] = {}
+        """Of each leader that sends throttled bytes: the most that it may have left to send ahead of its even rate, and
+        the bytes per second by which it does."""
+        self.limits: Mapping[TopicPartition, float] = {}
+        """Bytes to which retention lets the logs grow that are written to."""
+        self._limited_by: tuple[object, ...] = ()
+        self.none_caught_up: object = None
+        """Lags among which `dynamics` has found nobody who has caught up."""
+        self._at: tuple[object, ...] = ()
+        self._copies: list[_Running] = []
+        self._spent: frozenset[BrokerId] = frozenset()
+        self._circumstances: tuple[object, ...] = ()
+        self._speeds: Mapping[ReplicaName, float] = {}
+        self._configs: tuple[object, ...] = ()
+        self._rates: dict[Link, int | None] = {}
+        self._lists: dict[tuple[str, str], Listed] = {}
+        self._links: list[Link] = []
+        self._network_of: dict[int, int] = {}
+        self._widths: dict[tuple[int, int, float, bool], float] = {}
+        self._numbers: dict[Link, int] = {}
+        self._known: dict[ReplicaName, _Running] = {}
+
+    def speeds(self, simulation: Simulation) -> Mapping[ReplicaName, float]:
+        """Bytes per second of each running copy that its follower can use."""
+        cluster, world = simulation.cluster, simulation.world
+        of = (world.lags, world.down, world.starting, world.produce, world.slow, world.speeds)
+        at = (cluster, *of)
+        if not identical(at, self._at):
+            self._at = at
+            self._ask_again(cluster, world)
+        return self._speeds
+
+    def _ask_again(self, cluster: ClusterState, world: World) -> None:
+        limited_by = (cluster.configs, cluster.file_configs, world.produce)
+        if not identical(limited_by, self._limited_by):
+            self._limited_by, self.limits = limited_by, limits(cluster, world.produce)
+        configs = (cluster.configs, cluster.file_configs, world.speeds)
+        if not identical(configs, self._configs):
+            self._configs, self._rates, self._lists, self._known = configs, {}, {}, {}
+        copies, spent = self._running(cluster, world), quota_burst.spent(world)
+        in_sync = self.traffic.count(cluster, world)
+        circumstances = (in_sync, cluster.configs, world.slow, world.speeds)
+        if not identical(circumstances[1:], self._circumstances[1:]):
+            self._widths = {}
+        changed = copies != self._copies or spent != self._spent
+        if changed or not identical(circumstances, self._circumstances):
+            self._copies, self._spent, self._circumstances = copies, spent, circumstances
+            self._speeds = self._shared(world, in_sync)
+
+    def _running(self, cluster: ClusterState, world: World) -> list[_Running]:
+        """The copies that move bytes now: leader and follower both serve, and the follower has begun to fetch."""
+        absent = world.down.keys() | world.starting.keys()
+        able = {b for b in cluster.brokers if b not in absent and cluster.active(b)}
+        found, topics, now, known = [], cluster.topics, world.now, self._known
+        for replica, lag in world.lags.items():
+            (topic, number), follower = replica
+            if lag.fetches_from > now or follower not in able or topic not in topics:
+                continue
+            partition = topics[topic].partitions.get(number)
+            leader = None if partition is None else partition.leader
+            if leader is None or leader in absent or lies_on_lost_disk(world, replica):
+                continue
+            copy = known.get(replica)
+            if copy is None or copy.leader != leader:
+                copy = known[replica] = self._using(cluster, world, replica, leader)
+            found.append(copy)
+        return found
+
+    def _shared(self, world: World, in_sync: Mapping[Link, float]) -> Mapping[ReplicaName, float]:
+        links = [copy.links for copy in self._copies]
+        many = Counter(chain.from_iterable(links))
+        wide = {
+            number: self._width(world, in_sync.get(self._links[number], 0.0), number, n)
+            for number, n in many.items()
+        }
+        links = self._without_idle(links, many, wide)
+        useful = useful_share(world.speeds.batch_bytes)
+        shares = fair_shares(links, wide)
+        self.ahead_of_rate = dict(self._ahead(shares, in_sync))
+        return {
+            copy.replica: share * useful for copy, share in zip(self._copies, shares, strict=True)
+        }
+
+    def _width(self, world: World, counted: float, number: int, copies: int) -> float:
+        """Bytes per second that so many copies get through a link together, beside what is counted in it."""
+        key = (number, copies, counted, self._links[number][1] in self._spent)
+        found = self._widths.get(key)
+        if found is None:
+            found = self._widths[key] = self._measured(world, counted, self._links[number], copies)
+        return found
+
+    def _measured(self, world: World, counted: float, link: Link, copies: int) -> float:
+        rate = self._rates.get(link)
+        if rate is None:
+            return max(0.0, _hardware(world, link) - counted)
+        if link[0] != LEADER_REPLICAS:
+            return passing(rate, counted, copies, world.speeds.throttle_check_seconds)
+        may_hurry = link[1] not in self._spent and quota_burst.full(rate, counted) > 0
+        return math.inf if may_hurry else leaving(rate, counted, copies)
+
+    def _without_idle(
+        self, links: list[tuple[int, ...]], many: Mapping[int, int], wide: Mapping[int, float]
+    ) -> list[tuple[int, ...]]:
+        """The same without networks that hold up nobody: all their copies meet a throttle there that is no wider."""
+        idle = {
+            network
+            for throttle, network in self._network_of.items()
+            if many.get(throttle) == many.get(network, 0) and wide[throttle] <= wide[network]
+        }
+        if not idle:
+            return links
+        return [tuple([n for n in used if n not in idle]) for used in links]
+
+    def _ahead(
+        self, shares: Sequence[float], in_sync: Mapping[Link, float]
+    ) -> Iterator[tuple[BrokerId, tuple[float, float]]]:
+        """What `ahead_of_rate` has."""
+        sent: dict[int, float] = {}
+        for copy, share in zip(self._copies, shares, strict=True):
+            if copy.throttle >= 0:
+                sent[copy.throttle] = sent.get(copy.throttle, 0.0) + share
+        for number, speed in sent.items():
+            if self._links[number][1] in self._spent:
+                yield self._links[number][1], (math.inf, 0.0)
+                continue
+            leader, rate = self._links[number][1], self._rates[self._links[number]]
+            counted = in_sync.get(self._links[number], 0.0)
+            even = max(0.0, (rate or 0) - counted)
+            yield leader, (quota_burst.full(rate or 0, counted), max(0.0, speed - even))
+
+    def _using(
+        self, cluster: ClusterState, world: World, replica: ReplicaName, leader: BrokerId
+    ) -> _Running:
+        links = list(self._links_used(cluster, world, Copy(replica[0], leader, replica[1])))
+        throttled = (LEADER_REPLICAS, leader) in links
+        throttle = self._number((LEADER_REPLICAS, leader)) if throttled else -1
+        return _Running(replica, leader, tuple(self._number(link) for link in links), throttle)
+
+    def _number(self, link: Link) -> int:
+        if link not in self._numbers:
+            number = self._numbers[link] = len(self._links)
+            self._links.append(link)
+            if link[0] in NETWORKS:
+                self._network_of[number] = self._number((NETWORKS[link[0]], link[1]))
+        return self._numbers[link]
+
+    def _links_used(self, cluster: ClusterState, world: World, copy: Copy) -> Iterator[Link]:
+        """The links that a copy uses; a throttle only where the replica is listed and a rate is in force."""
+        yield ("out", copy.leader)
+        yield ("in", copy.follower)
+        if math.isfinite(world.speeds.disk_bytes_per_second):
+            yield ("disk", copy.leader)
+            yield ("disk", copy.follower)
+        for link in ((LEADER_REPLICAS, copy.leader), (FOLLOWER_REPLICAS, copy.follower)):
+            if link not in self._rates:
+                self._rates[link] = rate_in_force(cluster, link[1], RATE_KEYS[link[0]])
+            if self._rates[link] is not None and self._listed(cluster, copy.partition, link):
+                yield link
+
+    def _listed(self, cluster: ClusterState, name: TopicPartition, link: Link) -> bool:
+        where = (name.topic, link[0])
+        if where not in self._lists:
+            self._lists[where] = Listed.of(cluster, *where)
+        return self._lists[where].names(name.partition, link[1])
+
+
+def identical(some: tuple[object, ...], others: tuple[object, ...]) -> bool:
+    """Whether two tuples hold the very same values."""
+    return len(some) == len(others) and all(map(is_, some, others))
+
+
+def _hardware(world: World, link: Link) -> float:
+    """Bytes per second of a broker's network, in one direction, or of its disks."""
+    kind, broker = link
+    if kind == "disk":
+        return world.speeds.disk_bytes_per_second
+    speed = world.speeds.network_bytes_per_second
+    return min(speed, world.slow.get(broker, speed))

@@ -1,0 +1,141 @@
+"""Ask the controller something, and let the brokers follow what it decided.
+
+Here belongs `ask`, the one way in which anything changes the controller's state, and what a change means for logs: a
+new replica starts empty, a dropped one is deleted, one that left the ISR falls behind, an unclean leader truncates the
+others.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from replan.model.names import BrokerId, TopicPartition
+from replan.simulator.cluster.disks import (
+    directory_id_of,
+    lies_on_lost_disk,
+    with_new,
+    without_dropped,
+)
+from replan.simulator.cluster.physical_state import Lag, ReplicaName, Simulation, World
+from replan.simulator.controller.commands import AssignDirs, Command, Decision
+from replan.simulator.controller.decide import perform
+from replan.simulator.controller.events import (
+    Event,
+    PartitionChanged,
+    PartitionCreated,
+    TopicDeleted,
+)
+from replan.simulator.controller.state import ClusterState, Partition
+
+
+def ask(simulation: Simulation, command: Command) -> tuple[Simulation, Decision]:
+    """Let the controller decide a command, and the brokers follow."""
+    before = simulation.cluster
+    after, decision = perform(before, command)
+    world = _followed(simulation.world, before, after, decision.events)
+    simulation = Simulation(after, world)
+    for news in _untold(simulation, decision.events):
+        simulation, _ = ask(simulation, news)
+    return simulation, decision
+
+
+def _untold(simulation: Simulation, events: Iterable[Event]) -> Iterator[AssignDirs]:
+    """What live brokers with several directories say of their new replicas, at once (AssignmentsManager)."""
+    cluster, world = simulation.cluster, simulation.world
+    found: dict[BrokerId, dict[TopicPartition, str]] = {}
+    for event in events:
+        if not isinstance(event, PartitionChanged | PartitionCreated):
+            continue
+        partition = cluster.partition(event.partition)
+        if partition is None or None not in partition.directories:
+            continue
+        for broker, directory in zip(partition.replicas, partition.directories, strict=False):
+            if directory is not None or not cluster.active(broker) or not world.serves(broker):
+                continue
+            replica = (event.partition, broker)
+            place = directory_id_of(world, replica)
+            if place is not None and not lies_on_lost_disk(world, replica):
+                found.setdefault(broker, {})[event.partition] = place
+    return (AssignDirs(broker, tuple(told.items())) for broker, told in found.items())
+
+
+def _followed(
+    world: World, before: ClusterState, after: ClusterState, events: Iterable[Event]
+) -> World:
+    touched: dict[TopicPartition, None] = {}
+    for event in events:
+        match event:
+            case PartitionChanged(name) | PartitionCreated(name):
+                touched[name] = None
+            case TopicDeleted(topic):
+                touched |= {TopicPartition(topic, p): None for p in before.topics[topic].partitions}
+            case _:
+                pass
+    if not touched:
+        return world
+    logs = _Logs(world)
+    for name in touched:
+        logs.follow(name, before.partition(name), after.partition(name))
+    return logs.finished()
+
+
+class _Logs:
+    """The logs of a world under change: lags are copied once, sizes only where one changes otherwise than by growth."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._sizes = world.sizes
+        self._lags = dict(world.lags)
+
+    def follow(
+        self, name: TopicPartition, before: Partition | None, after: Partition | None
+    ) -> None:
+        had = () if before is None else before.replicas
+        has = () if after is None else after.replicas
+        for broker in had:
+            if broker not in has:
+                self._drop((name, broker))
+        for broker in has:
+            if broker not in had:
+                self._begin((name, broker), first=before is None)
+        if after is None:
+            self._sizes = {n: size for n, size in self._sizes.items() if n != name}
+            return
+        self._truncate(name, after.leader)
+        self._track(name, after)
+
+    def finished(self) -> World:
+        return replace(self._world, sizes=self._sizes, lags=self._lags)
+
+    def _drop(self, replica: ReplicaName) -> None:
+        lag = self._lags.pop(replica, None)
+        size = self._sizes.get(replica[0], 0.0) - (0.0 if lag is None else lag.remaining_bytes)
+        self._world = without_dropped(self._world, replica, size)
+
+    def _begin(self, replica: ReplicaName, *, first: bool) -> None:
+        self._world = with_new(self._world, replica)
+        if replica[0] not in self._sizes:
+            self._sizes = {**self._sizes, replica[0]: 0.0}
+        if not first:
+            self._lags[replica] = self._lag(self._sizes[replica[0]])
+
+    def _truncate(self, name: TopicPartition, leader: BrokerId | None) -> None:
+        """A leader that lacked something makes its log the log: what others had beyond it is lost."""
+        missing = None if leader is None else self._lags.pop((name, leader), None)
+        if missing is None:
+            return
+        size = max(0.0, self._sizes.get(name, 0.0) - missing.remaining_bytes)
+        self._sizes = {**self._sizes, name: size}
+        for replica, lag in list(self._lags.items()):
+            if replica[0] == name:
+                shorter = max(0.0, lag.remaining_bytes - missing.remaining_bytes)
+                self._lags[replica] = lag._replace(remaining_bytes=shorter)
+
+    def _track(self, name: TopicPartition, partition: Partition) -> None:
+        for broker in partition.replicas:
+            if broker in partition.isr:
+                self._lags.pop((name, broker), None)
+            elif (name, broker) not in self._lags:
+                self._lags[name, broker] = self._lag(0.0)
+
+    def _lag(self, remaining: float) -> Lag:
+        return Lag(remaining, self._world.now + self._world.speeds.fetch_start_seconds)

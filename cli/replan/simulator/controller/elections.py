@@ -1,0 +1,98 @@
+"""Elections that somebody or some timer asks for.
+
+Here belong ElectLeaders and the controller's two periodic elections (ReplicationControlManager.electLeaders,
+maybeBalancePartitionLeaders, maybeElectUncleanLeaders). Who is chosen is decided in `election`.
+"""
+
+from replan.model.control_plane import Accepted, Answer, ElectionType, OutcomeUnknown, Rejected
+from replan.model.names import TopicPartition
+from replan.simulator.controller.commands import Decision, ElectLeaders
+from replan.simulator.controller.error_codes import Code, rejected
+from replan.simulator.controller.events import PartitionChanged
+from replan.simulator.controller.partition.change import Wish, changed, context, lists_of
+from replan.simulator.controller.partition.election import Election
+from replan.simulator.controller.reassignment import MAX_RECORDS
+from replan.simulator.controller.state import ClusterState
+
+MAX_ELECTIONS_PER_RUN = 1_000
+"""Of one run of a periodic election (ReplicationControlManager.maxElectionsPerImbalance)."""
+
+
+def elect_leaders(state: ClusterState, command: ElectLeaders) -> Decision:
+    """Decide each election; for all partitions (None), those that need none are left out of the answers.
+
+    More than 10,000 records: the whole request fails. Exactly 10,000: the active controller resigns over an empty
+    last batch (seen on 3.9.2, 4.3.1 and 4.4.0), and nobody learns what became of the request.
+    """
+    everything = command.partitions is None
+    wanted = [name for name, _ in state.partitions()] if everything else command.partitions
+    records: list[PartitionChanged] = []
+    answers: list[tuple[TopicPartition, Answer]] = []
+    for name in wanted or ():
+        outcome = _elected(state, name, command.kind)
+        needless = isinstance(outcome, Rejected) and outcome.code == Code.ELECTION_NOT_NEEDED
+        if isinstance(outcome, PartitionChanged):
+            records.append(outcome)
+        if not (everything and needless):
+            answers.append((name, outcome if isinstance(outcome, Rejected) else Accepted()))
+    if len(records) > MAX_RECORDS:
+        return Decision(whole=_too_many(len(records)))
+    if len(records) == MAX_RECORDS:
+        return Decision(
+            whole=OutcomeUnknown("the active controller resigned: exactly 10,000 elections")
+        )
+    return Decision(tuple(records), each=tuple(answers))
+
+
+def _too_many(records: int) -> Rejected:
+    return rejected(
+        Code.POLICY_VIOLATION,
+        f"Unable to perform excessively large batch operation: {records} elections.",
+    )
+
+
+def _elected(
+    state: ClusterState, name: TopicPartition, kind: ElectionType
+) -> PartitionChanged | Rejected:
+    """One election. A record is a success, whatever it changed: also one that only tidied the ELR."""
+    if name.topic not in state.topics:
+        return rejected(Code.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {name.topic}")
+    partition = state.partition(name)
+    if partition is None:
+        return rejected(Code.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {name}")
+    preferred = kind is ElectionType.PREFERRED
+    if partition.led_by_preferred if preferred else partition.leader is not None:
+        return rejected(Code.ELECTION_NOT_NEEDED)
+    election = Election.PREFERRED if preferred else Election.UNCLEAN
+    wish = Wish(lists_of(partition), election)
+    record = changed(name, partition, wish, context(state, name.topic))
+    if record is not None:
+        return record
+    return rejected(
+        Code.PREFERRED_LEADER_NOT_AVAILABLE if preferred else Code.ELIGIBLE_LEADERS_NOT_AVAILABLE
+    )
+
+
+def rebalance_leaders(state: ClusterState) -> Decision:
+    """Elect the preferred leader of whatever is led by another; the imbalance percentage is ignored in KRaft."""
+    records: list[PartitionChanged] = []
+    for name, _ in state.strayed():
+        if len(records) == MAX_ELECTIONS_PER_RUN:
+            break
+        outcome = _elected(state, name, ElectionType.PREFERRED)
+        if isinstance(outcome, PartitionChanged):
+            records.append(outcome)
+    return Decision(tuple(records))
+
+
+def elect_unclean_leaders(state: ClusterState) -> Decision:
+    """Elect somebody for leaderless partitions whose topic allows unclean elections."""
+    records: list[PartitionChanged] = []
+    for name, partition in state.strayed():
+        if len(records) == MAX_ELECTIONS_PER_RUN:
+            break
+        if partition.leader is None and state.unclean_election(name.topic):
+            outcome = _elected(state, name, ElectionType.UNCLEAN)
+            if isinstance(outcome, PartitionChanged):
+                records.append(outcome)
+    return Decision(tuple(records))

@@ -1,0 +1,205 @@
+"""What the controller knows: registered brokers, topics, partitions, dynamic configurations.
+
+Here belong frozen values and questions about them that every rule asks. Not here: rules (`change` and its
+siblings), what physically happens on brokers (`world`), the model that the rest of replan sees
+(`snapshot_form` translates). Mappings are never changed in place; `events.evolve` makes new ones.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, ConfigScope
+from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
+from replan.simulator.controller.hash_table import first_of, slots_for
+from replan.simulator.controller.versions import Rules, rules_of
+
+Resource = tuple[ConfigScope, str]
+"""Whose configuration: a topic by name, a broker by its id in decimal, or all brokers by the empty name."""
+
+Directories = tuple[str | None, ...]
+
+CLUSTER_DEFAULT: Resource = (ConfigScope.BROKER, "")
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRegistration:
+    """One registered broker (BrokerRegistration)."""
+
+    id: BrokerId
+    rack: str | None = None
+    epoch: int = 0
+    """Of its latest registration; a broker that shuts down cleanly names it when it comes back."""
+    fenced: bool = False
+    shutting_down: bool = False
+    """In controlled shutdown; only a new registration ends it."""
+    log_dirs: tuple[str, ...] = ("data",)
+    """Those that are online, each by an id: its path, until its disk is replaced."""
+    cordoned_dirs: frozenset[str] = frozenset()
+
+    @property
+    def default_dir(self) -> str | None:
+        """Where a new replica lies without being asked (ClusterControlManager.defaultDir)."""
+        return self.log_dirs[0] if len(self.log_dirs) == 1 else None
+
+    def has_online(self, directory: str | None) -> bool:
+        """Whether a replica in this directory can be served; one that has none yet can (DirectoryId.isOnline)."""
+        return directory is None or directory in self.log_dirs
+
+    @property
+    def active(self) -> bool:
+        """Whether it may lead and be in the ISR (ClusterControlManager.isActive)."""
+        return not self.fenced and not self.shutting_down
+
+    @property
+    def cordoned(self) -> bool:
+        """Whether all of its log directories are cordoned (KIP-1066)."""
+        return self.cordoned_dirs.issuperset(self.log_dirs)
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One partition (PartitionRegistration)."""
+
+    replicas: Replicas
+    isr: Replicas
+    leader: BrokerId | None
+    adding: Replicas = ()
+    removing: Replicas = ()
+    leader_epoch: int = 0
+    partition_epoch: int = 0
+    elr: Replicas = ()
+    last_known_elr: Replicas = ()
+    """Holds the last leader while there is none, and nothing else."""
+    recovering: bool = False
+    """The leader came from an unclean election and has not confirmed its log yet."""
+    directories: Directories = ()
+    """Of each replica, in their order (KIP-858); empty where no broker has told any."""
+
+    @property
+    def reassigning(self) -> bool:
+        """Whether a reassignment runs (PartitionReassignmentReplicas.isReassignmentInProgress)."""
+        return bool(self.adding or self.removing)
+
+    def directory(self, broker: BrokerId) -> str | None:
+        """The log directory of a broker's replica; None where it has not told it yet (DirectoryId.UNASSIGNED)."""
+        if not self.directories or broker not in self.replicas:
+            return None
+        return self.directories[self.replicas.index(broker)]
+
+    @property
+    def led_by_preferred(self) -> bool:
+        """Whether the first replica leads (PartitionRegistration.hasPreferredLeader)."""
+        return self.leader == self.replicas[0]
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One topic with its partitions."""
+
+    id: TopicId
+    partitions: Mapping[int, Partition]
+    slots: int = field(default=0, compare=False)
+    """Of the controller's table of the partitions, where changes have made it larger than their number did.
+
+    A controller that starts has forgotten it, and so has one that was written to a file.
+    """
+
+    @property
+    def first(self) -> Partition:
+        """The partition that the controller comes upon first; not always number 0."""
+        slots = max(self.slots, slots_for(len(self.partitions)))
+        return self.partitions[first_of(self.partitions, slots)]
+
+    @cached_property
+    def strayed(self) -> tuple[int, ...]:
+        """The partitions that another than their preferred replica leads, or nobody; in ascending order.
+
+        The controller keeps them too (ReplicationControlManager.imbalancedPartitions): timers ask every few minutes.
+        """
+        return tuple(sorted(i for i, p in self.partitions.items() if not p.led_by_preferred))
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterState:
+    """Everything that the controller decides by."""
+
+    cluster_id: str
+    version: str
+    elr_enabled: bool
+    brokers: Mapping[BrokerId, BrokerRegistration] = field(default_factory=dict)
+    topics: Mapping[str, Topic] = field(default_factory=dict)
+    configs: Mapping[Resource, Mapping[str, str]] = field(default_factory=dict)
+    """Dynamic values only."""
+    file_configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """What stands in the properties files: of one broker by its id in decimal, of all nodes by the empty name."""
+    next_broker_epoch: int = 1
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of its version."""
+        return rules_of(self.version)
+
+    def partition(self, name: TopicPartition) -> Partition | None:
+        """One partition; None where it does not exist."""
+        topic = self.topics.get(name.topic)
+        return None if topic is None else topic.partitions.get(name.partition)
+
+    def partitions(self) -> Iterator[tuple[TopicPartition, Partition]]:
+        """All partitions, topic by topic in order of name."""
+        for name in sorted(self.topics):
+            for index, partition in sorted(self.topics[name].partitions.items()):
+                yield TopicPartition(name, index), partition
+
+    def partitions_where(
+        self, holds: Callable[[Partition], bool]
+    ) -> Iterator[tuple[TopicPartition, Partition]]:
+        """Those of all partitions for which something holds, in the same order."""
+        for name, topic in sorted(self.topics.items()):
+            for index in sorted([i for i, p in topic.partitions.items() if holds(p)]):
+                yield TopicPartition(name, index), topic.partitions[index]
+
+    def strayed(self) -> Iterator[tuple[TopicPartition, Partition]]:
+        """All partitions that are not led by their preferred replica, in the same order."""
+        for name, topic in sorted(self.topics.items()):
+            for index in topic.strayed:
+                yield TopicPartition(name, index), topic.partitions[index]
+
+    def online(self, broker: BrokerId, directory: str | None) -> bool:
+        """Whether a broker is registered and one of its directories online (ClusterControlManager.hasOnlineDir)."""
+        registration = self.brokers.get(broker)
+        return registration is not None and registration.has_online(directory)
+
+    def default_dir(self, broker: BrokerId) -> str | None:
+        """The directory of a new replica on a broker, where the controller knows it without being told."""
+        registration = self.brokers.get(broker)
+        return None if registration is None else registration.default_dir
+
+    def active(self, broker: BrokerId) -> bool:
+        """Whether a broker is registered, not fenced, and not shutting down."""
+        registration = self.brokers.get(broker)
+        return registration is not None and registration.active
+
+    def topic_config(self, topic: str, key: str, default: str) -> str:
+        """The effective value of a topic's key as the controller sees it (KafkaConfigSchema)."""
+        for values in (
+            self.configs.get((ConfigScope.TOPIC, topic), {}),
+            self.configs.get(CLUSTER_DEFAULT, {}),
+            self.file_configs.get("", {}),
+        ):
+            if key in values:
+                return values[key]
+        return default
+
+    def unclean_election(self, topic: str) -> bool:
+        """Whether unclean.leader.election.enable holds for a topic."""
+        return self.topic_config(topic, UNCLEAN_ELECTION, "false").strip().lower() == "true"
+
+    def effective_min_isr(self, topic: str) -> int:
+        """The controller's min ISR, by which it keeps the ELR of *every* partition of the topic.
+
+        It is capped by the replica count of partition 0, transitional list included, whatever the others
+        have (ReplicationControlManager.getTopicEffectiveMinIsr).
+        """
+        configured = int(self.topic_config(topic, MIN_INSYNC_REPLICAS, "1"))
+        return min(configured, len(self.topics[topic].partitions[0].replicas))

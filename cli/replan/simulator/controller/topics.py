@@ -1,0 +1,146 @@
+"""Creating and deleting topics and partitions, with explicit replicas.
+
+Here belong CreateTopics with manual assignments, CreatePartitions and DeleteTopics (ReplicationControlManager).
+Placement that Kafka chooses itself is not imitated: replan always names the replicas.
+"""
+
+import re
+
+from replan.model.configs import ConfigScope
+from replan.model.control_plane import Rejected
+from replan.model.names import Replicas, TopicPartition
+from replan.simulator.controller.assignments import refusal
+from replan.simulator.controller.commands import (
+    CreatePartitions,
+    CreateTopic,
+    Decision,
+    DeleteTopic,
+)
+from replan.simulator.controller.config_keys import topic_problem
+from replan.simulator.controller.error_codes import Code, rejected
+from replan.simulator.controller.events import (
+    ConfigChanged,
+    Event,
+    PartitionCreated,
+    TopicCreated,
+    TopicDeleted,
+)
+from replan.simulator.controller.state import ClusterState, Partition
+
+_LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+", re.ASCII)
+
+
+def create_topic(state: ClusterState, command: CreateTopic) -> Decision:
+    """Create a topic; all of its partitions have the replication factor of the first."""
+    problem = _name_problem(state, command.name) or _config_problem(state, command)
+    if problem is not None:
+        return Decision(whole=problem)
+    created = _created(state, command.name, 0, command.assignments, factor=None)
+    if isinstance(created, Rejected):
+        return Decision(whole=created)
+    configs = tuple(
+        ConfigChanged((ConfigScope.TOPIC, command.name), key, value)
+        for key, value in command.configs.items()
+    )
+    return Decision((TopicCreated(command.name, command.id), *configs, *created))
+
+
+def create_partitions(state: ClusterState, command: CreatePartitions) -> Decision:
+    """Add partitions; the replication factor asked for is that of the partition that comes first (`Topic.first`)."""
+    topic = state.topics.get(command.topic)
+    if topic is None:
+        return Decision(whole=rejected(Code.UNKNOWN_TOPIC_OR_PARTITION))
+    present = len(topic.partitions)
+    if command.count <= present:
+        return Decision(whole=_no_increase(command, present))
+    if len(command.assignments) != command.count - present:
+        return Decision(
+            whole=rejected(
+                Code.INVALID_REPLICA_ASSIGNMENT,
+                f"Attempted to add {command.count - present} additional partition(s), but only "
+                f"{len(command.assignments)} assignment(s) were specified.",
+            )
+        )
+    factor = len(topic.first.replicas)
+    created = _created(state, command.topic, present, command.assignments, factor=factor)
+    return Decision(whole=created) if isinstance(created, Rejected) else Decision(created)
+
+
+def delete_topic(state: ClusterState, command: DeleteTopic) -> Decision:
+    """Delete a topic with its configuration."""
+    if command.name not in state.topics:
+        return Decision(whole=rejected(Code.UNKNOWN_TOPIC_OR_PARTITION))
+    return Decision((TopicDeleted(command.name),))
+
+
+def _created(
+    state: ClusterState,
+    topic: str,
+    start: int,
+    assignments: tuple[Replicas, ...],
+    *,
+    factor: int | None,
+) -> tuple[Event, ...] | Rejected:
+    """New partitions; those of their replicas that are active now form the first ISR."""
+    created: list[Event] = []
+    for index, replicas in enumerate(assignments, start):
+        problem = refusal(state, replicas, factor)
+        if problem is not None:
+            return problem
+        factor = len(replicas)
+        isr = tuple(b for b in replicas if state.active(b))
+        if not isr:
+            return rejected(
+                Code.INVALID_REPLICA_ASSIGNMENT,
+                "All brokers specified in the manual partition assignment for partition "
+                f"{index} are fenced or in controlled shutdown.",
+            )
+        directories = tuple(map(state.default_dir, replicas))
+        created.append(
+            PartitionCreated(
+                TopicPartition(topic, index),
+                Partition(replicas, isr, isr[0], directories=directories),
+            )
+        )
+    return tuple(created)
+
+
+def _name_problem(state: ClusterState, name: str) -> Rejected | None:
+    if name in state.topics:
+        return rejected(Code.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+    if name in {".", ".."}:
+        return rejected(
+            Code.INVALID_TOPIC_EXCEPTION, "Topic name is invalid: '.' or '..' is not allowed"
+        )
+    if not _LEGAL_NAME.fullmatch(name):
+        return rejected(
+            Code.INVALID_TOPIC_EXCEPTION,
+            f"Topic name is invalid: '{name}' contains one or more characters other than ASCII "
+            "alphanumerics, '.', '_' and '-'",
+        )
+    collided = name.replace(".", "_")
+    for other in sorted(state.topics):
+        if other.replace(".", "_") == collided:
+            return rejected(
+                Code.INVALID_TOPIC_EXCEPTION,
+                f"Topic '{name}' collides with existing topic: {other}",
+            )
+    return None
+
+
+def _config_problem(state: ClusterState, command: CreateTopic) -> Rejected | None:
+    for key, value in command.configs.items():
+        problem = topic_problem(key, value, state.rules.further_topic_keys)
+        if problem is not None:
+            return rejected(Code.INVALID_CONFIG, problem)
+    return None
+
+
+def _no_increase(command: CreatePartitions, present: int) -> Rejected:
+    if command.count == present:
+        return rejected(Code.INVALID_PARTITIONS, f"Topic already has {present} partition(s).")
+    return rejected(
+        Code.INVALID_PARTITIONS,
+        f"The topic {command.topic} currently has {present} partition(s); {command.count} would not be "
+        "an increase.",
+    )

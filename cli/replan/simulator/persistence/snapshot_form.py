@@ -1,0 +1,271 @@
+"""Snapshots to simulations and back: how a cluster that was observed, or written by hand, begins to live.
+
+Here belong `from_snapshot` and `to_snapshot`. What only the simulator knows (epochs, progress of copies, time) is kept
+beside the snapshot by `state_file`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from replan.model.broker import Broker, LogDir
+from replan.model.columns import from_lists
+from replan.model.names import BrokerId, TopicId, TopicPartition
+from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
+from replan.simulator.cluster.disks import UNTOLD
+from replan.simulator.cluster.physical_state import Lag, Simulation, World
+from replan.simulator.cluster.submit import ask
+from replan.simulator.config_view import broker_configs, topic_settings
+from replan.simulator.controller.commands import FenceBroker
+from replan.simulator.controller.state import (
+    BrokerRegistration,
+    ClusterState,
+    Partition,
+    Topic,
+)
+from replan.simulator.persistence.snapshot_configs import stored_configs
+from replan.simulator.persistence.snapshot_log_dirs import (
+    lay,
+    log_dir_seen,
+    log_dir_told,
+    with_directories,
+)
+
+DEFAULT_VERSION = "4.3"
+
+
+def from_snapshot(snapshot: Snapshot, version: str = DEFAULT_VERSION) -> Simulation:
+    """A simulated cluster that begins as the snapshot shows it; raises ValueError where no cluster can be so.
+
+    ELR is on where the snapshot says so. Brokers that are fenced in it are dead. What a replica out of the ISR lacks
+    is not known: an adding one is taken to have nothing, any other everything but the last bytes.
+    """
+    configs, files = stored_configs(snapshot)
+    cluster = ClusterState(
+        cluster_id=snapshot.cluster_id,
+        version=version,
+        elr_enabled=snapshot.features.eligible_leader_replicas,
+        brokers=_registrations(snapshot),
+        topics=_topics(snapshot),
+        configs=configs,
+        file_configs=files,
+        next_broker_epoch=len(snapshot.brokers) + 1,
+    )
+    check(cluster)
+    world = World(
+        started_at=snapshot.observed_at,
+        sizes=_sizes(snapshot),
+        log_dirs=snapshot.log_dirs,
+        down={b.id: 0.0 for b in snapshot.brokers if b.fenced},
+        silent=snapshot.silent,
+        remembered=snapshot.remembered,
+        lost_dirs=frozenset((d.broker, d.path) for d in snapshot.log_dirs if d.error is not None),
+    )
+    world = replace(world, lags=initial_lags(cluster, world), lay=lay(cluster, world.log_dirs))
+    return _without_fenced(with_directories(Simulation(cluster, world)))
+
+
+def to_snapshot(simulation: Simulation, now: float) -> Snapshot:
+    """What an observer sees at a virtual second: dead brokers tell neither sizes nor configurations."""
+    cluster, world = simulation.cluster, simulation.world
+    serving = {b for b, r in cluster.brokers.items() if not r.fenced and world.serves(b)}
+    mute = {b for b, r in cluster.brokers.items() if not r.fenced} - serving
+    whole = whole_snapshot(simulation, now)
+    return replace(
+        whole,
+        log_dirs=tuple(log_dir_told(d) for d in whole.log_dirs if d.broker in serving),
+        broker_configs={b: c for b, c in whole.broker_configs.items() if b in serving},
+        silent=tuple(sorted({*whole.silent, *mute} & cluster.brokers.keys())),
+    )
+
+
+def whole_snapshot(simulation: Simulation, now: float) -> Snapshot:
+    """The snapshot with what dead brokers cannot tell, for keeping."""
+    cluster, world = simulation.cluster, simulation.world
+    configured = {b: broker_configs(cluster, b) for b in sorted(cluster.brokers)}
+    return Snapshot(
+        cluster_id=cluster.cluster_id,
+        observed_at=_wall_clock(world, now),
+        features=features_of(cluster),
+        brokers=tuple(broker_seen(r) for _, r in sorted(cluster.brokers.items())),
+        topics=_topics_table(cluster),
+        partitions=_partitions_table(cluster, world),
+        log_dirs=tuple(
+            log_dir_seen(simulation, d) for d in world.log_dirs if d.broker in configured
+        ),
+        broker_configs={b: found for b, found in configured.items() if found},
+        silent=world.silent,
+        remembered=world.remembered,
+    )
+
+
+def features_of(cluster: ClusterState) -> Features:
+    """What a cluster of this version and these features can do."""
+    return Features(cluster.rules.replication_factor_guard, cluster.elr_enabled)
+
+
+def broker_seen(registration: BrokerRegistration) -> Broker:
+    """A registration as the model knows it."""
+    return Broker(registration.id, registration.rack, registration.fenced, registration.cordoned)
+
+
+def check(cluster: ClusterState) -> None:
+    """Raise ValueError where no controller can have such a state, naming the partition and what is wrong."""
+    if cluster.elr_enabled and not cluster.rules.knows_elr:
+        raise ValueError(f"eligible leader replicas are not available in Kafka {cluster.version}")
+    for name, topic in cluster.topics.items():
+        if sorted(topic.partitions) != list(range(len(topic.partitions))) or not topic.partitions:
+            raise ValueError(f"{name}: its partitions must be numbered 0, 1, 2 ... without a gap")
+    for partition_name, partition in cluster.partitions():
+        problem = _problem(partition)
+        if problem is not None:
+            raise ValueError(f"{partition_name}: {problem}")
+
+
+def initial_lags(cluster: ClusterState, world: World) -> dict[tuple[TopicPartition, BrokerId], Lag]:
+    """What replicas outside the ISR lack, as far as one can guess."""
+    begins = world.now + world.speeds.fetch_start_seconds
+    return {
+        (name, broker): Lag(world.sizes.get(name, 0.0) if broker in p.adding else 0.0, begins)
+        for name, p in cluster.partitions()
+        for broker in p.replicas
+        if broker not in p.isr
+    }
+
+
+def _problem(partition: Partition) -> str | None:
+    replicas = set(partition.replicas)
+    for what, members in (
+        ("ISR", partition.isr),
+        ("adding", partition.adding),
+        ("removing", partition.removing),
+    ):
+        if not replicas.issuperset(members):
+            return f"{what} {list(members)} has brokers that are no replicas: {list(partition.replicas)}"
+    if partition.leader is not None and partition.leader not in partition.isr:
+        return f"leader {partition.leader} is not in the ISR {list(partition.isr)}"
+    if set(partition.isr) & set(partition.elr):
+        return f"ISR {list(partition.isr)} and ELR {list(partition.elr)} overlap"
+    return None
+
+
+def _without_fenced(simulation: Simulation) -> Simulation:
+    """Fence properly whom the snapshot shows as fenced but still in an ISR, as a hand-edited file may."""
+    cluster = simulation.cluster
+    for broker in [b for b, r in sorted(cluster.brokers.items()) if r.fenced]:
+        if not any(broker in p.isr for _, p in simulation.cluster.partitions()):
+            continue
+        brokers = dict(simulation.cluster.brokers)
+        brokers[broker] = replace(brokers[broker], fenced=False)
+        alive = replace(simulation.cluster, brokers=brokers)
+        simulation, _ = ask(replace(simulation, cluster=alive), FenceBroker(broker))
+    return simulation
+
+
+def _registrations(snapshot: Snapshot) -> dict[BrokerId, BrokerRegistration]:
+    return {
+        broker.id: _registration(broker, [d for d in snapshot.log_dirs if d.broker == broker.id], i)
+        for i, broker in enumerate(snapshot.brokers, 1)
+    }
+
+
+def _registration(broker: Broker, dirs: Iterable[LogDir], epoch: int) -> BrokerRegistration:
+    dirs = list(dirs)
+    known = {d.path: d.cordoned or broker.cordoned for d in dirs} or {UNTOLD: broker.cordoned}
+    online = [d.path for d in dirs if d.error is None] or known
+    return BrokerRegistration(
+        broker.id,
+        broker.rack,
+        epoch=epoch,
+        fenced=broker.fenced,
+        log_dirs=tuple(online),
+        cordoned_dirs=frozenset(path for path, cordoned in known.items() if cordoned),
+    )
+
+
+def _topics(snapshot: Snapshot) -> dict[str, Topic]:
+    found: dict[str, dict[int, Partition]] = {}
+    for row in snapshot.partitions.to_pylist():
+        found.setdefault(row["topic"], {})[row["partition"]] = _partition(row)
+    ids = dict(
+        zip(
+            snapshot.topics.column("name").to_pylist(),
+            snapshot.topics.column("id").to_pylist(),
+            strict=True,
+        )
+    )
+    return {name: Topic(TopicId(ids[name]), partitions) for name, partitions in found.items()}
+
+
+def _partition(row: Mapping[str, Any]) -> Partition:
+    leader = row["leader"]
+    return Partition(
+        replicas=tuple(row["replicas"]),
+        isr=tuple(row["isr"]),
+        leader=None if leader < 0 else leader,
+        adding=tuple(row["adding"]),
+        removing=tuple(row["removing"]),
+        leader_epoch=row["leader_epoch"],
+        elr=tuple(row["elr"]),
+        last_known_elr=tuple(row["last_known_elr"]),
+    )
+
+
+def _sizes(snapshot: Snapshot) -> dict[TopicPartition, float]:
+    columns = (snapshot.partitions.column(c).to_pylist() for c in ("topic", "partition", "bytes"))
+    return {TopicPartition(t, p): float(size) for t, p, size in zip(*columns, strict=True)}
+
+
+def _topics_table(cluster: ClusterState) -> pa.Table:
+    rows = []
+    for name, topic in sorted(cluster.topics.items()):
+        settings = topic_settings(cluster, name)
+        rows.append(
+            {
+                "name": name,
+                "id": topic.id,
+                "min_insync_replicas": settings.min_insync_replicas,
+                "min_insync_source": int(settings.min_insync_source),
+                "unclean_election": settings.unclean_election,
+                "leader_throttled": settings.leader_throttled,
+                "follower_throttled": settings.follower_throttled,
+            }
+        )
+    return pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA)
+
+
+def _partitions_table(cluster: ClusterState, world: World) -> pa.Table:
+    names = sorted(cluster.topics)
+    codes = {name: code for code, name in enumerate(names)}
+    rows = list(cluster.partitions())
+
+    def lists(of: str) -> pa.Array:
+        return from_lists([getattr(p, of) for _, p in rows])
+
+    def numbers(values: Iterable[int], kind: pa.DataType) -> pa.Array:
+        return pa.array(list(values), kind)
+
+    return partitions_table(
+        pa.array(names, pa.string()),
+        numbers((codes[n.topic] for n, _ in rows), pa.int32()),
+        {
+            "partition": numbers((n.partition for n, _ in rows), pa.int32()),
+            "leader": numbers((-1 if p.leader is None else p.leader for _, p in rows), pa.int32()),
+            "leader_epoch": numbers((p.leader_epoch for _, p in rows), pa.int32()),
+            **{
+                c: lists(c)
+                for c in ("replicas", "isr", "adding", "removing", "elr", "last_known_elr")
+            },
+            "bytes": numbers((round(world.sizes.get(n, 0.0)) for n, _ in rows), pa.int64()),
+        },
+    )
+
+
+def _wall_clock(world: World, now: float) -> str:
+    """The moment of a virtual second, whole seconds, as RFC 3339 writes it."""
+    started = datetime.fromisoformat(world.started_at)
+    moment = (started + timedelta(seconds=now)).astimezone(UTC)
+    return moment.replace(microsecond=0).isoformat().replace("+00:00", "Z")
