@@ -43,7 +43,7 @@ class SimulatorLab:
         name = f"topic-{number}"
         lists = tuple(replicas(*brokers) for brokers in assignments)
         command = CreateTopic(name, TopicId(f"{number:022d}"), lists, configs)
-        self.control_plane.befall(Ask(command))
+        self.control_plane.inject(Ask(command))
         assert name in self.control_plane.topic_settings([name]), f"{name} was not created"
         return name
 
@@ -53,16 +53,16 @@ class SimulatorLab:
         names = [TopicPartition(topic, number) for number in topics[topic].partitions]
         for rate in (bytes_per_partition, 0):
             for name in names:
-                self.control_plane.befall(Produce(name, rate))
+                self.control_plane.inject(Produce(name, rate))
             self.clock.sleep(1)
 
     def stop_broker(self, broker: int) -> None:
         """Begin a controlled shutdown."""
-        self.control_plane.befall(StopBroker(BrokerId(broker)))
+        self.control_plane.inject(StopBroker(BrokerId(broker)))
 
     def start_broker(self, broker: int) -> None:
         """Start the process again."""
-        self.control_plane.befall(StartBroker(BrokerId(broker)))
+        self.control_plane.inject(StartBroker(BrokerId(broker)))
 
 
 def _cluster(version: str) -> Simulation:

@@ -58,9 +58,9 @@ class Case:
     def never_dropped(self, planned: Move) -> Replicas:
         """The original replicas that the schedule itself never drops: whom it can drop depends on who leads."""
         dropped = {
-            at.happening.broker
+            at.fault.broker
             for at in self.schedule
-            if isinstance(at.happening, DropFromIsr) and at.happening.partition == planned.partition
+            if isinstance(at.fault, DropFromIsr) and at.fault.partition == planned.partition
         }
         return tuple(b for b in planned.original if b not in dropped)
 

@@ -43,7 +43,7 @@ from replan.planning.safety.run_invariants import (
 )
 from replan.rehearsal.recording import Recorder, throttles_of
 from replan.rehearsal.run import untouched
-from replan.rehearsal.setup import at_target
+from replan.rehearsal.setup import with_plan_applied
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.apply_fault import scheduled
 from replan.simulator.cluster.faults import (
@@ -291,7 +291,7 @@ def test_every_run_keeps_the_laws_however_often_it_is_killed_and_whatever_befall
     histories = run.histories()
     ended = run.made.clock.now()
     stage = case.stage()
-    there_already = at_target(stage, plan, run.made.plane.simulation.world.placed)
+    there_already = with_plan_applied(stage, plan, run.made.plane.simulation.world.placed)
     still, there = untouched(plan, stage, ended), untouched(plan, there_already, ended)
     for move in plan.moves:
         name = move.partition

@@ -19,19 +19,19 @@ def with_faults(texts: Sequence[str], connection: Connection) -> Callable[[Repor
     if not texts:
         return lambda report: report
     from replan.faults.read import read_fault
-    from replan.rehearsal.setup import surroundings
+    from replan.rehearsal.setup import fault_context
     from replan.simulator.cluster.faults import At
     from replan.simulator.control_plane import SimulatedControlPlane
 
     plane = connection.control_plane
     if not isinstance(plane, SimulatedControlPlane):
         raise TypeError("only a simulated cluster takes faults")
-    around = surroundings(plane.simulation)
+    around = fault_context(plane.simulation)
     faults = [read_fault(text, around) for text in texts]
 
     def begin(report: Report) -> Report:
         now = plane.clock.now()
-        plane.schedule(tuple(At(now + a.seconds, a.happening) for f in faults for a in f.schedule))
+        plane.schedule(tuple(At(now + a.seconds, a.fault) for f in faults for a in f.schedule))
         ahead = [(f.at_seconds, f"fault: {f.text}") for f in faults]
         ends = ((f.schedule[-1].seconds, f) for f in faults)
         ahead += [(end, f"over: {f.text}") for end, f in ends if end > f.at_seconds]

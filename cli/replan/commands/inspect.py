@@ -189,6 +189,6 @@ def _rehearsed(made: "Plan", seen: "Snapshot", form: Form) -> Sequence[str]:
     """What a quick rehearsal says of the plan; the plan file does not depend on it."""
     if form == "json" or not made.moves:
         return ()
-    from replan.rehearsal.summary import essence_of
+    from replan.rehearsal.summary import summary_of
 
-    return essence_of(made, seen)
+    return summary_of(made, seen)

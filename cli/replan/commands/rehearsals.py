@@ -14,10 +14,10 @@ from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import Chanced, Report, report_on
 from replan.rehearsal.random_faults import drawn_faults
 from replan.rehearsal.run import rehearse_on
-from replan.rehearsal.setup import cluster_of, snapshot_of, surroundings
+from replan.rehearsal.setup import cluster_of, fault_context, snapshot_of
 from replan.reporting.progress_text import counts
 from replan.simulator.cluster.physical_state import Simulation
-from replan.simulator.persistence.state_file import open_simulated
+from replan.simulator.open_file import open_simulated
 
 SHOWN_SECONDS = 0.2
 ALONE = (
@@ -37,7 +37,7 @@ def rehearsal_of(
 ) -> Report:
     """Rehearse a plan, on the partitions of the plan alone where no cluster is named."""
     stage = _stage(plan, cluster)
-    around = surroundings(stage)
+    around = fault_context(stage)
     options = replace(options, faults=tuple(read_fault(text, around) for text in faults))
     try:
         return _report(plan, stage, options, seed, runs)
@@ -67,7 +67,7 @@ def _report(plan: Plan, stage: Simulation, options: Options, seed: int | None, r
     first, horizon = seed or 0, rehearsed.seconds
 
     def chanced(drawn_by: int) -> Options:
-        drawn = drawn_faults(drawn_by, plan, horizon, surroundings(stage))
+        drawn = drawn_faults(drawn_by, plan, horizon, fault_context(stage))
         return replace(options, faults=(*options.faults, *drawn))
 
     if runs == 0:

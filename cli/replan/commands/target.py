@@ -95,7 +95,7 @@ class Target:
     def connect(self) -> Iterator[Connection]:
         """Open the cluster for reading and acting; heavy clients are imported only here."""
         if self.simulated is not None:
-            from replan.simulator.persistence.state_file import open_simulated
+            from replan.simulator.open_file import open_simulated
 
             simulated = open_simulated(self.simulated)
             try:

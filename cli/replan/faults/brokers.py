@@ -1,9 +1,9 @@
-"""What befalls brokers: they die, stop, return, are fenced, cordoned, forgotten, slow."""
+"""Faults of brokers: they die, stop, return, are fenced, cordoned, unregistered, slow."""
 
 from collections.abc import Sequence
 
-from replan.faults.kinds import Kind, Surroundings, lasting, once, registered
-from replan.faults.token_reader import Words
+from replan.faults.kinds import FaultContext, Kind, lasting, once, registered
+from replan.faults.token_reader import TokenReader
 from replan.model.names import BrokerId
 from replan.simulator.cluster.apply_fault import RESTART_SECONDS
 from replan.simulator.cluster.disks import path_of
@@ -26,75 +26,77 @@ from replan.simulator.controller.commands import (
 )
 
 
-def _kill(words: Words, around: Surroundings) -> Schedule:
-    broker = registered(words, around)
-    return lasting(words, KillBroker(broker), StartBroker(broker))
+def _kill(tokens: TokenReader, context: FaultContext) -> Schedule:
+    broker = registered(tokens, context)
+    return lasting(tokens, KillBroker(broker), StartBroker(broker))
 
 
-def _stop(words: Words, around: Surroundings) -> Schedule:
-    broker = registered(words, around)
-    return lasting(words, StopBroker(broker), StartBroker(broker))
+def _stop(tokens: TokenReader, context: FaultContext) -> Schedule:
+    broker = registered(tokens, context)
+    return lasting(tokens, StopBroker(broker), StartBroker(broker))
 
 
-def _start(words: Words, around: Surroundings) -> Schedule:
-    return once(StartBroker(registered(words, around)))
+def _start(tokens: TokenReader, context: FaultContext) -> Schedule:
+    return once(StartBroker(registered(tokens, context)))
 
 
-def _restart(words: Words, around: Surroundings) -> Schedule:
-    broker = registered(words, around)
-    away = words.seconds() if words.phrase("for") else RESTART_SECONDS
+def _restart(tokens: TokenReader, context: FaultContext) -> Schedule:
+    broker = registered(tokens, context)
+    away = tokens.seconds() if tokens.phrase("for") else RESTART_SECONDS
     return At(0, StopBroker(broker)), At(away, StartBroker(broker))
 
 
-def _slow(words: Words, around: Surroundings) -> Schedule:
-    broker = registered(words, around)
-    words.expect("to")
+def _slow(tokens: TokenReader, context: FaultContext) -> Schedule:
+    broker = registered(tokens, context)
+    tokens.expect("to")
     usual = SlowBroker(broker, None)
-    if words.phrase("usual"):
+    if tokens.phrase("usual"):
         return once(usual)
-    return lasting(words, SlowBroker(broker, words.rate()), usual)
+    return lasting(tokens, SlowBroker(broker, tokens.rate()), usual)
 
 
-def _fence(words: Words, around: Surroundings) -> Schedule:
-    broker = registered(words, around)
-    return lasting(words, Ask(FenceBroker(broker)), Ask(UnfenceBroker(broker)))
+def _fence(tokens: TokenReader, context: FaultContext) -> Schedule:
+    broker = registered(tokens, context)
+    return lasting(tokens, Ask(FenceBroker(broker)), Ask(UnfenceBroker(broker)))
 
 
-def _unfence(words: Words, around: Surroundings) -> Schedule:
-    return once(Ask(UnfenceBroker(registered(words, around))))
+def _unfence(tokens: TokenReader, context: FaultContext) -> Schedule:
+    return once(Ask(UnfenceBroker(registered(tokens, context))))
 
 
-def _cordon(words: Words, around: Surroundings) -> Schedule:
-    broker = registered(words, around)
-    dirs = frozenset(around.cluster.brokers[broker].log_dirs)
-    return lasting(words, Ask(CordonDirs(broker, dirs)), Ask(CordonDirs(broker, frozenset())))
+def _cordon(tokens: TokenReader, context: FaultContext) -> Schedule:
+    broker = registered(tokens, context)
+    dirs = frozenset(context.cluster.brokers[broker].log_dirs)
+    return lasting(tokens, Ask(CordonDirs(broker, dirs)), Ask(CordonDirs(broker, frozenset())))
 
 
-def _uncordon(words: Words, around: Surroundings) -> Schedule:
-    return once(Ask(CordonDirs(registered(words, around), frozenset())))
+def _uncordon(tokens: TokenReader, context: FaultContext) -> Schedule:
+    return once(Ask(CordonDirs(registered(tokens, context), frozenset())))
 
 
-def _lose_disk(words: Words, around: Surroundings) -> Schedule:
-    broker = registered(words, around)
-    path = None if not words or words.comes("for") else _directory(words, broker, around)
-    return lasting(words, LoseDisk(broker, path), ReplaceDisks(broker))
+def _lose_disk(tokens: TokenReader, context: FaultContext) -> Schedule:
+    broker = registered(tokens, context)
+    path = None if not tokens or tokens.comes("for") else _directory(tokens, broker, context)
+    return lasting(tokens, LoseDisk(broker, path), ReplaceDisks(broker))
 
 
-def _directory(words: Words, broker: BrokerId, around: Surroundings) -> str:
+def _directory(tokens: TokenReader, broker: BrokerId, context: FaultContext) -> str:
     """One of a broker's log directories that works."""
-    path = words.one("a log directory")
-    known = [path_of(d) for d in around.cluster.brokers[broker].log_dirs]
+    path = tokens.one("a log directory")
+    known = [path_of(d) for d in context.cluster.brokers[broker].log_dirs]
     if path not in known:
-        raise words.wrong(f"broker {broker} has no log directory {path}; it has {', '.join(known)}")
+        raise tokens.wrong(
+            f"broker {broker} has no log directory {path}; it has {', '.join(known)}"
+        )
     return path
 
 
-def _replace_disks(words: Words, around: Surroundings) -> Schedule:
-    return once(ReplaceDisks(registered(words, around)))
+def _replace_disks(tokens: TokenReader, context: FaultContext) -> Schedule:
+    return once(ReplaceDisks(registered(tokens, context)))
 
 
-def _unregister(words: Words, around: Surroundings) -> Schedule:
-    return once(Ask(UnregisterBroker(registered(words, around))))
+def _unregister(tokens: TokenReader, context: FaultContext) -> Schedule:
+    return once(Ask(UnregisterBroker(registered(tokens, context))))
 
 
 KINDS: Sequence[Kind] = (

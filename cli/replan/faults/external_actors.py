@@ -1,9 +1,9 @@
-"""What others do on the same cluster: other tools, other people. The controller may refuse it; that is told."""
+"""What other tools and people do on the same cluster. The controller may refuse it, and the refusal is reported."""
 
 from collections.abc import Sequence
 
-from replan.faults.kinds import Kind, Surroundings, known_topic, once
-from replan.faults.token_reader import Words
+from replan.faults.kinds import FaultContext, Kind, known_topic, once
+from replan.faults.token_reader import TokenReader
 from replan.model.configs import (
     MIN_INSYNC_REPLICAS,
     ConfigChange,
@@ -26,52 +26,52 @@ AWAY_SECONDS = 1.0
 """Between the deletion of a topic and the next one of its name."""
 
 
-def _reassign(words: Words, _around: Surroundings) -> Schedule:
-    name = words.partition()
-    return once(Ask(AlterReassignments(((name, words.replicas()),))))
+def _reassign(tokens: TokenReader, _around: FaultContext) -> Schedule:
+    name = tokens.partition()
+    return once(Ask(AlterReassignments(((name, tokens.replicas()),))))
 
 
-def _cancel(words: Words, _around: Surroundings) -> Schedule:
-    return once(Ask(AlterReassignments(((words.partition(), None),))))
+def _cancel(tokens: TokenReader, _around: FaultContext) -> Schedule:
+    return once(Ask(AlterReassignments(((tokens.partition(), None),))))
 
 
-def _elect(words: Words, _around: Surroundings) -> Schedule:
+def _elect(tokens: TokenReader, _around: FaultContext) -> Schedule:
     kinds = {"preferred": ElectionType.PREFERRED, "unclean": ElectionType.UNCLEAN}
-    kind = words.choose("a kind of election", kinds)
-    return once(Ask(ElectLeaders((words.partition(),), kind)))
+    kind = tokens.choose("a kind of election", kinds)
+    return once(Ask(ElectLeaders((tokens.partition(),), kind)))
 
 
-def _config(words: Words, _around: Surroundings) -> Schedule:
+def _config(tokens: TokenReader, _around: FaultContext) -> Schedule:
     scope, name = ConfigScope.BROKER, ""
-    if not words.phrase("brokers"):
-        scope = words.choose("topic, broker or brokers", {s.value: s for s in ConfigScope})
-        name = words.one("whose configuration")
-    operation = words.choose("an operation", {o.name.lower(): o for o in ConfigOperation})
-    key = words.one("a key")
-    value = "" if operation is ConfigOperation.DELETE else words.one("a value")
+    if not tokens.phrase("brokers"):
+        scope = tokens.choose("topic, broker or brokers", {s.value: s for s in ConfigScope})
+        name = tokens.one("whose configuration")
+    operation = tokens.choose("an operation", {o.name.lower(): o for o in ConfigOperation})
+    key = tokens.one("a key")
+    value = "" if operation is ConfigOperation.DELETE else tokens.one("a value")
     return once(Ask(AlterConfigs((ConfigChange(scope, name, key, operation, value),))))
 
 
-def _min_isr(words: Words, around: Surroundings) -> Schedule:
-    topic, minimum = known_topic(words, around), str(words.number("a minimum"))
+def _min_isr(tokens: TokenReader, context: FaultContext) -> Schedule:
+    topic, minimum = known_topic(tokens, context), str(tokens.number("a minimum"))
     change = topic_change(topic, MIN_INSYNC_REPLICAS, ConfigOperation.SET, minimum)
     return once(Ask(AlterConfigs((change,))))
 
 
-def _delete_topic(words: Words, _around: Surroundings) -> Schedule:
-    return once(Ask(DeleteTopic(words.one("a topic"))))
+def _delete_topic(tokens: TokenReader, _around: FaultContext) -> Schedule:
+    return once(Ask(DeleteTopic(tokens.one("a topic"))))
 
 
-def _recreate_topic(words: Words, around: Surroundings) -> Schedule:
-    name, lists = known_topic(words, around), tuple(words.lists())
-    minimum = around.cluster.topic_config(name, MIN_INSYNC_REPLICAS, "1")
-    created = CreateTopic(name, around.new_topic_id(name), lists, {MIN_INSYNC_REPLICAS: minimum})
+def _recreate_topic(tokens: TokenReader, context: FaultContext) -> Schedule:
+    name, lists = known_topic(tokens, context), tuple(tokens.lists())
+    minimum = context.cluster.topic_config(name, MIN_INSYNC_REPLICAS, "1")
+    created = CreateTopic(name, context.new_topic_id(name), lists, {MIN_INSYNC_REPLICAS: minimum})
     return At(0, Ask(DeleteTopic(name))), At(AWAY_SECONDS, Ask(created))
 
 
-def _add_partitions(words: Words, around: Surroundings) -> Schedule:
-    name, lists = known_topic(words, around), tuple(words.lists())
-    count = len(around.cluster.topics[name].partitions) + len(lists)
+def _add_partitions(tokens: TokenReader, context: FaultContext) -> Schedule:
+    name, lists = known_topic(tokens, context), tuple(tokens.lists())
+    count = len(context.cluster.topics[name].partitions) + len(lists)
     return once(Ask(CreatePartitions(name, count, lists)))
 
 

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from replan.faults.token_reader import Words
+from replan.faults.token_reader import TokenReader
 from replan.model.names import BrokerId, TopicId, TopicPartition
-from replan.simulator.cluster.faults import At, Happening, Schedule
+from replan.simulator.cluster.faults import At, Fault, Schedule
 from replan.simulator.controller.state import ClusterState
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class FaultContext:
     """What a fault is read against."""
 
     cluster: ClusterState
@@ -26,7 +26,7 @@ class Kind:
     """Words in small letters are written as they are, `[…]` may be left out, `|` is a choice, the rest stands for
     what `docs/faults.md` says."""
     means: str
-    read: Callable[[Words, Surroundings], Schedule]
+    read: Callable[[TokenReader, FaultContext], Schedule]
     leads: int = 1
     """How many of its words it is known by."""
 
@@ -36,37 +36,37 @@ class Kind:
         return tuple(self.form.split()[: self.leads])
 
 
-def once(happening: Happening) -> Schedule:
+def once(fault: Fault) -> Schedule:
     """It happens, and nothing ends it."""
-    return (At(0, happening),)
+    return (At(0, fault),)
 
 
-def lasting(words: Words, happening: Happening, end: Happening) -> Schedule:
+def lasting(tokens: TokenReader, fault: Fault, end: Fault) -> Schedule:
     """It happens; with `for TIME` it is over after so long."""
-    if not words.phrase("for"):
-        return once(happening)
-    return At(0, happening), At(words.seconds(), end)
+    if not tokens.phrase("for"):
+        return once(fault)
+    return At(0, fault), At(tokens.seconds(), end)
 
 
-def registered(words: Words, around: Surroundings) -> BrokerId:
+def registered(tokens: TokenReader, context: FaultContext) -> BrokerId:
     """A broker that is registered."""
-    broker, known = words.broker(), sorted(around.cluster.brokers)
+    broker, known = tokens.broker(), sorted(context.cluster.brokers)
     if broker not in known:
-        raise words.wrong(f"there is no broker {broker}; registered: {', '.join(map(str, known))}")
+        raise tokens.wrong(f"there is no broker {broker}; registered: {', '.join(map(str, known))}")
     return broker
 
 
-def existing(words: Words, around: Surroundings) -> TopicPartition:
+def existing(tokens: TokenReader, context: FaultContext) -> TopicPartition:
     """A partition that exists."""
-    name = words.partition()
-    if around.cluster.partition(name) is None:
-        raise words.wrong(f"there is no partition {name}")
+    name = tokens.partition()
+    if context.cluster.partition(name) is None:
+        raise tokens.wrong(f"there is no partition {name}")
     return name
 
 
-def known_topic(words: Words, around: Surroundings) -> str:
+def known_topic(tokens: TokenReader, context: FaultContext) -> str:
     """A topic that exists."""
-    name = words.one("a topic")
-    if name not in around.cluster.topics:
-        raise words.wrong(f"there is no topic {name}")
+    name = tokens.one("a topic")
+    if name not in context.cluster.topics:
+        raise tokens.wrong(f"there is no topic {name}")
     return name

@@ -1,9 +1,9 @@
-"""What befalls partitions: followers fall behind, once or again and again; more or less is written."""
+"""Faults of partitions: followers fall behind, once or again and again; more or less is written."""
 
 from collections.abc import Sequence
 
-from replan.faults.kinds import Kind, Surroundings, existing, once, registered
-from replan.faults.token_reader import Words
+from replan.faults.kinds import FaultContext, Kind, existing, once, registered
+from replan.faults.token_reader import TokenReader
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.cluster.faults import Ask, At, DropFromIsr, Produce, Schedule
 from replan.simulator.controller.commands import RebalanceLeaders
@@ -11,34 +11,34 @@ from replan.simulator.controller.commands import RebalanceLeaders
 USUAL_LAG_BYTES = 1_000_000
 
 
-def _lag(words: Words, around: Surroundings) -> Schedule:
-    name, broker = _replica(words, around)
-    size = words.bytes() if words.phrase("by") else USUAL_LAG_BYTES
+def _lag(tokens: TokenReader, context: FaultContext) -> Schedule:
+    name, broker = _replica(tokens, context)
+    size = tokens.bytes() if tokens.phrase("by") else USUAL_LAG_BYTES
     return once(DropFromIsr(name, broker, size))
 
 
-def _flap(words: Words, around: Surroundings) -> Schedule:
-    name, broker = _replica(words, around)
-    words.expect("every")
-    every = words.seconds()
+def _flap(tokens: TokenReader, context: FaultContext) -> Schedule:
+    name, broker = _replica(tokens, context)
+    tokens.expect("every")
+    every = tokens.seconds()
     if every <= 0:
-        raise words.wrong("every 0 s is too often")
-    words.expect("for")
-    times = max(1, int(words.seconds() / every))
+        raise tokens.wrong("every 0 s is too often")
+    tokens.expect("for")
+    times = max(1, int(tokens.seconds() / every))
     return tuple(At(i * every, DropFromIsr(name, broker, USUAL_LAG_BYTES)) for i in range(times))
 
 
-def _replica(words: Words, around: Surroundings) -> tuple[TopicPartition, BrokerId]:
-    name = existing(words, around)
-    words.expect("broker")
-    return name, registered(words, around)
+def _replica(tokens: TokenReader, context: FaultContext) -> tuple[TopicPartition, BrokerId]:
+    name = existing(tokens, context)
+    tokens.expect("broker")
+    return name, registered(tokens, context)
 
 
-def _produce(words: Words, around: Surroundings) -> Schedule:
-    return once(Produce(existing(words, around), words.rate()))
+def _produce(tokens: TokenReader, context: FaultContext) -> Schedule:
+    return once(Produce(existing(tokens, context), tokens.rate()))
 
 
-def _rebalance(_words: Words, _around: Surroundings) -> Schedule:
+def _rebalance(_words: TokenReader, _around: FaultContext) -> Schedule:
     return once(Ask(RebalanceLeaders()))
 
 

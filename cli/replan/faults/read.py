@@ -1,4 +1,4 @@
-"""Reading: what befalls, from its words; and a whole `--fault`, which also says when.
+"""Reading a fault from its words, and a whole `--fault`, which also says when.
 
 Here belongs the table of all forms. An error says what is wrong, where, and how the form goes.
 """
@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from replan.errors import BadUsage
 from replan.faults import brokers, external_actors, partitions, requests
-from replan.faults.kinds import Kind, Surroundings
-from replan.faults.token_reader import Words
+from replan.faults.kinds import FaultContext, Kind
+from replan.faults.token_reader import TokenReader
 from replan.simulator.cluster.faults import At, Schedule
 
 FORMS: Sequence[Kind] = (
@@ -25,7 +25,7 @@ _LONGEST_FIRST = sorted(_BY_WORDS, key=len, reverse=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FaultSpec:
     """One fault: as it was asked for, and what happens when; seconds count from the beginning."""
 
     text: str
@@ -37,38 +37,38 @@ class Fault:
         return self.schedule[0].seconds
 
 
-def read_fault(text: str, around: Surroundings) -> Fault:
+def read_fault(text: str, context: FaultContext) -> FaultSpec:
     """Read `WHAT at TIME [for TIME]`; raises BadUsage."""
-    words = Words(text, f'--fault "{text}"', error=BadUsage, positions=True)
-    begins = words.seconds_after("at")
+    tokens = TokenReader(text, f'--fault "{text}"', error=BadUsage, positions=True)
+    begins = tokens.seconds_after("at")
     if begins is None:
         asked = text.strip() or "kill 3"
-        raise words.wrong(f'it does not say when; write e.g. "{asked} at 10m"')
-    happens = read_schedule(words, around)
-    return Fault(
-        " ".join(text.split()), tuple(At(begins + h.seconds, h.happening) for h in happens)
+        raise tokens.wrong(f'it does not say when; write e.g. "{asked} at 10m"')
+    happens = read_schedule(tokens, context)
+    return FaultSpec(
+        " ".join(text.split()), tuple(At(begins + h.seconds, h.fault) for h in happens)
     )
 
 
-def read_schedule(words: Words, around: Surroundings) -> Schedule:
+def read_schedule(tokens: TokenReader, context: FaultContext) -> Schedule:
     """Read WHAT, to the end of the words; seconds count from its beginning. Raises the error of the words."""
-    begins = next((b for b in _LONGEST_FIRST if words.phrase(*b)), None)
+    begins = next((b for b in _LONGEST_FIRST if tokens.phrase(*b)), None)
     if begins is None:
-        raise words.wrong(_unknown(words))
+        raise tokens.wrong(_unknown(tokens))
     kind = _BY_WORDS[begins]
-    words.form = kind.form
+    tokens.form = kind.form
     try:
-        found = kind.read(words, around)
+        found = kind.read(tokens, context)
     except ValueError as problem:
-        raise words.wrong(str(problem)) from problem
-    words.end()
+        raise tokens.wrong(str(problem)) from problem
+    tokens.end()
     return found
 
 
-def _unknown(words: Words) -> str:
-    first = words.one("what befalls the cluster")
+def _unknown(tokens: TokenReader) -> str:
+    first = tokens.one("what befalls the cluster")
     near = [k for k in FORMS if k.begins[0] == first] or FORMS
     forms = "\n".join(f"  {kind.form}" for kind in near)
-    rest = words.rest()
+    rest = tokens.rest()
     said = f"{first} {rest}" if rest else first
     return f"nothing is known of `{said}`; what can befall a cluster:\n{forms}"

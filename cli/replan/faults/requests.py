@@ -1,9 +1,9 @@
-"""What befalls our requests: they get lost, come late or twice; nobody answers; brokers show what was."""
+"""Faults of requests: lost, late or sent twice; an unresponsive cluster; brokers with stale metadata."""
 
 from collections.abc import Sequence
 
-from replan.faults.kinds import Kind, Surroundings, lasting, once
-from replan.faults.token_reader import Words
+from replan.faults.kinds import FaultContext, Kind, lasting, once
+from replan.faults.token_reader import TokenReader
 from replan.simulator.cluster.faults import (
     At,
     Disconnect,
@@ -21,45 +21,45 @@ REQUESTS = {
 }
 
 
-def _unknown(words: Words, _around: Surroundings) -> Schedule:
-    times, kind = _requests(words)
-    return once(LoseRequests(kind, times, _effect(words)))
+def _unknown(tokens: TokenReader, _around: FaultContext) -> Schedule:
+    times, kind = _requests(tokens)
+    return once(LoseRequests(kind, times, _effect(tokens)))
 
 
-def _repeated(words: Words, _around: Surroundings) -> Schedule:
-    times, kind = _requests(words)
+def _repeated(tokens: TokenReader, _around: FaultContext) -> Schedule:
+    times, kind = _requests(tokens)
     return once(RepeatRequests(kind, times))
 
 
-def _controller(words: Words, _around: Surroundings) -> Schedule:
-    effect = _effect(words)
+def _controller(tokens: TokenReader, _around: FaultContext) -> Schedule:
+    effect = _effect(tokens)
     return tuple(At(0, LoseRequests(kind, 1, effect)) for kind in REQUESTS.values())
 
 
-def _silence(words: Words, _around: Surroundings) -> Schedule:
-    words.expect("for")
-    return once(Disconnect(words.seconds()))
+def _silence(tokens: TokenReader, _around: FaultContext) -> Schedule:
+    tokens.expect("for")
+    return once(Disconnect(tokens.seconds()))
 
 
-def _metadata(words: Words, _around: Surroundings) -> Schedule:
-    seconds = words.seconds()
-    words.expect("behind")
-    return lasting(words, LagMetadata(seconds), LagMetadata(0.0))
+def _metadata(tokens: TokenReader, _around: FaultContext) -> Schedule:
+    seconds = tokens.seconds()
+    tokens.expect("behind")
+    return lasting(tokens, LagMetadata(seconds), LagMetadata(0.0))
 
 
-def _requests(words: Words) -> tuple[int, RequestKind]:
+def _requests(tokens: TokenReader) -> tuple[int, RequestKind]:
     """How many of which kind: `reassign`, `2 reassign`, `3 elect`."""
-    times = words.number("how many") if words.comes_number() else 1
-    return times, words.choose("a kind of request", REQUESTS)
+    times = tokens.number("how many") if tokens.comes_number() else 1
+    return times, tokens.choose("a kind of request", REQUESTS)
 
 
-def _effect(words: Words) -> float | None:
-    if words.phrase("with", "effect"):
+def _effect(tokens: TokenReader) -> float | None:
+    if tokens.phrase("with", "effect"):
         return 0.0
-    if words.phrase("without", "effect"):
+    if tokens.phrase("without", "effect"):
         return None
-    words.expect("late", "by")
-    return words.seconds()
+    tokens.expect("late", "by")
+    return tokens.seconds()
 
 
 KINDS: Sequence[Kind] = (

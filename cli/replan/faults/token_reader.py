@@ -22,7 +22,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)(B|KB|MB|GB|TB)")
 _BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
-class Words:
+class TokenReader:
     """What is left of a line."""
 
     def __init__(

@@ -17,7 +17,7 @@ AFTER_FAULT_SECONDS = 120.0
 """The quarantine of a request whose outcome is unknown (90 s) and some."""
 
 
-class QuickClock:
+class EventSkippingClock:
     """A Clock over a simulated cluster."""
 
     def __init__(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from replan.applying.outcome import Outcome, Result
 from replan.errors import Exit
-from replan.faults.read import Fault
+from replan.faults.read import FaultSpec
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
@@ -62,7 +62,7 @@ class Finding:
 
     plan: Plan
     stage: Simulation
-    faults: tuple[Fault, ...]
+    faults: tuple[FaultSpec, ...]
     settle_seconds: float
     run: Run
     still: Histories

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from replan.applying.settings import Settings
-from replan.faults.read import Fault
+from replan.faults.read import FaultSpec
 from replan.model.names import TopicPartition
 
 DAY = 86_400.0
@@ -22,7 +22,7 @@ class Options:
     """Bytes per second of each broker, in each direction."""
     disk: float = math.inf
     """Bytes per second of each broker, reading and writing copies together."""
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[FaultSpec, ...] = ()
     version: str | None = None
     """Of Kafka; None: as the features of the snapshot suggest."""
     settings: Settings = field(default_factory=Settings)

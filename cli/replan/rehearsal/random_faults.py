@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from random import Random
 
-from replan.faults.kinds import Surroundings
-from replan.faults.read import Fault, read_fault
+from replan.faults.kinds import FaultContext
+from replan.faults.read import FaultSpec, read_fault
 from replan.manifest.units import format_rate
 from replan.model.names import BrokerId
 from replan.planning.plan import Plan
@@ -17,8 +17,8 @@ SHORTEST_SECONDS = 5.0
 
 
 def drawn_faults(
-    seed: int, plan: Plan, horizon_seconds: float, around: Surroundings
-) -> tuple[Fault, ...]:
+    seed: int, plan: Plan, horizon_seconds: float, context: FaultContext
+) -> tuple[FaultSpec, ...]:
     """One to three faults at brokers of the plan, from within the time that it takes undisturbed.
 
     At most one broker is away at a time, and it comes back; after a lost disk, whose copies take long, nothing more is
@@ -26,18 +26,18 @@ def drawn_faults(
     """
     chance = Random(seed)  # noqa: S311 - a rehearsal is no secret
     brokers = sorted({b for m in plan.moves for b in (*m.original, *m.target)})
-    brokers = [b for b in brokers if b in around.cluster.brokers]
-    moves = [m for m in plan.moves if around.cluster.partition(m.partition) is not None]
+    brokers = [b for b in brokers if b in context.cluster.brokers]
+    moves = [m for m in plan.moves if context.cluster.partition(m.partition) is not None]
     if not brokers or not moves:
         return ()
-    moment, found = 0.0, list[Fault]()
+    moment, found = 0.0, list[FaultSpec]()
     for _ in range(chance.randint(1, 3)):
         moment += chance.uniform(0, max(SHORTEST_SECONDS, horizon_seconds / 2))
         lagging = f"lag {chance.choice(moves).partition}"
-        fault = read_fault(_drawn(chance, brokers, lagging, round(moment)), around)
+        fault = read_fault(_drawn(chance, brokers, lagging, round(moment)), context)
         found.append(fault)
         moment = fault.schedule[-1].seconds + BETWEEN_SECONDS
-        if any(isinstance(at.happening, LoseDisk) for at in fault.schedule):
+        if any(isinstance(at.fault, LoseDisk) for at in fault.schedule):
             break
     return tuple(found)
 

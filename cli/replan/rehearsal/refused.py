@@ -4,21 +4,21 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from replan.faults.answers import refusals
-from replan.faults.read import Fault
-from replan.simulator.cluster.apply_fault import befall
+from replan.faults.read import FaultSpec
+from replan.simulator.cluster.apply_fault import apply_fault
 from replan.simulator.cluster.physical_state import Simulation
 
 
 class Refused:
     """Looks at the cluster right before each fault happens."""
 
-    def __init__(self, faults: Sequence[Fault], stage: Simulation) -> None:
+    def __init__(self, faults: Sequence[FaultSpec], stage: Simulation) -> None:
         """The faults count from the present of the stage."""
         self.told: dict[int, list[str]] = defaultdict(list)
         """By the place of the fault in the order in which they were asked for."""
         began = stage.world.now
         found = [
-            (began + at.seconds, number, at.happening)
+            (began + at.seconds, number, at.fault)
             for number, fault in enumerate(faults)
             for at in fault.schedule
         ]
@@ -28,6 +28,6 @@ class Refused:
     def look(self, simulation: Simulation, until: float) -> None:
         """Take in the cluster up to a moment; nothing but bytes has happened to it before that."""
         while self._ahead and self._ahead[0][0] <= until:
-            _, number, happening = self._ahead.pop(0)
-            self.told[number] += refusals(simulation.cluster, happening)
-            simulation = befall(simulation, happening)
+            _, number, fault = self._ahead.pop(0)
+            self.told[number] += refusals(simulation.cluster, fault)
+            simulation = apply_fault(simulation, fault)

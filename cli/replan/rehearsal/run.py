@@ -1,6 +1,6 @@
 """The real applier on the simulated cluster, in virtual time, with everything measured.
 
-Here belongs the run itself. What is assumed is in `options` and `stage`, what is measured in `recording`, how it is
+Here belongs the run itself. What is assumed is in `options` and `setup`, what is measured in `recording`, how it is
 told in `text`, `markdown`, `document` and `picture`.
 """
 
@@ -20,13 +20,13 @@ from replan.model.snapshot import Snapshot
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
 from replan.planning.safety.run_invariants import Trajectory
-from replan.rehearsal.event_skipping_clock import QuickClock
+from replan.rehearsal.event_skipping_clock import EventSkippingClock
 from replan.rehearsal.findings import Finding, Run, rehearsal_of
 from replan.rehearsal.options import Options
 from replan.rehearsal.recording import Recorder, throttles_of
 from replan.rehearsal.refused import Refused
 from replan.rehearsal.result import Rehearsal
-from replan.rehearsal.setup import assumed, at_target, cluster_of
+from replan.rehearsal.setup import cluster_of, with_assumptions, with_plan_applied
 from replan.rehearsal.waits import Waits
 from replan.reporting.quantities import duration
 from replan.simulator.clock import VirtualClock
@@ -55,9 +55,9 @@ def rehearse_on(
     plan: Plan, simulation: Simulation, options: Options, report: Report = _silently
 ) -> Rehearsal:
     """Perform a plan on a copy of a simulated cluster; `report` hears how far it is."""
-    stage = assumed(simulation, options)
+    stage = with_assumptions(simulation, options)
     run = perform(plan, stage, options, report)
-    ends = (stage, at_target(stage, plan, run.places))
+    ends = (stage, with_plan_applied(stage, plan, run.places))
     still, there = (untouched(plan, s, run.ended) for s in ends)
     return rehearsal_of(
         Finding(plan, stage, options.faults, options.settings.settle_seconds, run, still, there)
@@ -81,7 +81,7 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
     clock = VirtualClock(began)
     plane = SimulatedControlPlane(stage, clock, meter=meter)
     settings = replace(options.settings, owner="rehearsal")
-    quick = QuickClock(
+    quick = EventSkippingClock(
         plane,
         clock,
         recorder.changed,
@@ -119,7 +119,10 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
 
 
 def _as_a_person_would(
-    apply: Callable[[], Outcome], plane: SimulatedControlPlane, clock: QuickClock, stop: "_Stop"
+    apply: Callable[[], Outcome],
+    plane: SimulatedControlPlane,
+    clock: EventSkippingClock,
+    stop: "_Stop",
 ) -> tuple[Outcome, list[float]]:
     """Run the same command again where it left something open, once what is still to happen has happened."""
     again: list[float] = []
@@ -150,8 +153,8 @@ def _configured(prior: SavedReplicaList | SavedRate) -> tuple[str, str, str]:
 
 
 def _moments(at: At) -> tuple[float, ...]:
-    """When a happening makes itself felt; a lost request may do so up to its delay later."""
-    match at.happening:
+    """When a fault makes itself felt; a lost request may do so up to its delay later."""
+    match at.fault:
         case LoseRequests(_, _, float(later)):
             return at.seconds, at.seconds + later
         case RepeatRequests() | LoseRequests():
@@ -164,7 +167,7 @@ def _moments(at: At) -> tuple[float, ...]:
 class _Stop:
     """Asks the applier to leave where the rehearsal would go on for too long."""
 
-    clock: QuickClock
+    clock: EventSkippingClock
     options: Options
     recorder: Recorder
     began: float

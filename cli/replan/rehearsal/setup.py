@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
-from replan.faults.kinds import Surroundings
+from replan.faults.kinds import FaultContext
 from replan.model.broker import Broker
 from replan.model.columns import from_lists
 from replan.model.configs import ConfigSource
@@ -105,7 +105,7 @@ def version_of(features: Features) -> str:
     return "4.0" if features.eligible_leader_replicas else "3.9"
 
 
-def surroundings(simulation: Simulation) -> Surroundings:
+def fault_context(simulation: Simulation) -> FaultContext:
     """What faults are read against; topics that are made anew get ids of their own."""
     made = count(1)
 
@@ -113,10 +113,10 @@ def surroundings(simulation: Simulation) -> Surroundings:
         known = hashlib.sha256(f"{name} {next(made)}".encode()).digest()
         return TopicId(base64.urlsafe_b64encode(known[:16]).decode().rstrip("="))
 
-    return Surroundings(simulation.cluster, new_topic_id)
+    return FaultContext(simulation.cluster, new_topic_id)
 
 
-def assumed(simulation: Simulation, options: Options) -> Simulation:
+def with_assumptions(simulation: Simulation, options: Options) -> Simulation:
     """The cluster with speeds, produce rates and faults as they are assumed; faults count from its present."""
     world = simulation.world
     produce = dict(world.produce)
@@ -130,14 +130,12 @@ def assumed(simulation: Simulation, options: Options) -> Simulation:
     )
     world = replace(world, speeds=speeds, produce={n: r for n, r in produce.items() if r})
     schedule = tuple(
-        At(world.now + at.seconds, at.happening)
-        for fault in options.faults
-        for at in fault.schedule
+        At(world.now + at.seconds, at.fault) for fault in options.faults for at in fault.schedule
     )
     return replace(simulation, world=scheduled(world, schedule))
 
 
-def at_target(
+def with_plan_applied(
     simulation: Simulation, plan: Plan, places: Mapping[ReplicaName, str] = NOWHERE
 ) -> Simulation:
     """The same cluster as if the plan had been performed long before.

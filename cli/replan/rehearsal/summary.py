@@ -10,7 +10,7 @@ import pyarrow as pa
 from replan.model.snapshot import Snapshot, partitions_table, topic_codes
 from replan.planning.plan import Plan
 from replan.rehearsal.options import Options
-from replan.rehearsal.report.sentences import essence
+from replan.rehearsal.report.sentences import summary_lines
 from replan.rehearsal.run import rehearse
 from replan.reporting.quantities import rate
 
@@ -22,7 +22,7 @@ LOOKS = 1_000
 HOW = "`replan rehearse` tells how long it takes and how loaded the brokers are"
 
 
-def essence_of(plan: Plan, snapshot: Snapshot) -> tuple[str, ...]:
+def summary_of(plan: Plan, snapshot: Snapshot) -> tuple[str, ...]:
     """The lines; none where nothing is to be done, one that says why not where it would take too long."""
     if not plan.moves or plan.refusals:
         return ()
@@ -41,7 +41,7 @@ def essence_of(plan: Plan, snapshot: Snapshot) -> tuple[str, ...]:
     if rehearsal.given_up:
         return (f"Not rehearsed to the end, as it takes very long: {HOW}.",)
     assumed = f"network {rate(round(options.network))} a broker, nobody produces"
-    return essence(rehearsal, assumed)
+    return summary_lines(rehearsal, assumed)
 
 
 def touched_topics(plan: Plan, snapshot: Snapshot) -> Snapshot:

@@ -15,7 +15,7 @@ from replan.applying.outcome import Outcome, Result
 from replan.applying.progress import Progress
 from replan.applying.settings import Settings
 from replan.errors import ReplanError, UnsafePlan
-from replan.faults.token_reader import Words
+from replan.faults.token_reader import TokenReader
 from replan.model.control_plane import Clock
 from replan.model.names import TopicPartition
 from replan.planning.plan import Plan
@@ -24,14 +24,14 @@ from replan.reporting.progress_text import counts
 from replan.scenarios.effect_boundary import Boundary, Crash, ToldControlPlane, ToldJournal
 from replan.scenarios.planning import planned
 from replan.scenarios.process import Killed, Process
-from replan.scenarios.session import Story
+from replan.scenarios.session import Session
 
 OWNER = "ann@ops-1"
 LONGEST_SECONDS = 3_600.0
 """Of one `apply`; then it comes to rest by itself."""
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 
-Reached = Callable[[Story, TopicPartition], bool]
+Reached = Callable[[Session, TopicPartition], bool]
 
 
 @dataclass(slots=True)
@@ -47,110 +47,110 @@ class _Wish:
     """It says something that only a process that begins can take."""
 
 
-def apply(story: Story, words: Words, _body: Sequence[str]) -> str:
+def apply(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """Begin or go on: `[briefly] [until orders-0 expanded|in-sync|assigned|done] [for 30s] [stop after 10s]
     [crash before|after 3rd effect] [slots 1] [settle 15s] [give up after 2m]`.
     """
-    story.chronicle.briefly = words.phrase("briefly")
-    wish = _wish(words)
-    if story.process is None:
-        plan = planned(story) if story.plan is None else story.plan
+    session.transcript.briefly = tokens.phrase("briefly")
+    wish = _wish(tokens)
+    if session.process is None:
+        plan = planned(session) if session.plan is None else session.plan
         _check_refusals(plan)
-        _begin(story, plan, wish)
+        _begin(session, plan, wish)
     elif wish.starts:
-        raise words.wrong("a process is running; only `for` and `until` can be said to it")
-    return _let_go(story, wish)
+        raise tokens.wrong("a process is running; only `for` and `until` can be said to it")
+    return _let_go(session, wish)
 
 
-def resume(story: Story, words: Words, _body: Sequence[str]) -> str:
+def resume(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`resume`: another process, on another machine, goes on with the plan that the journal holds."""
-    if story.process is not None:
-        raise words.wrong("a process is running; it needs no other one")
-    application = story.ledger().application
+    if session.process is not None:
+        raise tokens.wrong("a process is running; it needs no other one")
+    application = session.ledger().application
     if application is None:
-        raise words.wrong("no application is open")
-    story.chronicle.briefly = words.phrase("briefly")
-    wish = _wish(words)
-    plan = loads(story.ledger().plan_text(application.id), "journal")
-    _begin(story, plan, wish)
-    return _let_go(story, wish)
+        raise tokens.wrong("no application is open")
+    session.transcript.briefly = tokens.phrase("briefly")
+    wish = _wish(tokens)
+    plan = loads(session.ledger().plan_text(application.id), "journal")
+    _begin(session, plan, wish)
+    return _let_go(session, wish)
 
 
-def interrupt(story: Story, words: Words, _body: Sequence[str]) -> str:
+def interrupt(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`interrupt`: ^C to the process that is running."""
-    words.end()
-    if story.process is None:
-        raise words.wrong("no process is running")
-    story.stopping = True
-    return _let_go(story, _Wish())
+    tokens.end()
+    if session.process is None:
+        raise tokens.wrong("no process is running")
+    session.stopping = True
+    return _let_go(session, _Wish())
 
 
-def kill_process(story: Story, words: Words, _body: Sequence[str]) -> str:
+def kill_process(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`crash`: the process dies where it stands."""
-    words.end()
-    if story.process is None:
-        raise words.wrong("no process is running")
-    story.process.kill()
-    return _ended(story)
+    tokens.end()
+    if session.process is None:
+        raise tokens.wrong("no process is running")
+    session.process.kill()
+    return _ended(session)
 
 
-def clear(story: Story, words: Words, _body: Sequence[str]) -> str:
+def clear(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`clear`: `replan throttle clear`, to its end."""
-    words.end()
-    if story.process is not None:
-        raise words.wrong("a process is running")
+    tokens.end()
+    if session.process is not None:
+        raise tokens.wrong("a process is running")
 
     def report(text: str) -> None:
-        story.chronicle.tell(story.clock.now(), text)
+        session.transcript.tell(session.clock.now(), text)
 
     def run(clock: Clock) -> Outcome:
-        plane = ToldControlPlane(story.plane, Boundary(story.chronicle, clock, {}))
+        plane = ToldControlPlane(session.plane, Boundary(session.transcript, clock, {}))
         settings = Settings(owner=OWNER)
-        return throttle_clear(plane, story.journal, clock, settings=settings, report=report)
+        return throttle_clear(plane, session.journal, clock, settings=settings, report=report)
 
-    story.process = Process(story.clock, run)
-    return _let_go(story, _Wish())
+    session.process = Process(session.clock, run)
+    return _let_go(session, _Wish())
 
 
-def tick(story: Story, words: Words, _body: Sequence[str]) -> str:
+def tick(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`tick 30s`: time passes; a process that is running works along."""
-    seconds = words.seconds()
-    words.end()
-    story.let_pass(story.clock.now() + seconds)
-    return _ended(story)
+    seconds = tokens.seconds()
+    tokens.end()
+    session.let_pass(session.clock.now() + seconds)
+    return _ended(session)
 
 
-def _wish(words: Words) -> _Wish:
+def _wish(tokens: TokenReader) -> _Wish:
     wish = _Wish()
-    while words:
-        if words.phrase("until"):
-            wish.until = words.partition(), words.choose("something to wait for", REACHED)
-        elif words.phrase("for"):
-            wish.seconds = words.seconds()
+    while tokens:
+        if tokens.phrase("until"):
+            wish.until = tokens.partition(), tokens.choose("something to wait for", REACHED)
+        elif tokens.phrase("for"):
+            wish.seconds = tokens.seconds()
         else:
             wish.starts = True
-            _starting(words, wish)
+            _starting(tokens, wish)
     return wish
 
 
-def _starting(words: Words, wish: _Wish) -> None:
-    if words.phrase("stop", "after"):
-        wish.stop_after = words.seconds()
-    elif words.phrase("crash"):
-        before = words.choose("before or after", {"before": True, "after": False})
-        found = _ORDINAL.fullmatch(words.one("which effect, e.g. 3rd"))
+def _starting(tokens: TokenReader, wish: _Wish) -> None:
+    if tokens.phrase("stop", "after"):
+        wish.stop_after = tokens.seconds()
+    elif tokens.phrase("crash"):
+        before = tokens.choose("before or after", {"before": True, "after": False})
+        found = _ORDINAL.fullmatch(tokens.one("which effect, e.g. 3rd"))
         if found is None:
-            raise words.wrong("say which effect as 1st, 2nd, 3rd, 4th")
-        words.expect("effect")
+            raise tokens.wrong("say which effect as 1st, 2nd, 3rd, 4th")
+        tokens.expect("effect")
         wish.crash = Crash(int(found[1]), before)
-    elif words.phrase("slots"):
-        wish.settings = replace(wish.settings, slots_per_broker=words.number("a number of slots"))
-    elif words.phrase("settle"):
-        wish.settings = replace(wish.settings, settle_seconds=words.seconds())
-    elif words.phrase("give", "up", "after"):
-        wish.settings = replace(wish.settings, give_up_seconds=words.seconds())
+    elif tokens.phrase("slots"):
+        wish.settings = replace(wish.settings, slots_per_broker=tokens.number("a number of slots"))
+    elif tokens.phrase("settle"):
+        wish.settings = replace(wish.settings, settle_seconds=tokens.seconds())
+    elif tokens.phrase("give", "up", "after"):
+        wish.settings = replace(wish.settings, give_up_seconds=tokens.seconds())
     else:
-        words.end()
+        tokens.end()
 
 
 def _check_refusals(plan: Plan) -> None:
@@ -159,26 +159,26 @@ def _check_refusals(plan: Plan) -> None:
         raise UnsafePlan(f"a plan with refusals is not performed in part:\n{named}")
 
 
-def _begin(story: Story, plan: Plan, wish: _Wish) -> None:
-    began = story.clock.now()
-    story.stopping = False
-    story.chronicle.process_begins()
+def _begin(session: Session, plan: Plan, wish: _Wish) -> None:
+    began = session.clock.now()
+    session.stopping = False
+    session.transcript.process_begins()
     moves = {m.partition: m for m in plan.moves}
 
     def stop() -> bool:
-        due = wish.stop_after is not None and story.clock.now() - began >= wish.stop_after
-        return due or story.stopping
+        due = wish.stop_after is not None and session.clock.now() - began >= wish.stop_after
+        return due or session.stopping
 
     def report(progress: Progress) -> None:
-        story.progress = progress
-        story.chronicle.progress(progress, story.clock.now())
+        session.progress = progress
+        session.transcript.progress(progress, session.clock.now())
 
     def run(clock: Clock) -> Outcome:
-        boundary = Boundary(story.chronicle, clock, moves, wish.crash)
+        boundary = Boundary(session.transcript, clock, moves, wish.crash)
         return apply_plan(
             plan,
-            ToldControlPlane(story.plane, boundary),
-            ToldJournal(story.journal, boundary),
+            ToldControlPlane(session.plane, boundary),
+            ToldJournal(session.journal, boundary),
             clock,
             plan_digest=digest(plan),
             settings=wish.settings,
@@ -186,32 +186,32 @@ def _begin(story: Story, plan: Plan, wish: _Wish) -> None:
             stop=stop,
         )
 
-    _ = story.plane
-    story.process = Process(story.clock, run)
+    _ = session.plane
+    session.process = Process(session.clock, run)
 
 
-def _let_go(story: Story, wish: _Wish) -> str:
+def _let_go(session: Session, wish: _Wish) -> str:
     until = wish.until
-    reached = None if until is None else lambda: until[1](story, until[0])
-    limit = story.clock.now() + wish.seconds
-    story.let_pass(limit, _never if reached is None else reached)
-    return _ended(story) or _at_rest(story)
+    reached = None if until is None else lambda: until[1](session, until[0])
+    limit = session.clock.now() + wish.seconds
+    session.let_pass(limit, _never if reached is None else reached)
+    return _ended(session) or _at_rest(session)
 
 
 def _never() -> bool:
     return False
 
 
-def _at_rest(story: Story) -> str:
-    return f"running, {counts(story.progress)}" if story.progress is not None else "running"
+def _at_rest(session: Session) -> str:
+    return f"running, {counts(session.progress)}" if session.progress is not None else "running"
 
 
-def _ended(story: Story) -> str:
+def _ended(session: Session) -> str:
     """How the process ended, once; nothing while it lives or where there is none."""
-    process = story.process
+    process = session.process
     if process is None or process.end is None:
         return ""
-    story.process = None
+    session.process = None
     match process.end:
         case Outcome() as outcome:
             return _in_words(outcome)
@@ -235,26 +235,26 @@ def refused(error: ReplanError) -> str:
 STOPPED = (Result.STALE, Result.REJECTED, Result.FOREIGN)
 
 
-def _expanded(story: Story, name: TopicPartition) -> bool:
-    partition = story.plane.simulation.cluster.partition(name)
-    own = story.ledger().owned.get(name)
+def _expanded(session: Session, name: TopicPartition) -> bool:
+    partition = session.plane.simulation.cluster.partition(name)
+    own = session.ledger().owned.get(name)
     return own is not None and partition is not None and set(own.target) <= set(partition.replicas)
 
 
-def _in_sync(story: Story, name: TopicPartition) -> bool:
-    partition = story.plane.simulation.cluster.partition(name)
-    own = story.ledger().owned.get(name)
+def _in_sync(session: Session, name: TopicPartition) -> bool:
+    partition = session.plane.simulation.cluster.partition(name)
+    own = session.ledger().owned.get(name)
     return own is not None and partition is not None and set(own.target) <= set(partition.isr)
 
 
-def _assigned(story: Story, name: TopicPartition) -> bool:
-    partition = story.plane.simulation.cluster.partition(name)
-    own = story.ledger().owned.get(name)
+def _assigned(session: Session, name: TopicPartition) -> bool:
+    partition = session.plane.simulation.cluster.partition(name)
+    own = session.ledger().owned.get(name)
     return own is not None and partition is not None and own.target == partition.replicas
 
 
-def _done(story: Story, name: TopicPartition) -> bool:
-    own = story.ledger().owned.get(name)
+def _done(session: Session, name: TopicPartition) -> bool:
+    own = session.ledger().owned.get(name)
     return own is not None and own.status is Status.DONE
 
 

@@ -26,7 +26,7 @@ from replan.planning.moves import Move
 from replan.reporting.quantities import brokers
 from replan.scenarios.process import Killed
 from replan.scenarios.throttles import changes_in_words
-from replan.scenarios.transcript import Chronicle
+from replan.scenarios.transcript import Transcript
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ class Crash:
 class Boundary:
     """Counts effects, and kills."""
 
-    chronicle: Chronicle
+    transcript: Transcript
     clock: Clock
     moves: Mapping[TopicPartition, Move]
     crash: Crash | None = None
@@ -51,12 +51,12 @@ class Boundary:
 
     def tell(self, text: str) -> None:
         """Tell something at this moment."""
-        self.chronicle.tell(self.clock.now(), text)
+        self.transcript.tell(self.clock.now(), text)
 
     def begins(self, partitions: Iterable[TopicPartition]) -> None:
         """Something is asked for these."""
         for name in partitions:
-            self.chronicle.asked(name)
+            self.transcript.asked(name)
 
     def cross(self, effect: Callable[[], T], *texts: str) -> T:
         """Tell of one effect and let it happen, unless the process dies before it; it may die after it."""
@@ -66,11 +66,11 @@ class Boundary:
             raise Killed
         for text in texts:
             self.tell(text)
-        self.chronicle.asking = True
+        self.transcript.asking = True
         try:
             result = effect()
         finally:
-            self.chronicle.asking = False
+            self.transcript.asking = False
         if here:
             raise Killed
         return result

@@ -1,30 +1,30 @@
-"""How something befalls the cluster of a story: now, or later (`at 10s kill 3`). The words are in `faults`."""
+"""Faults in a scenario: now, or later (`at 10s kill 3`). The words are in `faults`."""
 
 from collections.abc import Sequence
 
 from replan.faults.read import read_schedule
-from replan.faults.token_reader import Words
-from replan.scenarios.session import Story
+from replan.faults.token_reader import TokenReader
+from replan.scenarios.session import Session
 from replan.simulator.cluster.faults import At
 
 
-def at(story: Story, words: Words, _body: Sequence[str]) -> str:
+def at(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`at 10s kill 3`: so long from now, whatever goes on then."""
-    seconds = words.seconds()
-    _note(story, seconds, read_schedule(words, story.surroundings()))
+    seconds = tokens.seconds()
+    _note(session, seconds, read_schedule(tokens, session.fault_context()))
     return ""
 
 
-def befalls(story: Story, words: Words, _body: Sequence[str]) -> str:
+def befalls(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`kill 3`: let it happen now, or begin now; the command is the first of its words."""
-    words.back()
-    happenings = read_schedule(words, story.surroundings())
-    for now in (h for h in happenings if h.seconds == 0):
-        story.befall(now.happening)
-    _note(story, 0.0, [h for h in happenings if h.seconds > 0])
+    tokens.back()
+    faults = read_schedule(tokens, session.fault_context())
+    for now in (h for h in faults if h.seconds == 0):
+        session.inject(now.fault)
+    _note(session, 0.0, [h for h in faults if h.seconds > 0])
     return ""
 
 
-def _note(story: Story, seconds: float, happenings: Sequence[At]) -> None:
-    begins = story.clock.now() + seconds
-    story.agenda += [At(begins + h.seconds, h.happening) for h in happenings]
+def _note(session: Session, seconds: float, faults: Sequence[At]) -> None:
+    begins = session.clock.now() + seconds
+    session.agenda += [At(begins + h.seconds, h.fault) for h in faults]

@@ -4,21 +4,21 @@ from collections.abc import Iterator, Sequence
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import MoveRecord, Order, SavedRate, SavedReplicaList
-from replan.faults.token_reader import Words
+from replan.faults.token_reader import TokenReader
 from replan.model.names import TopicPartition
 from replan.planning.health import judge
 from replan.reporting.quantities import brokers, rate
 from replan.reporting.status_text import render_status, replica_progress
-from replan.scenarios.session import Story
+from replan.scenarios.session import Session
 from replan.scenarios.throttles import SIDES, standing_in_words
 from replan.simulator.controller.state import Partition
 
 
-def show(story: Story, words: Words, _body: Sequence[str]) -> str:
+def show(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`show [TOPIC]`: each partition as the controller has it."""
-    wanted = words.one("a topic") if words else None
-    words.end()
-    cluster = story.plane.simulation.cluster
+    wanted = tokens.one("a topic") if tokens else None
+    tokens.end()
+    cluster = session.plane.simulation.cluster
     if wanted is not None and wanted not in cluster.topics:
         return f"no topic {wanted}"
     return "\n".join(
@@ -38,27 +38,27 @@ def _partition(name: TopicPartition, partition: Partition) -> str:
     return f"{name}: {', '.join(parts)}"
 
 
-def status(story: Story, words: Words, _body: Sequence[str]) -> str:
+def status(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`status`: health and running reassignments, as the command tells them."""
-    words.end()
-    seen = story.plane.observe()
+    tokens.end()
+    seen = session.plane.observe()
     health = judge(seen)
     running = [s.partition for s in health.running]
-    rows = replica_progress(health, dict(story.plane.replica_bytes(running)))
+    rows = replica_progress(health, dict(session.plane.replica_bytes(running)))
     return render_status(health, rows, None, seen.observed_at)
 
 
-def throttles(story: Story, words: Words, _body: Sequence[str]) -> str:
+def throttles(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`throttles`: every throttle that stands in the cluster, whoever set it."""
-    words.end()
-    stored = story.plane.simulation.cluster.configs
+    tokens.end()
+    stored = session.plane.simulation.cluster.configs
     return "\n".join(standing_in_words(stored)) or "none"
 
 
-def journal(story: Story, words: Words, _body: Sequence[str]) -> str:
+def journal(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`journal`: what is open, what was there before ours, what is remembered."""
-    words.end()
-    return "\n".join(_ledger(story.ledger())) or "nothing is open"
+    tokens.end()
+    return "\n".join(_ledger(session.ledger())) or "nothing is open"
 
 
 def _ledger(ledger: Ledger) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from replan.errors import BadScenario
-from replan.faults.token_reader import Words
+from replan.faults.token_reader import TokenReader
 from replan.manifest.events import fastest_parser
 from replan.manifest.load import load_sources
 from replan.manifest.sources import Source
@@ -14,18 +14,18 @@ from replan.planning.plan import Plan
 from replan.planning.planner import make_plan
 from replan.reporting.drift_text import render_drift
 from replan.reporting.plan_text import render_plan
-from replan.scenarios.session import Story
+from replan.scenarios.session import Session
 
 VERSION = "version: 1"
 
 
-def manifest(story: Story, words: Words, body: Sequence[str]) -> str:
+def manifest(session: Session, tokens: TokenReader, body: Sequence[str]) -> str:
     """`manifest` with YAML below it; `version: 1` need not be written. A plan that was made before is forgotten."""
-    words.end()
+    tokens.end()
     if not body:
-        raise words.wrong("a manifest has its YAML in the lines below it, indented")
-    story.placement = load_sources([_source(words.where, body)], fastest_parser())
-    story.plan = None
+        raise tokens.wrong("a manifest has its YAML in the lines below it, indented")
+    session.placement = load_sources([_source(tokens.where, body)], fastest_parser())
+    session.plan = None
     return ""
 
 
@@ -41,26 +41,26 @@ def _source(where: str, body: Sequence[str]) -> Source:
     return Source(PurePath(path).name, "\n".join([*above, *body]) + "\n")
 
 
-def plan(story: Story, words: Words, _body: Sequence[str]) -> str:
+def plan(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`plan`: make a plan, and keep it for `apply`."""
-    words.end()
-    return render_plan(planned(story))
+    tokens.end()
+    return render_plan(planned(session))
 
 
-def planned(story: Story) -> Plan:
+def planned(session: Session) -> Plan:
     """Make a plan of what is declared, and keep it."""
-    made = make_plan(_placement(story), story.observe())
-    story.keep(made)
+    made = make_plan(_placement(session), session.observe())
+    session.keep(made)
     return made
 
 
-def drift(story: Story, words: Words, _body: Sequence[str]) -> str:
+def drift(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`drift`: what stands otherwise than declared."""
-    words.end()
-    return render_drift(find_drift(_placement(story), story.observe()))
+    tokens.end()
+    return render_drift(find_drift(_placement(session), session.observe()))
 
 
-def _placement(story: Story) -> Placement:
-    if story.placement is None:
+def _placement(session: Session) -> Placement:
+    if session.placement is None:
         raise BadScenario("nothing is declared yet; write a `manifest` first")
-    return story.placement
+    return session.placement

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from replan.errors import BadScenario, ReplanError
-from replan.faults.token_reader import Words
+from replan.faults.token_reader import TokenReader
 from replan.scenarios.applying import refused
 from replan.scenarios.reader import Block, read_blocks, write_blocks
-from replan.scenarios.session import Story
+from replan.scenarios.session import Session
 from replan.scenarios.table import COMMANDS, WITH_BODY
 
 MOST_REWRITES = 3
@@ -55,11 +55,11 @@ def run_story(text: str, name: str) -> Run:
     blocks, below = read_blocks(text)
     if not blocks:
         raise BadScenario(f"{name}: no command in it; a story begins with `cluster brokers 1-5`")
-    story = Story()
+    session = Session()
     try:
-        told = [_told(story, block, name) for block in blocks]
+        told = [_told(session, block, name) for block in blocks]
     finally:
-        story.close()
+        session.close()
     differing = tuple(b for b, lines in zip(blocks, told, strict=True) if b.told != tuple(lines))
     return Run(name, text, write_blocks(blocks, told, below), differing)
 
@@ -73,18 +73,18 @@ def rewritten(run: Run) -> str:
     return run.written
 
 
-def _told(story: Story, block: Block, name: str) -> Sequence[str]:
+def _told(session: Session, block: Block, name: str) -> Sequence[str]:
     where = f"{name}:{block.line}"
-    words = Words(block.command, where)
-    command = words.one("a command")
+    tokens = TokenReader(block.command, where)
+    command = tokens.one("a command")
     if command not in COMMANDS:
         raise BadScenario(
             f"{where}: unknown command `{command}`; known: {', '.join(sorted(COMMANDS))}"
         )
     if block.body and command not in WITH_BODY:
-        raise words.wrong(f"`{command}` has no lines below it; commands begin at the margin")
+        raise tokens.wrong(f"`{command}` has no lines below it; commands begin at the margin")
     try:
-        text = COMMANDS[command](story, words, block.body)
+        text = COMMANDS[command](session, tokens, block.body)
     except BadScenario as problem:
         placed = str(problem).startswith(where)
         raise problem if placed else BadScenario(f"{where}: {problem}") from problem
@@ -92,4 +92,4 @@ def _told(story: Story, block: Block, name: str) -> Sequence[str]:
         text = refused(error)
     except ValueError as problem:
         raise BadScenario(f"{where}: {problem}") from problem
-    return story.told(text)
+    return session.told(text)

@@ -14,16 +14,16 @@ from replan.applying.journal.protocol import MemoryJournal
 from replan.applying.progress import Progress
 from replan.errors import BadScenario
 from replan.faults.answers import refusals
-from replan.faults.kinds import Surroundings
+from replan.faults.kinds import FaultContext
 from replan.model.names import TopicId
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
 from replan.scenarios.process import Process
-from replan.scenarios.transcript import Chronicle
+from replan.scenarios.transcript import Transcript
 from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.faults import At, Happening
+from replan.simulator.cluster.faults import At, Fault
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
 
@@ -31,13 +31,13 @@ SHOWN_DIGITS = 12
 """Of a plan's digest, in whatever text it stands."""
 
 
-class Story:
+class Session:
     """What has been told so far."""
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
         self.journal = MemoryJournal()
-        self.chronicle = Chronicle()
+        self.transcript = Transcript()
         self.founded: Simulation | None = None
         """The cluster before anything happens to it."""
         self.placement: Placement | None = None
@@ -66,9 +66,9 @@ class Story:
             if self.founded is None:
                 raise BadScenario("there is no cluster yet; begin with `cluster brokers 1-5`")
             self._plane = SimulatedControlPlane(
-                self.founded, self.clock, watch=self.chronicle.watch
+                self.founded, self.clock, watch=self.transcript.watch
             )
-            self.chronicle.begin(self._plane.simulation)
+            self.transcript.begin(self._plane.simulation)
         return self._plane
 
     def ledger(self) -> Ledger:
@@ -87,9 +87,9 @@ class Story:
         if found not in self._digests:
             self._digests.append(found)
 
-    def surroundings(self) -> Surroundings:
+    def fault_context(self) -> FaultContext:
         """What a fault is read against now."""
-        return Surroundings(self.plane.simulation.cluster, self.topic_id)
+        return FaultContext(self.plane.simulation.cluster, self.topic_id)
 
     def topic_id(self, topic: str) -> TopicId:
         """The id of the next topic of this name; each is another one."""
@@ -107,7 +107,7 @@ class Story:
             if self.clock.now() < due.seconds or (reached is not None and reached()):
                 return
             self.agenda.remove(due)
-            self.befall(due.happening)
+            self.inject(due.fault)
         self._pass_to(until, reached)
 
     def _next_due(self, until: float) -> At | None:
@@ -122,15 +122,15 @@ class Story:
             self.clock.jump_to(moment)
             _ = self.plane.simulation
 
-    def befall(self, happening: Happening) -> None:
+    def inject(self, fault: Fault) -> None:
         """Let something befall the cluster now; what its controller refuses is told."""
-        for refusal in refusals(self.plane.simulation.cluster, happening):
-            self.chronicle.tell(self.clock.now(), f"refused: {refusal}")
-        self.plane.befall(happening)
+        for refusal in refusals(self.plane.simulation.cluster, fault):
+            self.transcript.tell(self.clock.now(), f"refused: {refusal}")
+        self.plane.inject(fault)
 
     def told(self, text: str) -> list[str]:
         """Everything that the last command told, in lines; no line is blank, no digest is told."""
-        lines = [*self.chronicle.take(), *text.splitlines()]
+        lines = [*self.transcript.take(), *text.splitlines()]
         return [self._without_digests(line.rstrip()) for line in lines if line.strip()]
 
     def _without_digests(self, line: str) -> str:

@@ -10,13 +10,13 @@ from pathlib import Path
 import pyarrow as pa
 
 from replan.errors import BadScenario
-from replan.faults.token_reader import Words
+from replan.faults.token_reader import TokenReader
 from replan.model.broker import Broker, LogDir
 from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION
 from replan.model.control_plane import Accepted, Rejected
 from replan.model.names import TopicPartition
 from replan.model.snapshot import PARTITIONS_SCHEMA, TOPICS_SCHEMA, Features, Snapshot
-from replan.scenarios.session import Story, identifier
+from replan.scenarios.session import Session, identifier
 from replan.simulator.cluster.disks import UNTOLD
 from replan.simulator.cluster.physical_state import Simulation, Speeds
 from replan.simulator.cluster.submit import ask
@@ -31,24 +31,24 @@ BEGINS_AT = "2026-01-01T00:00:00Z"
 USUAL_MIN_ISR = 2
 
 
-def cluster(story: Story, words: Words, _body: Sequence[str]) -> str:
+def cluster(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`cluster brokers 1-5 [racks a,b,c]` or `cluster from cluster.json`, both
     `[version 4.3] [network 100MB/s] [no rebalance] [real quotas]`.
 
     A file is a snapshot, and is looked for beside the story. Throttles let through exactly their rate, so that a
     story can be reckoned by hand and outlives what is learnt of Kafka's windows; `real quotas` are as Kafka counts.
     """
-    found = _snapshot(words) if words.phrase("from") else None
-    brokers = _brokers(words) if found is None else []
+    found = _snapshot(tokens) if tokens.phrase("from") else None
+    brokers = _brokers(tokens) if found is None else []
     version, speeds = DEFAULT_VERSION, Speeds(throttle_check_seconds=0.0, batch_bytes=1)
-    while words:
-        if words.phrase("version"):
-            version = words.one("a version, e.g. 4.3")
-        elif words.phrase("network"):
-            speeds = replace(speeds, network_bytes_per_second=words.rate())
-        elif words.phrase("no", "rebalance"):
+    while tokens:
+        if tokens.phrase("version"):
+            version = tokens.one("a version, e.g. 4.3")
+        elif tokens.phrase("network"):
+            speeds = replace(speeds, network_bytes_per_second=tokens.rate())
+        elif tokens.phrase("no", "rebalance"):
             speeds = replace(speeds, rebalance_seconds=None)
-        elif words.phrase("real", "quotas"):
+        elif tokens.phrase("real", "quotas"):
             usual = Speeds()
             speeds = replace(
                 speeds,
@@ -56,24 +56,24 @@ def cluster(story: Story, words: Words, _body: Sequence[str]) -> str:
                 batch_bytes=usual.batch_bytes,
             )
         else:
-            words.end()
+            tokens.end()
     simulation = _empty(brokers, version) if found is None else from_snapshot(found, version)
-    story.founded = replace(simulation, world=replace(simulation.world, speeds=speeds))
+    session.founded = replace(simulation, world=replace(simulation.world, speeds=speeds))
     return ""
 
 
-def _brokers(words: Words) -> list[Broker]:
-    words.expect("brokers")
-    ids = words.brokers()
+def _brokers(tokens: TokenReader) -> list[Broker]:
+    tokens.expect("brokers")
+    ids = tokens.brokers()
     racks: Sequence[str | None] = [None]
-    if words.phrase("racks"):
-        racks = words.one("racks, e.g. a,b,c").split(",")
+    if tokens.phrase("racks"):
+        racks = tokens.one("racks, e.g. a,b,c").split(",")
     return [Broker(b, racks[i % len(racks)]) for i, b in enumerate(ids)]
 
 
-def _snapshot(words: Words) -> Snapshot:
-    story_file, _, _line = words.where.rpartition(":")
-    return read_snapshot(Path(story_file).parent / words.one("a snapshot file"))
+def _snapshot(tokens: TokenReader) -> Snapshot:
+    story_file, _, _line = tokens.where.rpartition(":")
+    return read_snapshot(Path(story_file).parent / tokens.one("a snapshot file"))
 
 
 def _empty(brokers: Sequence[Broker], version: str) -> Simulation:
@@ -91,36 +91,36 @@ def _empty(brokers: Sequence[Broker], version: str) -> Simulation:
     )
 
 
-def topic(story: Story, words: Words, _body: Sequence[str]) -> str:
+def topic(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`topic orders [1,2,3] [2,3,1]*2 [size 60MB] [min-isr 2] [unclean] [produce 1MB/s] [config KEY=VALUE]`."""
-    founded = _founded(story, words)
-    name, lists = words.one("a topic"), words.lists()
+    founded = _founded(session, tokens)
+    name, lists = tokens.one("a topic"), tokens.lists()
     size, produce = 0, 0.0
     configs = {MIN_INSYNC_REPLICAS: str(USUAL_MIN_ISR)}
-    while words:
-        if words.phrase("size"):
-            size = words.bytes()
-        elif words.phrase("min-isr"):
-            configs[MIN_INSYNC_REPLICAS] = str(words.number("a minimum"))
-        elif words.phrase("produce"):
-            produce = words.rate()
-        elif words.phrase("unclean"):
+    while tokens:
+        if tokens.phrase("size"):
+            size = tokens.bytes()
+        elif tokens.phrase("min-isr"):
+            configs[MIN_INSYNC_REPLICAS] = str(tokens.number("a minimum"))
+        elif tokens.phrase("produce"):
+            produce = tokens.rate()
+        elif tokens.phrase("unclean"):
             configs[UNCLEAN_ELECTION] = "true"
-        elif words.phrase("config"):
-            key, _, value = words.one("KEY=VALUE").partition("=")
+        elif tokens.phrase("config"):
+            key, _, value = tokens.one("KEY=VALUE").partition("=")
             configs[key] = value
         else:
-            words.end()
-    created = CreateTopic(name, story.topic_id(name), tuple(lists), configs)
+            tokens.end()
+    created = CreateTopic(name, session.topic_id(name), tuple(lists), configs)
     simulation, decision = ask(founded, created)
     if not isinstance(decision.whole, Accepted):
-        raise words.wrong(_refused(decision.whole))
+        raise tokens.wrong(_refused(decision.whole))
     partitions = [TopicPartition(name, p) for p in range(len(lists))]
     world = simulation.world
     sizes = {**world.sizes, **dict.fromkeys(partitions, float(size))}
     rates = {**world.produce, **dict.fromkeys(partitions, produce)}
     world = replace(world, sizes=sizes, produce={p: r for p, r in rates.items() if r})
-    story.founded = replace(simulation, world=world)
+    session.founded = replace(simulation, world=world)
     return ""
 
 
@@ -130,18 +130,18 @@ def _refused(answer: object) -> str:
     return f"Kafka would answer {answer}"
 
 
-def disk(story: Story, words: Words, _body: Sequence[str]) -> str:
+def disk(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`disk BROKERS total 1GB usable 400MB [dirs a,b]`: one log directory on each, or these, each with so much room."""
-    founded = _founded(story, words)
-    ids = words.brokers()
-    words.expect("total")
-    total = words.bytes()
-    words.expect("usable")
-    usable = words.bytes()
+    founded = _founded(session, tokens)
+    ids = tokens.brokers()
+    tokens.expect("total")
+    total = tokens.bytes()
+    tokens.expect("usable")
+    usable = tokens.bytes()
     paths = [UNTOLD]
-    if words.phrase("dirs"):
-        paths = words.one("directories, e.g. a,b").split(",")
-    words.end()
+    if tokens.phrase("dirs"):
+        paths = tokens.one("directories, e.g. a,b").split(",")
+    tokens.end()
     held = [p.replicas for _, p in founded.cluster.partitions()]
     dirs = [d for d in founded.world.log_dirs if d.broker not in ids]
     for broker in ids:
@@ -152,17 +152,17 @@ def disk(story: Story, words: Words, _body: Sequence[str]) -> str:
             for path, share in zip(paths, shares, strict=True)
         ]
     dirs.sort(key=lambda d: (d.broker, d.path))
-    story.founded = with_log_dirs(founded, dirs)
+    session.founded = with_log_dirs(founded, dirs)
     return ""
 
 
-def _founded(story: Story, words: Words) -> Simulation:
-    if story.founded is None:
+def _founded(session: Session, tokens: TokenReader) -> Simulation:
+    if session.founded is None:
         raise BadScenario(
-            f"{words.where}: there is no cluster yet; begin with `cluster brokers 1-5`"
+            f"{tokens.where}: there is no cluster yet; begin with `cluster brokers 1-5`"
         )
-    if story.began:
-        raise words.wrong(
+    if session.began:
+        raise tokens.wrong(
             "the story has begun; say this before the first command that acts or looks"
         )
-    return story.founded
+    return session.founded

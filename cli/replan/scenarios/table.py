@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from replan.faults.read import FIRST_WORDS
-from replan.faults.token_reader import Words
+from replan.faults.token_reader import TokenReader
 from replan.scenarios.applying import apply, clear, interrupt, kill_process, resume, tick
 from replan.scenarios.fault_injection import at, befalls
 from replan.scenarios.inspection import journal, show, status, throttles
 from replan.scenarios.planning import drift, manifest, plan
-from replan.scenarios.session import Story
+from replan.scenarios.session import Session
 from replan.scenarios.setup import cluster, disk, topic
 
-Command = Callable[[Story, Words, Sequence[str]], str]
+Command = Callable[[Session, TokenReader, Sequence[str]], str]
 
 
 WITH_BODY = frozenset({"manifest"})

@@ -17,7 +17,7 @@ WIDTH = 6
 _NUMBERS = re.compile(r"\d+")
 
 
-class Chronicle:
+class Transcript:
     """Collects the lines of a story until somebody takes them."""
 
     def __init__(self) -> None:

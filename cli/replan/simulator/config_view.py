@@ -1,6 +1,6 @@
 """Configurations as DescribeConfigs tells them: effective values, each with its source.
 
-Here belongs the look-up order of values. Not here: changing them (`config_changes`).
+Here belongs the look-up order of values. Not here: changing them (`configs`).
 """
 
 from replan.model.configs import (
@@ -48,15 +48,6 @@ def broker_configs(state: ClusterState, broker: BrokerId) -> Configs:
         for key in TOLD_RATES
         if key in values
     }
-
-
-def rate_in_force(state: ClusterState, broker: BrokerId, key: str) -> int | None:
-    """The rate that a broker really applies, bytes per second: dynamic values only (ConfigHandler, KIP-73)."""
-    found = broker_configs(state, broker).get(key)
-    dynamic = {ConfigSource.BROKER, ConfigSource.CLUSTER_DEFAULT}
-    if found is not None and found.source in dynamic:
-        return int(found.value)
-    return None
 
 
 def topic_settings(state: ClusterState, topic: str) -> TopicSettings:

@@ -1,7 +1,7 @@
 """The ControlPlane port over a simulated cluster.
 
 Here belong the translation of the port's calls into commands, and how requests fail to reach the controller. A call
-first lets the cluster catch up with the clock. Not here: rules (`decide`) and time (`dynamics`).
+first lets the cluster catch up with the clock. Not here: rules (`decide`) and time (`advance`).
 """
 
 from collections import deque
@@ -23,11 +23,11 @@ from replan.model.partition import PartitionState, Reassignment
 from replan.model.snapshot import Features, Snapshot
 from replan.simulator.client_view import SubjectT, answers, answers_of, seen, unheard
 from replan.simulator.cluster.advance import Meter, advance, next_moment
-from replan.simulator.cluster.apply_fault import befall, later, scheduled
+from replan.simulator.cluster.apply_fault import apply_fault, later, scheduled
 from replan.simulator.cluster.disks import lies_on_lost_disk
 from replan.simulator.cluster.faults import (
     Ask,
-    Happening,
+    Fault,
     LoseRequests,
     RepeatRequests,
     RequestKind,
@@ -54,10 +54,10 @@ T = TypeVar("T")
 Watch = Callable[[Simulation], None]
 
 
-class Keeper(Protocol):
+class StateStore(Protocol):
     """Keeps a simulated cluster between the lives of processes."""
 
-    def take_hold(self) -> Simulation | None:
+    def lock(self) -> Simulation | None:
         """Keep everybody else from changing it; returns the state where somebody else has changed it before."""
         ...
 
@@ -65,7 +65,7 @@ class Keeper(Protocol):
         """Keep the state after a change."""
         ...
 
-    def let_go(self, simulation: Simulation) -> None:
+    def release(self, simulation: Simulation) -> None:
         """Keep the last state, if this process changed any, and let others change it again."""
         ...
 
@@ -80,7 +80,7 @@ class SimulatedControlPlane:
         *,
         schedule: Schedule = (),
         watch: Watch | None = None,
-        keeper: Keeper | None = None,
+        store: StateStore | None = None,
         meter: Meter | None = None,
     ) -> None:
         """`schedule` is in seconds of the clock.
@@ -90,7 +90,7 @@ class SimulatedControlPlane:
         self.clock = clock
         self._simulation = replace(simulation, world=scheduled(simulation.world, schedule))
         self._watch = watch
-        self._keeper = keeper
+        self._store = store
         self._meter = meter
         self._flows = Flows()
         self._shown: deque[tuple[float, ClusterState]] = deque([(clock.now(), simulation.cluster)])
@@ -106,14 +106,14 @@ class SimulatedControlPlane:
         self._catch_up()
         return next_moment(self._simulation, self._flows)
 
-    def befall(self, happening: Happening) -> None:
+    def inject(self, fault: Fault) -> None:
         """Let something happen now, from outside."""
         self._catch_up()
-        self._become(befall(self._simulation, happening))
+        self._become(apply_fault(self._simulation, fault))
         self._saw()
 
     def schedule(self, schedule: Schedule) -> None:
-        """Put happenings on the agenda."""
+        """Put faults on the agenda."""
         self._catch_up()
         self._become(replace(self._simulation, world=scheduled(self._simulation.world, schedule)))
 
@@ -222,17 +222,17 @@ class SimulatedControlPlane:
 
     def close(self) -> None:
         """Let the keeper have the last state, and let go of it."""
-        if self._keeper is not None:
+        if self._store is not None:
             self._catch_up()
-            self._keeper.let_go(self._simulation)
+            self._store.release(self._simulation)
 
     def _request(
         self, kind: RequestKind, command: Command, subjects: Sequence[SubjectT]
     ) -> dict[SubjectT, Answer]:
         """Send one request; it may be lost on the way there or on the way back."""
         self._catch_up()
-        if self._keeper is not None:
-            self._become(self._keeper.take_hold() or self._simulation)
+        if self._store is not None:
+            self._become(self._store.lock() or self._simulation)
         world = self._simulation.world
         if world.now < world.unreachable_until:
             return dict.fromkeys(subjects, OutcomeUnknown("the cluster does not answer"))
@@ -252,8 +252,8 @@ class SimulatedControlPlane:
         self._become(simulation)
         if decision.events:
             self._saw()
-            if self._keeper is not None:
-                self._keeper.keep(self._simulation)
+            if self._store is not None:
+                self._store.keep(self._simulation)
         return decision
 
     def _trouble(self, kind: RequestKind) -> LoseRequests | RepeatRequests | None:

@@ -263,7 +263,7 @@ def test_a_late_copy_of_our_own_expand_is_cancelled_and_the_move_arrives() -> No
     )
     made.apply(stop=made.stop_at(40))
     assert made.partition(swap).replicas == swap.target
-    made.plane.befall(Ask(AlterReassignments(((swap.partition, swap.expanded),))))
+    made.plane.inject(Ask(AlterReassignments(((swap.partition, swap.expanded),))))
     assert made.partition(swap).adding == replicas(2, 3)
     made.settings = Settings()
     assert made.apply().text == "1 done"
@@ -604,7 +604,7 @@ def test_another_machine_finds_the_plan_in_the_journal() -> None:
 def test_throttle_clear_says_what_a_dead_broker_still_has() -> None:
     made = lab([state([1, 2, 3], size=50 * MB)], [GROW], throttle=SLOW)
     made.apply(stop=made.stop_at(5))
-    made.plane.befall(KillBroker(BrokerId(3)))
+    made.plane.inject(KillBroker(BrokerId(3)))
     made.clock.sleep(100)
     outcome = throttle_clear(made.plane, made.journal, made.clock, settings=made.settings)
     assert outcome.exit_code is Exit.HELD

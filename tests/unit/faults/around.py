@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from tests.builders import brokers, snapshot, state
 
-from replan.faults.kinds import Surroundings
+from replan.faults.kinds import FaultContext
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicId
 from replan.rehearsal.setup import cluster_of
 
-AROUND = Surroundings(
+AROUND = FaultContext(
     cluster_of(
         replace(
             snapshot([state([1, 2, 3]), state([2, 3, 1], partition=1)], registered=brokers(5)),

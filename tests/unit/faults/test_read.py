@@ -5,7 +5,7 @@ from tests.unit.faults.around import AROUND
 
 from replan.errors import BadUsage
 from replan.faults.read import FORMS, read_fault, read_schedule
-from replan.faults.token_reader import Words
+from replan.faults.token_reader import TokenReader
 from replan.model.configs import ConfigChange, ConfigOperation, ConfigScope
 from replan.model.control_plane import ElectionType
 from replan.model.names import BrokerId, TopicPartition
@@ -14,7 +14,7 @@ from replan.simulator.cluster.faults import (
     At,
     Disconnect,
     DropFromIsr,
-    Happening,
+    Fault,
     KillBroker,
     LagMetadata,
     LoseRequests,
@@ -48,7 +48,7 @@ def set_topic(key: str, value: str, operation: ConfigOperation = ConfigOperation
 KILL = "; the form is: kill BROKER [for TIME]"
 UNKNOWN = next(kind.form for kind in FORMS if kind.begins[0] == "unknown")
 
-ONCE: list[tuple[str, Happening]] = [
+ONCE: list[tuple[str, Fault]] = [
     ("kill 3", KillBroker(B3)),
     ("stop 3", StopBroker(B3)),
     ("start  3", StartBroker(B3)),
@@ -81,10 +81,10 @@ ONCE: list[tuple[str, Happening]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "happening"), ONCE, ids=[text for text, _ in ONCE])
-def test_a_fault_is_read(text: str, happening: Happening) -> None:
+@pytest.mark.parametrize(("text", "meant"), ONCE, ids=[text for text, _ in ONCE])
+def test_a_fault_is_read(text: str, meant: Fault) -> None:
     fault = read_fault(f"{text} at 10m", AROUND)
-    assert fault.schedule == (At(600.0, happening),)
+    assert fault.schedule == (At(600.0, meant),)
     assert fault.text == " ".join(f"{text} at 10m".split())
 
 
@@ -211,7 +211,7 @@ SAYABLE = {
 @pytest.mark.parametrize("befalls", SAYABLE)
 def test_whatever_befalls_real_clusters_can_be_said(befalls: str) -> None:
     what = SAYABLE[befalls]
-    told = read_schedule(Words(what, "story.txt:3"), AROUND)
+    told = read_schedule(TokenReader(what, "story.txt:3"), AROUND)
     fault = read_fault(f"{what} at 0s", AROUND)
     assert told == fault.schedule
     assert told

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tests.builders import brokers, placement, snapshot, state
 
-from replan.faults.read import Fault, read_fault
+from replan.faults.read import FaultSpec, read_fault
 from replan.model.names import BrokerId
 from replan.model.placement import MoveThrottle
 from replan.model.snapshot import Snapshot
@@ -13,7 +13,7 @@ from replan.planning.planner import make_plan
 from replan.rehearsal.options import Options
 from replan.rehearsal.result import BrokerLoad, Rehearsal
 from replan.rehearsal.run import rehearse
-from replan.rehearsal.setup import cluster_of, surroundings
+from replan.rehearsal.setup import cluster_of, fault_context
 
 MB = 1_000_000
 SEEN = snapshot(
@@ -28,9 +28,9 @@ def plan_of(*targets: Sequence[int], seen: Snapshot = SEEN, rate: int | None = 5
     return make_plan(placement({"orders": dict(enumerate(targets))}, throttle=throttle), seen)
 
 
-def faults_of(*texts: str, seen: Snapshot = SEEN) -> tuple[Fault, ...]:
+def faults_of(*texts: str, seen: Snapshot = SEEN) -> tuple[FaultSpec, ...]:
     """Faults in words."""
-    around = surroundings(cluster_of(seen))
+    around = fault_context(cluster_of(seen))
     return tuple(read_fault(text, around) for text in texts)
 
 

@@ -24,7 +24,7 @@ def test_faults_by_chance_are_the_same_for_a_seed_and_bring_every_broker_back() 
             (at for f in drawn_faults(seed, plan, 60, AROUND) for at in f.schedule),
             key=lambda a: a.seconds,
         ):
-            match at.happening:
+            match at.fault:
                 case KillBroker(broker) | StopBroker(broker) | LoseDisk(broker):
                     assert not away
                     away.add(broker)

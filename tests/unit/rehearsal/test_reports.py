@@ -19,7 +19,7 @@ from replan.rehearsal.report.json import render_rehearsal_json
 from replan.rehearsal.report.markdown import render_rehearsal_markdown
 from replan.rehearsal.report.text import render_rehearsal, signed
 from replan.rehearsal.result import Copied, Harm, Waited
-from replan.rehearsal.summary import essence_of
+from replan.rehearsal.summary import summary_of
 from replan.rehearsal.waits import Waits
 
 PLAN = plan_of([1, 2, 4], rate=None)
@@ -213,14 +213,14 @@ def test_bytes_more_or_less_have_their_sign() -> None:
 
 
 def test_the_essence_of_a_plan_is_two_lines_and_always_the_same() -> None:
-    lines = essence_of(PLAN, SEEN)
+    lines = summary_of(PLAN, SEEN)
     assert re.fullmatch(
         r"Rehearsed \(network 100 MB/s a broker, nobody produces\): \d+ s; peak 100 MB/s out of broker 1\.",
         lines[0],
     )
     assert lines[1].startswith("Lowest margin over min ISR: 1")
     assert len(lines) == 2
-    assert essence_of(PLAN, SEEN) == lines
+    assert summary_of(PLAN, SEEN) == lines
     assert dumps(PLAN) == dumps(plan_of([1, 2, 4], rate=None))
 
 
@@ -230,22 +230,22 @@ def test_other_topics_play_no_part_in_the_essence() -> None:
         [*others, state([1, 2, 3], size=1_000 * MB), state([2, 3, 1], partition=1, size=100 * MB)],
         registered=brokers(5),
     )
-    assert essence_of(PLAN, seen) == essence_of(PLAN, SEEN)
+    assert summary_of(PLAN, seen) == summary_of(PLAN, SEEN)
 
 
 def test_a_plan_that_does_nothing_has_no_essence() -> None:
-    assert essence_of(plan_of([1, 2, 3]), SEEN) == ()
+    assert summary_of(plan_of([1, 2, 3]), SEEN) == ()
 
 
 def test_a_large_plan_is_not_rehearsed_and_says_so() -> None:
     states = [state([1, 2, 3], partition=p) for p in range(201)]
     seen = snapshot(states, registered=brokers(5))
     large = make_plan(placement({"orders": [[1, 2, 4]] * 201}), seen)
-    (line,) = essence_of(large, seen)
+    (line,) = summary_of(large, seen)
     assert line == f"Not rehearsed here, as it has more than 200 moves: {HOW}"
 
 
 def test_a_plan_that_takes_very_long_is_not_rehearsed_to_the_end() -> None:
     seen = snapshot([state([1, 2, 3], size=10_000_000 * MB)], registered=brokers(5))
-    (line,) = essence_of(plan_of([1, 2, 4], seen=seen, rate=MB), seen)
+    (line,) = summary_of(plan_of([1, 2, 4], seen=seen, rate=MB), seen)
     assert line == f"Not rehearsed to the end, as it takes very long: {HOW}"

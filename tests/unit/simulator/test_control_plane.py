@@ -35,9 +35,9 @@ P0 = TopicPartition("orders", 0)
 TIMED_OUT = OutcomeUnknown("the request timed out")
 
 
-def opened(*happenings: At) -> SimulatedControlPlane:
+def opened(*faults: At) -> SimulatedControlPlane:
     found = snapshot([state([1, 2, 3], size=100), state([2, 3, 1], partition=1)])
-    return SimulatedControlPlane(from_snapshot(found), VirtualClock(), schedule=happenings)
+    return SimulatedControlPlane(from_snapshot(found), VirtualClock(), schedule=faults)
 
 
 def reassign(plane: ControlPlane, *ids: int) -> Answer:
@@ -92,7 +92,7 @@ def test_a_request_that_is_delivered_twice_is_answered_by_the_second_delivery() 
         84, "ELECTION_NOT_NEEDED", "Leader election not needed for topic partition."
     )
     assert plane.partitions([P0])[P0].leader == 2
-    plane.befall(RepeatRequests(RequestKind.REASSIGN))
+    plane.inject(RepeatRequests(RequestKind.REASSIGN))
     cancelled = plane.reassign({P0: None}, allow_replication_factor_change=True)[P0]
     assert cancelled == Rejected(
         85, "NO_REASSIGNMENT_IN_PROGRESS", "No partition reassignment is in progress."
@@ -187,7 +187,7 @@ def test_what_does_not_exist_is_left_out() -> None:
 def test_more_partitions_than_fit_a_request_travel_in_several() -> None:
     lists = [state([1, 2], partition=i) for i in range(5_001)]
     plane = SimulatedControlPlane(from_snapshot(snapshot(lists)), VirtualClock())
-    plane.befall(LoseRequests(RequestKind.REASSIGN))
+    plane.inject(LoseRequests(RequestKind.REASSIGN))
     asked: dict[TopicPartition, Replicas | None] = {s.partition: replicas(2, 1) for s in lists}
     answers = list(plane.reassign(asked, allow_replication_factor_change=False).values())
     assert answers == [TIMED_OUT] * 5_000 + [Accepted()]

@@ -12,7 +12,7 @@ from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.disks import directory_of
 from replan.simulator.cluster.faults import (
-    Happening,
+    Fault,
     KillBroker,
     LoseDisk,
     ReplaceDisks,
@@ -75,7 +75,7 @@ def test_in_sync_replicas_are_not_dealt_to_a_directory_that_is_lost() -> None:
 def test_only_what_lies_on_the_lost_disk_leaves_the_isr() -> None:
     plane = cluster([3, 1, 2], [3, 1, 2])
     before = plane.simulation
-    plane.befall(LOST)
+    plane.inject(LOST)
     for name in (P0, P1):
         lost = place(before, name, THREE) == "b"
         assert isr(plane, name) == ({1, 2} if lost else {1, 2, 3})
@@ -85,7 +85,7 @@ def test_only_what_lies_on_the_lost_disk_leaves_the_isr() -> None:
 
 def test_a_lost_disk_tells_its_error_and_nothing_of_its_logs() -> None:
     plane = cluster([3, 1, 2])
-    plane.befall(LOST)
+    plane.inject(LOST)
     found = {d.path: d for d in plane.observe().log_dirs if d.broker == THREE}
     assert found["b"] == LogDir(THREE, "b", error="KAFKA_STORAGE_ERROR")
     assert found["a"].error is None
@@ -100,14 +100,14 @@ def test_a_copy_to_a_lost_disk_stops_and_the_other_ones_go_on() -> None:
     places = {name: place(plane.simulation, name, THREE) for name in (P0, P1)}
     assert set(places.values()) == {"a", "b"}
     plane.clock.sleep(1)
-    plane.befall(LOST)
+    plane.inject(LOST)
     plane.clock.sleep(60)
     assert {places[name]: 3 in isr(plane, name) for name in (P0, P1)} == {"a": True, "b": False}
 
 
 def test_a_new_replica_is_created_on_the_disk_that_is_left() -> None:
     plane = cluster([1, 2])
-    plane.befall(LOST)
+    plane.inject(LOST)
     reassign(plane, P0, 1, 2, 3)
     plane.clock.sleep(10)
     assert place(plane.simulation, P0, THREE) == "a"
@@ -116,13 +116,13 @@ def test_a_new_replica_is_created_on_the_disk_that_is_left() -> None:
 
 def test_a_replica_dropped_from_a_lost_disk_comes_back_only_after_a_start() -> None:
     plane = cluster([1, 2, 3])
-    plane.befall(LOST)
+    plane.inject(LOST)
     reassign(plane, P0, 1, 2)
     reassign(plane, P0, 1, 2, 3)
     plane.clock.sleep(60)
     assert isr(plane, P0) == {1, 2}
-    plane.befall(KillBroker(THREE))
-    plane.befall(StartBroker(THREE))
+    plane.inject(KillBroker(THREE))
+    plane.inject(StartBroker(THREE))
     plane.clock.sleep(30)
     assert isr(plane, P0) == {1, 2, 3}
     assert place(plane.simulation, P0, THREE) == "a"
@@ -130,8 +130,8 @@ def test_a_replica_dropped_from_a_lost_disk_comes_back_only_after_a_start() -> N
 
 def test_without_another_disk_a_start_brings_nothing_back() -> None:
     plane = cluster([1, 2, 3])
-    for happening in (LOST, KillBroker(THREE), StartBroker(THREE)):
-        plane.befall(happening)
+    for fault in (LOST, KillBroker(THREE), StartBroker(THREE)):
+        plane.inject(fault)
     plane.clock.sleep(60)
     assert isr(plane, P0) == {1, 2}
     assert not plane.brokers()[THREE].fenced
@@ -139,9 +139,9 @@ def test_without_another_disk_a_start_brings_nothing_back() -> None:
 
 def test_a_new_disk_comes_with_a_restart_and_empty() -> None:
     plane = cluster([1, 2, 3], size=500 * MB)
-    plane.befall(LOST)
+    plane.inject(LOST)
     plane.clock.sleep(5)
-    plane.befall(ReplaceDisks(THREE))
+    plane.inject(ReplaceDisks(THREE))
     plane.clock.sleep(16)
     assert isr(plane, P0) == {1, 2}
     assert plane.simulation.world.lags[P0, THREE].remaining_bytes > 200 * MB
@@ -157,36 +157,36 @@ def test_a_new_disk_comes_with_a_restart_and_empty() -> None:
 
 @pytest.mark.parametrize("lost", [[LoseDisk(THREE, "a")], [LOST, LoseDisk(THREE)]])
 def test_a_broker_dies_with_its_first_or_its_last_disk_and_does_not_start_without(
-    lost: list[Happening],
+    lost: list[Fault],
 ) -> None:
     plane = cluster([1, 2, 3])
-    for happening in lost:
-        plane.befall(happening)
+    for fault in lost:
+        plane.inject(fault)
     plane.clock.sleep(10)
     assert plane.brokers()[THREE].fenced
-    plane.befall(StartBroker(THREE))
+    plane.inject(StartBroker(THREE))
     plane.clock.sleep(30)
     assert plane.brokers()[THREE].fenced
-    plane.befall(ReplaceDisks(THREE))
+    plane.inject(ReplaceDisks(THREE))
     plane.clock.sleep(30)
     assert isr(plane, P0) == {1, 2, 3}
 
 
 def test_a_disk_that_is_lost_already_or_unknown_is_lost_to_nobody() -> None:
     plane = cluster([1, 2, 3])
-    plane.befall(LOST)
+    plane.inject(LOST)
     before = plane.simulation
-    for happening in (LOST, LoseDisk(THREE, "c"), ReplaceDisks(ONE)):
-        plane.befall(happening)
+    for fault in (LOST, LoseDisk(THREE, "c"), ReplaceDisks(ONE)):
+        plane.inject(fault)
     assert plane.simulation == before
 
 
 def test_a_broker_of_which_no_disk_is_known_has_one() -> None:
     plane = SimulatedControlPlane(from_snapshot(snapshot([state([1, 2, 3])])), VirtualClock())
-    plane.befall(LoseDisk(THREE))
+    plane.inject(LoseDisk(THREE))
     plane.clock.sleep(10)
     assert isr(plane, P0) == {1, 2}
-    plane.befall(ReplaceDisks(THREE))
+    plane.inject(ReplaceDisks(THREE))
     plane.clock.sleep(10)
     assert isr(plane, P0) == {1, 2, 3}
 

@@ -9,7 +9,7 @@ from tests.builders import brokers, snapshot, state
 
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.simulator.cluster.advance import advance, next_moment
-from replan.simulator.cluster.apply_fault import befall
+from replan.simulator.cluster.apply_fault import apply_fault
 from replan.simulator.cluster.faults import DropFromIsr, KillBroker, Produce
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.cluster.replication.copy_rates import Flows
@@ -110,13 +110,13 @@ def test_sizes_grow_where_somebody_leads_and_add_up_whatever_the_steps() -> None
         max_size=8,
     )
 )
-def test_remembering_changes_no_speed(happenings: list[KillBroker | Produce | DropFromIsr]) -> None:
+def test_remembering_changes_no_speed(faults: list[KillBroker | Produce | DropFromIsr]) -> None:
     simulation = _copying()
     flows = Flows()
-    for happening in happenings:
+    for fault in faults:
         simulation = advance(simulation, simulation.world.now + 1.7, flows=flows)
-        if happening is not None:
-            simulation = befall(simulation, happening)
+        if fault is not None:
+            simulation = apply_fault(simulation, fault)
         assert flows.speeds(simulation) == Flows().speeds(simulation)
         assert next_moment(simulation, flows) == next_moment(simulation)
 

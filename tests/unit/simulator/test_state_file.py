@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.builders import snapshot, state
 from tests.golden.language import perform as tell
 from tests.golden.simulator_driver import SimulatorDriver
-from tests.golden.traces import STEPS, Words, traces
+from tests.golden.traces import STEPS, TokenReader, traces
 
 from replan.errors import BadFile, Held
 from replan.model.broker import LogDir
@@ -35,9 +35,9 @@ from replan.simulator.cluster.faults import KillBroker, Produce, StartBroker, St
 from replan.simulator.cluster.physical_state import ReplicaName, Simulation, World
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.controller.state import ClusterState, Partition
+from replan.simulator.open_file import open_simulated
 from replan.simulator.persistence.read_state import restore
 from replan.simulator.persistence.snapshot_form import from_snapshot, whole_snapshot
-from replan.simulator.persistence.state_file import open_simulated
 from replan.simulator.persistence.write_state import written
 from replan.snapshots.files import write_snapshot
 from replan.snapshots.json_form import to_document
@@ -196,7 +196,7 @@ def test_a_broker_marked_as_fenced_by_hand_is_fenced_properly(
     plane = opened()
     seen = plane.partitions([P0])[P0]
     assert (seen.isr, seen.leader, seen.leader_epoch) == ((2, 3), 2, 1)
-    plane.befall(StartBroker(BrokerId(1)))
+    plane.inject(StartBroker(BrokerId(1)))
     plane.clock.sleep(4)
     assert plane.partitions([P0])[P0].isr == (2, 3, 1)
 
@@ -327,12 +327,12 @@ def test_a_stay_in_the_file_changes_nothing() -> None:
     reassign(plane, 4, 2, 5)
     plane.clock.sleep(1.0)
     assert plane.simulation.world.bursts
-    for happening in (
+    for fault in (
         KillBroker(BrokerId(1)),
         StopBroker(BrokerId(2)),
         Produce(P0, 1000),
     ):
-        plane.befall(happening)
+        plane.inject(fault)
     for _ in range(6):
         plane.clock.sleep(4.0)
         now = plane.simulation
@@ -345,7 +345,7 @@ def test_a_stay_in_the_file_changes_nothing() -> None:
         # A snapshot tells whole bytes, and nobody needs to know any more where dropped replicas lay.
         assert differing <= {"sizes", "lay"}
         assert directories(kept(now)) == directories(now)
-        plane.befall(StartBroker(BrokerId(1)))
+        plane.inject(StartBroker(BrokerId(1)))
 
 
 def directories(simulation: Simulation) -> dict[ReplicaName, str | None]:
@@ -364,13 +364,13 @@ def lists(cluster: ClusterState) -> Iterator[tuple[TopicPartition, Partition]]:
 
 
 @given(trace=traces(STEPS, shortest=1, longest=15), version=st.sampled_from(["3.9", "4.3", "4.4"]))
-def test_any_state_of_a_controller_survives_a_file(trace: list[Words], version: str) -> None:
+def test_any_state_of_a_controller_survives_a_file(trace: list[TokenReader], version: str) -> None:
     driver = SimulatorDriver(version, elr=version != "3.9")
-    for words in trace:
-        if words[0] == "unregister" or (words[0] == "reassign" and len(words) > 2):
+    for tokens in trace:
+        if tokens[0] == "unregister" or (tokens[0] == "reassign" and len(tokens) > 2):
             continue  # a stale mix is no state that a snapshot can be read as
-        if words[0] != "isr" or driver.observe(0).leader is not None:
-            tell(words, driver)
+        if tokens[0] != "isr" or driver.observe(0).leader is not None:
+            tell(tokens, driver)
     world = World(
         sizes={name: 0.0 for name, _ in driver.state.partitions()},
         log_dirs=tuple(

@@ -27,7 +27,7 @@ from replan.simulator.cluster.faults import (
     Ask,
     At,
     DropFromIsr,
-    Happening,
+    Fault,
     KillBroker,
     Produce,
     StartBroker,
@@ -49,13 +49,13 @@ class Cluster:
     """A simulated cluster in time; its network takes 100 MB/s, a copy starts after 0.2 s."""
 
     def __init__(
-        self, found: Snapshot, *happenings: At, batch_bytes: int = Speeds().batch_bytes
+        self, found: Snapshot, *faults: At, batch_bytes: int = Speeds().batch_bytes
     ) -> None:
         self.clock = VirtualClock()
         start = from_snapshot(found)
         speeds = replace(start.world.speeds, batch_bytes=batch_bytes)
         start = replace(start, world=replace(start.world, speeds=speeds))
-        self.plane = SimulatedControlPlane(start, self.clock, schedule=happenings)
+        self.plane = SimulatedControlPlane(start, self.clock, schedule=faults)
 
     def seen(self, index: int = 0) -> PartitionState:
         return self.plane.partitions([NAMES[index]])[NAMES[index]]
@@ -297,13 +297,13 @@ def test_a_stopped_broker_hands_its_leaderships_over_at_once() -> None:
 
 def test_a_clean_stop_keeps_a_broker_electable_and_a_kill_does_not() -> None:
     everybody = [BrokerId(b) for b in (3, 2, 1)]
-    ends: list[tuple[Callable[[BrokerId], Happening], int | None]] = [
+    ends: list[tuple[Callable[[BrokerId], Fault], int | None]] = [
         (StopBroker, 2),
         (KillBroker, None),
     ]
     for end, leader in ends:
-        happenings = [At(20 * i, end(b)) for i, b in enumerate(everybody)]
-        cluster = Cluster(orders(100), *happenings, At(100, StartBroker(BrokerId(2))))
+        faults = [At(20 * i, end(b)) for i, b in enumerate(everybody)]
+        cluster = Cluster(orders(100), *faults, At(100, StartBroker(BrokerId(2))))
         assert cluster.at(99).leader is None
         assert cluster.at(110).leader == leader
 

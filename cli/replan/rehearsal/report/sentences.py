@@ -30,7 +30,7 @@ def verdict(rehearsal: Rehearsal) -> str:
     return f"It does not arrive: after {duration(rehearsal.seconds)}, {first}; {cost}."
 
 
-def essence(rehearsal: Rehearsal, assumed: str) -> tuple[str, ...]:
+def summary_lines(rehearsal: Rehearsal, assumed: str) -> tuple[str, ...]:
     """Two lines for a plan: how long and how loaded; how close to min ISR."""
     took = f"Rehearsed ({assumed}): {duration(rehearsal.seconds)}"
     if not rehearsal.arrived:

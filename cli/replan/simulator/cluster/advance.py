@@ -1,8 +1,8 @@
 """Time: what happens by itself between two moments.
 
-Here belongs `advance`, event by event: copies run at the speeds of `flows`, caught-up followers are taken into the ISR
-by their leaders, sessions of dead brokers end, timers fire, the agenda is worked off. Deliberately apart from the
-controller's rules: everything that reaches the controller goes through `aftermath.ask`.
+Here belongs `advance`, event by event: copies run at the speeds of `copy_rates`, caught-up followers are taken into the
+ISR by their leaders, sessions of dead brokers end, timers fire, the agenda is worked off. Deliberately apart from the
+controller's rules: everything that reaches the controller goes through `submit`.
 """
 
 import math
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from replan.model.control_plane import Rejected
-from replan.simulator.cluster.apply_fault import befall, serve_again
+from replan.simulator.cluster.apply_fault import apply_fault, serve_again
 from replan.simulator.cluster.disks import with_deletions_done, with_written
 from replan.simulator.cluster.physical_state import Lag, ReplicaName, Simulation, World
 from replan.simulator.cluster.replication import quota_burst
@@ -78,7 +78,7 @@ def _settle_due(simulation: Simulation, flows: Flows) -> Simulation:
     while simulation.world.agenda and simulation.world.agenda[0].seconds <= simulation.world.now:
         first, *rest = simulation.world.agenda
         world = replace(simulation.world, agenda=tuple(rest))
-        simulation = befall(replace(simulation, world=world), first.happening)
+        simulation = apply_fault(replace(simulation, world=world), first.fault)
     simulation = _end_sessions(simulation)
     for broker, at in sorted(simulation.world.starting.items()):
         if at <= simulation.world.now:

@@ -1,7 +1,7 @@
-"""What each happening from outside does to a simulated cluster.
+"""What each fault does to a simulated cluster.
 
-Here belongs `befall`: a happening, now. When it happens is the schedule's business (`faults`), what follows with time
-is in `dynamics`.
+Here belongs `apply_fault`: a fault, now. When it happens is the schedule's business (`faults`), what follows with time
+is in `advance`.
 """
 
 from dataclasses import replace
@@ -22,7 +22,7 @@ from replan.simulator.cluster.faults import (
     At,
     Disconnect,
     DropFromIsr,
-    Happening,
+    Fault,
     KillBroker,
     LagMetadata,
     LoseDisk,
@@ -54,20 +54,20 @@ RESTART_SECONDS = 10.0
 _OfConnections = LoseRequests | RepeatRequests | Disconnect | LagMetadata
 
 
-def scheduled(world: World, happenings: Schedule) -> World:
+def scheduled(world: World, faults: Schedule) -> World:
     """The world with more on its agenda."""
-    agenda = sorted((*world.agenda, *happenings), key=lambda at: at.seconds)
+    agenda = sorted((*world.agenda, *faults), key=lambda at: at.seconds)
     return replace(world, agenda=tuple(agenda))
 
 
-def later(world: World, seconds: float, happening: Happening) -> World:
+def later(world: World, seconds: float, fault: Fault) -> World:
     """The world in which something will happen so many seconds from now."""
-    return scheduled(world, (At(world.now + seconds, happening),))
+    return scheduled(world, (At(world.now + seconds, fault),))
 
 
-def befall(simulation: Simulation, happening: Happening) -> Simulation:
+def apply_fault(simulation: Simulation, fault: Fault) -> Simulation:
     """Let something happen now."""
-    match happening:
+    match fault:
         case Ask(command):
             return ask(simulation, command)[0]
         case Produce(partition, rate):
@@ -78,18 +78,18 @@ def befall(simulation: Simulation, happening: Happening) -> Simulation:
             slow |= {} if speed is None else {broker: speed}
             return replace(simulation, world=replace(simulation.world, slow=slow))
         case DropFromIsr():
-            return _dropped(simulation, happening)
+            return _dropped(simulation, fault)
         case KillBroker() | StopBroker() | StartBroker() | LoseDisk() | ReplaceDisks():
-            return _broker(simulation, happening)
+            return _broker(simulation, fault)
         case LoseRequests() | RepeatRequests() | Disconnect() | LagMetadata():
-            return replace(simulation, world=_connection(simulation.world, happening))
+            return replace(simulation, world=_connection(simulation.world, fault))
         case _:
-            assert_never(happening)
+            assert_never(fault)
 
 
-def _dropped(simulation: Simulation, happening: DropFromIsr) -> Simulation:
+def _dropped(simulation: Simulation, fault: DropFromIsr) -> Simulation:
     """The leader drops a follower; nothing happens where nobody leads or the follower is not in the ISR."""
-    name, broker = happening.partition, happening.broker
+    name, broker = fault.partition, fault.broker
     partition = simulation.cluster.partition(name)
     leader = leader_of(simulation.cluster, simulation.world, name)
     if partition is None or leader is None or broker == leader or broker not in partition.isr:
@@ -100,15 +100,15 @@ def _dropped(simulation: Simulation, happening: DropFromIsr) -> Simulation:
     if not decision.events:
         return simulation
     world = simulation.world
-    lag = Lag(happening.lag_bytes, world.now + world.speeds.fetch_start_seconds)
+    lag = Lag(fault.lag_bytes, world.now + world.speeds.fetch_start_seconds)
     return replace(simulation, world=replace(world, lags={**world.lags, (name, broker): lag}))
 
 
-def _broker(simulation: Simulation, happening: _OfBrokers) -> Simulation:
+def _broker(simulation: Simulation, fault: _OfBrokers) -> Simulation:
     world = simulation.world
-    match happening:
+    match fault:
         case LoseDisk():
-            return _disk_lost(simulation, happening)
+            return _disk_lost(simulation, fault)
         case ReplaceDisks(broker):
             return _disks_replaced(simulation, broker)
         case KillBroker(broker):
@@ -119,14 +119,14 @@ def _broker(simulation: Simulation, happening: _OfBrokers) -> Simulation:
         case StartBroker(broker):
             world = _starting(simulation, broker)
         case _:
-            assert_never(happening)
+            assert_never(fault)
     return replace(simulation, world=world)
 
 
-def _disk_lost(simulation: Simulation, happening: LoseDisk) -> Simulation:
+def _disk_lost(simulation: Simulation, fault: LoseDisk) -> Simulation:
     """The process ends, or goes on without the directory and says so with its next heartbeat, which is sent at once."""
-    broker = happening.broker
-    path = chosen(simulation, broker, happening.path)
+    broker = fault.broker
+    path = chosen(simulation, broker, fault.path)
     if path is None:
         return simulation
     serves = simulation.world.serves(broker)
@@ -210,14 +210,14 @@ def serve_again(simulation: Simulation, broker: BrokerId) -> Simulation:
     return simulation if news is None else ask(simulation, news)[0]
 
 
-def _connection(world: World, happening: _OfConnections) -> World:
-    match happening:
+def _connection(world: World, fault: _OfConnections) -> World:
+    match fault:
         case LoseRequests() | RepeatRequests():
-            return replace(world, troubles=(*world.troubles, happening))
+            return replace(world, troubles=(*world.troubles, fault))
         case Disconnect(seconds):
             until = max(world.unreachable_until, world.now + seconds)
             return replace(world, unreachable_until=until)
         case LagMetadata(seconds):
             return replace(world, metadata_lag_seconds=seconds)
         case _:
-            assert_never(happening)
+            assert_never(fault)

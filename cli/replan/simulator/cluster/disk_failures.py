@@ -1,8 +1,8 @@
 """What becomes of a broker that loses a disk, and how it comes back with another one.
 
 Here belong the loss (LogManager.handleLogDirFailure, ReplicaManager.handleLogDirFailure), which directories a broker
-registers with, and the empty logs on a new disk. What the controller makes of it is in `directories`; processes that
-end and start are in `happenings`.
+registers with, and the empty logs on a new disk. What the controller makes of it is in `log_dirs`; processes that
+end and start are in `apply_fault`.
 """
 
 from collections.abc import Iterator

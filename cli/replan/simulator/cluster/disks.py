@@ -2,7 +2,7 @@
 
 Here belong the counts and bytes of log directories. They follow the logs: a copy takes room as it grows, a dropped
 replica gives it back when its files are deleted (file.delete.delay.ms). Where replicas lay in the beginning is told by
-no snapshot: `spread` deals them out. Not here: what becomes of a broker that loses a disk (`disk_losses`).
+no snapshot: `spread` deals them out. Not here: what becomes of a broker that loses a disk (`disk_failures`).
 """
 
 from collections import defaultdict

@@ -1,6 +1,6 @@
-"""What befalls a cluster from outside, as values at virtual times: deaths, other tools, lost requests.
+"""What happens to a cluster from outside, as values at virtual times: deaths, other tools, lost requests.
 
-Here belong the happenings and the schedule that holds them. What each does is in `dynamics`; how a lost request
+Here belong the faults and the schedule that holds them. What each does is in `advance`; how a lost request
 looks to its sender is in `control_plane`.
 """
 
@@ -129,7 +129,7 @@ class LagMetadata:
     seconds: float
 
 
-Happening = (
+Fault = (
     KillBroker
     | StopBroker
     | StartBroker
@@ -148,10 +148,10 @@ Happening = (
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """A happening and its virtual second."""
+    """A fault and its virtual second."""
 
     seconds: float
-    happening: Happening
+    fault: Fault
 
 
 Schedule = tuple[At, ...]

@@ -1,6 +1,6 @@
 """What physically is, and the controller does not know: processes, logs, speeds, what is on its way.
 
-Here belong frozen values. How they change with time is in `dynamics`, how fast copies run in `flows`.
+Here belong frozen values. How they change with time is in `advance`, how fast copies run in `copy_rates`.
 """
 
 import math
@@ -33,7 +33,7 @@ class Speeds:
     """How often a throttled copy is asked for again: replica.fetch.wait.max.ms at its leader (DelayedFetch), and at a
     follower that fetches anything else from there; one that does not waits for replica.fetch.backoff.ms."""
     batch_bytes: int = 16_384
-    """Of the batches in the logs; a producer's batch.size. See `quota.useful_share`."""
+    """Of the batches in the logs; a producer's batch.size. See `replication.quota.useful_share`."""
     session_seconds: float = 9.0
     """broker.session.timeout.ms: from a broker's death to its fencing."""
     start_seconds: float = 3.0
@@ -59,7 +59,7 @@ class Lag(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """What a throttled leader may still send ahead of its even rate; see `bursts`."""
+    """What a throttled leader may still send ahead of its even rate; see `quota_burst`."""
 
     left_bytes: float
     used_at: float | None = None

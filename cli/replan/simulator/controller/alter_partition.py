@@ -1,7 +1,7 @@
 """AlterPartition: a leader asks for another ISR.
 
 Here belong the admission of such a request (ReplicationControlManager.validateAlterPartitionData) and its answer.
-When a leader asks, and with what list, is decided in `dynamics`.
+When a leader asks, and with what list, is decided in `advance`.
 """
 
 from replan.model.control_plane import Accepted, Answer

@@ -2,7 +2,7 @@
 
 Here belong the heartbeat's decisions (BrokerHeartbeatManager, ClusterControlManager.registerBroker) and the sweep
 over the partitions that each causes (ReplicationControlManager.generateLeaderAndIsrUpdates). When a broker dies is
-decided in `dynamics`.
+decided in `advance`.
 """
 
 from collections.abc import Callable, Iterable, Iterator

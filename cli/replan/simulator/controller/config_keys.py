@@ -1,7 +1,7 @@
 """The configuration keys that matter to replication: their types, defaults and what values Kafka takes.
 
 Here belong facts about single keys (LogConfig, QuotaConfig, ThrottledReplicaListValidator). Not here: requests
-(`config_changes`) and effective values (`config_view`).
+(`configs`) and effective values (`config_view`).
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What happened, and how each happening changes the state: `evolve(state, event) -> state`.
+"""What happened, and how each event changes the state: `evolve(state, event) -> state`.
 
 Here belong the events (Kafka's metadata records) and their replay. Nothing here decides: an event is applied as it
 stands, field by field, as the controllers replay records (ReplicationControlManager.replay,

@@ -2,7 +2,7 @@
 
 Here belong the offline directories of a heartbeat (ReplicationControlManager.handleDirectoriesOffline) and
 AssignReplicasToDirs (handleAssignReplicasToDirs). Where replicas physically lie, and when a disk is lost, is not the
-controller's business: see `disks` and `happenings`.
+controller's business: see `disks` and `apply_fault`.
 """
 
 from dataclasses import replace

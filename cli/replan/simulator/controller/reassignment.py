@@ -1,7 +1,7 @@
 """AlterPartitionReassignments: new targets and cancels.
 
 Here belong validation, its order, its codes and its limits (ReplicationControlManager.alterPartitionReassignments). The
-arithmetic of the lists is in `reassignment_lists`, what a change writes in `change`.
+arithmetic of the lists is in `replica_lists`, what a change writes in `partition.change`.
 """
 
 from replan.model.control_plane import Accepted, Answer, Rejected

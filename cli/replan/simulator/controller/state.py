@@ -1,8 +1,8 @@
 """What the controller knows: registered brokers, topics, partitions, dynamic configurations.
 
-Here belong frozen values and questions about them that every rule asks. Not here: rules (`change` and its
-siblings), what physically happens on brokers (`world`), the model that the rest of replan sees
-(`snapshot_form` translates). Mappings are never changed in place; `events.evolve` makes new ones.
+Here belong frozen values and questions about them that every rule asks. Not here: rules (`partition.change` and its
+siblings), what physically happens on brokers (`physical_state`), the model that the rest of replan sees
+(`from_snapshot` translates). Mappings are never changed in place; `events.evolve` makes new ones.
 """
 
 from collections.abc import Callable, Iterator, Mapping

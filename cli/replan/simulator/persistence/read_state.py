@@ -1,6 +1,6 @@
 """A simulation out of a document: the snapshot, and laid over it what the simulator kept beside it.
 
-Here belongs reading the part `simulation`, which `beside` writes. The snapshot wins: a person may edit it by hand
+Here belongs reading the part `simulation`, which `write_state` writes. The snapshot wins: a person may edit it by hand
 between two commands. So whatever the part says of a broker, topic or replica that is not there any more is ignored,
 and all of the part may be missing. Raises BadFile with the place of what is wrong.
 """

@@ -15,7 +15,6 @@ from typing import IO
 from replan.errors import Held
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.physical_state import Simulation
-from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.persistence.read_state import restore
 from replan.simulator.persistence.snapshot_form import whole_snapshot
 from replan.simulator.persistence.write_state import written
@@ -25,26 +24,7 @@ from replan.snapshots.json_form import to_document
 from replan.snapshots.json_text import render_document
 
 
-def open_simulated(path: Path, *, pace: float | None = None) -> SimulatedControlPlane:
-    """The cluster in a file, with a clock that stands where the file does.
-
-    `pace` is virtual seconds per real second, for people who watch; None lets waiting cost nothing.
-
-    Raises:
-        BadFile: the file cannot be read, or describes no cluster.
-    """
-    kept = _StateFile(path)
-    simulation = kept.read()
-    kept.clock = VirtualClock(simulation.world.now, pace=pace)
-    return SimulatedControlPlane(simulation, kept.clock, keeper=kept)
-
-
-def save_simulated(simulation: Simulation, path: Path) -> None:
-    """Write a cluster into a file; raises BadFile."""
-    write_file(path, _text(simulation))
-
-
-class _StateFile:
+class StateFile:
     """One file, its lock, and what it looked like when this process last saw it."""
 
     def __init__(self, path: Path) -> None:
@@ -58,7 +38,7 @@ class _StateFile:
         self._seen = self._identity()
         return restore(read_document(self._path), str(self._path))
 
-    def take_hold(self) -> Simulation | None:
+    def lock(self) -> Simulation | None:
         """Take the lock, once; raises Held where another process has it."""
         if self._lock is None:
             self._lock = self._locked()
@@ -73,7 +53,7 @@ class _StateFile:
         write_file(self._path, _text(simulation))
         self._seen = self._identity()
 
-    def let_go(self, simulation: Simulation) -> None:
+    def release(self, simulation: Simulation) -> None:
         """Write the last state and free the lock, where this process has changed anything; an edited file stays."""
         if self._lock is None:
             return

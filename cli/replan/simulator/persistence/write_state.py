@@ -1,7 +1,7 @@
 """What the simulator keeps beside a snapshot: the part `simulation` of its document, written.
 
 Here belongs the form of that part: everything that a snapshot does not tell but the next process needs. Reading it
-back, and what wins when a person has edited the snapshot, is in `restored`. Scripted happenings are not kept.
+back, and what wins when a person has edited the snapshot, is in `read_state`. Scheduled faults are not kept.
 """
 
 from collections.abc import Mapping

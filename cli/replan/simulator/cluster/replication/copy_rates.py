@@ -1,8 +1,8 @@
 """How fast each copy runs: followers share networks, disks and throttles fairly.
 
 Here belongs one question: given who copies from whom, how many bytes per second does each get? What a throttle lets
-through is in `quota`, what leaders send ahead of that in `bursts`, what in-sync traffic takes in `traffic`, the sharing
-itself in `sharing`.
+through is in `quota`, what leaders send ahead of that in `quota_burst`, what in-sync traffic takes in `traffic`, the
+sharing itself in `fair_share`.
 """
 
 import math
@@ -18,10 +18,9 @@ from replan.simulator.cluster.disks import lies_on_lost_disk
 from replan.simulator.cluster.physical_state import Lag, ReplicaName, Simulation, World
 from replan.simulator.cluster.replication import quota_burst
 from replan.simulator.cluster.replication.fair_share import fair_shares
-from replan.simulator.cluster.replication.quota import leaving, passing, useful_share
+from replan.simulator.cluster.replication.quota import leaving, passing, rate_in_force, useful_share
 from replan.simulator.cluster.replication.retention import limits
 from replan.simulator.cluster.replication.traffic import Listed, Traffic
-from replan.simulator.config_view import rate_in_force
 from replan.simulator.controller.state import ClusterState
 
 Link = tuple[str, BrokerId]
@@ -76,7 +75,7 @@ class Flows:
     def __init__(self) -> None:
         self.traffic = Traffic()
         self.ahead: tuple[Simulation, float] | None = None
-        """The next moment in which something happens, as `dynamics` has found it for a simulation."""
+        """The next moment in which something happens, as `advance` has found it for a simulation."""
         self.ahead_of_rate: Mapping[BrokerId, tuple[float, float]] = {}
         """Of each leader that sends throttled bytes: the most that it may have left to send ahead of its even rate, and
         the bytes per second by which it does."""
@@ -84,7 +83,7 @@ class Flows:
         """Bytes to which retention lets the logs grow that are written to."""
         self._limited_by: tuple[object, ...] = ()
         self.none_caught_up: object = None
-        """Lags among which `dynamics` has found nobody who has caught up."""
+        """Lags among which `advance` has found nobody who has caught up."""
         self._at: tuple[object, ...] = ()
         self._copies: list[_Running] = []
         self._spent: frozenset[BrokerId] = frozenset()

@@ -1,7 +1,7 @@
 """Max-min fair shares: no copy gets more while another that shares its bottleneck gets less.
 
-Here belongs the arithmetic alone; what the links are is in `flows`. Links and copies are numbers here, since a long
-simulation asks this tens of thousands of times.
+Here belongs the arithmetic alone; what the links are is in `copy_rates`. Links and copies are numbers here, since a
+long simulation asks this tens of thousands of times.
 """
 
 from collections.abc import Mapping, Sequence

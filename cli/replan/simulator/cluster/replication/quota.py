@@ -1,7 +1,7 @@
 """What Kafka's replication quotas let through, in bytes per second.
 
 Here belong the facts about the window by which brokers count (KIP-73; ReplicationQuotaManager, SimpleRate, SampledStat)
-and about the fetches that meet it. Not here: who meets which quota (`flows`).
+and about the fetches that meet it. Not here: who meets which quota (`copy_rates`).
 
 A broker's quota is exceeded while the bytes in its window, divided by the window's age (at least a second), are more
 than the rate. A sample is forgotten 11 s after its last bytes. Nothing is cut to fit: each fetch is let through whole
@@ -14,13 +14,17 @@ or not at all, and is counted afterwards. What follows from that:
 * A leader notes every answer to a follower, be it of no listed replica and of zero bytes (KafkaApis), so its window is
   always eleven seconds old: the bytes of eleven seconds pass at once, then none until the window has moved on. On real
   brokers (4.3.1), at 6 MB/s and nothing else in the way, three copies of 50 MB went on at 0, 11.0 and 22.0 s and stood
-  still in between, 22.5 s together. Here they flow evenly, after half a window ahead (`bursts`). A follower's window
+  still in between, 22.5 s together. They flow evenly here, half a window ahead (`quota_burst`). A follower's window
   begins with its first throttled bytes.
 * A leader counts whole answers, empty ones to in-sync followers too (KafkaApis.sizeOfThrottledPartitions). That trickle
   never ends, so a leader's rate below it holds a copy for ever.
 * A fetch that ends inside a batch brings bytes that the follower throws away (UnifiedLog.trimInvalidBytes) and fetches
   again; both sides count them.
 """
+
+from replan.model.configs import ConfigScope
+from replan.model.names import BrokerId
+from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState
 
 WINDOW_SECONDS = 11.0
 """replication.quota.window.num (11) of replication.quota.window.size.seconds (1)."""
@@ -30,6 +34,14 @@ RESPONSE_BYTES = 10_485_760
 """replica.fetch.response.max.bytes: of all partitions in one fetch."""
 TRICKLE_BYTES_PER_SECOND = 160
 """Empty answers of some 80 bytes, each after replica.fetch.wait.max.ms (0.5 s)."""
+
+
+def rate_in_force(state: ClusterState, broker: BrokerId, key: str) -> int | None:
+    """The rate that a broker applies, bytes per second: dynamic values only (ConfigHandler, KIP-73)."""
+    for resource in ((ConfigScope.BROKER, str(broker)), CLUSTER_DEFAULT):
+        if (value := state.configs.get(resource, {}).get(key)) is not None:
+            return int(value)
+    return None
 
 
 def passing(rate: float, counted: float, copies: int, check_seconds: float) -> float:

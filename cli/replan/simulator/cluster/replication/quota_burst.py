@@ -1,7 +1,7 @@
 """What throttled leaders send ahead of their even rate, because their quota's window is always old.
 
 Here belongs that allowance as a bucket of bytes for each leader. Why there is one is in `quota`; who sends what is in
-`flows`.
+`copy_rates`.
 
 A leader's window is eleven seconds old from the first moment on, so the bytes of a whole window pass at once, then
 none until the window has moved on, and so forth: at 0, 11, 22 ... seconds. To follow each of these steps would cost a

@@ -1,7 +1,7 @@
 """Who leads: the choice of a leader among the replicas of one partition.
 
-Here belongs the choice alone (PartitionChangeBuilder.electLeader). Not here: what else a change writes (`change`),
-and the requests and timers that cause elections (`leaders`).
+Here belongs the choice alone (PartitionChangeBuilder.electLeader). Not here: what else a change writes
+(`partition.change`), and the requests and timers that cause elections (`elections`).
 """
 
 from collections.abc import Callable
