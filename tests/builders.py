@@ -32,7 +32,9 @@ from replan.model.snapshot import (
     Snapshot,
     partitions_table,
 )
+from replan.planning.comparison.diff import named_partitions, observed_rows
 from replan.planning.moves import Move
+from replan.planning.plan import Plan
 
 TOPIC = "orders"
 TOPIC_ID = TopicId("b3JkZXJzLW9yZGVycy0wMA")
@@ -241,3 +243,11 @@ def listed_leader(
         expires=expires,
         topics=None if topics is None else tuple(topics),
     )
+
+
+def judged_in(snapshot: Snapshot, plan: Plan) -> list[tuple[Move, PartitionState]]:
+    """The moves of a plan beside what a snapshot shows; those of partitions that it does not have are left out."""
+    rows = observed_rows(named_partitions(m.partition for m in plan.moves), snapshot.partitions)
+    known = [(move, int(row)) for move, row in zip(plan.moves, rows, strict=True) if row >= 0]
+    states = snapshot.states(row for _, row in known)
+    return [(move, seen) for (move, _), seen in zip(known, states, strict=True)]

@@ -11,7 +11,7 @@ from tests.builders import TOPIC_ID
 from replan.model.names import BrokerId, Replicas
 from replan.model.partition import PartitionState
 from replan.planning.moves import Move
-from replan.planning.next_request import Elect, Request
+from replan.planning.requests import Request, RequestKind
 
 
 @dataclass
@@ -42,9 +42,9 @@ class Partition:
 
     def ask(self, request: Request) -> None:
         """Take a request as the controller does."""
-        if isinstance(request, Elect):
+        if request.kind is RequestKind.ELECT:
             first = self.replicas[0]
-            assert first == request.leader
+            assert (first,) == request.replicas
             assert first in self.isr
             assert first not in self.dead
             self.leader = first

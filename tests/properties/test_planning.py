@@ -1,5 +1,6 @@
 """The laws of planning, over any cluster and placement: one value, it arrives, and nothing beyond what is asked."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pyarrow as pa
@@ -14,11 +15,10 @@ from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.planning import plan_file
 from replan.planning.drift import find_drift
 from replan.planning.moves import Move
-from replan.planning.next_request import Assign, Done, Elect, Expand, Wait, next_request
+from replan.planning.next_request import Done, Wait, next_request
 from replan.planning.planner import make_plan
-from replan.planning.steps import Phase, steps_of
-
-REQUESTS = {Expand: Phase.EXPAND, Assign: Phase.ASSIGN, Elect: Phase.ELECT}
+from replan.planning.preview import planned_requests
+from replan.planning.requests import Request, RequestKind
 
 
 @given(fleetlets(), st.data())
@@ -122,19 +122,18 @@ def test_overlays_reorder_a_declared_list_and_never_change_its_members(fleetlet:
 
 
 @given(fleetlets())
-def test_a_move_that_is_planned_needs_the_requests_that_its_steps_show(
+def test_a_move_that_is_planned_needs_the_requests_that_its_preview_shows(
     fleetlet: Fleetlet,
 ) -> None:
     seen = fleetlet.snapshot
     for move in make_plan(fleetlet.placement, seen).moves:
-        asked: list[Phase] = []
+        asked: list[Request] = []
         arrive(move, _state(seen, move.partition), asked)
-        shown = [s.phase for s in steps_of(move, throttled=False)]
         # A leader that has fallen out of the ISR is replaced on the way, and the election can fall away or come up.
-        assert [p for p in asked if p != Phase.ELECT] == [p for p in shown if p != Phase.ELECT]
+        assert _lists(asked) == _lists(planned_requests(move))
 
 
-def arrive(move: Move, seen: PartitionState, asked: list[Phase] | None = None) -> PartitionState:
+def arrive(move: Move, seen: PartitionState, asked: list[Request] | None = None) -> PartitionState:
     """Perform a move on a cluster where whoever is waited for is in sync at once, and nobody else."""
     for _ in range(8):
         request = next_request(move, seen, settled=True)
@@ -144,16 +143,20 @@ def arrive(move: Move, seen: PartitionState, asked: list[Phase] | None = None) -
             assert request.missing
             seen = replace(seen, isr=(*seen.isr, *sorted(request.missing)))
             continue
-        assert isinstance(request, Expand | Assign | Elect), request
+        assert isinstance(request, Request), request
         if asked is not None:
-            asked.append(REQUESTS[type(request)])
-        if isinstance(request, Elect):
-            seen = replace(seen, leader=request.leader)
+            asked.append(request)
+        if request.kind is RequestKind.ELECT:
+            seen = replace(seen, leader=request.replicas[0])
         else:
             isr = tuple(b for b in request.replicas if b in seen.isr or b in move.new)
             leader = seen.leader if seen.leader in isr else isr[0]
             seen = replace(seen, replicas=request.replicas, isr=isr, leader=leader)
     raise AssertionError(f"{move} does not arrive: {seen}")
+
+
+def _lists(requests: Iterable[Request]) -> list[Request]:
+    return [r for r in requests if r.kind is not RequestKind.ELECT]
 
 
 def _state(seen: Snapshot, name: TopicPartition) -> PartitionState:

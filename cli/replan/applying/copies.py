@@ -3,11 +3,12 @@
 from collections.abc import Collection, Iterable, Iterator
 
 from replan.applying.admission.slots import Slots, foreign_load
-from replan.applying.journal.records import MoveRecord, RequestKind, Status
+from replan.applying.journal.records import MoveRecord, Status
 from replan.applying.throttles.replica_lists import Copy
 from replan.applying.tick_input import TickInput
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.moves import Move
+from replan.planning.requests import RequestKind
 
 
 def expanding(own: MoveRecord) -> bool:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from replan.applying.admission.gates import instant_gate, start_gate
 from replan.applying.admission.slots import Slots
 from replan.applying.copies import copies_under_throttle, copy_of, slots_of
-from replan.applying.journal.records import MoveRecord, Record, RequestKind, Status
+from replan.applying.journal.records import MoveRecord, Record, Status
 from replan.applying.partitions.intents import begun, forgetting, intent, remembering
-from replan.applying.partitions.judge import Ask, End, Hold, PartitionInput, Suspect, Verdict, judge
+from replan.applying.partitions.judge import End, Hold, PartitionInput, Suspect, Verdict, judge
 from replan.applying.throttles.tick import (
     ThrottleInput,
     ThrottleTick,
@@ -24,6 +24,7 @@ from replan.applying.tick_input import TickInput
 from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.planning.moves import Move
+from replan.planning.requests import Request, RequestKind
 
 
 @dataclass(slots=True)
@@ -74,7 +75,7 @@ class _Draft:
         self.view = view
         self.decision = Decision()
         self.room = view.room
-        self._to_ask: dict[TopicPartition, tuple[MoveRecord | None, Ask]] = {}
+        self._to_ask: dict[TopicPartition, tuple[MoveRecord | None, Request]] = {}
         self._to_admit: list[TopicPartition] = []
         self._new_per_leader: Counter[BrokerId] = Counter()
 
@@ -87,7 +88,7 @@ class _Draft:
         match resolved:
             case End(status, message):
                 self._end(name, own, status, message)
-            case Ask():
+            case Request():
                 self._sort(name, own, resolved)
             case Suspect(_, reason):
                 self.decision.holds[name] = reason
@@ -138,7 +139,7 @@ class _Draft:
         if status is Status.DONE and name not in self.view.plan.remember:
             self.decision.records.extend(forgetting(move, self.view.ledger))
 
-    def _sort(self, name: TopicPartition, own: MoveRecord | None, ask: Ask) -> None:
+    def _sort(self, name: TopicPartition, own: MoveRecord | None, ask: Request) -> None:
         """Begun and instant requests go out; copies have to be admitted first."""
         if own is not None:
             self._to_ask[name] = own, ask
@@ -184,7 +185,7 @@ class _Draft:
         slots.take(brokers)
         self.room = self.room.reserve(move.new, max(move.bytes, state.bytes))
         decision.admitted.append(name)
-        self._to_ask[name] = None, Ask(RequestKind.EXPAND, move.expanded)
+        self._to_ask[name] = None, Request(RequestKind.EXPAND, move.expanded)
 
     def throttle(self) -> None:
         """What the copies that run or are about to need of throttles."""
@@ -252,7 +253,7 @@ class _Draft:
                 )
         return None
 
-    def _ask_election(self, name: TopicPartition, own: MoveRecord | None, ask: Ask) -> None:
+    def _ask_election(self, name: TopicPartition, own: MoveRecord | None, ask: Request) -> None:
         leader, settings = ask.replicas[0], self.view.settings
         full = len(self.decision.elections) >= settings.elections
         if full or self._new_per_leader[leader] >= settings.elections_per_leader:
@@ -262,7 +263,7 @@ class _Draft:
         self.decision.elections.append(name)
         self._intend(name, own, ask)
 
-    def _ask_list(self, name: TopicPartition, own: MoveRecord | None, ask: Ask) -> None:
+    def _ask_list(self, name: TopicPartition, own: MoveRecord | None, ask: Request) -> None:
         asked = len(self.decision.resizing) + len(self.decision.same_size)
         if asked >= self.view.settings.batch:
             self.decision.holds[name] = "waiting for the next batch"
@@ -280,7 +281,7 @@ class _Draft:
             return False
         return len(set(state.replicas) - set(state.removing)) == len(wanted)
 
-    def _intend(self, name: TopicPartition, own: MoveRecord | None, ask: Ask) -> None:
+    def _intend(self, name: TopicPartition, own: MoveRecord | None, ask: Request) -> None:
         view, move = self.view, self.view.moves[name]
         record = begun(move, view.ledger) if own is None else own
         self.decision.records.append(intent(record, ask))

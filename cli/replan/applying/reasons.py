@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Iterable
 
-from replan.applying.journal.records import RequestKind
 from replan.applying.observation.look import Observation
 from replan.model.control_plane import Rejected
 from replan.model.names import BrokerId
 from replan.planning.next_request import Wait
+from replan.planning.requests import RequestKind
 
 
 def waits(needed: Wait, seen: Observation, logless: Collection[BrokerId] = ()) -> str:

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from enum import IntEnum
 
-from replan.model.names import BrokerId, is_internal
+from replan.model.names import is_internal
 from replan.model.partition import PartitionState
 from replan.planning.moves import Move
 
@@ -53,7 +53,7 @@ def _spread(moves: list[Move]) -> Iterable[Move]:
     """Take from the source with the least bytes emitted so far; ties by broker id, then by name."""
     by_source: dict[int, list[Move]] = defaultdict(list)
     for move in reversed(moves):
-        by_source[_source(move)].append(move)
+        by_source[move.source].append(move)
     heap = [(0, source) for source in sorted(by_source)]
     while heap:
         emitted, source = heapq.heappop(heap)
@@ -61,7 +61,3 @@ def _spread(moves: list[Move]) -> Iterable[Move]:
         yield move
         if by_source[source]:
             heapq.heappush(heap, (emitted + max(move.copies_bytes, 1), source))
-
-
-def _source(move: Move) -> BrokerId:
-    return move.original[0] if move.leader is None else move.leader

@@ -51,6 +51,25 @@ class Move:
         return tuple(b for b in self.original if b not in self.target)
 
     @property
+    def kept(self) -> frozenset[BrokerId]:
+        """O∩T: the replicas that stay, and can feed the copies."""
+        return frozenset(self.original).intersection(self.target)
+
+    @property
+    def dropped(self) -> Replicas:
+        """What assign itself takes away, as planned: what expand could not name, Kafka drops with the copy."""
+        return tuple(b for b in self.leaving if not (self.new and b in self.unnameable))
+
+    def awaited(self, *, drops: bool) -> Replicas:
+        """Who must be in the ISR before assign: the whole target if it drops a replica, else the new and the first."""
+        return self.target if drops else tuple(dict.fromkeys((*self.new, self.target[0])))
+
+    @property
+    def source(self) -> BrokerId:
+        """Who sends the copies, as planned: the leader; the first of the original where nobody led."""
+        return self.original[0] if self.leader is None else self.leader
+
+    @property
     def expanded(self) -> Replicas:
         """E: the original, as far as it can be named, with the new replicas behind."""
         return tuple(b for b in self.original if b not in self.unnameable) + self.new
@@ -59,11 +78,6 @@ class Move:
     def copies_bytes(self) -> int:
         """Bytes that cross the network for this move."""
         return self.bytes * len(self.new)
-
-    @property
-    def elects(self) -> bool:
-        """Whether, as planned, a preferred election is needed: assign moves the leader only when it leaves."""
-        return self.elect and self.leader in self.target and self.leader != self.target[0]
 
     @property
     def is_leader_only(self) -> bool:

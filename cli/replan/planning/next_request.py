@@ -1,6 +1,6 @@
 """What to ask next for one partition: one pure function of the move and of what is seen now.
 
-The plan's preview, the applier, resume and the simulator's rehearsal all use it; none has rules of its own.
+The plan's preview (`preview`), the applier, resume and the rehearsal all use it; none has rules of its own.
 It reads no version. From Kafka 4.3 on (KAFKA-19975) a reassignment may finish although a kept replica is dead,
 up to 4.2 one dead replica keeps it listed for ever: so neither "still listed" nor "no longer listed" proves
 anything here; only membership in the ISR does.
@@ -16,30 +16,10 @@ L / A / D / I below: the observed list, adding, removing, ISR.
 
 from dataclasses import dataclass
 
-from replan.model.names import BrokerId, Replicas, TopicId
+from replan.model.names import BrokerId, TopicId
 from replan.model.partition import PartitionState
 from replan.planning.moves import Move
-
-
-@dataclass(frozen=True, slots=True)
-class Expand:
-    """Ask for the original with the new replicas behind: data is copied, nothing else changes."""
-
-    replicas: Replicas
-
-
-@dataclass(frozen=True, slots=True)
-class Assign:
-    """Ask for the target: drops, orders, and moves leadership if the leader leaves; no data moves."""
-
-    replicas: Replicas
-
-
-@dataclass(frozen=True, slots=True)
-class Elect:
-    """Ask for a preferred election."""
-
-    leader: BrokerId
+from replan.planning.requests import Request, RequestKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +34,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The partition stands where the move wants it."""
+    """The partition has the list and the leader that the move wants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +47,16 @@ class Stale:
 
 @dataclass(frozen=True, slots=True)
 class OffPath:
-    """A list that this move never asks for: an echo of an earlier request of ours, or a foreign hand."""
+    """A list that this move never asks for: an echo of an earlier request of ours, or another tool's doing."""
 
     found: PartitionState
 
 
-Request = Expand | Assign | Elect
 Next = Request | Wait | Done | Stale | OffPath
 
 
 def next_request(move: Move, seen: PartitionState | None, *, settled: bool) -> Next:
-    """Tell what to ask next.
+    """What to ask next.
 
     `settled`: every replica of the target has been in the ISR in all polls of the settle time.
     """
@@ -105,7 +84,8 @@ def _arrived(move: Move, seen: PartitionState) -> Next:
     first = move.target[0]
     if seen.leader == first or not move.elect:
         return Done()
-    return Elect(first) if first in seen.isr else Wait(frozenset({first}))
+    elect = Request(RequestKind.ELECT, (first,))
+    return elect if first in seen.isr else Wait(frozenset({first}))
 
 
 def _dropping(move: Move, seen: PartitionState, *, settled: bool) -> Next:
@@ -122,34 +102,28 @@ def _starting(move: Move, seen: PartitionState, *, settled: bool) -> Next:
     if seen.replicas != move.original or seen.adding:
         return OffPath(seen)
     if move.new:
-        missing = _kept(move) - frozenset(seen.isr)
+        missing = move.kept - frozenset(seen.isr)
         # Kafka itself drops a live replica that the list cannot name, as soon as the new ones are in sync.
-        return (
-            Wait(missing) if missing and move.unnameable & set(seen.isr) else Expand(move.expanded)
-        )
+        expand = Request(RequestKind.EXPAND, move.expanded)
+        return Wait(missing) if missing and move.unnameable & set(seen.isr) else expand
     return _assign_when_ready(move, seen, drops=bool(move.leaving), settled=settled)
 
 
 def _expanded(move: Move, seen: PartitionState, *, settled: bool) -> Next:
     """Expand is running or done: the new replicas are listed behind what was there."""
     listed, new = frozenset(seen.replicas), frozenset(move.new)
-    on_path = (_kept(move) | new) <= listed <= (frozenset(move.original) | new)
+    on_path = (move.kept | new) <= listed <= (frozenset(move.original) | new)
     if not on_path or not set(seen.adding) <= new:
         return OffPath(seen)
     drops = bool(listed - frozenset(move.target))
     return _assign_when_ready(move, seen, drops=drops, settled=settled)
 
 
-def _kept(move: Move) -> frozenset[BrokerId]:
-    return frozenset(move.original) & frozenset(move.target)
-
-
 def _assign_when_ready(move: Move, seen: PartitionState, *, drops: bool, settled: bool) -> Next:
     """Assign once it is safe: with drops only when settled on the whole target."""
-    awaited = frozenset(move.target) if drops else frozenset((*move.new, move.target[0]))
-    missing = awaited - frozenset(seen.isr)
+    missing = frozenset(move.awaited(drops=drops)) - frozenset(seen.isr)
     if missing:
         return Wait(missing)
     if drops and not settled:
         return Wait(frozenset(), settling=True)
-    return Assign(move.target)
+    return Request(RequestKind.ASSIGN, move.target)

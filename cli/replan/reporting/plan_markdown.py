@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from replan.planning.moves import Move
 from replan.planning.plan import Plan, Refusal
-from replan.planning.steps import steps_of
+from replan.planning.preview import planned_requests
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
 from replan.reporting.plan_text import change, summary
 from replan.reporting.quantities import size
@@ -29,7 +29,7 @@ def render_plan_markdown(plan: Plan, *, rehearsed: Sequence[str] = ()) -> str:
         text += "\n### Not planned\n\n"
         text += fitted(refusals, len(plan.refusals), FOR_WORDS, "more refusal")
     if plan.moves:
-        rows = (_row(move, throttled=plan.throttle is not None) for move in plan.moves)
+        rows = (_row(move) for move in plan.moves)
         text += f"\n{head('partition', 'change', 'copy', 'why', 'steps')}\n"
         text += fitted(rows, len(plan.moves), LIMIT - len(text), "more move")
     return text
@@ -40,7 +40,7 @@ def _refusal(refused: Refusal) -> str:
     return f"- {code(refused.rule)}{held} {escape(refused.message)}"
 
 
-def _row(move: Move, *, throttled: bool) -> str:
-    phases = " · ".join(step.phase for step in steps_of(move, throttled=throttled))
+def _row(move: Move) -> str:
+    steps = " · ".join(request.kind for request in planned_requests(move))
     copied = size(move.copies_bytes) if move.new else "–"
-    return row((code(str(move.partition)), code(change(move)), copied, escape(move.reason), phases))
+    return row((code(str(move.partition)), code(change(move)), copied, escape(move.reason), steps))

@@ -3,11 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from replan.applying.settings import Settings
 from replan.model.names import BrokerId
 from replan.planning.moves import Move
 from replan.planning.plan import Plan, Refusal
 from replan.planning.plan_file import digest
-from replan.planning.steps import Phase, Step, estimate, steps_of
+from replan.planning.preview import estimate, planned_requests
+from replan.planning.requests import Request, RequestKind
 from replan.reporting.quantities import brokers, duration, rate, size
 from replan.reporting.table import columns
 from replan.wording import capped, count, left_out
@@ -34,8 +36,8 @@ def render_plan(plan: Plan, *, everything: bool = False, rehearsed: Sequence[str
 def _moves(plan: Plan, limit: int) -> Iterator[str]:
     for move in plan.moves[:limit]:
         yield f"{move.partition}  {change(move)}  ({move.reason})"
-        steps = steps_of(move, throttled=plan.throttle is not None)
-        yield from (f"    {line}" for line in columns([describe(step, move) for step in steps]))
+        rows = [describe(request, move) for request in planned_requests(move)]
+        yield from (f"    {line}" for line in columns(rows))
     way_out = "save the plan with -o, `replan show --all PLAN` lists them"
     yield from left_out(len(plan.moves) - limit, "move", way_out)
     if plan.moves:
@@ -49,40 +51,38 @@ def change(move: Move) -> str:
     return f"{brokers(move.original)} -> {brokers(move.target)}"
 
 
-def describe(step: Step, move: Move) -> tuple[str, str, str]:
-    """One step in three columns: phase, what is asked for, what it costs or waits for."""
-    match step.phase:
-        case Phase.EXPAND:
-            return "expand", brokers(step.replicas), _expand(move)
-        case Phase.ASSIGN:
-            return "assign", brokers(step.replicas), _assign(move)
-        case Phase.ELECT:
-            return "elect ", str(move.target[0]), "if it does not lead by then"
-        case Phase.THROTTLE | Phase.RESTORE:
-            return step.phase, "", step.reason
+def describe(request: Request, move: Move) -> tuple[str, str, str]:
+    """One request in three columns: its kind, what is asked for, what it costs or waits for."""
+    match request.kind:
+        case RequestKind.EXPAND:
+            note = _expand(move)
+        case RequestKind.ASSIGN:
+            note = _assign(move)
+        case RequestKind.ELECT:
+            return "elect ", str(move.target[0]), "unless already leader"
+        case RequestKind.CANCEL:
+            note = ""
+    return request.kind, brokers(request.replicas), note
 
 
 def _expand(move: Move) -> str:
     each = " each" if len(move.new) > 1 else ""
     note = f"copy {size(move.bytes)}{each} to {_and(move.new)}"
     gone = [b for b in move.original if b in move.unnameable]
-    return note if not gone else f"{note}; {_and(gone)} cannot be named and is dropped by Kafka"
+    return note if not gone else f"{note}; no list may name {_and(gone)}, so Kafka drops it"
 
 
 def _assign(move: Move) -> str:
-    dropped = [b for b in move.leaving if not move.new or b not in move.unnameable]
-    awaited = (
-        move.target if dropped else (*(b for b in move.new if b != move.target[0]), move.target[0])
-    )
-    verb = "are" if len(awaited) > 1 else "is"
-    waits = f"once {_and(awaited)} {verb} in sync" + (" and have stayed so" if dropped else "")
-    if len(awaited) == 1:
-        waits = waits.replace("have stayed", "has stayed")
-    if dropped:
-        waits += f"; drops {_and(dropped)}"
+    awaited = move.awaited(drops=bool(move.dropped))
+    one = len(awaited) == 1
+    if move.dropped:
+        stay = "stays" if one else "stay"
+        note = f"after {_and(awaited)} {stay} in sync for {Settings().settle_seconds:g} s; removes {_and(move.dropped)}"
+    else:
+        note = f"after {_and(awaited)} {'is' if one else 'are'} in sync"
     if move.leader is not None and move.leader not in move.target:
-        waits += f"; leader {move.leader} -> {move.target[0]}"
-    return waits
+        note += f"; leader {move.leader} -> {move.target[0]}"
+    return note
 
 
 def _and(listed: Sequence[BrokerId]) -> str:

@@ -16,7 +16,6 @@ from replan.applying.journal.records import (
     Asked,
     MoveRecord,
     Reached,
-    RequestKind,
     Status,
 )
 from replan.applying.observation.history import PartitionHistory
@@ -32,6 +31,7 @@ from replan.model.partition import PartitionState, Reassignment
 from replan.model.placement import MoveThrottle
 from replan.model.snapshot import Features
 from replan.planning.moves import Move
+from replan.planning.requests import RequestKind
 
 APP = Application("a-1", ApplicationStatus.OPEN, "d", "m", "cluster", "ann")
 GUARDED = Features(replication_factor_guard=True, eligible_leader_replicas=True)

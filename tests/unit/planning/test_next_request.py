@@ -7,16 +7,14 @@ from replan.model.names import TopicId
 from replan.model.partition import PartitionState
 from replan.planning.moves import Move
 from replan.planning.next_request import (
-    Assign,
     Done,
-    Elect,
-    Expand,
     Next,
     OffPath,
     Stale,
     Wait,
     next_request,
 )
+from replan.planning.requests import Request, RequestKind
 
 MOVE = move([1, 2, 3], [4, 2, 5])
 GROW = move([1, 2], [1, 2, 3])
@@ -38,8 +36,13 @@ LEADERLESS = Wait(frozenset(), leaderless=True)
 EXPANDED = [1, 2, 3, 4, 5]
 
 UNSETTLED: list[tuple[str, Move, PartitionState, Next | None]] = [
-    ("original", MOVE, state([1, 2, 3]), Expand(lists(1, 2, 3, 4, 5))),
-    ("original, a kept one is dead", MOVE, state([1, 2, 3], [1, 3]), Expand(lists(1, 2, 3, 4, 5))),
+    ("original", MOVE, state([1, 2, 3]), Request(RequestKind.EXPAND, lists(1, 2, 3, 4, 5))),
+    (
+        "original, a kept one is dead",
+        MOVE,
+        state([1, 2, 3], [1, 3]),
+        Request(RequestKind.EXPAND, lists(1, 2, 3, 4, 5)),
+    ),
     ("copying", MOVE, state(EXPANDED, [1, 2, 3, 4], adding=[4, 5]), waits(5)),
     ("copied, a kept one is dead", MOVE, state(EXPANDED, [1, 3, 4, 5], adding=[4, 5]), waits(2)),
     ("4.3+: closed with a kept one dead", MOVE, state(EXPANDED, [1, 3, 4, 5]), waits(2)),
@@ -47,7 +50,12 @@ UNSETTLED: list[tuple[str, Move, PartitionState, Next | None]] = [
     ("copied, a leaving one is dead", MOVE, state(EXPANDED, [2, 3, 4, 5], adding=[4, 5]), SETTLING),
     ("dropping", MOVE, state([4, 2, 5, 1, 3], [1, 2, 3, 4], removing=[1, 3]), waits(5)),
     ("done", MOVE, state([4, 2, 5]), Done()),
-    ("assigned, led by another", MOVE, state([4, 2, 5], leader=2), Elect(lists(4)[0])),
+    (
+        "assigned, led by another",
+        MOVE,
+        state([4, 2, 5], leader=2),
+        Request(RequestKind.ELECT, lists(4)),
+    ),
     ("assigned, the first is out", MOVE, state([4, 2, 5], [2, 5]), waits(4)),
     ("original, but something is adding", MOVE, state([1, 2, 3, 6], adding=[6]), None),
     ("another order than the original", MOVE, state([2, 1, 3]), None),
@@ -57,7 +65,7 @@ UNSETTLED: list[tuple[str, Move, PartitionState, Next | None]] = [
     ("a foreign copy over our expand", MOVE, state([*EXPANDED, 6], adding=[6]), None),
     ("a foreign removal over our expand", MOVE, state([1, 4, 5, 2, 3], removing=[2, 3]), None),
     ("removing a kept one", MOVE, state([4, 2, 5, 6], removing=[6]), None),
-    ("increase", GROW, state([1, 2]), Expand(lists(1, 2, 3))),
+    ("increase", GROW, state([1, 2]), Request(RequestKind.EXPAND, lists(1, 2, 3))),
     ("increase: copying", GROW, state([1, 2, 3], [1, 2], adding=[3]), waits(3)),
     (
         "≤ 4.2: open for ever, a kept one is dead",
@@ -65,12 +73,17 @@ UNSETTLED: list[tuple[str, Move, PartitionState, Next | None]] = [
         state([1, 2, 3], [1, 3], adding=[3]),
         Done(),
     ),
-    ("increase in front", GROW_IN_FRONT, state([1, 2]), Expand(lists(1, 2, 3))),
+    (
+        "increase in front",
+        GROW_IN_FRONT,
+        state([1, 2]),
+        Request(RequestKind.EXPAND, lists(1, 2, 3)),
+    ),
     (
         "increase in front: copied, a kept one is dead",
         GROW_IN_FRONT,
         state([1, 2, 3], [1, 3]),
-        Assign(lists(3, 1, 2)),
+        Request(RequestKind.ASSIGN, lists(3, 1, 2)),
     ),
     ("increase in front: copying", GROW_IN_FRONT, state([1, 2, 3], [1, 2]), waits(3)),
     ("decrease: not settled", SHRINK, state([1, 2, 3]), SETTLING),
@@ -81,13 +94,13 @@ UNSETTLED: list[tuple[str, Move, PartitionState, Next | None]] = [
         state([2, 1, 3], [1], removing=[3]),
         waits(2),
     ),
-    ("reorder", REORDER, state([1, 2, 3], [1, 2]), Assign(lists(2, 1, 3))),
+    ("reorder", REORDER, state([1, 2, 3], [1, 2]), Request(RequestKind.ASSIGN, lists(2, 1, 3))),
     ("reorder: the first is out", REORDER, state([1, 2, 3], [1, 3]), waits(2)),
     ("reorder: a reassignment runs", REORDER, state([1, 2, 3, 4], [1, 2, 3], adding=[4]), None),
-    ("lead", LEAD, state([1, 2, 3], leader=2), Elect(lists(1)[0])),
+    ("lead", LEAD, state([1, 2, 3], leader=2), Request(RequestKind.ELECT, lists(1))),
     ("lead: done", LEAD, state([1, 2, 3]), Done()),
     ("only the set matters", SET_ONLY, state([2, 1], leader=1), Done()),
-    ("cordoned", CORDONED, state([1, 2, 3]), Expand(lists(2, 3, 4))),
+    ("cordoned", CORDONED, state([1, 2, 3]), Request(RequestKind.EXPAND, lists(2, 3, 4))),
     ("cordoned, a kept one is out", CORDONED, state([1, 2, 3], [1, 3]), waits(2)),
     (
         "cordoned: copying",
@@ -95,7 +108,12 @@ UNSETTLED: list[tuple[str, Move, PartitionState, Next | None]] = [
         state([2, 3, 4, 1], [1, 2, 3], adding=[4], removing=[1]),
         waits(4),
     ),
-    ("unregistered", UNREGISTERED, state([1, 2, 9], [1]), Expand(lists(1, 2, 4))),
+    (
+        "unregistered",
+        UNREGISTERED,
+        state([1, 2, 9], [1]),
+        Request(RequestKind.EXPAND, lists(1, 2, 4)),
+    ),
     (
         "unregistered: copied, a leaving one is dead",
         UNREGISTERED,
@@ -121,14 +139,14 @@ def test_before_the_target_has_settled(
 
 
 SETTLED: list[tuple[str, Move, PartitionState, Next]] = [
-    ("copied", MOVE, state(EXPANDED), Assign(lists(4, 2, 5))),
+    ("copied", MOVE, state(EXPANDED), Request(RequestKind.ASSIGN, lists(4, 2, 5))),
     (
         "still open (≤ 4.2)",
         MOVE,
         state(EXPANDED, [2, 3, 4, 5], adding=[4, 5]),
-        Assign(lists(4, 2, 5)),
+        Request(RequestKind.ASSIGN, lists(4, 2, 5)),
     ),
-    ("decrease", SHRINK, state([1, 2, 3]), Assign(lists(2, 1))),
+    ("decrease", SHRINK, state([1, 2, 3]), Request(RequestKind.ASSIGN, lists(2, 1))),
     (
         "cordoned: dropped by Kafka itself",
         CORDONED,
@@ -139,9 +157,14 @@ SETTLED: list[tuple[str, Move, PartitionState, Next]] = [
         "a dead leaving one holds the unregistered one (≤ 4.2)",
         UNREGISTERED,
         state([1, 2, 4, 9], [1, 4], adding=[4], removing=[9]),
-        Assign(lists(1, 4)),
+        Request(RequestKind.ASSIGN, lists(1, 4)),
     ),
-    ("a dead leaving one (4.3+)", UNREGISTERED, state([1, 2, 4], [1, 4]), Assign(lists(1, 4))),
+    (
+        "a dead leaving one (4.3+)",
+        UNREGISTERED,
+        state([1, 2, 4], [1, 4]),
+        Request(RequestKind.ASSIGN, lists(1, 4)),
+    ),
     ("nobody leads", SHRINK, state([1, 2, 3], [1, 2], leader=None), LEADERLESS),
     ("one of the target just fell out", MOVE, state(EXPANDED, [1, 2, 3, 4]), waits(5)),
 ]

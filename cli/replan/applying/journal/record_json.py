@@ -16,12 +16,12 @@ from replan.applying.journal.records import (
     PlanChunk,
     Reached,
     Record,
-    RequestKind,
     SavedRate,
     SavedReplicaList,
     Status,
 )
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
+from replan.planning.requests import RequestKind
 
 Value = Mapping[str, Any]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
+from replan.planning.requests import RequestKind
 
 
 class ApplicationStatus(StrEnum):
@@ -26,15 +27,6 @@ class Status(StrEnum):
     STALE = "stale"
     REJECTED = "rejected"
     FOREIGN = "foreign"
-
-
-class RequestKind(StrEnum):
-    """What was asked for a partition."""
-
-    EXPAND = "expand"
-    ASSIGN = "assign"
-    ELECT = "elect"
-    CANCEL = "cancel"
 
 
 class Reached(IntEnum):

@@ -10,10 +10,9 @@ from replan.applying.journal.records import (
     Order,
     Reached,
     Record,
-    RequestKind,
 )
-from replan.applying.partitions.judge import Ask
 from replan.planning.moves import Move
+from replan.planning.requests import Request, RequestKind
 
 
 def begun(move: Move, ledger: Ledger) -> MoveRecord:
@@ -27,7 +26,7 @@ def begun(move: Move, ledger: Ledger) -> MoveRecord:
     )
 
 
-def intent(own: MoveRecord, ask: Ask) -> MoveRecord:
+def intent(own: MoveRecord, ask: Request) -> MoveRecord:
     """The record that says what is about to be asked; a cancel takes back what was reached."""
     is_list = ask.kind in {RequestKind.EXPAND, RequestKind.ASSIGN}
     fresh = (ask.replicas,) if is_list and ask.replicas not in own.past else ()

@@ -7,37 +7,19 @@ still be on its way, whether an effect disappeared, whether the state is an echo
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from replan.applying.journal.records import Asked, MoveRecord, Reached, RequestKind, Status
+from replan.applying.journal.records import Asked, MoveRecord, Reached, Status
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.preconditions import AGAIN, precondition
 from replan.applying.reasons import advice, unseen, waits
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
-from replan.model.names import BrokerId, Replicas
+from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
 from replan.planning.moves import Move
-from replan.planning.next_request import (
-    Assign,
-    Done,
-    Elect,
-    Expand,
-    Next,
-    OffPath,
-    Request,
-    Stale,
-    Wait,
-    next_request,
-)
+from replan.planning.next_request import Done, Next, OffPath, Stale, Wait, next_request
+from replan.planning.requests import CANCEL, Request, RequestKind
 
 LOOK_AGAIN = frozenset({3, 80, 83, 84, 85})
 """Rejections that say: look again. Unknown topic, leader not available, election or cancel not needed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """Ask the cluster for this."""
-
-    kind: RequestKind
-    replicas: Replicas
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +43,11 @@ class End:
 class Suspect:
     """A conclusion that a second look, some seconds later, must agree with."""
 
-    conclusion: Ask | End
+    conclusion: Request | End
     reason: str
 
 
-Verdict = Ask | Hold | End | Suspect
+Verdict = Request | Hold | End | Suspect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,18 +142,7 @@ def _if_as_planned(sight: PartitionInput, request: Request) -> Verdict:
     )
     if broken is not None:
         return Suspect(End(Status.STALE, broken), "not as it was planned; looking twice")
-    return asking(request)
-
-
-def asking(request: Request) -> Ask:
-    """A request of a move as it is sent and written down."""
-    match request:
-        case Expand(listed):
-            return Ask(RequestKind.EXPAND, listed)
-        case Assign(listed):
-            return Ask(RequestKind.ASSIGN, listed)
-        case Elect(leader):
-            return Ask(RequestKind.ELECT, (leader,))
+    return request
 
 
 def _progressed(sight: PartitionInput, own: MoveRecord, asked: Asked) -> MoveRecord:
@@ -202,15 +173,14 @@ def _begun(sight: PartitionInput, own: MoveRecord, needed: Next) -> Verdict:
             return _off_path(sight, own, found)
         case Wait():
             return Hold(waits(needed, sight.seen, sight.logless))
-        case Expand() | Assign() | Elect():
+        case Request():
             return _again_or_next(sight, own, needed)
 
 
 def _off_path(sight: PartitionInput, own: MoveRecord, found: PartitionState) -> Verdict:
     """A running state that equals an earlier request of ours is its echo; anything else is somebody else's."""
     if found.running is not None and found.running.target in own.past:
-        cancel = Ask(RequestKind.CANCEL, ())
-        return _unless_quarantined(sight, own, cancel)
+        return _unless_quarantined(sight, own, CANCEL)
     what = (
         f"replicas {list(found.replicas)}"
         if found.running is None
@@ -229,32 +199,32 @@ def _off_path(sight: PartitionInput, own: MoveRecord, found: PartitionState) -> 
 def _again_or_next(sight: PartitionInput, own: MoveRecord, needed: Request) -> Verdict:
     if _taken_back(own, needed):
         return _disappeared(sight, own)
-    ask, asked = asking(needed), own.asked
-    if asked is not None and (asked.kind, asked.replicas) == (ask.kind, ask.replicas):
-        return _again(sight, ask, needed)
+    asked = own.asked
+    if asked is not None and (asked.kind, asked.replicas) == (needed.kind, needed.replicas):
+        return _again(sight, needed)
     verdict = _if_as_planned(sight, needed)
-    return _unless_quarantined(sight, own, verdict) if isinstance(verdict, Ask) else verdict
+    return _unless_quarantined(sight, own, verdict) if isinstance(verdict, Request) else verdict
 
 
-def _again(sight: PartitionInput, ask: Ask, needed: Request) -> Verdict:
+def _again(sight: PartitionInput, needed: Request) -> Verdict:
     """The last request shows no effect: at once again if nobody knows whether it arrived, else after a second look."""
     rejection = sight.answer if isinstance(sight.answer, Rejected) else None
     if rejection is not None and rejection.code not in LOOK_AGAIN:
         return _rejected(sight, rejection)
     verdict = _if_as_planned(sight, needed)
-    if isinstance(sight.answer, OutcomeUnknown) or not isinstance(verdict, Ask):
+    if isinstance(sight.answer, OutcomeUnknown) or not isinstance(verdict, Request):
         return verdict
-    return Suspect(ask, unseen(ask.kind, rejection))
+    return Suspect(needed, unseen(needed.kind, rejection))
 
 
 def _taken_back(own: MoveRecord, needed: Request) -> bool:
     """Whether what is needed was seen to be there before."""
-    match needed:
-        case Expand():
+    match needed.kind:
+        case RequestKind.EXPAND:
             return own.reached >= Reached.EXPANDED
-        case Assign():
+        case RequestKind.ASSIGN:
             return own.reached >= Reached.ASSIGNED
-        case Elect():
+        case RequestKind.ELECT | RequestKind.CANCEL:
             return False
 
 
@@ -284,7 +254,7 @@ def _rejected(sight: PartitionInput, rejection: Rejected) -> Verdict:
     )
 
 
-def _unless_quarantined(sight: PartitionInput, own: MoveRecord, ask: Ask) -> Verdict:
+def _unless_quarantined(sight: PartitionInput, own: MoveRecord, ask: Request) -> Verdict:
     """A request that differs from one whose copies may still be on their way has to wait."""
     asked = own.asked
     if asked is None or asked.confirmed or (asked.kind, asked.replicas) == (ask.kind, ask.replicas):

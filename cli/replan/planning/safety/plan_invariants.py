@@ -1,9 +1,9 @@
 """The laws that every plan keeps, written once: what must hold of (placement, snapshot, plan) whatever made it.
 
 Here belong the laws that can be judged without letting time pass, as pure functions that return what they find broken.
-`planner` asks the cheap ones about every plan that it makes: a broken one is a mistake of replan itself, and nothing is
-planned. The tests, rehearsals and the fleet ask the same functions. Laws over a run are in `run_invariants`. Not here:
-rules that a placement or a cluster can break (`refusals`), and how a plan comes about.
+`planner` asks about every plan that it makes: a broken one is a bug of replan itself, and nothing is planned. Tests ask
+the same functions of plans that no planner made. Laws over a run are in `run_invariants`. Not here: rules that a
+placement or a cluster can break (`refusals`), and how a plan comes about.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,6 @@ from replan.planning.comparison.diff import differing, named_partitions, observe
 from replan.planning.comparison.overlays import wanted_table
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
-from replan.planning.steps import Phase, Step, steps
 from replan.wording import capped
 
 Judged = Sequence[tuple[Move, PartitionState]]
@@ -67,14 +66,6 @@ def broken_laws(
     ]
 
 
-def judged_in(snapshot: Snapshot, plan: Plan) -> list[tuple[Move, PartitionState]]:
-    """The moves of a plan beside what a snapshot shows; those of partitions that it does not have are left out."""
-    rows = observed_rows(named_partitions(m.partition for m in plan.moves), snapshot.partitions)
-    known = [(move, int(row)) for move, row in zip(plan.moves, rows, strict=True) if row >= 0]
-    states = snapshot.states(row for _, row in known)
-    return [(move, seen) for (move, _), seen in zip(known, states, strict=True)]
-
-
 def only_what_was_asked(snapshot: Snapshot, plan: Plan, judged: Judged) -> Iterator[Broken]:
     """The plan is for this cluster, each partition is in it at most once, from what stands there, to something else."""
     if plan.cluster_id != snapshot.cluster_id:
@@ -106,8 +97,8 @@ def only_what_was_asked(snapshot: Snapshot, plan: Plan, judged: Judged) -> Itera
 def safe_at_every_prefix(move: Move, seen: PartitionState) -> Iterator[Broken]:
     """However far one move has got, it has taken nothing away that it has not replaced before.
 
-    Partitions do not depend on each other, so what holds of each move at each of its lists holds of every set of steps
-    that is closed under `after`, as long as the steps keep their order (`steps_keep_their_order`).
+    Partitions do not depend on each other, and `next_request` asks for the lists of one in their order: so what holds
+    of each move at each of its lists holds of the whole plan, however far each of its moves has got.
     """
     if not move.is_leader_only:
         yield from _expands_behind(move)
@@ -180,7 +171,7 @@ def arrives(
 
 def end_of(move: Move, seen: PartitionState) -> PartitionState:
     """A partition after its move, on a cluster where whoever is waited for is in sync, and nobody else is."""
-    awaited = move.target if move.leaving else (*move.new, move.target[0])
+    awaited = move.awaited(drops=bool(move.dropped))
     stays = seen.leader in move.target and not move.elect
     return PartitionState(
         partition=seen.partition,
@@ -215,33 +206,6 @@ def _moved_alone(
         if m.partition in remember
     }
     return replace(snapshot, partitions=table, remembered={**snapshot.remembered, **orders})
-
-
-def steps_keep_their_order(plan: Plan) -> Iterator[Broken]:
-    """Every step waits for the earlier ones of its partition, a copy for its throttle, the end for all copies.
-
-    So a set of steps that is closed under `after` has, of each partition, the first ones without a gap.
-    """
-    done: dict[str, Step] = {}
-    last: dict[TopicPartition, Step] = {}
-    throttled = plan.throttle is not None
-    for step in steps(plan):
-        needed = {last[step.partition].id} if step.partition in last else set[str]()
-        if step.phase is Phase.EXPAND and throttled:
-            needed.add("throttle")
-        if step.phase is Phase.RESTORE:
-            needed |= {s.id for s in done.values() if s.phase is Phase.EXPAND}
-        missing = sorted(needed - set(step.after))
-        if missing or step.id in done:
-            why = f"does not wait for {', '.join(missing)}" if missing else "is there twice"
-            yield Broken("order-of-steps", step.id, f"{step.id}: it {why}")
-        if unknown := sorted(set(step.after) - done.keys()):
-            yield Broken(
-                "order-of-steps", step.id, f"{step.id}: it waits for {', '.join(unknown)}, too late"
-            )
-        done[step.id] = step
-        if step.partition is not None:
-            last[step.partition] = step
 
 
 def _asked(subject: object, message: str) -> Broken:

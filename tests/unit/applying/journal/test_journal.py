@@ -29,7 +29,6 @@ from replan.applying.journal.records import (
     PlanChunk,
     Reached,
     Record,
-    RequestKind,
     SavedRate,
     SavedReplicaList,
     Status,
@@ -38,6 +37,7 @@ from replan.errors import BadFile, Exit, Held
 from replan.model.configs import FOLLOWER_REPLICAS, LEADER_RATE
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.snapshot import RememberedOrder
+from replan.planning.requests import RequestKind
 
 P0 = TopicPartition("orders", 0)
 APP = Application("a-1", ApplicationStatus.OPEN, "d" * 64, "m" * 64, "cluster", "ann@ops-1")

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from tests.builders import TOPIC_ID, brokers, move, state
 
-from replan.applying.journal.records import Asked, MoveRecord, Reached, RequestKind, Status
+from replan.applying.journal.records import Asked, MoveRecord, Reached, Status
 from replan.applying.observation.look import Observation
-from replan.applying.partitions.judge import Ask, End, Hold, PartitionInput, Suspect, Verdict, judge
+from replan.applying.partitions.judge import End, Hold, PartitionInput, Suspect, Verdict, judge
 from replan.applying.reasons import advice, waits
 from replan.model.configs import TopicSettings
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
@@ -15,21 +15,26 @@ from replan.model.names import BrokerId, TopicId, replicas
 from replan.model.partition import PartitionState
 from replan.planning.moves import Move
 from replan.planning.next_request import Wait
+from replan.planning.requests import Request, RequestKind
 
 SWAP = move([1, 2, 3], [4, 1, 5])
 FLIP = move([1, 2, 3], [2, 1, 3])
 EXPANDED = [1, 2, 3, 4, 5]
-EXPAND = Ask(RequestKind.EXPAND, replicas(*EXPANDED))
-ASSIGN = Ask(RequestKind.ASSIGN, replicas(4, 1, 5))
-ELECT = Ask(RequestKind.ELECT, replicas(4))
-CANCEL = Ask(RequestKind.CANCEL, ())
+EXPAND = Request(RequestKind.EXPAND, replicas(*EXPANDED))
+ASSIGN = Request(RequestKind.ASSIGN, replicas(4, 1, 5))
+ELECT = Request(RequestKind.ELECT, replicas(4))
+CANCEL = Request(RequestKind.CANCEL, ())
 LOST = OutcomeUnknown("timed out")
 REFUSED = Rejected(44, "POLICY_VIOLATION", "Not on Fridays.")
 NO_LEADER_THERE = Rejected(80, "PREFERRED_LEADER_NOT_AVAILABLE", "")
 
 
 def own(
-    ask: Ask, reached: Reached = Reached.NOTHING, *, confirmed: bool = True, planned: Move = SWAP
+    ask: Request,
+    reached: Reached = Reached.NOTHING,
+    *,
+    confirmed: bool = True,
+    planned: Move = SWAP,
 ) -> MoveRecord:
     lists = (EXPAND.replicas, ASSIGN.replicas)
     return MoveRecord(

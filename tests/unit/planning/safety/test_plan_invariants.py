@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from tests.builders import lists, move, placement, snapshot, state
+from tests.builders import judged_in, lists, move, placement, snapshot, state
 
 from replan.errors import UnsafePlan
 from replan.model.names import BrokerId, TopicId, TopicPartition
@@ -16,9 +16,7 @@ from replan.planning.planner import make_plan
 from replan.planning.safety.plan_invariants import (
     Broken,
     broken_laws,
-    judged_in,
     require_invariants,
-    steps_keep_their_order,
 )
 
 ASKED = placement({"orders": [[4, 2, 5], [3, 1, 2]]})
@@ -43,7 +41,6 @@ def only(moves: Sequence[Move], **changes: object) -> Plan:
 
 def test_a_plan_of_the_planner_breaks_nothing() -> None:
     assert broken(planned()) == []
-    assert list(steps_keep_their_order(planned())) == []
 
 
 def test_a_plan_that_does_not_arrive_is_told_where_it_ends() -> None:

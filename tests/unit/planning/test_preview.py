@@ -1,4 +1,4 @@
-"""The steps of a move, and what a plan costs."""
+"""The requests that a move will take, and what a plan costs."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from replan.model.names import BrokerId
 from replan.model.placement import MoveThrottle
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
-from replan.planning.steps import Estimate, estimate, steps, steps_of
+from replan.planning.preview import Estimate, estimate, planned_requests
 
 
 def plan(*moves: Move, throttle: MoveThrottle | None = None) -> Plan:
@@ -17,7 +17,7 @@ def plan(*moves: Move, throttle: MoveThrottle | None = None) -> Plan:
 
 
 def shown(of: Move) -> list[str]:
-    return [f"{s.phase} {','.join(map(str, s.replicas))}" for s in steps_of(of, throttled=False)]
+    return [f"{r.kind} {','.join(map(str, r.replicas))}" for r in planned_requests(of)]
 
 
 CASES: list[tuple[str, Sequence[int], Sequence[int], int | None, list[str]]] = [
@@ -29,16 +29,16 @@ CASES: list[tuple[str, Sequence[int], Sequence[int], int | None, list[str]]] = [
         [1, 2, 3],
         [4, 1, 2],
         1,
-        ["expand 1,2,3,4", "assign 4,1,2", "elect 4,1,2"],
+        ["expand 1,2,3,4", "assign 4,1,2", "elect 4"],
     ),
     ("increase", [1, 2], [1, 2, 3], 1, ["expand 1,2,3"]),
-    ("increase, led by another", [1, 2], [1, 2, 3], 2, ["expand 1,2,3", "elect 1,2,3"]),
-    ("increase in front", [1, 2], [3, 1, 2], 1, ["expand 1,2,3", "assign 3,1,2", "elect 3,1,2"]),
+    ("increase, led by another", [1, 2], [1, 2, 3], 2, ["expand 1,2,3", "elect 1"]),
+    ("increase in front", [1, 2], [3, 1, 2], 1, ["expand 1,2,3", "assign 3,1,2", "elect 3"]),
     ("decrease", [1, 2, 3], [1, 2], 1, ["assign 1,2"]),
     ("decrease by the leader", [1, 2, 3], [2, 3], 1, ["assign 2,3"]),
-    ("reorder", [1, 2, 3], [2, 1, 3], 1, ["assign 2,1,3", "elect 2,1,3"]),
+    ("reorder", [1, 2, 3], [2, 1, 3], 1, ["assign 2,1,3", "elect 2"]),
     ("reorder, led by the new first", [1, 2, 3], [2, 1, 3], 2, ["assign 2,1,3"]),
-    ("lead", [1, 2, 3], [1, 2, 3], 3, ["elect 1,2,3"]),
+    ("lead", [1, 2, 3], [1, 2, 3], 3, ["elect 1"]),
     ("nobody led", [1, 2, 3], [2, 1, 3], None, ["assign 2,1,3"]),
 ]
 
@@ -46,7 +46,7 @@ CASES: list[tuple[str, Sequence[int], Sequence[int], int | None, list[str]]] = [
 @pytest.mark.parametrize(
     ("original", "target", "leader", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
 )
-def test_a_phase_with_nothing_to_do_is_not_a_step(
+def test_a_request_that_changes_nothing_is_not_planned(
     original: Sequence[int], target: Sequence[int], leader: int | None, expected: list[str]
 ) -> None:
     assert shown(move(original, target, leader=leader)) == expected
@@ -54,31 +54,6 @@ def test_a_phase_with_nothing_to_do_is_not_a_step(
 
 def test_expand_leaves_out_who_cannot_be_named_and_needs_no_assign_if_that_is_the_target() -> None:
     assert shown(move([1, 2, 9], [1, 2, 3], unnameable=[9], leader=1)) == ["expand 1,2,3"]
-
-
-def test_steps_name_what_comes_before_them_and_the_throttle_embraces_the_copies() -> None:
-    made = plan(
-        move([1, 2], [3, 1], leader=1, size=5),
-        move([1, 2], [2, 1], partition=1, leader=1),
-        throttle=MoveThrottle(10**6),
-    )
-    assert [(s.id, s.after, s.bytes) for s in steps(made)] == [
-        ("throttle", (), 0),
-        ("orders-0/expand", ("throttle",), 5),
-        ("orders-0/assign", ("orders-0/expand",), 0),
-        ("orders-0/elect", ("orders-0/assign",), 0),
-        ("orders-1/assign", (), 0),
-        ("orders-1/elect", ("orders-1/assign",), 0),
-        ("restore", ("orders-0/expand",), 0),
-    ]
-
-
-def test_without_a_copy_or_a_declared_throttle_there_is_none_to_set() -> None:
-    throttle = MoveThrottle(10**6)
-    assert [s.id for s in steps(plan(move([1, 2], [2, 1], leader=2), throttle=throttle))] == [
-        "orders-0/assign"
-    ]
-    assert [s.id for s in steps(plan(move([1], [1, 2], leader=1)))] == ["orders-0/expand"]
 
 
 ESTIMATES: list[tuple[str, Plan, Estimate]] = [

@@ -1,0 +1,36 @@
+"""The one vocabulary of requests: what is asked of the cluster for one partition.
+
+`next_request` chooses among them, the preview of a plan lists them, the applier sends them and writes them down.
+Not here: when one is safe (`next_request`), which API carries it (`model.control_plane`), whether it had an effect
+(`applying`).
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from replan.model.names import Replicas
+
+
+class RequestKind(StrEnum):
+    """What a request is for; the words stand in plans' previews and in journals."""
+
+    EXPAND = "expand"
+    """The original with the new replicas behind: data is copied, nothing else changes (AlterPartitionReassignments)."""
+    ASSIGN = "assign"
+    """The target: drops, orders, and moves leadership if the leader leaves; no data moves."""
+    ELECT = "elect"
+    """A preferred election (ElectLeaders)."""
+    CANCEL = "cancel"
+    """An end to the reassignment that runs. No move needs it: it takes back an echo of an earlier request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request for one partition."""
+
+    kind: RequestKind
+    replicas: Replicas = ()
+    """The list asked for; for an election the leader alone; empty for a cancel."""
+
+
+CANCEL = Request(RequestKind.CANCEL)
