@@ -11,7 +11,7 @@ from replan.manifest.sources import Source
 from replan.manifest.topic_names import is_pattern
 from replan.manifest.values import Value, YamlMapping, key_place_of
 
-_WHOLE = {
+_WHOLE: dict[tuple[str, ...], str] = {
     ("balance",): "balancing topics that are placed by rule",
     ("blacklists", "replicas"): "draining brokers",
     ("throttles", "standing"): "standing throttles",
@@ -43,6 +43,16 @@ _BY_TOPIC = {
         "name a broker for each partition, e.g. {0: 2}",
     ),
 }
+
+
+def unsupported_keys() -> dict[tuple[str, ...], str]:
+    """Every key that is refused, as a path in which `*` is any topic, with what it is for."""
+    by_topic: dict[tuple[str, ...], str] = {
+        (section, "*", key): found.rule
+        for section, found in _BY_TOPIC.items()
+        for key in sorted(found.rule_keys)
+    }
+    return {**_WHOLE, **by_topic}
 
 
 def note_unsupported(root: YamlMapping, source: Source, problems: Problems) -> frozenset[KeyPath]:
