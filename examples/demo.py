@@ -22,7 +22,7 @@ STORY: Sequence[tuple[str, tuple[str, ...], int]] = (
     ),
     (
         "Exactly that is performed. Broker 4 dies in the middle of its copy; orders-0 waits for it:",
-        ("apply", "plan.json", *SIMULATED, "--auto-approve", "--fault", FAULT),
+        ("apply", "plan.json", *SIMULATED, "--fault", FAULT),
         0,
     ),
     ("Everything is where it was declared:", ("drift", *SIMULATED), 0),

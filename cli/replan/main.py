@@ -42,10 +42,27 @@ class Replan(CommandGroup):
     }
 
 
+EPILOG = """
+\b
+Exit codes:
+  0    done, or nothing to do
+  1    an error
+  2    changes, drift, or a reassignment is running
+  3    a safety rule refuses, or a part did not succeed
+  4    another application or tool holds it
+  130  interrupted; run it again to resume
+
+\b
+Examples:
+  replan plan --bootstrap-server kafka-1:9092 -o plan.json
+  replan apply plan.json --bootstrap-server kafka-1:9092
+"""
+
 app = typer.Typer(
     name="replan",
     cls=Replan,
     no_args_is_help=True,
+    epilog=EPILOG,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

@@ -23,27 +23,32 @@ def saved(folder: Path) -> None:
     assert replan("plan", *SIMULATED, "-o", "plan.json", folder=folder).returncode == 2
 
 
-def test_without_a_terminal_apply_wants_the_flag_and_does_nothing(folder: Path) -> None:
-    saved(folder)
+def test_without_a_terminal_nobody_approves_placement_files_and_nothing_is_changed(
+    folder: Path,
+) -> None:
     before = (folder / "cluster.json").read_bytes()
-    done = replan("apply", "plan.json", *SIMULATED, folder=folder)
+    done = replan("apply", "-f", "placement.yaml", *SIMULATED, folder=folder)
     assert done.returncode == 1
+    assert "orders-0" in done.stdout
     assert done.stderr == (
-        "replan: nobody can be asked here (no terminal); pass --auto-approve to perform the plan\n"
+        "replan: stdin is not a terminal, so nobody can approve this plan; pass --auto-approve, or save the plan, "
+        "review it, and apply it: replan plan -o plan.json, replan apply plan.json\n"
     )
     assert (folder / "cluster.json").read_bytes() == before
     assert not (folder / "cluster.json.journal").exists()
 
 
-def test_a_plan_is_performed_and_nothing_is_left_to_do(folder: Path) -> None:
+def test_a_saved_plan_is_performed_without_a_question_and_nothing_is_left_to_do(
+    folder: Path,
+) -> None:
     saved(folder)
-    done = replan("apply", "plan.json", *SIMULATED, "--auto-approve", folder=folder)
+    done = replan("apply", "plan.json", *SIMULATED, folder=folder)
     assert done.returncode == 0, done.stderr
     assert replan("plan", *SIMULATED, folder=folder).returncode == 0
     assert replan("drift", *SIMULATED, folder=folder).returncode == 0
     assert replan("status", *SIMULATED, folder=folder).returncode == 0
     assert "throttled" not in (folder / "cluster.json").read_text()
-    again = replan("apply", "plan.json", *SIMULATED, "--auto-approve", folder=folder)
+    again = replan("apply", "plan.json", *SIMULATED, folder=folder)
     assert again.returncode == 0, again.stderr
 
 
@@ -52,7 +57,7 @@ def test_a_fault_befalls_the_embedded_cluster_and_is_told_with_what_waits_for_it
 ) -> None:
     saved(folder)
     fault = ("--fault", "kill 4 at 3s for 60s")
-    done = replan("apply", "plan.json", *SIMULATED, "--auto-approve", *fault, folder=folder)
+    done = replan("apply", "plan.json", *SIMULATED, *fault, folder=folder)
     assert (done.returncode, done.stdout) == (0, "4 done\n")
     told = done.stderr.splitlines()
     assert "3.0 s: fault: kill 4 at 3s for 60s" in told
@@ -78,7 +83,7 @@ def test_a_fault_that_cannot_befall_stops_before_anything_is_done(
 ) -> None:
     saved(folder)
     before = (folder / "cluster.json").read_bytes()
-    arguments = ("apply", "plan.json", *cluster, "--auto-approve", "--fault", fault)
+    arguments = ("apply", "plan.json", *cluster, "--fault", fault)
     done = replan(*arguments, folder=folder)
     assert (done.returncode, done.stderr) == (1, f"replan: {message}\n")
     assert (folder / "cluster.json").read_bytes() == before
@@ -95,7 +100,7 @@ def test_an_edited_plan_is_refused(folder: Path) -> None:
     saved(folder)
     plan = folder / "plan.json"
     plan.write_text(plan.read_text().replace('"target": [3, 1]', '"target": [3, 2]'))
-    done = replan("apply", "plan.json", *SIMULATED, "--auto-approve", folder=folder)
+    done = replan("apply", "plan.json", *SIMULATED, folder=folder)
     assert done.returncode == 1
     assert done.stderr == (
         "replan: plan.json: the plan was changed after it was written (it does not fit its digest); "
@@ -108,9 +113,7 @@ def test_a_plan_for_another_cluster_is_refused(folder: Path) -> None:
     document = json.loads((folder / "cluster.json").read_text())
     document["clusterId"] = "b3RoZXItY2x1c3Rlci0wMA"
     (folder / "other.json").write_text(json.dumps(document))
-    done = replan(
-        "apply", "plan.json", "--simulated", "other.json", "--auto-approve", folder=folder
-    )
+    done = replan("apply", "plan.json", "--simulated", "other.json", folder=folder)
     assert done.returncode == 1
     assert "b3RoZXItY2x1c3Rlci0wMA" in done.stderr
     assert "MkU3OEVBNTcwNTJENDM2Qg" in done.stderr
@@ -124,9 +127,9 @@ def test_a_refused_plan_is_not_performed_in_part(folder: Path) -> None:
     assert planned.returncode == 3
     assert "target-below-min-isr" in planned.stdout
     before = (folder / "cluster.json").read_bytes()
-    done = replan("apply", "plan.json", *SIMULATED, "--auto-approve", folder=folder)
+    done = replan("apply", "plan.json", *SIMULATED, folder=folder)
     assert done.returncode == 3
-    assert "is not performed in part" in done.stderr
+    assert "1 partition refused; nothing applied:" in done.stderr
     assert (folder / "cluster.json").read_bytes() == before
 
 
@@ -155,7 +158,8 @@ def test_two_plans_are_compared_by_setting_and_by_partition(folder: Path) -> Non
         text.replace("50MB/s", "40MB/s").replace("1: [3, 1] ", "1: [3, 1, 4] ")
     )
     assert replan("plan", *SIMULATED, "-o", "new.json", folder=folder).returncode == 2
-    shown = replan("show", "new.json", "--against", "plan.json", folder=folder)
+    difference = ("show", "new.json", "--against", "plan.json")
+    shown = replan(*difference, folder=folder)
     assert shown.returncode == 0
     manifest, rest = shown.stdout.split("\n", 1)
     assert manifest.startswith("manifest: ")
@@ -164,6 +168,11 @@ def test_two_plans_are_compared_by_setting_and_by_partition(folder: Path) -> Non
     )
     same = replan("show", "new.json", "--against", "new.json", folder=folder)
     assert same.stdout == "The two plans are the same.\n"
+    found = json.loads(replan(*difference, "--format", "json", folder=folder).stdout)
+    assert found["settings"][1] == {"key": "throttle.rate", "before": "50 MB/s", "after": "40 MB/s"}
+    assert [move["partition"] for move in found["moves"]] == [1]
+    table = replan(*difference, "--format", "markdown", folder=folder).stdout
+    assert "| `throttle.rate` | `50 MB/s` | `40 MB/s` |" in table
 
 
 def test_resume_goes_on_with_what_was_begun_and_says_when_nothing_was(folder: Path) -> None:

@@ -119,10 +119,6 @@ def test_a_person_at_a_terminal_sees_how_far_it_is_until_it_ends(folder: Path) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ("--format", "pdf"),
-            "--format pdf: a rehearsal is written as one of text, markdown, json, html",
-        ),
         (("--network", "5"), '--network: "5" is not a rate; it needs a unit, e.g. 5MB/s'),
         (
             ("--network", "0"),

@@ -24,12 +24,12 @@ def folder(tmp_path: Path) -> Path:
 
 def test_stories_that_are_as_written_are_counted(folder: Path) -> None:
     done = replan("scenario", "run", "sound.txt", "sound.txt", folder=folder)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "2 of 2 as written\n")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "2 of 2 passed\n")
 
 
 def test_a_story_that_differs_is_shown_as_a_diff_and_written_on_demand(folder: Path) -> None:
     done = replan("scenario", "run", "sound.txt", "other.txt", folder=folder)
-    assert (done.returncode, done.stderr) == (1, "1 of 2 as written\n")
+    assert (done.returncode, done.stderr) == (1, "1 of 2 passed\n")
     assert done.stdout.splitlines()[:3] == [
         "other.txt:3: `tick 10s` tells something else",
         "--- other.txt (as written)",
@@ -47,4 +47,4 @@ def test_a_mistake_is_told_with_its_line_and_the_other_stories_go_on(folder: Pat
     first, second, third = done.stderr.splitlines()
     assert first.startswith("replan: wrong.txt:3: unknown command `teleport`; known: apply, at, ")
     assert second == "replan: nowhere.txt: cannot read it: No such file or directory"
-    assert third == "1 of 3 as written"
+    assert third == "1 of 3 passed"

@@ -17,7 +17,6 @@ HEAVY = {
     "confluent_kafka",
     "kafka",
     "pyspark",
-    "deepdiff",
 }
 
 

@@ -62,7 +62,7 @@ def story(cluster: Cluster, folder: Path) -> None:
     sys.stdout.write(PLACEMENT)
     replan(folder, "plan", *real, "-o", "plan.json", wanted=2)
     with ProducerLoad(cluster.bootstrap, "orders") as load:
-        running = command(folder, "apply", "plan.json", "--auto-approve", "--settle", "6", *real)
+        running = command(folder, "apply", "plan.json", "--settle", "6", *real)
         try:
             running.wait(timeout=6)
         except subprocess.TimeoutExpired:
@@ -87,7 +87,7 @@ def story(cluster: Cluster, folder: Path) -> None:
         sys.exit("the demo expected no produce error")
     say("Broker 3 is back; the same command once more puts its throttle rate back, too:")
     cluster.start(3)
-    replan(folder, "apply", "plan.json", "--auto-approve", *real, wanted=0)
+    replan(folder, "apply", "plan.json", *real, wanted=0)
 
 
 def main() -> None:

@@ -57,7 +57,7 @@ class Site:
         return done.stdout + done.stderr
 
     def apply(self, wanted: int = 0) -> str:
-        return self.replan("apply", "plan.json", "--auto-approve", *SETTLE, wanted=wanted)
+        return self.replan("apply", "plan.json", *SETTLE, wanted=wanted)
 
     def described(self) -> dict[int, tuple[list[int], int]]:
         """Replicas and leader of each partition as kafka-topics says them."""
@@ -117,7 +117,7 @@ def test_the_main_job(site: Site) -> None:
         site.replan("plan", "-o", "plan.json", wanted=2)
         first = (site.folder / "plan.json").read_bytes()
         assert b"observed" not in first
-        shown = site.replan("apply", "plan.json", "--auto-approve", *SETTLE, wanted=0)
+        shown = site.replan("apply", "plan.json", *SETTLE, wanted=0)
         account = load.close()
     assert account.errors == ()
     assert account.acknowledged > 100
@@ -140,7 +140,7 @@ def test_two_plans_of_a_quiet_cluster_are_the_same_bytes(site: Site) -> None:
 def test_an_interrupted_apply_goes_on_where_it_was(site: Site) -> None:
     (site.folder / "placement.yaml").write_text(placement(site.topic, rate="4MB/s"))
     site.replan("plan", "-o", "plan.json", wanted=2)
-    command = ["apply", "plan.json", "--auto-approve", *SETTLE, *site.flags]
+    command = ["apply", "plan.json", *SETTLE, *site.flags]
     process = start(command, folder=site.folder, XDG_STATE_HOME=str(site.folder))
     try:
         until(lambda: bool(_running(site)), "a running copy", limit_seconds=60)
@@ -176,7 +176,7 @@ def test_killed_in_the_middle_of_a_copy_it_ends_in_the_same_state(processes: Sit
     site = processes
     (site.folder / "placement.yaml").write_text(placement(site.topic, rate="4MB/s"))
     site.replan("plan", "-o", "plan.json", wanted=2)
-    command = ["apply", "plan.json", "--auto-approve", *SETTLE, *site.flags]
+    command = ["apply", "plan.json", *SETTLE, *site.flags]
     with ProducerLoad(site.cluster.bootstrap, site.topic) as load:
         process = start(command, folder=site.folder, XDG_STATE_HOME=str(site.folder))
         until(lambda: bool(_running(site)), "a running copy", limit_seconds=60)

@@ -25,10 +25,13 @@ from replan.planning.plan_file import digest
 from replan.planning.planner import make_plan
 from replan.reporting.outcome_text import render_outcome
 from replan.reporting.plan_text import render_plan
+from replan.wording import count
 
 
-def plan_of_files(files: Sequence[Path], cluster: Target, connection: Connection) -> Plan:
-    """Plan from placement files; where an application of the same files is open, its plan."""
+def plan_of_files(
+    files: Sequence[Path], cluster: Target, connection: Connection
+) -> tuple[Plan, bool]:
+    """Plan from placement files, and whether it is approved: where their application is open, its plan was."""
     placement = load_placement(files)
     seen = connection.control_plane.observe()
     ledger = read_ledger(cluster, seen.cluster_id)
@@ -37,12 +40,12 @@ def plan_of_files(files: Sequence[Path], cluster: Target, connection: Connection
         plan = open_plan(ledger)
         if plan is not None:
             note(f"resuming application {begun.id}, begun by {begun.owner}")
-            return plan
+            return plan, True
     plan = make_plan(
         placement, replace(seen, remembered={**seen.remembered, **ledger.remembered()})
     )
     result(render_plan(plan))
-    return plan
+    return plan, False
 
 
 def begun_plan(cluster: Target, connection: Connection) -> Plan:
@@ -60,22 +63,21 @@ def check_refusals(plan: Plan) -> None:
     if plan.refusals:
         named = "\n".join(f"  {r.message}  [{r.rule}]" for r in plan.refusals[:20])
         raise UnsafePlan(
-            f"the plan has {len(plan.refusals)} refusals, and is not performed in part:\n{named}\n"
-            "mend what they name, or take those partitions out of the placement, and plan again"
+            f"{count(len(plan.refusals), 'partition')} refused; nothing applied:\n{named}\n"
+            "fix these, or take the partitions out of the placement, and plan again"
         )
 
 
-def approved(plan: Plan, *, saved: bool) -> bool:
-    """Ask on a terminal. Raises BadUsage where nobody can be asked."""
+def approve(plan: Plan) -> bool:
+    """Ask on the terminal whether to apply a plan that changes something. Raises BadUsage where there is none."""
     if not plan.moves:
         return True
     if not sys.stdin.isatty():
         raise BadUsage(
-            "nobody can be asked here (no terminal); pass --auto-approve to perform the plan"
+            "stdin is not a terminal, so nobody can approve this plan; pass --auto-approve, "
+            "or save the plan, review it, and apply it: replan plan -o plan.json, replan apply plan.json"
         )
-    if saved:
-        note(render_plan(plan))
-    sys.stderr.write("Perform this plan? Only `yes` does it: ")
+    sys.stderr.write("Type 'yes' to apply: ")
     sys.stderr.flush()
     return sys.stdin.readline().strip() == "yes"
 

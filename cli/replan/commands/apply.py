@@ -5,54 +5,91 @@ from typing import Annotated
 
 import typer
 
-from replan.commands.options import Pace
+from replan.commands.options import Faults, Pace
 from replan.commands.output import note
 from replan.commands.target import LiveTarget
 from replan.errors import BadUsage, Exit
 
 
 def apply(
-    cluster: LiveTarget,
-    pace: Pace,
+    *,
     plan_file: Annotated[
-        Path | None, typer.Argument(metavar="PLAN", help="A saved plan; or use -f.")
+        Path | None,
+        typer.Argument(
+            metavar="PLAN", help="A plan file, as `replan plan -o` saves it; or use -f."
+        ),
     ] = None,
     files: Annotated[
         list[Path] | None,
         typer.Option(
-            "-f", "--file", metavar="PATH", help="Plan from these files and perform at once."
+            "-f",
+            "--file",
+            metavar="PATH",
+            help="Plan from this placement file or folder, show the plan, ask, and apply it; repeatable.",
         ),
     ] = None,
-    auto_approve: Annotated[bool, typer.Option("--auto-approve", help="Do not ask.")] = False,
-    faults: Annotated[
-        list[str] | None,
-        typer.Option("--fault", metavar="TEXT", help="With --simulated: as for rehearse; repeats."),
-    ] = None,
+    auto_approve: Annotated[
+        bool, typer.Option("--auto-approve", help="With -f: do not ask for approval.")
+    ] = False,
+    faults: Faults = None,
+    pace: Pace,
+    cluster: LiveTarget,
 ) -> Exit:
-    """Perform a plan; the same command again resumes. 0 done, 3 stopped in part, 4 held, 130 interrupted."""
+    """Apply a plan to the cluster.
+
+    A saved plan is applied as it was reviewed, without a question. With -f the plan is made now, and approved on the
+    terminal or by --auto-approve. If the command ends early for any reason, run it again: it resumes.
+
+    Exit codes:
+      0    done
+      1    an error, or not approved
+      3    some partitions could not be moved, or a safety rule refuses the plan
+      4    another application is open, or throttles are still to be restored
+      130  interrupted; run it again to resume
+
+    Examples:
+      replan apply plan.json --bootstrap-server kafka-1:9092
+      replan apply -f placement.yaml --auto-approve --simulated cluster.json
+    """
     from replan.commands import application
     from replan.commands.fault_injection import with_faults
     from replan.commands.plans import read_plan
 
     if (plan_file is None) == (not files):
-        raise BadUsage("give either a saved plan (replan apply plan.json) or placement files (-f)")
+        raise BadUsage(
+            "give either a saved plan (replan apply plan.json) or placement files (replan apply -f placement.yaml)"
+        )
     if faults and cluster.simulated is None:
         raise BadUsage("--fault is for the embedded cluster only; it goes with --simulated FILE")
     with cluster.connect() as connection:
         inject = with_faults(faults or (), connection)
         if plan_file is not None:
-            plan = read_plan(plan_file)
+            plan, approved = read_plan(plan_file), True
         else:
-            plan = application.plan_of_files(files or (), cluster, connection)
+            plan, approved = application.plan_of_files(files or (), cluster, connection)
         application.check_refusals(plan)
-        if not (auto_approve or application.approved(plan, saved=plan_file is not None)):
-            note("not approved; nothing was done")
+        if not (approved or auto_approve or application.approve(plan)):
+            note("not approved; nothing was changed")
             return Exit.ERROR
         return application.perform(plan, cluster, connection, pace.settings(), inject)
 
 
-def resume(cluster: LiveTarget, pace: Pace) -> Exit:
-    """Go on with the interrupted application, by the plan that the journal keeps; it was approved before."""
+def resume(*, pace: Pace, cluster: LiveTarget) -> Exit:
+    """Resume the interrupted application.
+
+    The journal keeps its plan, which was approved when it began.
+
+    Exit codes:
+      0    done
+      1    an error, or nothing to resume
+      3    some partitions could not be moved
+      4    throttles are still to be restored
+      130  interrupted; run it again to resume
+
+    Examples:
+      replan resume --bootstrap-server kafka-1:9092
+      replan resume --simulated cluster.json --slots 2
+    """
     from replan.commands import application
 
     with cluster.connect() as connection:
@@ -61,16 +98,40 @@ def resume(cluster: LiveTarget, pace: Pace) -> Exit:
         return application.perform(plan, cluster, connection, pace.settings())
 
 
-def abandon(cluster: LiveTarget) -> Exit:
-    """Give up an interrupted application: moves stay as they are, throttles are put back."""
+def abandon(*, cluster: LiveTarget) -> Exit:
+    """Give up the interrupted application.
+
+    Partitions stay as they are, reassignments that run continue, throttles are restored.
+
+    Exit codes:
+      0  given up
+      1  an error, or nothing to give up
+      4  throttles are still to be restored
+
+    Examples:
+      replan abandon --bootstrap-server kafka-1:9092
+      replan abandon --simulated cluster.json
+    """
     from replan.applying.clear import abandon as give_up
     from replan.commands.application import with_journal
 
     return with_journal(give_up, cluster)
 
 
-def throttle_clear(cluster: LiveTarget) -> Exit:
-    """Put back the throttles that an interrupted application left behind; what others set stays."""
+def throttle_clear(*, cluster: LiveTarget) -> Exit:
+    """Restore the throttles that an interrupted application left.
+
+    What other tools set stays; throttles of copies that still run stay too.
+
+    Exit codes:
+      0  restored
+      1  an error
+      4  throttles are still to be restored
+
+    Examples:
+      replan throttle clear --bootstrap-server kafka-1:9092
+      replan throttle clear --simulated cluster.json
+    """
     from replan.applying.clear import throttle_clear as clear
     from replan.commands.application import with_journal
 

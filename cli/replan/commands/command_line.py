@@ -97,10 +97,12 @@ def help_of(function: Command) -> tuple[str, str]:
 def build(name: str, function: Command) -> click.Command:
     """The Click command of a function."""
     above, below = help_of(function)
+    hints = get_type_hints(function)
+    notes = [str(group.note) for group in hints.values() if hasattr(group, "note")]
     kept = "\n\n".join("\b\n" + paragraph for paragraph in below.split("\n\n")) if below else None
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     expanded = _with_options_of_groups(function)
-    app.command(name, cls=_Command, help=above, epilog=kept)(expanded)
+    app.command(name, cls=_Command, help="\n\n".join([above, *notes]), epilog=kept)(expanded)
     command = typer.main.get_command(app)
     _restore_help_of_arguments(command, expanded)
     return command

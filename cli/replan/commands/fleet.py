@@ -10,18 +10,36 @@ from replan.errors import Exit
 
 
 def drift(
+    *,
     snapshots: Annotated[
-        Path, typer.Option(metavar="DIR", help="One snapshot (file or folder) a cluster.")
+        Path,
+        typer.Option(
+            metavar="DIR", help="A folder with one snapshot (file or folder) per cluster."
+        ),
     ],
     placements: Annotated[
-        Path, typer.Option(metavar="DIR", help="One placement (file or folder) a cluster.")
+        Path,
+        typer.Option(
+            metavar="DIR", help="A folder with one placement (file or folder) per cluster."
+        ),
     ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Publish the tables there.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Write the result as Parquet tables."),
     ] = None,
     master: Annotated[str, typer.Option(metavar="URL", help="The Spark master.")] = "local[*]",
 ) -> Exit:
-    """Drift of many clusters at once: 0 none, 2 drift, 1 where a cluster could not be compared."""
+    """Show where many clusters differ from their placements.
+
+    Exit codes:
+      0  no drift in any cluster
+      1  an error, or a cluster that could not be compared
+      2  drift
+
+    Examples:
+      replan fleet drift --snapshots snapshots/ --placements placements/
+      replan fleet drift --snapshots snapshots/ --placements placements/ -o drift/
+    """
     from replan.fleet.drift import run_fleet_drift
     from replan.fleet.report import render_fleet_drift
 

@@ -1,47 +1,69 @@
 """Commands that change nothing: `validate`, `export`, `snapshot`, `plan`, `show`, `drift`, `status`."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from replan.commands.options import AS, DEFAULT_FILES, Everything, Files, Output, PlanFile
+from replan.commands.options import (
+    AS,
+    DEFAULT_FILES,
+    Everything,
+    ExitZero,
+    Files,
+    Form,
+    Output,
+    PlanFile,
+    Topics,
+)
 from replan.commands.output import note, result, save, write
 from replan.commands.target import JournaledTarget, ReadTarget
 from replan.errors import Exit
 from replan.wording import count
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from replan.model.names import BrokerId, TopicPartition
     from replan.model.snapshot import Snapshot
     from replan.planning.health import Health
-    from replan.planning.plan import Plan
-
-Form = Literal["text", "markdown", "json"]
 
 
-def validate(files: Files = DEFAULT_FILES) -> Exit:
-    """Check placement files alone; no cluster is asked."""
+def validate(*, files: Files = DEFAULT_FILES) -> Exit:
+    """Check placement files.
+
+    No cluster is asked. All errors are listed, each with file, line and column.
+
+    Exit codes:
+      0  the files are valid
+      1  they are not, or cannot be read
+
+    Examples:
+      replan validate
+      replan validate -f placements/
+    """
     from replan.manifest.load import load_placement
 
     placement = load_placement(files)
-    topics = len(placement.topics)
-    note(
-        f"valid: {count(placement.explicit.num_rows, 'partition')} of {count(topics, 'topic')} declared"
-    )
+    declared = count(placement.explicit.num_rows, "partition")
+    note(f"valid: {declared} of {count(len(placement.topics), 'topic')} declared")
     return Exit.OK
 
 
-def export(
-    cluster: ReadTarget,
-    topics: Annotated[
-        list[str] | None, typer.Option("--topic", help="Name or glob; repeats.")
-    ] = None,
-    output: Output = None,
-) -> Exit:
-    """Write the placement file that describes the cluster as it is; planning it changes nothing."""
+def export(*, topics: Topics = None, output: Output = None, cluster: ReadTarget) -> Exit:
+    """Write the placement file that describes the cluster as it is.
+
+    A plan that is made from this file changes nothing.
+
+    Exit codes:
+      0  written
+      1  an error
+
+    Examples:
+      replan export --bootstrap-server kafka-1:9092 -o placement.yaml
+      replan export --snapshot cluster.json --topic 'orders*'
+    """
     from replan.manifest.export import export_placement
 
     write(export_placement(cluster.observe(), topics or []), output)
@@ -49,114 +71,181 @@ def export(
 
 
 def take_snapshot(
-    cluster: ReadTarget,
+    *,
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", metavar="PATH", help="FILE.json, or a folder of Parquet."),
+        typer.Option(
+            "-o", "--output", metavar="PATH", help="FILE.json, or a folder for Parquet files."
+        ),
     ],
+    cluster: ReadTarget,
 ) -> Exit:
-    """Write the observed state, to plan from it offline or to feed the fleet pipeline."""
+    """Save the state of the cluster, to plan from it offline.
+
+    Every command that only reads a cluster accepts the file with --snapshot; `replan fleet` reads folders of them.
+
+    Exit codes:
+      0  written
+      1  an error
+
+    Examples:
+      replan snapshot --bootstrap-server kafka-1:9092 -o cluster.json
+      replan snapshot --simulated cluster.json -o snapshots/eu-1/
+    """
     from replan.snapshots.files import write_snapshot
 
     seen = cluster.observe()
     write_snapshot(seen, output)
-    note(
-        f"wrote {output}: {count(seen.partitions.num_rows, 'partition')}, {count(len(seen.brokers), 'broker')}"
-    )
+    partitions, brokers = seen.partitions.num_rows, len(seen.brokers)
+    note(f"wrote {output}: {count(partitions, 'partition')}, {count(brokers, 'broker')}")
     if seen.silent:
-        note(
-            f"no log directories from broker {', '.join(map(str, seen.silent))}: sizes there are not known"
-        )
+        silent = ", ".join(map(str, seen.silent))
+        note(f"no answer about log directories from broker {silent}: sizes there are unknown")
     return Exit.OK
 
 
 def plan(
-    cluster: JournaledTarget,
+    *,
     files: Files = DEFAULT_FILES,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Save the plan for apply.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Save the plan, for `replan apply`."),
     ] = None,
     form: Annotated[Form, AS] = "text",
+    exit_zero: ExitZero = False,
+    cluster: JournaledTarget,
 ) -> Exit:
-    """Compare the placement with the cluster: 0 nothing to do, 2 changes, 3 refused, 4 held."""
-    from replan.commands.plans import render, verdict
+    """Show what would have to change for the cluster to match the placement.
+
+    Nothing is changed. `json` is the plan file itself, as -o saves it.
+
+    Exit codes:
+      0  the cluster matches the placement
+      1  an error
+      2  there are changes to apply (0 with --exit-zero)
+      3  a safety rule refuses a part of the plan
+      4  another tool is changing a partition of the plan
+
+    Examples:
+      replan plan --bootstrap-server kafka-1:9092 -o plan.json
+      replan plan -f placements/ --snapshot cluster.json --format markdown
+    """
+    from replan.commands.plans import rehearsed, render, verdict
     from replan.manifest.load import load_placement
     from replan.planning import plan_file
     from replan.planning.planner import make_plan
 
-    seen = _look(cluster)
+    seen = _observed(cluster)
     made = make_plan(load_placement(files), seen)
-    result(render(made, form, rehearsed=_rehearsed(made, seen, form)))
+    result(render(made, form, rehearsed=rehearsed(made, seen, form)))
     if output is not None:
         save(plan_file.dumps(made), output)
         if made.moves:
-            note(f"saved; perform it with: replan apply {output}")
-    return verdict(made)
+            note(f"saved; apply it with: replan apply {output}")
+    return verdict(made, exit_zero=exit_zero)
 
 
 def show(
+    *,
     plan_file: PlanFile,
     against: Annotated[
         Path | None,
-        typer.Option(metavar="PLAN", help="Say only what differs from this other plan."),
+        typer.Option(metavar="PLAN", help="Show only what differs from this earlier plan."),
     ] = None,
     form: Annotated[Form, AS] = "text",
     everything: Everything = False,
 ) -> Exit:
-    """Render a saved plan."""
-    from replan.commands.plans import read_plan, render
+    """Show a saved plan, or how it differs from another one.
+
+    Exit codes:
+      0  shown
+      1  an error
+
+    Examples:
+      replan show plan.json --format markdown
+      replan show plan.json --against last-week.json
+    """
+    from replan.commands.plans import read_plan, render, render_difference
 
     made = read_plan(plan_file)
-    if against is not None:
-        from replan.reporting.plan_difference import render_difference
-
-        result(render_difference(read_plan(against), made))
-        return Exit.OK
-    result(render(made, form, everything=everything))
+    if against is None:
+        result(render(made, form, everything=everything))
+    else:
+        result(render_difference(read_plan(against), made, form, everything=everything))
     return Exit.OK
 
 
 def drift(
-    cluster: JournaledTarget,
+    *,
     files: Files = DEFAULT_FILES,
     form: Annotated[Form, AS] = "text",
     everything: Everything = False,
+    exit_zero: ExitZero = False,
+    cluster: JournaledTarget,
 ) -> Exit:
-    """Show where the cluster differs from the placement: 0 none, 2 drift; changes nothing."""
+    """Show where the cluster differs from the placement.
+
+    Nothing is changed and nothing is planned: replicas, orders, leaders and throttles are compared.
+
+    Exit codes:
+      0  no drift
+      1  an error
+      2  drift (0 with --exit-zero)
+
+    Examples:
+      replan drift --bootstrap-server kafka-1:9092
+      replan drift -f placements/ --snapshot cluster.json --format json
+    """
     from replan.manifest.load import load_placement
     from replan.planning.drift import find_drift
     from replan.reporting.drift_text import render_drift, render_drift_json, render_drift_markdown
 
-    found = find_drift(load_placement(files), _look(cluster))
-    forms: dict[Form, Callable[[], str]] = {
-        "text": lambda: render_drift(found, everything=everything),
-        "markdown": lambda: render_drift_markdown(found),
-        "json": lambda: render_drift_json(found),
-    }
-    result(forms[form]())
-    return Exit.OK if found.none else Exit.CHANGES
+    found = find_drift(load_placement(files), _observed(cluster))
+    match form:
+        case "text":
+            result(render_drift(found, everything=everything))
+        case "markdown":
+            result(render_drift_markdown(found))
+        case "json":
+            result(render_drift_json(found))
+    return Exit.OK if found.none or exit_zero else Exit.CHANGES
 
 
 def status(
+    *,
+    topics: Topics = None,
+    form: Annotated[Form, AS] = "text",
+    exit_zero: ExitZero = False,
     cluster: JournaledTarget,
-    topics: Annotated[
-        list[str] | None, typer.Option("--topic", help="Only this topic; repeats.")
-    ] = None,
-    form: Annotated[Literal["text", "json"], AS] = "text",
 ) -> Exit:
-    """Health, running reassignments with their progress, the open application: 0 settled, 2 running."""
+    """Show the health of the cluster, running reassignments, and the open application.
+
+    Exit codes:
+      0  no reassignment is running
+      1  an error
+      2  a reassignment is running (0 with --exit-zero)
+
+    Examples:
+      replan status --bootstrap-server kafka-1:9092
+      replan status --simulated cluster.json --topic orders --format json
+    """
     from replan.commands.journals import read_ledger, told
-    from replan.reporting.status_text import render_status, render_status_json, replica_progress
+    from replan.reporting import status_text
 
-    seen, health, sizes = _health(cluster, frozenset(topics or ()))
+    seen, health, sizes = _health(cluster, topics or [])
     known = [] if cluster.snapshot is not None else told(read_ledger(cluster, seen.cluster_id))
-    render = render_status_json if form == "json" else render_status
-    rows = replica_progress(health, sizes)
-    result(render(health, rows, "\n".join(known) or None, seen.observed_at))
-    return Exit.CHANGES if health.running else Exit.OK
+    application = "\n".join(known) or None
+    rows = status_text.replica_progress(health, sizes)
+    renderers = {
+        "text": status_text.render_status,
+        "markdown": status_text.render_status_markdown,
+        "json": status_text.render_status_json,
+    }
+    result(renderers[form](health, rows, application, seen.observed_at))
+    return Exit.CHANGES if health.running and not exit_zero else Exit.OK
 
 
-def _look(cluster: JournaledTarget) -> "Snapshot":
+def _observed(cluster: JournaledTarget) -> "Snapshot":
     """The cluster with the orders that the journal remembers; notes what is open there."""
     from replan.commands.journals import read_ledger, told
 
@@ -170,25 +259,17 @@ def _look(cluster: JournaledTarget) -> "Snapshot":
 
 
 def _health(
-    cluster: JournaledTarget, topics: frozenset[str]
-) -> "tuple[Snapshot, Health, dict[tuple[TopicPartition, BrokerId], int]]":
+    cluster: JournaledTarget, patterns: list[str]
+) -> "tuple[Snapshot, Health, Mapping[tuple[TopicPartition, BrokerId], int]]":
+    from replan.manifest.export import topics_named
     from replan.planning.health import judge
 
     if cluster.snapshot is not None:
         seen = cluster.observe()
-        return seen, judge(seen, topics), {}
+        return seen, judge(seen, topics_named(seen, patterns)), {}
     with cluster.connect() as connection:
         seen = connection.control_plane.observe()
-        health = judge(seen, topics)
+        health = judge(seen, topics_named(seen, patterns))
         running = [s.partition for s in health.running]
         sizes = connection.control_plane.replica_bytes(running) if running else {}
-    return seen, health, dict(sizes)
-
-
-def _rehearsed(made: "Plan", seen: "Snapshot", form: Form) -> Sequence[str]:
-    """What a quick rehearsal says of the plan; the plan file does not depend on it."""
-    if form == "json" or not made.moves:
-        return ()
-    from replan.rehearsal.summary import summary_of
-
-    return summary_of(made, seen)
+    return seen, health, sizes

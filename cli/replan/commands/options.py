@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -11,19 +11,40 @@ if TYPE_CHECKING:
 
 Files = Annotated[
     list[Path],
-    typer.Option("-f", "--file", metavar="PATH", help="Placement file or folder; repeats."),
+    typer.Option(
+        "-f", "--file", metavar="PATH", help="Placement file, or a folder of them; repeatable."
+    ),
 ]
 DEFAULT_FILES = [Path("placement.yaml")]
 PlanFile = Annotated[
-    Path, typer.Argument(metavar="PLAN", help="A plan that `replan plan -o` has saved.")
+    Path, typer.Argument(metavar="PLAN", help="A plan file, as `replan plan -o` saves it.")
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Write there rather than to stdout."),
+    typer.Option("-o", "--output", metavar="FILE", help="Write to FILE instead of stdout."),
 ]
-Everything = Annotated[bool, typer.Option("--all", help="List everything, however long.")]
+Topics = Annotated[
+    list[str] | None,
+    typer.Option("--topic", metavar="NAME", help="Only topics of this name or glob; repeatable."),
+]
+Faults = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fault",
+        metavar="TEXT",
+        help='Inject a fault into the simulated cluster, e.g. "kill 3 at 10m for 5m" '
+        "(docs/faults.md lists them); repeatable.",
+    ),
+]
+Everything = Annotated[
+    bool, typer.Option("--all", help="List everything, however long; only text is shortened.")
+]
+ExitZero = Annotated[
+    bool, typer.Option("--exit-zero", help="Exit 0 instead of 2, for scripts under `set -e`.")
+]
+Form = Literal["text", "markdown", "json"]
 AS = typer.Option("--format", help="How the result is written.")
-"""`--format`; a command names the forms that it has: `Annotated[Literal["text", "json"], AS]`."""
+"""`--format`; a command names the forms that it has: `Annotated[Form, AS]`."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +56,16 @@ class Pace:
         typer.Option(
             metavar="SECONDS",
             min=0,
-            help="How long all replicas of a target must stay in sync before one is removed. "
-            "Longer than the brokers' session timeout (9 s), during which a dead one still counts.",
+            help="How long all replicas of a target must stay in sync before a replica is removed. "
+            "Keep it above the brokers' session timeout (9 s): until then a dead broker counts as in sync.",
         ),
     ] = 15.0
     slots: Annotated[
         int,
         typer.Option(
-            metavar="COUNT", min=1, help="Copies that a broker sends or receives at once."
+            metavar="COUNT",
+            min=1,
+            help="How many copies a broker sends, and how many it receives, at the same time.",
         ),
     ] = 5
 

@@ -2,15 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
+from replan.commands.options import Form
 from replan.errors import BadFile, Exit
+from replan.model.snapshot import Snapshot
 from replan.planning import plan_file
 from replan.planning.plan import Plan
-from replan.reporting.plan_markdown import render_plan_markdown
-from replan.reporting.plan_text import render_plan
-
-PlanForm = Literal["text", "markdown", "json"]
 
 
 def read_plan(path: Path) -> Plan:
@@ -24,23 +21,50 @@ def read_plan(path: Path) -> Plan:
     return plan_file.loads(text, str(path))
 
 
-def verdict(made: Plan) -> Exit:
+def verdict(made: Plan, *, exit_zero: bool) -> Exit:
     """The exit code of a plan: a refusal outweighs a hold, a hold outweighs changes."""
     if any(not r.held for r in made.refusals):
         return Exit.REFUSED
     if made.refusals:
         return Exit.HELD
-    return Exit.CHANGES if made.moves else Exit.OK
+    return Exit.CHANGES if made.moves and not exit_zero else Exit.OK
+
+
+def rehearsed(made: Plan, seen: Snapshot, form: Form) -> Sequence[str]:
+    """What a quick rehearsal says of the plan; the plan file does not depend on it."""
+    if form == "json" or not made.moves:
+        return ()
+    from replan.rehearsal.summary import summary_of
+
+    return summary_of(made, seen)
 
 
 def render(
-    made: Plan, form: PlanForm, *, everything: bool = False, rehearsed: Sequence[str] = ()
+    made: Plan, form: Form, *, everything: bool = False, rehearsed: Sequence[str] = ()
 ) -> str:
     """A plan in one of its forms; json is the plan file itself."""
     match form:
         case "text":
+            from replan.reporting.plan_text import render_plan
+
             return render_plan(made, everything=everything, rehearsed=rehearsed)
         case "markdown":
+            from replan.reporting.plan_markdown import render_plan_markdown
+
             return render_plan_markdown(made, rehearsed=rehearsed)
         case "json":
             return plan_file.dumps(made)
+
+
+def render_difference(before: Plan, after: Plan, form: Form, *, everything: bool) -> str:
+    """What differs between two plans, in one of the forms."""
+    from replan.reporting import plan_difference as difference
+
+    found = difference.between(before, after)
+    match form:
+        case "text":
+            return difference.render_difference(found, everything=everything)
+        case "markdown":
+            return difference.render_difference_markdown(found)
+        case "json":
+            return difference.render_difference_json(found)

@@ -39,6 +39,8 @@ def rehearsal_of(
     stage = _stage(plan, cluster)
     around = fault_context(stage)
     options = replace(options, faults=tuple(read_fault(text, around) for text in faults))
+    if not cluster.is_named:
+        note(ALONE)
     try:
         return _report(plan, stage, options, seed, runs)
     finally:
@@ -48,7 +50,6 @@ def rehearsal_of(
 def _stage(plan: Plan, cluster: Target) -> Simulation:
     """The cluster to rehearse on, without the assumptions yet."""
     if not cluster.is_named:
-        note(ALONE)
         return cluster_of(snapshot_of(plan))
     if cluster.simulated is not None:
         return open_simulated(cluster.simulated).simulation

@@ -1,13 +1,12 @@
 """`rehearse`: perform a plan on the simulator; nothing is changed anywhere."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import typer
 
-from replan.commands.options import AS, Output, Pace, PlanFile
+from replan.commands.options import AS, Faults, Output, Pace, PlanFile
 from replan.commands.output import write
 from replan.commands.target import OptionalTarget
 from replan.errors import BadUsage, Exit
@@ -43,55 +42,65 @@ class Load:
         typer.Option(
             metavar="RATE",
             parser=_rate_of("--produce", zero=True),
-            help="Written to each partition, e.g. 2MB/s.",
+            help="What producers write to each partition, e.g. 2MB/s; by default "
+            "what the cluster file says, or nothing.",
         ),
     ] = None
     network: Annotated[
-        float,
+        float | None,
         typer.Option(
             metavar="RATE",
             parser=_rate_of("--network"),
-            show_default="100MB/s",
-            help="Of each broker, in each direction.",
+            help="Network of each broker, in each direction; by default 100MB/s.",
         ),
-    ] = 100_000_000.0
+    ] = None
     disk: Annotated[
-        float,
+        float | None,
         typer.Option(
             metavar="RATE",
             parser=_rate_of("--disk"),
-            show_default="unlimited",
-            help="Of each broker, reading and writing copies together.",
+            help="Disks of each broker, copies read and written together; by default unlimited.",
         ),
-    ] = math.inf
+    ] = None
 
 
 def rehearse(
+    *,
     plan_file: PlanFile,
-    cluster: OptionalTarget,
-    load: Load,
-    pace: Pace,
-    faults: Annotated[
-        list[str] | None,
-        typer.Option("--fault", metavar="TEXT", help='E.g. "kill 3 at 10m for 5m"; repeats.'),
-    ] = None,
+    faults: Faults = None,
     seed: Annotated[
-        int | None, typer.Option(help="Draw faults by chance; the same seed, the same ones.")
+        int | None,
+        typer.Option(
+            metavar="NUMBER", help="Inject random faults; the same seed gives the same ones."
+        ),
     ] = None,
     runs: Annotated[
         int,
         typer.Option(
+            metavar="COUNT",
             min=0,
-            help="So many runs with faults by chance: how they are spread, and the worst seed.",
+            help="Rehearse COUNT times more with random faults: the spread, and the worst seed.",
         ),
     ] = 0,
     form: Annotated[Literal["text", "markdown", "json", "html"], AS] = "text",
     output: Output = None,
+    load: Load,
+    pace: Pace,
+    cluster: OptionalTarget,
 ) -> Exit:
-    """Perform a plan on the simulator: duration, peaks, margin over min ISR, what faults do. Changes nothing.
+    """Perform a saved plan on a simulated copy of the cluster.
 
-    0 it arrives, 3 it does not, naming what stopped. Without a cluster it is rehearsed on the partitions of the plan
-    alone. The faults are listed in docs/faults.md, and where one is not understood.
+    Nothing is changed. The result says how long the plan takes, how busy brokers are, how far each partition stays
+    above its min ISR, and what faults do.
+
+    Exit codes:
+      0  the plan completes
+      1  an error
+      3  the plan does not complete; the result names what stops it
+
+    Examples:
+      replan rehearse plan.json --snapshot cluster.json --produce 2MB/s
+      replan rehearse plan.json --fault "kill 3 at 10m for 5m" --format html -o rehearsal.html
     """
     from replan.commands.plans import read_plan
     from replan.commands.rehearsals import rehearsal_of
@@ -102,7 +111,7 @@ def rehearse(
     from replan.rehearsal.report.text import render_rehearsal
 
     options = Options(
-        produce=load.produce, network=load.network, disk=load.disk, settings=pace.settings()
+        settings=pace.settings(), **{k: v for k, v in vars(load).items() if v is not None}
     )
     plan = read_plan(plan_file)
     report = rehearsal_of(plan, cluster, options, faults or (), seed=seed, runs=runs)

@@ -11,13 +11,23 @@ from replan.wording import count
 
 
 def run(
+    *,
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenario files.")],
     rewrite: Annotated[
         bool,
-        typer.Option("--rewrite", help="Write the output of now into the files; review the diff."),
+        typer.Option("--rewrite", help="Write the new output into the files; review the diff."),
     ] = False,
 ) -> Exit:
-    """Tell stories again: 0 all as written, 1 where one differs, with a diff."""
+    """Run scenario files, and compare the output with what they say.
+
+    Exit codes:
+      0  all output is as written
+      1  some output differs, shown as a diff; or a file is not a scenario
+
+    Examples:
+      replan scenario run tests/scenarios/*.txt
+      replan scenario run broker-dies.txt --rewrite
+    """
     from replan.scenarios.run import rewritten, run_story
 
     wrong = differing = 0
@@ -36,7 +46,7 @@ def run(
             note(f"{path}: output differs for {count(len(told.differing), 'command')}; written")
         else:
             result(told.difference())
-    note(f"{len(files) - differing - wrong} of {len(files)} as written")
+    note(f"{len(files) - differing - wrong} of {len(files)} passed")
     return Exit.ERROR if wrong or (differing and not rewrite) else Exit.OK
 
 

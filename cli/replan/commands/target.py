@@ -38,22 +38,30 @@ class Target:
         str | None,
         typer.Option(
             metavar="HOST:PORT,…",
-            help=f"A real cluster. {BOOTSTRAP_VARIABLE} names it where no option does.",
+            help=f"A real cluster: its bootstrap servers. Or set {BOOTSTRAP_VARIABLE}.",
         ),
     ] = None
     command_config: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help=f"Client properties in librdkafka's spelling (security, timeouts). Or {CONFIG_VARIABLE}.",
+            help="Client properties for --bootstrap-server, in librdkafka's spelling (security, timeouts). "
+            f"Or set {CONFIG_VARIABLE}.",
         ),
     ] = None
     simulated: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The embedded cluster that lives in FILE.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The embedded cluster whose state is FILE, e.g. a snapshot."
+        ),
     ] = None
     snapshot: Path | None = None
     journal: Path | None = None
 
+    note: ClassVar[str] = (
+        "Name exactly one cluster: --bootstrap-server (a real one) or --simulated (the embedded one)."
+    )
+    """A paragraph of the help of each command that takes such a target."""
     optional: ClassVar[bool] = False
     """Whether a command can do without a cluster."""
 
@@ -125,9 +133,11 @@ class Target:
             return connection.control_plane.observe()
 
 
-_SNAPSHOT = typer.Option(metavar="PATH", help="A saved snapshot, read only.")
+_SNAPSHOT = typer.Option(metavar="PATH", help="A snapshot that `replan snapshot` saved; read only.")
 _JOURNAL = typer.Option(
-    metavar="FILE", help="The journal file; by default one per cluster and user."
+    metavar="FILE",
+    help="The journal file. By default one per cluster: beside the --simulated FILE, "
+    "or in ~/.local/state/replan.",
 )
 
 
@@ -144,6 +154,10 @@ class ReadTarget(Target):
 
     snapshot: Annotated[Path | None, _SNAPSHOT] = None
 
+    note: ClassVar[str] = (
+        "Name exactly one cluster: --bootstrap-server (a real one), --simulated (the embedded one) or --snapshot."
+    )
+
     def _snapshot_hint(self) -> str:
         return ", or --snapshot FILE (read only)"
 
@@ -159,4 +173,8 @@ class JournaledTarget(ReadTarget):
 class OptionalTarget(ReadTarget):
     """A cluster to read, or none: see `is_named`."""
 
+    note: ClassVar[str] = (
+        "Name one cluster: --bootstrap-server (a real one), --simulated (the embedded one) or --snapshot. "
+        "Without one, only the partitions of the plan are simulated, all of them in sync."
+    )
     optional: ClassVar[bool] = True

@@ -41,18 +41,25 @@ def export_placement(snapshot: Snapshot, topics: Sequence[str] = ()) -> str:
     return "\n".join(lines) + "\n"
 
 
+def topics_named(snapshot: Snapshot, wanted: Sequence[str]) -> frozenset[str]:
+    """The topics of these names and patterns; raises BadUsage where one matches no topic."""
+    names: list[str] = snapshot.topics.column("name").to_pylist()
+    found = frozenset[str]()
+    for pattern in wanted:
+        matching = {name for name in names if matches(pattern, name)}
+        if not matching:
+            raise BadUsage(_nothing_matches(pattern, snapshot.cluster_id))
+        found |= matching
+    return found
+
+
 def _chosen(snapshot: Snapshot, wanted: Sequence[str]) -> list[tuple[int, str]]:
     """The codes and names of the topics that are meant and have partitions."""
     names: list[str] = snapshot.topics.column("name").to_pylist()
-    for pattern in wanted:
-        if not any(matches(pattern, name) for name in names):
-            raise BadUsage(_nothing_matches(pattern, snapshot.cluster_id))
-    patterns = wanted or ("*",)
+    meant = topics_named(snapshot, wanted) if wanted else {n for n in names if matches("*", n)}
     with_partitions = set(topic_codes(snapshot.partitions).tolist())
     return [
-        (code, name)
-        for code, name in enumerate(names)
-        if code in with_partitions and any(matches(pattern, name) for pattern in patterns)
+        (code, name) for code, name in enumerate(names) if code in with_partitions and name in meant
     ]
 
 

@@ -1,4 +1,4 @@
-"""Health and running reassignments as text and json: the worst first, every running replica with its progress."""
+"""Health and running reassignments as text, markdown and json: the worst first, every replica that comes or goes."""
 
 import json
 from collections.abc import Mapping
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.health import WORDS, Ailing, Health
+from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
 from replan.reporting.quantities import brokers, size
 from replan.reporting.table import columns
 from replan.wording import SHOWN, capped, count, left_out
@@ -13,7 +14,7 @@ from replan.wording import SHOWN, capped, count, left_out
 
 @dataclass(frozen=True, slots=True)
 class ReplicaProgress:
-    """One adding or removing replica of a running reassignment, as KIP-179 wanted it told."""
+    """One adding or removing replica of a running reassignment, as KIP-179 describes it."""
 
     partition: TopicPartition
     broker: BrokerId
@@ -79,6 +80,41 @@ def _copied(row: ReplicaProgress) -> str:
         return ""
     share = 100 if row.total == 0 else min(100, row.copied * 100 // row.total)
     return f"{size(row.copied)} of {size(row.total)} ({share} %)"
+
+
+def render_status_markdown(
+    health: Health, rows: list[ReplicaProgress], application: str | None, observed_at: str
+) -> str:
+    """For a pull request or a chat: the summary, then tables, as much as a comment holds; ends with a newline."""
+    words = ", ".join(f"{health.count(word):,} {word}" for word in WORDS if health.count(word))
+    text = (
+        f"## replan status\n\n{count(health.partitions, 'partition')}: {words or 'all in sync'}. "
+    )
+    text += f"As of {observed_at}.\n"
+    if health.fenced:
+        text += "\nFenced: " + ", ".join(f"broker {b.id}" for b in health.fenced) + ".\n"
+    if application is not None:
+        text += "\n" + "".join(f"> {escape(line)}\n" for line in application.splitlines())
+    if health.ailing:
+        ailing = (_ailing_row(a) for a in health.ailing)
+        text += f"\n{head('partition', 'health', 'in sync', 'replicas', 'min ISR', 'leader')}\n"
+        text += fitted(ailing, len(health.ailing), LIMIT // 2, "more partition")
+    if rows:
+        running = (
+            row((code(str(r.partition)), str(r.broker), r.status, _copied(r) or "–")) for r in rows
+        )
+        text += f"\n{head('partition', 'broker', 'status', 'copied')}\n"
+        text += fitted(running, len(rows), LIMIT - len(text), "more replica")
+    else:
+        text += "\nNo reassignment is running.\n"
+    return text
+
+
+def _ailing_row(ailing: Ailing) -> str:
+    state = ailing.state
+    lists = (code(brokers(state.isr)), code(brokers(state.replicas)))
+    leader = "none" if state.leader is None else str(state.leader)
+    return row((code(str(state.partition)), ailing.word, *lists, str(ailing.min_insync), leader))
 
 
 def render_status_json(

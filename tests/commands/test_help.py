@@ -1,0 +1,76 @@
+"""`--help` of every command: each argument and option explained, exit codes listed, two examples that hold."""
+
+import re
+import shlex
+
+import click
+import pytest
+
+from replan.commands.command_line import CommandGroup
+from replan.errors import Exit
+from replan.main import Replan, app
+
+
+def built(words: str) -> click.Command:
+    """The command of these words, as a process would build it."""
+    found: click.Command = Replan()
+    for word in words.split():
+        assert isinstance(found, CommandGroup)
+        inner = found.get_command(click.Context(found), word)
+        assert inner is not None
+        found = inner
+    return found
+
+
+def examples(command: click.Command) -> list[str]:
+    """The lines under `Examples:`."""
+    _, _, after = (command.epilog or "").partition("Examples:\n")
+    return [line.strip() for line in after.splitlines()]
+
+
+every_command = pytest.mark.parametrize("words", sorted(Replan.table))
+
+
+@every_command
+def test_every_argument_and_option_is_explained(words: str) -> None:
+    for parameter in built(words).params:
+        assert parameter.help, parameter.name
+
+
+@every_command
+def test_exit_codes_are_listed_and_exist(words: str) -> None:
+    listed = re.findall(r"^  (\d+)  +\S", built(words).epilog or "", re.MULTILINE)
+    assert {"0", "1"} <= set(listed)
+    assert {int(code) for code in listed} <= set(Exit)
+
+
+@every_command
+def test_help_ends_with_two_examples_that_can_be_typed(words: str) -> None:
+    command = built(words)
+    found = examples(command)
+    assert len(found) == 2
+    for example in found:
+        program, *typed = shlex.split(example)
+        asked = words.split()
+        assert [program, *typed[: len(asked)]] == ["replan", *asked]
+        command.make_context(words, typed[len(asked) :])
+
+
+@every_command
+def test_a_command_that_takes_a_cluster_says_how_many(words: str) -> None:
+    command = built(words)
+    takes_one = any(parameter.name == "bootstrap_server" for parameter in command.params)
+    wanted = "Name one cluster" if words == "rehearse" else "Name exactly one cluster"
+    assert (wanted in (command.help or "")) == takes_one
+
+
+@every_command
+def test_what_a_command_cannot_write_is_refused_when_its_options_are_read(words: str) -> None:
+    with pytest.raises(click.UsageError):
+        built(words).make_context(words, ["--format", "pdf"])
+
+
+def test_a_command_that_does_not_exist_is_answered_with_the_nearest() -> None:
+    with pytest.raises(click.UsageError) as refused:
+        app(["plna"], standalone_mode=False)
+    assert refused.value.message == "No such command 'plna'. Did you mean 'plan'?"
