@@ -1,0 +1,51 @@
+"""docs/limits.md says what the code refuses and which versions it was tested against."""
+
+from tests.docs.pages import DOCS, check_section
+from tests.kafka.harness.distribution import VERSIONS
+
+from replan.kafka.properties.security import PASSWORD_MECHANISMS
+from replan.manifest.unsupported import unsupported_keys
+from replan.simulator.controller.versions import RULES
+
+NOT_SUPPORTED = """\
+The parser refuses these keys of the placement file, with file and line. What they will mean is in
+[the reference](placement-file.md).
+
+| key | what for |
+| --- | --- |
+{rows}
+
+A pattern instead of a topic's name is refused in `assignments` and `preferredLeaders`; `blacklists.leaders[].topics`
+takes patterns.
+"""
+KAFKA = """\
+| | |
+| --- | --- |
+| versions | {first} to {last}; each has its own rules in the simulator |
+| tested against | real controllers and brokers of {tested} |
+
+KRaft only; ZooKeeper is not supported. Managed services that forbid AlterPartitionReassignments or
+IncrementalAlterConfigs on brokers cannot be changed; reading them works where their ACLs let it. Sizes come from
+DescribeLogDirs: a broker that does not answer it leaves sizes unknown, and the rehearsal without them.
+"""
+
+
+def test_the_refused_keys_are_those_of_the_parser() -> None:
+    rows = (
+        f"| `{'.'.join(path).replace('*', 'TOPIC')}` | {what} |"
+        for path, what in unsupported_keys().items()
+    )
+    check_section("limits.md", "## Not supported yet", NOT_SUPPORTED.format(rows="\n".join(rows)))
+
+
+def test_the_versions_are_those_of_the_simulator_and_of_the_tests() -> None:
+    first, *_, last = RULES
+    text = KAFKA.format(
+        first=first, last=last, tested=" and ".join((", ".join(VERSIONS[:-1]), VERSIONS[-1]))
+    )
+    check_section("limits.md", "## Kafka", text)
+
+
+def test_every_mechanism_that_the_adapter_maps_is_named() -> None:
+    text = (DOCS / "limits.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in text for name in (*PASSWORD_MECHANISMS, "OAUTHBEARER", "GSSAPI"))
