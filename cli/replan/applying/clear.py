@@ -5,7 +5,6 @@ What a running copy of an open application needs stays, and so does everything t
 
 from collections.abc import Callable
 
-from replan.applying.copies import expanding
 from replan.applying.decide import Decision
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import Journal
@@ -13,7 +12,7 @@ from replan.applying.journal.records import ApplicationStatus
 from replan.applying.observation.look import Observation, Wanted, look
 from replan.applying.opening import closing, open_plan
 from replan.applying.outcome import Outcome, results_of, summary
-from replan.applying.run_state import touched_by_priors
+from replan.applying.run_state import throttled
 from replan.applying.sending import Sender, intents
 from replan.applying.settings import Settings
 from replan.applying.throttles.broker_rates import leftovers
@@ -39,7 +38,7 @@ def throttle_clear(
     """
     ledger = fold(journal.read())
     plan, began = open_plan(ledger), clock.now()
-    touched = frozenset(touched_by_priors(ledger))
+    touched = frozenset(throttled(ledger))
     told = False
     while True:
         late = clock.now() - began
@@ -55,7 +54,7 @@ def throttle_clear(
         if (tick.quiet and not may_arrive) or over:
             return _outcome(ledger, copies, seen)
         until = clock.now() + settings.intent_seconds
-        decision = Decision(list(tick.records), throttles=tick)
+        decision = Decision(records=tick.records, throttles=tick)
         journal.append(intents(decision, ledger))
         ledger = ledger.after(tick.records)
         Sender(control_plane, clock, until).send(decision)
@@ -92,7 +91,7 @@ def abandon(
 
 
 def _wanted(ledger: Ledger) -> Wanted:
-    copying = [name for name, own in ledger.open.items() if expanding(own)]
+    copying = [name for name, own in ledger.open.items() if own.expanding]
     return Wanted(
         copying, {topic for topic, _ in ledger.entries}, {broker for broker, _ in ledger.rates}
     )

@@ -1,81 +1,93 @@
-"""Which moves copy now: for whom throttle entries stand, and who takes slots. Pure."""
+"""Which moves copy now: for whom throttle entries are needed, and who takes slots. Pure."""
 
 from collections.abc import Collection, Iterable, Iterator
 
 from replan.applying.admission.slots import Slots, foreign_load
-from replan.applying.journal.records import MoveRecord, Status
+from replan.applying.journal.records import Status
+from replan.applying.run_state import RunState
 from replan.applying.throttles.replica_lists import Copy
 from replan.applying.tick_input import TickInput
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.moves import Move
-from replan.planning.requests import RequestKind
 
 
-def expanding(own: MoveRecord) -> bool:
-    """Whether expand is what was asked last: it runs, or has ended and waits for assign."""
-    return own.asked is not None and own.asked.kind is RequestKind.EXPAND
-
-
-def lingering(view: TickInput) -> list[TopicPartition]:
+def lingering(tick: TickInput, state: RunState) -> list[TopicPartition]:
     """Partitions that ended in the middle and whose copy still runs: it keeps its throttle until it ends."""
     return [
         name
-        for name, running in view.seen.running.items()
-        if (own := view.ledger.owned.get(name)) is not None
-        and own.status in {Status.STALE, Status.REJECTED}
-        and expanding(own)
-        and not set(running.adding).isdisjoint(view.moves[name].new)
+        for name in tick.seen.running
+        if (record := state.ledger.owned.get(name)) is not None
+        and record.status in {Status.STALE, Status.REJECTED}
+        and record.expanding
+        and _is_copied(tick, name)
     ]
 
 
+def _is_copied(tick: TickInput, name: TopicPartition) -> bool:
+    running = tick.seen.running.get(name)
+    return running is not None and not set(running.adding).isdisjoint(tick.job.moves[name].new)
+
+
 def copies_under_throttle(
-    view: TickInput, admitted: Iterable[TopicPartition], ended: Collection[TopicPartition]
+    tick: TickInput,
+    state: RunState,
+    admitted: Iterable[TopicPartition],
+    ended: Collection[TopicPartition],
 ) -> list[Copy]:
-    """The copies whose entries should stand: from just before expand until settled."""
-    names = [n for n, own in view.ledger.open.items() if expanding(own) and _copies(view, n, ended)]
-    names += lingering(view)
-    if view.admitting:
-        names += [n for n in (*view.admitted, *admitted) if n not in ended]
-    return [copy_of(view, view.moves[n]) for n in sorted(set(names))]
+    """The copies whose entries should be there: from just before expand until settled."""
+    settle = tick.settings.settle_seconds
+    names = {
+        name
+        for name, record in state.ledger.open.items()
+        if record.expanding
+        and (
+            _is_copied(tick, name)
+            if name in ended
+            else not state.history.copied(name, tick.now, settle)
+        )
+    }
+    names.update(lingering(tick, state))
+    if tick.admitting:
+        names.update(n for n in admitted if n not in ended)
+    return [copy_of(tick, state, tick.job.moves[n]) for n in sorted(names)]
 
 
-def _copies(view: TickInput, name: TopicPartition, ended: Collection[TopicPartition]) -> bool:
-    if name in ended:
-        running = view.seen.running.get(name)
-        return running is not None and not set(running.adding).isdisjoint(view.moves[name].new)
-    return not view.watch.copied(name, view.now, view.settings.settle_seconds)
-
-
-def copy_of(view: TickInput, move: Move) -> Copy:
+def copy_of(tick: TickInput, state: RunState, move: Move) -> Copy:
     """A move as throttles see it: its leader throttle is suspended while a kept replica is out of the ISR."""
-    state = view.seen.partitions.get(move.partition)
-    isr = view.watch.last_isr(move.partition) if state is None else state.isr
+    found = tick.seen.partitions.get(move.partition)
+    isr = state.history.isr.get(move.partition) if found is None else found.isr
     kept = set(move.original) & set(move.target)
     return Copy(move, leader_throttle_suspended=isr is not None and not kept <= set(isr))
 
 
-def slots_of(view: TickInput) -> Slots:
-    """The slots as they are taken now."""
-    return Slots(view.limits, view.settings.slots_per_broker, _loads(view))
+def slots_of(tick: TickInput, state: RunState, starting: Collection[TopicPartition]) -> Slots:
+    """The slots as they are taken now, without those of moves whose start is about to be judged."""
+    return Slots(state.limits, tick.settings.slots_per_broker, _loads(tick, state, starting))
 
 
-def _loads(view: TickInput) -> Iterator[frozenset[BrokerId]]:
-    ours = {n for n, own in view.ledger.open.items() if expanding(own)}
-    for name in sorted(ours | view.admitted):
-        move = view.moves[name]
-        if _loads_now(view, move):
-            state = view.seen.partitions.get(name)
-            leads = move.original[:1] if state is None or state.leader is None else (state.leader,)
-            yield frozenset((*leads, *move.new))
-    for name, running in view.seen.running.items():
-        if name not in ours:
+def _loads(
+    tick: TickInput, state: RunState, starting: Collection[TopicPartition]
+) -> Iterator[frozenset[BrokerId]]:
+    copying = {n for n, record in state.ledger.open.items() if record.expanding}
+    for name in sorted((copying | state.admitted).difference(starting)):
+        move = tick.job.moves[name]
+        if _loads_now(tick, state, move):
+            yield frozenset((source_of(tick, move), *move.new))
+    for name, running in tick.seen.running.items():
+        if name not in copying:
             yield foreign_load(running)
 
 
-def _loads_now(view: TickInput, move: Move) -> bool:
+def source_of(tick: TickInput, move: Move) -> BrokerId:
+    """From where a move copies: the leader, or who is to be it."""
+    state = tick.seen.partitions.get(move.partition)
+    return move.original[0] if state is None or state.leader is None else state.leader
+
+
+def _loads_now(tick: TickInput, state: RunState, move: Move) -> bool:
     """Until its new replicas are in sync, and unless it stands still."""
-    state = view.seen.partitions.get(move.partition)
-    if state is not None and set(move.new) <= set(state.isr):
+    found = tick.seen.partitions.get(move.partition)
+    if found is not None and set(move.new) <= set(found.isr):
         return False
-    stalled = view.watch.stalled(move, view.seen, view.now, view.settings.stalled_seconds)
-    return move.partition in view.admitted or stalled is None
+    stalled = state.history.stalled(move, tick.seen, tick.now, tick.settings.stalled_seconds)
+    return move.partition in state.admitted or stalled is None

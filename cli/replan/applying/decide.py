@@ -1,22 +1,43 @@
-"""What to do in one tick: a pure function of plan, ledger, what is seen, and since when.
+"""What to do in one tick: from the input of the tick and the state of the run to a decision and the next state.
 
-Per partition `judge` decides; here is what concerns several of them: who is admitted, what the throttles need, how many
-requests travel together, and what is written down. Nothing here asks, sleeps or writes.
+A pure function. Per partition `judge` decides; here is what concerns several of them: who may start, what the throttles
+need, how many requests travel together, and what is written down. Nothing here asks, sleeps or writes.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from replan.applying.admission.gates import instant_gate, start_gate
-from replan.applying.admission.slots import Slots
-from replan.applying.copies import copies_under_throttle, copy_of, slots_of
+from replan.applying.admission.gates import closed_gate
+from replan.applying.admission.slots import Slots, grown
+from replan.applying.copies import copies_under_throttle, copy_of, slots_of, source_of
 from replan.applying.journal.records import MoveRecord, Record, Status
+from replan.applying.observation.history import held_since
 from replan.applying.partitions.intents import begun, forgetting, intent, remembering
-from replan.applying.partitions.judge import End, Hold, PartitionInput, Suspect, Verdict, judge
+from replan.applying.partitions.judge import (
+    End,
+    Hold,
+    PartitionInput,
+    Suspect,
+    Verdict,
+    judge,
+)
+from replan.applying.partitions.phase import (
+    Admitted,
+    Deferred,
+    Ended,
+    InFlight,
+    Parked,
+    Phase,
+    Waiting,
+    check_transition,
+)
+from replan.applying.run_state import RunState
 from replan.applying.throttles.tick import (
     ThrottleInput,
     ThrottleTick,
     admission_closed,
+    history_after,
     in_place,
     throttle_tick,
 )
@@ -27,27 +48,22 @@ from replan.planning.moves import Move
 from replan.planning.requests import Request, RequestKind
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What one tick does; built by `decide`, read by the loop."""
+    """What one tick does."""
 
-    records: list[Record] = field(default_factory=list)
-    resizing: dict[TopicPartition, Replicas | None] = field(default_factory=dict)
+    records: tuple[Record, ...] = ()
+    """Written down before anything is sent."""
+    resizing: Mapping[TopicPartition, Replicas | None] = field(default_factory=dict)
     """Lists that may change the number of replicas, and cancels."""
-    same_size: dict[TopicPartition, Replicas | None] = field(default_factory=dict)
+    same_size: Mapping[TopicPartition, Replicas | None] = field(default_factory=dict)
     """Lists that must not: sent with AllowReplicationFactorChange = false (KIP-860)."""
-    elections: list[TopicPartition] = field(default_factory=list)
+    elections: tuple[TopicPartition, ...] = ()
     throttles: ThrottleTick = field(default_factory=ThrottleTick)
-    admitted: list[TopicPartition] = field(default_factory=list)
-    withdrawn: list[TopicPartition] = field(default_factory=list)
-    """Admitted before, and a gate has closed since: they wait again."""
-    parked: dict[TopicPartition, BrokerId] = field(default_factory=dict)
-    """AdmissionQueue for a slot on this broker."""
-    deferred: list[TopicPartition] = field(default_factory=list)
-    """AdmissionQueue for a gate; to be looked at again in some seconds."""
-    holds: dict[TopicPartition, str] = field(default_factory=dict)
-    suspected: dict[TopicPartition, Suspect] = field(default_factory=dict)
-    ended: list[TopicPartition] = field(default_factory=list)
+    phases: Mapping[TopicPartition, Phase] = field(default_factory=dict)
+    """The phases that partitions come into."""
+    holds: Mapping[TopicPartition, str] = field(default_factory=dict)
+    """Why partitions wait."""
     admission: str | None = None
     """Why nothing new may be admitted at all, if so."""
 
@@ -57,194 +73,210 @@ class Decision:
         return bool(self.records or self.throttles.removals or self.throttles.additions)
 
 
-def decide(view: TickInput) -> Decision:
-    """What to do now."""
-    draft = _Draft(view)
-    for name in [*view.ledger.open, *sorted(view.admitted), *view.candidates]:
-        draft.judge(name)
-    draft.admit()
-    draft.throttle()
-    draft.ask()
-    return draft.decision
+def decide(tick: TickInput, state: RunState) -> tuple[Decision, RunState]:
+    """What to do now, and the state of the run once that is written down."""
+    builder = TickBuilder(tick, state)
+    for name in [*state.ledger.open, *sorted(state.admitted), *tick.candidates]:
+        builder.judge(name)
+    builder.admit()
+    builder.throttle()
+    builder.ask()
+    decision = builder.decision()
+    return decision, builder.next_state(decision)
 
 
-class _Draft:
-    """A decision on its way."""
+class TickBuilder:
+    """A decision in the making; it lives for one call of `decide`."""
 
-    def __init__(self, view: TickInput) -> None:
-        self.view = view
-        self.decision = Decision()
-        self.room = view.room
-        self._to_ask: dict[TopicPartition, tuple[MoveRecord | None, Request]] = {}
-        self._to_admit: list[TopicPartition] = []
+    def __init__(self, tick: TickInput, state: RunState) -> None:
+        self._tick, self._state = tick, state
+        self._phases: dict[TopicPartition, Phase] = {}
+        self._records: list[Record] = []
+        """Beside those of the phases."""
+        self._holds: dict[TopicPartition, str] = {}
+        self._suspected: list[tuple[TopicPartition, Request | End]] = []
+        self._to_start: dict[TopicPartition, Request] = {}
+        """Lists that add replicas; whoever asks for one passes the gates, whatever was asked before."""
+        self._to_ask: dict[TopicPartition, Request] = {}
+        self._admission = admission_closed(state.throttle_history) if tick.admitting else None
+        self._slots = Slots({}, tick.settings.slots_per_broker)
+        self._room = state.room
+        self._throttles = ThrottleTick()
+        self._resizing: dict[TopicPartition, Replicas | None] = {}
+        self._same_size: dict[TopicPartition, Replicas | None] = {}
+        self._elections: list[TopicPartition] = []
         self._new_per_leader: Counter[BrokerId] = Counter()
 
     def judge(self, name: TopicPartition) -> None:
         """Judge one partition, and put what it needs where it belongs."""
-        view = self.view
-        known = view.ledger.owned.get(name)
-        own, verdict = judge(self._sight(name, known))
-        resolved = self._resolved(name, verdict)
-        match resolved:
+        known = self._state.ledger.owned.get(name)
+        record, verdict = judge(self._partition_input(name, known))
+        if record is not None and record != known:
+            self._phases[name] = InFlight(record)
+        match self._concluded(name, verdict):
             case End(status, message):
-                self._end(name, own, status, message)
-            case Request():
-                self._sort(name, own, resolved)
+                self._end(name, status, message)
             case Suspect(_, reason):
-                self.decision.holds[name] = reason
+                self._holds[name] = reason
             case Hold(reason, soon):
-                self._hold(name, reason, soon=soon)
-        if not isinstance(resolved, End) and own is not None and own != known:
-            self.decision.records.append(own)
+                self._holds[name] = reason
+                if not soon and isinstance(self._phase(name), Waiting):
+                    self._phases[name] = self._deferred()
+            case Request() as ask:
+                self._sort(name, ask)
 
-    def _sight(self, name: TopicPartition, own: MoveRecord | None) -> PartitionInput:
-        view = self.view
-        move = view.moves[name]
+    def _partition_input(self, name: TopicPartition, record: MoveRecord | None) -> PartitionInput:
+        tick, state = self._tick, self._state
+        move = tick.job.moves[name]
         return PartitionInput(
             move=move,
-            own=own,
-            state=view.seen.partitions.get(name),
-            seen=view.seen,
-            settled=view.watch.settled(name, view.now, view.settings.settle_seconds),
-            racks=view.plan.racks,
-            answer=view.answers.get(name),
-            quarantine_seconds=view.quarantine_left(name),
-            logless=frozenset(b for b in move.target if view.watch.shows_no_log(name, b)),
+            own=record,
+            state=tick.seen.partitions.get(name),
+            seen=tick.seen,
+            settled=state.history.settled(name, tick.now, tick.settings.settle_seconds),
+            racks=tick.job.plan.racks,
+            answer=state.answers.get(name),
+            quarantine_seconds=self._quarantine_left(name),
+            logless=frozenset(b for b in move.target if state.history.shows_no_log(name, b)),
         )
 
-    def _resolved(self, name: TopicPartition, verdict: Verdict) -> Verdict:
-        """A suspicion becomes its conclusion when an earlier look, long enough ago, agrees."""
+    def _quarantine_left(self, name: TopicPartition) -> float | None:
+        """How long an earlier request of a partition may still be on its way."""
+        since = self._state.unknown_since.get(name)
+        if since is None:
+            return None
+        left = self._tick.settings.quarantine_seconds - (self._tick.now - since)
+        return left if left > 0 else None
+
+    def _concluded(self, name: TopicPartition, verdict: Verdict) -> Verdict:
+        """A suspicion becomes its conclusion once looks have agreed on it for long enough."""
         if not isinstance(verdict, Suspect):
             return verdict
-        before = self.view.suspicions.get(name)
-        agrees = before is not None and before[0].conclusion == verdict.conclusion
-        long_ago = self.view.now - self.view.settings.agreeing_seconds
-        if agrees and before is not None and before[1] <= long_ago:
-            return verdict.conclusion
-        self.decision.suspected[name] = verdict
-        return verdict
+        tick, suspicion = self._tick, (name, verdict.conclusion)
+        self._suspected.append(suspicion)
+        since = self._state.suspected.get(suspicion, tick.now)
+        agreed = since <= tick.now - tick.settings.agreeing_seconds
+        return verdict.conclusion if agreed else verdict
 
-    def _hold(self, name: TopicPartition, reason: str, *, soon: bool) -> None:
-        self.decision.holds[name] = reason
-        if not soon and name not in self.view.ledger.owned and name not in self.view.admitted:
-            self.decision.deferred.append(name)
+    def _phase(self, name: TopicPartition) -> Phase:
+        return self._phases.get(name) or self._state.phase(name)
 
-    def _end(
-        self, name: TopicPartition, own: MoveRecord | None, status: Status, message: str = ""
-    ) -> None:
-        move = self.view.moves[name]
-        record = begun(move, self.view.ledger) if own is None else own
-        self.decision.records.append(replace(record, status=status, message=message))
-        self.decision.ended.append(name)
-        if status is Status.DONE and name not in self.view.plan.remember:
-            self.decision.records.extend(forgetting(move, self.view.ledger))
+    def _deferred(self) -> Deferred:
+        return Deferred(self._tick.now + self._tick.settings.retry_seconds)
 
-    def _sort(self, name: TopicPartition, own: MoveRecord | None, ask: Request) -> None:
-        """Begun and instant requests go out; copies have to be admitted first."""
-        if own is not None:
-            self._to_ask[name] = own, ask
-        elif ask.kind is RequestKind.EXPAND:
-            if name not in self.view.admitted:
-                self._to_admit.append(name)
-            else:
-                self._to_ask[name] = None, ask
-        elif (closed := instant_gate(self.view.moves[name], self.view.seen)) is not None:
-            self._hold(name, closed, soon=False)
-        elif self.view.admitting:
-            self._to_ask[name] = None, ask
+    def _put_back(self, name: TopicPartition, phase: Phase, reason: str) -> None:
+        """Let a partition wait; what is in flight stays so."""
+        self._holds[name] = reason
+        if not isinstance(self._phase(name), InFlight):
+            self._phases[name] = phase
+
+    def _end(self, name: TopicPartition, status: Status, message: str = "") -> None:
+        job, ledger = self._tick.job, self._state.ledger
+        record = replace(self._record(name), status=status, message=message)
+        self._holds.pop(name, None)
+        self._phases[name] = Ended(record)
+        if status is Status.DONE and name not in job.plan.remember:
+            self._records.extend(forgetting(job.moves[name], ledger))
+
+    def _record(self, name: TopicPartition) -> MoveRecord:
+        """The record of a partition so far."""
+        phase = self._phase(name)
+        if isinstance(phase, InFlight | Ended):
+            return phase.record
+        return begun(self._tick.job.moves[name], self._state.ledger)
+
+    def _sort(self, name: TopicPartition, ask: Request) -> None:
+        found = self._tick.seen.partitions[name]
+        if not self._tick.admitting:
+            self._holds[name] = "stopping"
+        elif not set(ask.replicas) <= set(found.replicas):
+            self._to_start[name] = ask
+        elif (closed := self._closed(name, ask)) is not None:
+            self._put_back(name, self._deferred(), closed)
+        else:
+            self._to_ask[name] = ask
+
+    def _closed(self, name: TopicPartition, ask: Request) -> str | None:
+        """The gate that keeps a list from being asked for; elections and cancels have none."""
+        if ask.kind not in {RequestKind.EXPAND, RequestKind.ASSIGN}:
+            return None
+        tick = self._tick
+        move, found = tick.job.moves[name], tick.seen.partitions[name]
+        return closed_gate(move, ask.replicas, found, tick.seen, self._room)
 
     def admit(self) -> None:
-        """Give slots to the waiting copies, in plan order, as long as gates and slots are open."""
-        view, decision = self.view, self.decision
-        if not view.admitting:
-            return
-        decision.admission = admission_closed(view.throttle_history)
-        slots = slots_of(view)
-        for name in self._to_admit:
-            if decision.admission is not None:
-                self._hold(name, decision.admission, soon=False)
-            else:
-                self._admit_one(name, slots)
+        """Give slots to copies that are to start or start again, in this order: begun, admitted, waiting."""
+        self._slots = slots_of(self._tick, self._state, self._to_start.keys())
+        for name, ask in list(self._to_start.items()):
+            if not self._admits(name, ask):
+                del self._to_start[name]
 
-    def _admit_one(self, name: TopicPartition, slots: Slots) -> None:
-        view, decision, move = self.view, self.decision, self.view.moves[name]
-        state = view.seen.partitions[name]
-        leader = move.original[0] if state.leader is None else state.leader
-        brokers = (leader, *move.new)
-        full = slots.first_full(brokers)
-        if full is not None:
-            decision.parked[name] = full
-            decision.holds[name] = slots.why_full(full)
-            if name in view.reserving:
-                slots.reserve(brokers)
-            return
-        closed = start_gate(move, state, view.seen, self.room)
-        if closed is not None:
-            self._hold(name, closed, soon=False)
-            return
-        slots.take(brokers)
-        self.room = self.room.reserve(move.new, max(move.bytes, state.bytes))
-        decision.admitted.append(name)
-        self._to_ask[name] = None, Request(RequestKind.EXPAND, move.expanded)
+    def _admits(self, name: TopicPartition, ask: Request) -> bool:
+        tick, move = self._tick, self._tick.job.moves[name]
+        brokers = (source_of(tick, move), *move.new)
+        if self._admission is not None:
+            self._put_back(name, self._deferred(), self._admission)
+        elif (full := self._slots.first_full(brokers)) is not None:
+            self._put_back(name, Parked(full), self._slots.why_full(full))
+            if self._state.queue.starving(tick.job.places[name]):
+                self._slots.reserve(brokers)
+        elif (closed := self._closed(name, ask)) is not None:
+            self._put_back(name, self._deferred(), closed)
+        else:
+            self._slots.take(brokers)
+            size = max(move.bytes, tick.seen.partitions[name].bytes)
+            self._room = self._room.reserve(name, move.new, size)
+            if not isinstance(self._phase(name), InFlight | Admitted):
+                self._phases[name] = Admitted()
+            return True
+        return False
 
     def throttle(self) -> None:
         """What the copies that run or are about to need of throttles."""
-        view = self.view
-        copies = copies_under_throttle(view, self.decision.admitted, set(self.decision.ended))
-        more = view.more_copies_wait or any(view.moves[n].new for n in view.candidates)
-        self.decision.throttles = throttle_tick(
-            copies,
-            view.plan.throttle,
-            view.ledger,
-            self._throttle_view(),
-            keep_rates=view.admitting and more,
+        tick, state = self._tick, self._state
+        admitted = {n for n in state.admitted if n not in self._phases} | {
+            n for n, phase in self._phases.items() if isinstance(phase, Admitted)
+        }
+        ended = {n for n, phase in self._phases.items() if isinstance(phase, Ended)}
+        copies = copies_under_throttle(tick, state, admitted, ended)
+        keep = tick.admitting and state.copies_waiting > 0
+        self._throttles = throttle_tick(
+            copies, tick.job.plan.throttle, state.ledger, self._throttle_input(), keep_rates=keep
         )
-        self.decision.records.extend(self.decision.throttles.records)
 
-    def _throttle_view(self) -> ThrottleInput:
-        return ThrottleInput(
-            self.view.seen.topics, self.view.seen.configs, self.view.throttle_history
-        )
+    def _throttle_input(self) -> ThrottleInput:
+        seen = self._tick.seen
+        return ThrottleInput(seen.topics, seen.configs, self._state.throttle_history)
 
     def ask(self) -> None:
         """Fill the requests of this tick up to their limits, and write down what they ask."""
-        for name, (own, ask) in self._to_ask.items():
-            if not self.view.admitting:
-                self.decision.holds[name] = "stopping"
-            elif ask.kind is RequestKind.EXPAND and own is None and not self._may_begin(name):
-                pass  # held, withdrawn or ended, with its reason
-            elif ask.kind is RequestKind.ELECT:
-                self._ask_election(name, own, ask)
+        for name, ask in self._to_ask.items():
+            if ask.kind is RequestKind.ELECT:
+                self._ask_election(name, ask)
             else:
-                self._ask_list(name, own, ask)
+                self._ask_list(name, ask)
+        for name, ask in self._to_start.items():
+            if self._throttled(name):
+                self._ask_list(name, ask)
 
-    def _may_begin(self, name: TopicPartition) -> bool:
-        """Whether an admitted copy may begin now: its gates are still open and its throttle was read back."""
-        view, move = self.view, self.view.moves[name]
-        closed = start_gate(move, view.seen.partitions[name], view.seen, None)
-        if closed is None:
-            return self._throttled(name, move)
-        self.decision.holds[name] = closed
-        self.decision.withdrawn.append(name)
-        return False
-
-    def _throttled(self, name: TopicPartition, move: Move) -> bool:
-        """Whether the throttle of a copy is in force; says why not, or ends it where it never will be."""
-        copy = copy_of(self.view, move)
-        if in_place(copy, self.view.plan.throttle, self.decision.throttles, self._throttle_view()):
+    def _throttled(self, name: TopicPartition) -> bool:
+        """Whether the throttle of a copy is in force; holds it if not, or ends it where it never will be."""
+        move, throttle = self._tick.job.moves[name], self._tick.job.plan.throttle
+        copy = copy_of(self._tick, self._state, move)
+        if in_place(copy, throttle, self._throttles, self._throttle_input()):
             return True
         refused = self._refused(move)
         if refused is None:
-            self.decision.holds[name] = "its throttle is set and not read back yet"
+            self._holds[name] = "its throttle is set and not read back yet"
         else:
-            self._end(name, None, Status.REJECTED, refused)
+            self._end(name, Status.REJECTED, refused)
         return False
 
     def _refused(self, move: Move) -> str | None:
         named = [(ConfigScope.TOPIC, move.partition.topic)]
         named += [(ConfigScope.BROKER, str(b)) for b in (*move.original, *move.new)]
         for scope, name in named:
-            rejection = self.view.refused_configs.get((scope, name))
+            rejection = self._state.refused_configs.get((scope, name))
             if rejection is not None:
                 return (
                     f"{move.partition}: the throttle of {scope} {name} cannot be set: Kafka answered "
@@ -253,37 +285,97 @@ class _Draft:
                 )
         return None
 
-    def _ask_election(self, name: TopicPartition, own: MoveRecord | None, ask: Request) -> None:
-        leader, settings = ask.replicas[0], self.view.settings
-        full = len(self.decision.elections) >= settings.elections
+    def _ask_election(self, name: TopicPartition, ask: Request) -> None:
+        leader, settings = ask.replicas[0], self._tick.settings
+        full = len(self._elections) >= settings.elections
         if full or self._new_per_leader[leader] >= settings.elections_per_leader:
-            self.decision.holds[name] = "waiting for the next batch of elections"
+            self._holds[name] = "waiting for the next batch of elections"
             return
         self._new_per_leader[leader] += 1
-        self.decision.elections.append(name)
-        self._intend(name, own, ask)
+        self._elections.append(name)
+        self._intend(name, ask)
 
-    def _ask_list(self, name: TopicPartition, own: MoveRecord | None, ask: Request) -> None:
-        asked = len(self.decision.resizing) + len(self.decision.same_size)
-        if asked >= self.view.settings.batch:
-            self.decision.holds[name] = "waiting for the next batch"
+    def _ask_list(self, name: TopicPartition, ask: Request) -> None:
+        if len(self._resizing) + len(self._same_size) >= self._tick.settings.batch:
+            self._holds[name] = "waiting for the next batch"
             return
         wanted = None if ask.kind is RequestKind.CANCEL else ask.replicas
-        same = ask.kind is RequestKind.ASSIGN and self._same_size(name, ask.replicas)
-        (self.decision.same_size if same else self.decision.resizing)[name] = wanted
-        self._intend(name, own, ask)
+        same = ask.kind is RequestKind.ASSIGN and self._is_same_size(name, ask.replicas)
+        (self._same_size if same else self._resizing)[name] = wanted
+        self._intend(name, ask)
 
-    def _same_size(self, name: TopicPartition, wanted: Replicas) -> bool:
+    def _is_same_size(self, name: TopicPartition, wanted: Replicas) -> bool:
         """As Kafka judges it: against the replicas less the removing ones (KIP-860)."""
-        state = self.view.seen.partitions.get(name)
-        guarded = self.view.seen.features.replication_factor_guard
-        if state is None or not guarded:
-            return False
-        return len(set(state.replicas) - set(state.removing)) == len(wanted)
+        found = self._tick.seen.partitions[name]
+        guarded = self._tick.seen.features.replication_factor_guard
+        return guarded and len(set(found.replicas) - set(found.removing)) == len(wanted)
 
-    def _intend(self, name: TopicPartition, own: MoveRecord | None, ask: Request) -> None:
-        view, move = self.view, self.view.moves[name]
-        record = begun(move, view.ledger) if own is None else own
-        self.decision.records.append(intent(record, ask))
-        if move.partition in view.plan.remember:
-            self.decision.records.extend(remembering(move, view.ledger))
+    def _intend(self, name: TopicPartition, ask: Request) -> None:
+        job = self._tick.job
+        self._phases[name] = InFlight(intent(self._record(name), ask))
+        if name in job.plan.remember:
+            self._records.extend(remembering(job.moves[name], self._state.ledger))
+
+    def decision(self) -> Decision:
+        """The decision as it stands."""
+        moves = (p.record for p in self._phases.values() if isinstance(p, InFlight | Ended))
+        return Decision(
+            records=(*moves, *self._records, *self._throttles.records),
+            resizing=self._resizing,
+            same_size=self._same_size,
+            elections=tuple(self._elections),
+            throttles=self._throttles,
+            phases=self._phases,
+            holds=self._holds,
+            admission=self._admission,
+        )
+
+    def next_state(self, decision: Decision) -> RunState:
+        """The state after the decision was written down."""
+        state, tick, phases = self._state, self._tick, self._phases
+        for name, phase in phases.items():
+            check_transition(state.phase(name), phase)
+        over = {n for n, p in phases.items() if isinstance(p, InFlight | Ended)}
+        sent = {*decision.resizing, *decision.same_size, *decision.elections}
+        began = over - state.ledger.open.keys()
+        ended = {n for n, p in phases.items() if isinstance(p, Ended)}
+        admitted = {n for n, p in phases.items() if isinstance(p, Admitted)}
+        places = {tick.job.places[n]: p for n, p in phases.items() if n not in state.ledger.open}
+        holds = {n: r for n, r in state.holds.items() if n not in began and n not in ended}
+        return replace(
+            state,
+            ledger=state.ledger.after(decision.records),
+            queue=state.queue.after(places),
+            admitted=(state.admitted - phases.keys()) | admitted,
+            copies_waiting=state.copies_waiting + self._copies_back(),
+            throttle_history=history_after(self._throttles, self._throttle_input(), state.ledger),
+            room=self._room,
+            slots=self._slots,
+            limits=self._grown(ended & state.ledger.open.keys()),
+            holds=holds | self._holds,
+            notes=(*state.notes, *(n for n in self._throttles.notes if n not in state.notes)),
+            suspected=held_since(
+                state.suspected, (s for s in self._suspected if s[0] not in sent), tick.now
+            ),
+            answers={},
+            unknown_since={n: at for n, at in state.unknown_since.items() if n not in ended},
+        )
+
+    def _copies_back(self) -> int:
+        """How many more moves that copy wait in the queue than before."""
+        moves, state = self._tick.job.moves, self._state
+        copying = {n: p for n, p in self._phases.items() if moves[n].new}
+        into = sum(1 for p in copying.values() if isinstance(p, Waiting | Deferred | Parked))
+        before = sum(1 for n in copying if isinstance(state.phase(n), Waiting))
+        return into - before
+
+    def _grown(self, ended: set[TopicPartition]) -> Mapping[BrokerId, int]:
+        """Limits that have shrunk grow back with every copy that ends."""
+        tick, limits = self._tick, self._state.limits
+        for name in sorted(ended) if limits else ():
+            move, found = tick.job.moves[name], tick.seen.partitions.get(name)
+            if move.new and found is not None:
+                led = () if found.leader is None else (found.leader,)
+                brokers = {*move.original, *move.new, *led}.intersection(limits)
+                limits = grown(limits, brokers, tick.settings.slots_per_broker)
+        return limits

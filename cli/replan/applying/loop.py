@@ -5,9 +5,9 @@ silent cluster or journal is borne, when to leave, and what is said then.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from replan.applying.copies import expanding, lingering
+from replan.applying.copies import lingering
 from replan.applying.decide import Decision, decide
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import Journal
@@ -23,14 +23,14 @@ from replan.applying.outcome import (
     summary,
 )
 from replan.applying.progress import Progress, Report, copies_in_progress
-from replan.applying.run_state import RunState, refusals_in_words
+from replan.applying.run_state import RunState, first_state
 from replan.applying.sending import Sender, intents
 from replan.applying.settings import Settings
 from replan.applying.throttles.broker_rates import leftovers
-from replan.applying.tick_input import TickInput
+from replan.applying.tick_input import Job, TickInput
 from replan.errors import BadFile, ClusterUnreachable, Exit
 from replan.model.control_plane import Clock, ControlPlane
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.plan import Plan
 
@@ -98,12 +98,10 @@ class ApplicationRun:
         self, plan: Plan, ledger: Ledger, ports: _Ports, settings: Settings, snapshot: Snapshot
     ) -> None:
         now = ports.clock.now()
-        self._plan, self._ledger, self._ports, self._settings = plan, ledger, ports, settings
+        self._job, self._ports = Job.of(plan, settings), ports
         self._features = snapshot.features
-        self._memory = RunState(plan, ledger, now, settings)
-        self._memory.read_disks(snapshot, ledger)
-        self._began = self._seen_at = self._moved_at = self._disks_at = now
-        self._written_at: float | None = now
+        self._state = first_state(self._job, ledger, now).with_room(self._job, snapshot.log_dirs)
+        self._began = self._seen_at = self._written_at = self._moved_at = self._disks_at = now
         self._sizes_at = float("-inf")
         self._ended_at: float | None = None
         self._stopping: tuple[float, str] | None = None
@@ -115,81 +113,85 @@ class ApplicationRun:
             outcome = self._tick()
             if outcome is not None:
                 return outcome
-            self._ports.clock.sleep(self._settings.poll_seconds)
+            self._ports.clock.sleep(self._job.settings.poll_seconds)
 
     def _tick(self) -> Outcome | None:
         now = self._ports.clock.now()
         self._note_stop(now)
         try:
-            view = self._look(now)
+            tick = self._look(now)
         except ClusterUnreachable as error:
             return self._unreachable(now, error)
         self._seen_at = now
-        decision = decide(view)
+        before = self._state = self._state.observed(tick)
+        decision, after = decide(tick, before)
         began = self._ports.clock.now()
         try:
-            self._ports.journal.append(intents(decision, self._ledger))
+            self._ports.journal.append(intents(decision, before.ledger))
         except (BadFile, ClusterUnreachable) as error:
             return self._unwritable(now, error)
         self._written_at = now
-        self._ledger = view.ledger.after(decision.records)
-        self._memory.decided(view, decision, self._ledger)
-        until = began + self._settings.intent_seconds
-        sender = Sender(self._ports.control_plane, self._ports.clock, until)
-        self._memory.answered(sender.send(decision), self._ports.clock.now())
-        self._report(view, decision)
-        return self._outcome(view, decision)
+        until = began + self._job.settings.intent_seconds
+        answers = Sender(self._ports.control_plane, self._ports.clock, until).send(decision)
+        self._state = after.answered(answers, self._ports.clock.now())
+        self._report(tick, before, decision)
+        return self._outcome(tick, decision)
 
     def _note_stop(self, now: float) -> None:
         if self._stopping is not None:
             return
         if self._ports.stop():
             self._stopping = now, "interrupted"
-        limit = self._settings.give_up_seconds
+        limit = self._job.settings.give_up_seconds
         if limit is not None and now - self._moved_at >= limit:
             self._stopping = now, f"nothing has moved for {limit:.0f} s"
 
     def _look(self, now: float) -> TickInput:
-        memory, plane = self._memory, self._ports.control_plane
-        memory.forget_old_unknowns(now)
+        job, plane = self._job, self._ports.control_plane
+        state = self._state.without_old_unknowns(now, job.settings.quarantine_seconds)
+        candidates: tuple[TopicPartition, ...] = ()
         admitting = self._stopping is None
-        candidates = memory.candidates(self._ledger, now) if admitting else ()
-        seen = look(plane, memory.wanted(self._ledger, candidates), self._features)
+        if admitting:
+            state, candidates = state.chosen(job, now)
+        self._state = state
+        seen = look(plane, state.wanted(job, candidates), self._features)
         self._answering = frozenset(seen.configs)
         self._read_sizes(now)
         self._read_disks(now)
-        return memory.view(self._ledger, seen, now, candidates, admitting=admitting)
+        return TickInput(job=job, seen=seen, now=now, candidates=candidates, admitting=admitting)
 
     def _read_sizes(self, now: float) -> None:
-        copying = [n for n, own in self._ledger.open.items() if expanding(own)]
-        if copying and now - self._sizes_at >= self._settings.sizes_seconds:
+        state, job = self._state, self._job
+        copying = [n for n, record in state.ledger.open.items() if record.expanding]
+        if copying and now - self._sizes_at >= job.settings.sizes_seconds:
             sizes = self._ports.control_plane.replica_bytes(copying)
-            self._memory.watch.note_sizes(self._memory.moves, sizes, now)
+            history = state.history.with_sizes(job.moves, sizes, now)
+            self._state = replace(state, history=history)
             self._sizes_at = now
 
     def _read_disks(self, now: float) -> None:
-        due = now - self._disks_at >= self._settings.disk_seconds
-        if due and self._memory.copies_wait() and self._stopping is None:
-            self._memory.read_disks(self._ports.control_plane.observe(), self._ledger)
+        due = now - self._disks_at >= self._job.settings.disk_seconds
+        if due and self._state.copies_waiting and self._stopping is None:
+            log_dirs = self._ports.control_plane.observe().log_dirs
+            self._state = self._state.with_room(self._job, log_dirs)
             self._disks_at = now
 
-    def _report(self, view: TickInput, decision: Decision) -> None:
-        owned = self._ledger.owned.values()
-        done = sum(1 for own in owned if own.status is Status.DONE)
-        notes = self._memory.new_notes(decision)
-        if decision.asks or notes:
-            self._moved_at = view.now
-        copies = copies_in_progress(view, decision.holds)
-        if any(r.bytes_per_second for c in copies for r in c.replicas):
-            self._moved_at = view.now
+    def _report(self, tick: TickInput, before: RunState, decision: Decision) -> None:
+        state, total = self._state, len(self._job.plan.moves)
+        owned = state.ledger.owned.values()
+        done = sum(1 for record in owned if record.status is Status.DONE)
+        notes = state.notes[len(before.notes) :]
+        copies = copies_in_progress(tick, state, decision.holds)
+        if decision.asks or notes or any(r.bytes_per_second for c in copies for r in c.replicas):
+            self._moved_at = tick.now
         self._ports.report(
             Progress(
-                at_seconds=view.now - self._began,
-                total=len(self._plan.moves),
+                at_seconds=tick.now - self._began,
+                total=total,
                 done=done,
-                stopped=len(owned) - len(self._ledger.open) - done,
-                running=len(self._ledger.open),
-                waiting=len(self._plan.moves) - len(owned),
+                stopped=len(owned) - len(state.ledger.open) - done,
+                running=len(state.ledger.open),
+                waiting=total - len(owned),
                 copies=copies,
                 holds=decision.holds,
                 admission=decision.admission,
@@ -197,20 +199,21 @@ class ApplicationRun:
             )
         )
 
-    def _outcome(self, view: TickInput, decision: Decision) -> Outcome | None:
+    def _outcome(self, tick: TickInput, decision: Decision) -> Outcome | None:
+        state, patience = self._state, self._job.settings.patience_seconds
         restored = decision.throttles.quiet
         if self._stopping is not None:
-            late = view.now - self._stopping[0] >= self._settings.patience_seconds
+            late = tick.now - self._stopping[0] >= patience
             return self._interrupted(self._stopping[1]) if restored or late else None
-        if self._ledger.open or self._memory.admitted or len(self._memory.waiting):
+        if state.ledger.open or state.admitted or len(state.queue):
             return None
-        if lingering(view):
+        if lingering(tick, state):
             return None
-        if not self._ledger.entries and not self._ledger.rates:
+        if not state.ledger.entries and not state.ledger.rates:
             return self._closed()
-        if self._ended_at is None or self._memory.configs_may_arrive():
-            self._ended_at = view.now
-        if view.now - self._ended_at < self._settings.patience_seconds:
+        if self._ended_at is None or state.configs_unknown_since:
+            self._ended_at = tick.now
+        if tick.now - self._ended_at < patience:
             return None
         return self._left_open()
 
@@ -218,37 +221,41 @@ class ApplicationRun:
         results = self._results()
         text = summary(results)
         try:
-            self._append(closing(self._ledger, ApplicationStatus.CLOSED, text))
+            self._append(closing(self._state.ledger, ApplicationStatus.CLOSED, text))
         except (BadFile, ClusterUnreachable) as error:
             return self._unwritable(self._ports.clock.now(), error)
         code = exit_code_of(results, ())
-        return Outcome(code, text, results, notes=tuple(self._memory.notes))
+        return Outcome(code, text, results, notes=self._state.notes)
 
     def _append(self, records: tuple[Record, ...]) -> None:
         self._ports.journal.append(records)
-        self._ledger = self._ledger.after(records)
+        self._state = replace(self._state, ledger=self._state.ledger.after(records))
 
     def _results(self) -> tuple[PartitionResult, ...]:
-        order = [m.partition for m in self._plan.moves]
-        return results_of(order, self._ledger, self._memory.holds)
+        order = [m.partition for m in self._job.plan.moves]
+        return results_of(order, self._state.ledger, self._state.holds)
 
     def _leftovers(self) -> tuple[str, ...]:
         """What of ours still stands and is not needed for what runs."""
-        dead = leftovers(self._ledger.rates, self._answering)
-        return (*dead, *refusals_in_words(self._memory.refused_configs))
+        dead = leftovers(self._state.ledger.rates, self._answering)
+        refused = (
+            f"{scope} {name}: Kafka answered {answer.code} {answer.name}: {answer.message}"
+            for (scope, name), answer in sorted(self._state.refused_configs.items())
+        )
+        return (*dead, *refused)
 
     def _left_open(self) -> Outcome:
         results, left = self._results(), self._leftovers()
         named = "\n".join(left) or "throttles of ours are still in place; " + AGAIN
         text = f"{summary(results)}; the application stays open:\n{named}"
-        return Outcome(Exit.HELD, text, results, left, tuple(self._memory.notes))
+        return Outcome(Exit.HELD, text, results, left, self._state.notes)
 
     def _interrupted(self, why: str) -> Outcome:
         results, left = self._results(), self._leftovers()
-        running = [str(n) for n, own in sorted(self._ledger.open.items()) if expanding(own)]
+        running = [str(n) for n, own in sorted(self._state.ledger.open.items()) if own.expanding]
         lines = [f"{why}: {summary(results)}"]
         if running:
-            throttled = " under their throttle" if self._plan.throttle is not None else ""
+            throttled = " under their throttle" if self._job.plan.throttle is not None else ""
             lines.append(f"Copies that run go on by themselves{throttled}: {', '.join(running)}.")
         lines += left
         lines.append(AGAIN)
@@ -256,7 +263,7 @@ class ApplicationRun:
 
     def _unreachable(self, now: float, error: ClusterUnreachable) -> Outcome | None:
         silent = now - self._seen_at
-        if silent < self._settings.patience_seconds and self._stopping is None:
+        if silent < self._job.settings.patience_seconds and self._stopping is None:
             return None
         results = self._results()
         text = (
@@ -266,9 +273,8 @@ class ApplicationRun:
         return self._left(code, text, results, ())
 
     def _unwritable(self, now: float, error: BadFile | ClusterUnreachable) -> Outcome | None:
-        since = now if self._written_at is None else self._written_at
-        silent = now - since
-        if silent < self._settings.journal_patience_seconds and self._stopping is None:
+        silent = now - self._written_at
+        if silent < self._job.settings.journal_patience_seconds and self._stopping is None:
             return None
         results = self._results()
         text = (
@@ -285,4 +291,4 @@ class ApplicationRun:
         results: tuple[PartitionResult, ...],
         left: tuple[str, ...],
     ) -> Outcome:
-        return Outcome(code, text, results, left, tuple(self._memory.notes), interrupted=True)
+        return Outcome(code, text, results, left, self._state.notes, interrupted=True)

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from replan.applying.copies import expanding
+from replan.applying.observation.history import PartitionHistory
+from replan.applying.run_state import RunState
 from replan.applying.tick_input import TickInput
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.moves import Move
@@ -60,30 +61,32 @@ Report = Callable[[Progress], None]
 
 
 def copies_in_progress(
-    view: TickInput, holds: Mapping[TopicPartition, str]
+    tick: TickInput, state: RunState, holds: Mapping[TopicPartition, str]
 ) -> tuple[CopyProgress, ...]:
     """The running copies of an application, in order of name."""
     return tuple(
-        _copy(view, view.moves[name], holds.get(name, "copying"))
-        for name, own in sorted(view.ledger.open.items())
-        if expanding(own)
+        _copy(tick, state.history, tick.job.moves[name], holds.get(name, "copying"))
+        for name, record in sorted(state.ledger.open.items())
+        if record.expanding
     )
 
 
-def _copy(view: TickInput, move: Move, state: str) -> CopyProgress:
+def _copy(tick: TickInput, history: PartitionHistory, move: Move, hold: str) -> CopyProgress:
     return CopyProgress(
         move.partition,
-        tuple(_replica(view, move, broker) for broker in move.new),
-        state,
-        view.watch.stalled(move, view.seen, view.now, view.settings.stalled_seconds),
+        tuple(_replica(tick, history, move, broker) for broker in move.new),
+        hold,
+        history.stalled(move, tick.seen, tick.now, tick.settings.stalled_seconds),
     )
 
 
-def _replica(view: TickInput, move: Move, broker: BrokerId) -> ReplicaProgress:
-    state = view.seen.partitions.get(move.partition)
+def _replica(
+    tick: TickInput, history: PartitionHistory, move: Move, broker: BrokerId
+) -> ReplicaProgress:
+    state = tick.seen.partitions.get(move.partition)
     in_sync = state is not None and broker in state.isr
-    size = view.watch.size(move.partition, broker)
-    total = view.watch.total(move.partition) or move.bytes
+    size = history.sizes.get((move.partition, broker))
+    total = history.totals.get(move.partition) or move.bytes
     copied = None if size is None else size.bytes
     speed = None if size is None else size.bytes_per_second
     left = None

@@ -4,12 +4,13 @@ An intent that is too old may have been overtaken: another process could have ta
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
 from replan.applying.decide import Decision
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Record
+from replan.applying.run_state import Answers
 from replan.errors import ClusterUnreachable
 from replan.model.configs import ConfigChange, ConfigScope
 from replan.model.control_plane import (
@@ -36,14 +37,6 @@ def intents(decision: Decision, ledger: Ledger) -> Sequence[Record]:
     return next(([record] for record in standing if record is not None), [])
 
 
-@dataclass(slots=True)
-class Answers:
-    """What came back; partitions that were not sent for are missing."""
-
-    partitions: dict[TopicPartition, Answer] = field(default_factory=dict)
-    configs: dict[tuple[ConfigScope, str], Answer] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, slots=True)
 class Sender:
     """Sends the requests of one tick."""
@@ -54,7 +47,7 @@ class Sender:
     """On the clock: when the intents of this tick are too old."""
 
     def send(self, decision: Decision) -> Answers:
-        """Send everything; lower configs before raised ones, so that no key comes twice in a request."""
+        """Send everything; what is removed before what is added, so that no key comes twice in a request."""
         answers = Answers()
         for changes in (decision.throttles.removals, decision.throttles.additions):
             answers.configs.update(self._configure(changes))

@@ -8,7 +8,8 @@ from tests.builders import brokers, move, state
 from tests.unit.applying.lab import plan_of
 
 from replan.applying.admission.disk_space import Room
-from replan.applying.decide import decide
+from replan.applying.admission.queue import PATIENT_TIMES
+from replan.applying.decide import Decision, decide
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import (
     Application,
@@ -18,20 +19,21 @@ from replan.applying.journal.records import (
     Reached,
     Status,
 )
-from replan.applying.observation.history import PartitionHistory
 from replan.applying.observation.look import Observation
+from replan.applying.partitions.phase import Admitted, Deferred, Ended, InFlight, Parked, Phase
+from replan.applying.run_state import RunState, first_state
 from replan.applying.settings import Settings
 from replan.applying.throttles.tick import ThrottleHistory
-from replan.applying.tick_input import TickInput
+from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import LogDir
 from replan.model.configs import FOLLOWER_REPLICAS, ConfigScope, TopicSettings
-from replan.model.control_plane import Rejected
+from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState, Reassignment
 from replan.model.placement import MoveThrottle
 from replan.model.snapshot import Features
 from replan.planning.moves import Move
-from replan.planning.requests import RequestKind
+from replan.planning.requests import Request, RequestKind
 
 APP = Application("a-1", ApplicationStatus.OPEN, "d", "m", "cluster", "ann")
 GUARDED = Features(replication_factor_guard=True, eligible_leader_replicas=True)
@@ -40,7 +42,10 @@ FLIPS = [move([1, 2, 3], [2, 1, 3], partition=p) for p in range(3)]
 THROTTLE = MoveThrottle(1000)
 
 
-def view(
+Case = tuple[TickInput, RunState]
+
+
+def case(
     moves: list[Move],
     states: list[PartitionState] | None = None,
     *,
@@ -49,16 +54,16 @@ def view(
     settings: Settings | None = None,
     features: Features = GUARDED,
     running: dict[TopicPartition, Reassignment] | None = None,
+    admitting: bool = True,
     **more: Any,
-) -> TickInput:
+) -> Case:
+    """A tick in which all moves that are not begun are looked at, and the state that it finds."""
     found = states or [state(m.original, partition=m.partition.partition) for m in moves]
-    candidates = tuple(
-        m.partition for m in moves if m.partition not in {o.partition for o in owned}
-    )
-    return TickInput(
-        plan=plan_of(moves, throttle=throttle),
-        moves={m.partition: m for m in moves},
-        ledger=fold([APP, *owned]),
+    job = Job.of(plan_of(moves, throttle=throttle), settings or Settings())
+    run = replace(first_state(job, fold([APP, *owned]), 0), **more)
+    begun = {*run.ledger.owned, *run.admitted}
+    tick = TickInput(
+        job=job,
         seen=Observation(
             brokers={b.id: b for b in brokers()},
             partitions={s.partition: s for s in found},
@@ -68,10 +73,19 @@ def view(
             running=running or {},
         ),
         now=100,
-        settings=settings or Settings(),
-        watch=PartitionHistory(),
-        **{"candidates": candidates, **more},
+        candidates=tuple(m.partition for m in moves if m.partition not in begun),
+        admitting=admitting,
     )
+    return tick, run
+
+
+def decided(given: Case) -> Decision:
+    return decide(*given)[0]
+
+
+def came_into(decision: Decision, phase: type[Phase]) -> list[int]:
+    """The partitions that came into a phase."""
+    return numbers(n for n, p in decision.phases.items() if isinstance(p, phase))
 
 
 def own(planned: Move, kind: RequestKind, *listed: int, status: Status = Status.OPEN) -> MoveRecord:
@@ -93,23 +107,23 @@ def numbers(names: Any) -> list[int]:
 
 
 def test_instant_lists_travel_together_up_to_the_batch() -> None:
-    decision = decide(view(FLIPS, settings=Settings(batch=2)))
+    decision = decided(case(FLIPS, settings=Settings(batch=2)))
     assert decision.same_size == {m.partition: m.target for m in FLIPS[:2]}
     assert decision.resizing == {}
     assert decision.holds == {FLIPS[2].partition: "waiting for the next batch"}
 
 
 def test_where_the_guard_is_not_known_lists_go_without_it() -> None:
-    decision = decide(view(FLIPS, features=Features()))
+    decision = decided(case(FLIPS, features=Features()))
     assert (numbers(decision.resizing), decision.same_size) == ([0, 1, 2], {})
 
 
 def test_a_list_that_drops_replicas_may_change_their_number() -> None:
     shrink = move([1, 2, 3], [1, 2])
-    look = view([shrink])
+    tick, run = case([shrink])
     for at in range(0, 101, 5):
-        look.watch.note(look.moves, look.seen, at, 15)
-    assert decide(look).resizing == {shrink.partition: replicas(1, 2)}
+        run = run.observed(replace(tick, now=at))
+    assert decided((tick, run)).resizing == {shrink.partition: replicas(1, 2)}
 
 
 @pytest.mark.parametrize(
@@ -129,7 +143,7 @@ def test_elections_are_limited_in_all_and_for_each_new_leader(
         move([3, 1, 2], [3, 1, 2], partition=2),
     ]
     states = [state(m.target, leader=1, partition=m.partition.partition) for m in moves]
-    decision = decide(view(moves, states, settings=settings))
+    decision = decided(case(moves, states, settings=settings))
     assert numbers(decision.elections) == elected
     held = {n.partition: reason for n, reason in decision.holds.items()}
     assert held == {
@@ -138,33 +152,32 @@ def test_elections_are_limited_in_all_and_for_each_new_leader(
 
 
 def test_copies_are_admitted_by_slots_in_plan_order() -> None:
-    decision = decide(view(COPIES, settings=Settings(slots_per_broker=2)))
-    assert numbers(decision.admitted) == [0, 1]
+    decision = decided(case(COPIES, settings=Settings(slots_per_broker=2)))
     assert numbers(decision.resizing) == [0, 1]
-    assert decision.parked == {COPIES[2].partition: BrokerId(1)}
+    assert decision.phases[COPIES[2].partition] == Parked(BrokerId(1))
 
 
 def test_a_move_that_was_passed_over_too_often_keeps_later_ones_from_its_slots() -> None:
     first, second = COPIES[0], move([2, 1, 3], [2, 1, 4], partition=1)
     full = {TopicPartition("x", 0): Reassignment(replicas(1, 9), replicas(9), ())}
     settings = Settings(slots_per_broker=1)
-    look = view([first, second], settings=settings, running=full)
-    assert numbers(decide(look).admitted) == [1]
-    reserving = frozenset({first.partition})
-    assert numbers(decide(replace(look, reserving=reserving)).admitted) == []
+    tick, run = case([first, second], settings=settings, running=full)
+    assert numbers(decided((tick, run)).resizing) == [1]
+    starving = replace(run.queue, passed_over={0: PATIENT_TIMES})
+    assert numbers(decided((tick, replace(run, queue=starving))).resizing) == []
 
 
 def test_rooms_promised_in_one_tick_count_for_the_next_copy_of_the_same_tick() -> None:
     room = Room((LogDir(BrokerId(4), "/a", 1000, 250, 0),))
-    decision = decide(view(COPIES[:2], room=room))
-    assert numbers(decision.admitted) == [0]
-    assert decision.deferred == [COPIES[1].partition]
+    decision = decided(case(COPIES[:2], room=room))
+    assert numbers(decision.resizing) == [0]
+    assert decision.phases[COPIES[1].partition] == Deferred(110)
     assert decision.holds[COPIES[1].partition].startswith("broker 4 has no room: 100 bytes to /a")
 
 
 def test_under_a_throttle_a_copy_is_admitted_first_and_asked_when_it_is_read_back() -> None:
-    first = decide(view(COPIES[:1], throttle=THROTTLE))
-    assert numbers(first.admitted) == [0]
+    first = decided(case(COPIES[:1], throttle=THROTTLE))
+    assert came_into(first, Admitted) == [0]
     assert first.resizing == {}
     assert first.holds == {COPIES[0].partition: "its throttle is set and not read back yet"}
     assert first.throttles.additions
@@ -174,18 +187,22 @@ def test_under_a_throttle_a_copy_is_admitted_first_and_asked_when_it_is_read_bac
 def test_an_admitted_copy_whose_gate_has_closed_waits_again() -> None:
     low = state([1, 2, 3], [1], partition=0)
     shaky = move([1, 2, 3], [1, 2, 4], min_insync_replicas=3)
-    look = view([shaky], [replace(low, isr=replicas(1, 2, 3))], candidates=())
-    look = replace(
-        look,
+    tick, run = case(
+        [shaky],
+        [replace(low, isr=replicas(1, 2, 3))],
         admitted=frozenset({shaky.partition}),
+    )
+    tick = replace(
+        tick,
         seen=replace(
-            look.seen,
+            tick.seen,
             topics={"orders": TopicSettings(3)},
             brokers={b.id: b for b in brokers(fenced=[4])},
         ),
     )
-    decision = decide(look)
-    assert decision.withdrawn == [shaky.partition]
+    decision, after = decide(tick, run)
+    assert decision.phases == {shaky.partition: Deferred(110)}
+    assert (after.admitted, len(after.queue)) == (frozenset(), 1)
     assert decision.holds == {
         shaky.partition: "broker 4 is to receive a replica and is fenced; start it"
     }
@@ -198,8 +215,9 @@ def test_a_copy_whose_throttle_is_refused_is_not_begun_without_it(
     scope: ConfigScope, name: str
 ) -> None:
     refused = {(scope, name): Rejected(29, "TOPIC_AUTHORIZATION_FAILED", "Denied.")}
-    look = view(COPIES[:1], throttle=THROTTLE, candidates=(), refused_configs=refused)
-    decision = decide(replace(look, admitted=frozenset({COPIES[0].partition})))
+    admitted = frozenset({COPIES[0].partition})
+    given = case(COPIES[:1], throttle=THROTTLE, admitted=admitted, refused_configs=refused)
+    decision = decided(given)
     (record,) = [r for r in decision.records if isinstance(r, MoveRecord)]
     assert (record.status, record.asked) == (Status.REJECTED, None)
     assert record.message == (
@@ -211,25 +229,25 @@ def test_a_copy_whose_throttle_is_refused_is_not_begun_without_it(
 def test_when_a_throttle_was_wiped_twice_only_instant_moves_begin() -> None:
     wiped = ThrottleHistory(wiped={("orders", FOLLOWER_REPLICAS): 2})
     flip = move([1, 2, 3], [2, 1, 3], partition=7)
-    decision = decide(view([COPIES[0], flip], throttle=THROTTLE, throttle_history=wiped))
-    assert decision.admitted == []
+    decision = decided(case([COPIES[0], flip], throttle=THROTTLE, throttle_history=wiped))
+    assert came_into(decision, Admitted) == []
     assert numbers(decision.same_size) == [7]
     assert decision.admission is not None
     assert decision.holds == {COPIES[0].partition: decision.admission}
-    assert decision.deferred == [COPIES[0].partition]
+    assert came_into(decision, Deferred) == [0]
 
 
 def test_without_the_guard_a_reorder_waits_while_others_reassign_its_topic() -> None:
     running = {TopicPartition("orders", 9): Reassignment(replicas(1, 4), replicas(4), ())}
-    decision = decide(view(FLIPS[:1], features=Features(), running=running))
+    decision = decided(case(FLIPS[:1], features=Features(), running=running))
     assert decision.resizing == {}
-    assert decision.deferred == [FLIPS[0].partition]
+    assert came_into(decision, Deferred) == [0]
 
 
 def test_when_stopping_nothing_is_asked_but_what_ended_is_written_down() -> None:
     done, going = COPIES[0], COPIES[1]
-    decision = decide(
-        view(
+    decision = decided(
+        case(
             [done, going],
             [state([1, 2, 4], partition=0), state([1, 2, 3, 4], partition=1)],
             owned=(
@@ -239,8 +257,8 @@ def test_when_stopping_nothing_is_asked_but_what_ended_is_written_down() -> None
             admitting=False,
         )
     )
-    assert (decision.resizing, decision.same_size, decision.elections) == ({}, {}, [])
-    assert numbers(decision.ended) == [0]
+    assert (decision.resizing, decision.same_size, decision.elections) == ({}, {}, ())
+    assert came_into(decision, Ended) == [0]
 
 
 def test_an_ended_copy_that_still_runs_keeps_its_throttle_and_an_open_one_too() -> None:
@@ -254,8 +272,8 @@ def test_an_ended_copy_that_still_runs_keeps_its_throttle_and_an_open_one_too() 
         state([1, 2, 3, 4], [1, 2, 3], adding=[4], partition=1),
         state([1, 2, 3], partition=2),
     ]
-    decision = decide(
-        view(
+    decision = decided(
+        case(
             COPIES,
             states,
             owned=(ended, own(COPIES[1], RequestKind.EXPAND, 1, 2, 3, 4)),
@@ -269,5 +287,97 @@ def test_an_ended_copy_that_still_runs_keeps_its_throttle_and_an_open_one_too() 
 def test_the_leader_side_is_lifted_while_a_kept_replica_is_out_of_sync() -> None:
     copying = own(COPIES[0], RequestKind.EXPAND, 1, 2, 3, 4)
     found = state([1, 2, 3, 4], [1, 3], adding=[4])
-    decision = decide(view(COPIES[:1], [found], owned=(copying,), throttle=THROTTLE))
+    decision = decided(case(COPIES[:1], [found], owned=(copying,), throttle=THROTTLE))
     assert dict(decision.throttles.entries) == {("orders", FOLLOWER_REPLICAS): {"0:4"}}
+
+
+AS_BEFORE = [state([1, 2, 3], partition=0)]
+LATER = 50
+"""Seconds in which the looks have agreed that the first request shows no effect."""
+
+
+def asked_before(*, answer: Answer | None = None, **more: Any) -> Case:
+    """A copy whose expand was written down and shows no effect: the process died, or its answer was lost."""
+    lost = replace(own(COPIES[0], RequestKind.EXPAND, 1, 2, 3, 4), reached=Reached.NOTHING)
+    tick, run = case(COPIES[:1], AS_BEFORE, owned=(lost,), **more)
+    again = Request(RequestKind.EXPAND, COPIES[0].expanded)
+    answers = {} if answer is None else {lost.partition: answer}
+    return tick, replace(
+        run, suspected={(lost.partition, again): tick.now - LATER}, answers=answers
+    )
+
+
+UNKNOWN = OutcomeUnknown("no answer")
+
+
+@pytest.mark.parametrize("answer", [None, UNKNOWN], ids=["crash", "no answer"])
+@pytest.mark.parametrize(
+    ("seen", "why"),
+    [
+        ({}, None),
+        (
+            {"brokers": {b.id: b for b in brokers(fenced=[4])}},
+            "broker 4 is to receive a replica and is fenced; start it",
+        ),
+        (
+            {"partitions": {COPIES[0].partition: state([1, 2, 3], [1])}},
+            "unclean.leader.election.enable is true and only [1] is in sync",
+        ),
+        (
+            {"running": {TopicPartition("x", 0): Reassignment(replicas(1, 9), replicas(9), ())}},
+            "broker 1 takes part in 1 copies (at most 1)",
+        ),
+    ],
+    ids=["open", "fenced", "unclean", "no slot"],
+)
+def test_a_copy_that_is_asked_for_again_passes_the_same_gates(
+    answer: Answer | None, seen: dict[str, Any], why: str | None
+) -> None:
+    tick, run = asked_before(answer=answer, settings=Settings(slots_per_broker=1))
+    risky = replace(COPIES[0], unclean_election=True)
+    job = replace(tick.job, moves={risky.partition: risky})
+    topics = {"orders": TopicSettings(2, unclean_election=True)}
+    tick = replace(tick, job=job, seen=replace(tick.seen, topics=topics, **seen))
+    decision, after = decide(tick, run)
+    assert numbers(decision.resizing) == ([0] if why is None else [])
+    assert decision.holds.get(risky.partition, "").startswith(why or "")
+    assert isinstance(after.phase(risky.partition), InFlight)
+
+
+def test_a_copy_that_is_asked_for_again_must_fit_and_does_not_count_twice() -> None:
+    fits = Room((LogDir(BrokerId(4), "/a", 1000, 200, 0),))
+    before = fits.reserve(COPIES[0].partition, [BrokerId(4)], 100)
+    assert numbers(decided(asked_before(room=before)).resizing) == [0]
+    full = Room((LogDir(BrokerId(4), "/a", 1000, 150, 0),))
+    assert numbers(decided(asked_before(room=full)).resizing) == []
+
+
+def test_a_copy_that_is_asked_for_again_waits_for_its_throttle() -> None:
+    decision = decided(asked_before(throttle=THROTTLE))
+    assert numbers(decision.resizing) == []
+    assert decision.holds == {COPIES[0].partition: "its throttle is set and not read back yet"}
+    assert decision.throttles.additions
+
+
+def test_begun_copies_start_before_waiting_ones() -> None:
+    tick, run = asked_before(settings=Settings(slots_per_broker=1))
+    job = Job.of(plan_of(COPIES[:2]), tick.settings)
+    waiting = state([1, 2, 3], partition=1)
+    tick = replace(
+        tick,
+        job=job,
+        candidates=(COPIES[1].partition,),
+        seen=replace(tick.seen, partitions={**tick.seen.partitions, waiting.partition: waiting}),
+    )
+    decision = decided((tick, run))
+    assert numbers(decision.resizing) == [0]
+    assert came_into(decision, Parked) == [1]
+
+
+def test_deciding_changes_nothing_that_it_is_given() -> None:
+    tick, run = case(COPIES, throttle=THROTTLE)
+    twin = case(COPIES, throttle=THROTTLE)
+    first, after = decide(tick, run)
+    assert (tick, run) == twin
+    assert decide(tick, run) == (first, after)
+    assert after != run

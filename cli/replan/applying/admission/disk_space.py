@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from replan.model.broker import LogDir
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, TopicPartition
 
 HEADROOM = 0.10
 """Of the volume, to stay free after the copy."""
@@ -20,21 +20,21 @@ class Room:
     """Log directories as of the last reading, less what was promised since."""
 
     dirs: tuple[LogDir, ...] = ()
-    reserved: Mapping[BrokerId, int] = field(default_factory=dict)
+    promised: Mapping[BrokerId, Mapping[TopicPartition, int]] = field(default_factory=dict)
+    """Bytes by broker and partition."""
 
-    def reserve(self, brokers: Iterable[BrokerId], size: int) -> "Room":
-        """The room after a copy of so many bytes to each broker was admitted."""
-        reserved = dict(self.reserved)
-        for broker in brokers:
-            reserved[broker] = reserved.get(broker, 0) + size
-        return Room(self.dirs, reserved)
+    def reserve(self, partition: TopicPartition, brokers: Iterable[BrokerId], size: int) -> "Room":
+        """The room after a copy of so many bytes to each broker was admitted; once more makes no difference."""
+        promised = {b: {**self.promised.get(b, {}), partition: size} for b in brokers}
+        return Room(self.dirs, {**self.promised, **promised})
 
-    def why_not(self, broker: BrokerId, size: int) -> str | None:
-        """Why a replica of so many bytes does not fit on a broker; None where it fits or nobody can tell."""
+    def why_not(self, partition: TopicPartition, broker: BrokerId, size: int) -> str | None:
+        """Why a replica of so many bytes does not fit on a broker; None where it fits or the room is not known."""
         chosen = self._next_dir(broker)
         if chosen is None or chosen.usable_bytes is None or chosen.total_bytes is None or not size:
             return None
-        promised = self.reserved.get(broker, 0)
+        others = self.promised.get(broker, {})
+        promised = sum(others.values()) - others.get(partition, 0)
         kept_free = int(chosen.total_bytes * HEADROOM)
         if chosen.usable_bytes - promised - size >= kept_free:
             return None

@@ -6,15 +6,17 @@ Each gives a sentence with measure, limit and way out, or None. What makes a pla
 
 from replan.applying.admission.disk_space import Room
 from replan.applying.observation.look import Observation
-from replan.model.names import is_internal
+from replan.model.names import Replicas, is_internal
 from replan.model.partition import PartitionState
 from replan.planning.moves import Move
 
 
-def start_gate(
-    move: Move, state: PartitionState, seen: Observation, room: Room | None
+def closed_gate(
+    move: Move, listed: Replicas, state: PartitionState, seen: Observation, room: Room
 ) -> str | None:
-    """Why no replica may be added now, if so; without `room` the disks are not judged."""
+    """Why this list may not be asked for now, if so; whether it is asked for the first time makes no difference."""
+    if set(listed) <= set(state.replicas):
+        return _reorder_guard(move, seen)
     return (
         _new_brokers(move, seen)
         or _safe_start(move, state, seen)
@@ -63,16 +65,14 @@ def _unclean_guard(move: Move, state: PartitionState, seen: Observation) -> str 
     )
 
 
-def _no_room(move: Move, state: PartitionState, room: Room | None) -> str | None:
-    if room is None:
-        return None
+def _no_room(move: Move, state: PartitionState, room: Room) -> str | None:
     size = max(move.bytes, state.bytes)
-    reasons = (room.why_not(broker, size) for broker in move.new)
+    reasons = (room.why_not(move.partition, broker, size) for broker in move.new)
     return next((r for r in reasons if r is not None), None)
 
 
-def instant_gate(move: Move, seen: Observation) -> str | None:
-    """Why a list that copies nothing may not be asked for now, if so.
+def _reorder_guard(move: Move, seen: Observation) -> str | None:
+    """Whether a move that copies nothing has to wait.
 
     Without the guard of KIP-860 a list may overwrite a reassignment that somebody else began a moment ago.
     """

@@ -1,87 +1,124 @@
 """The moves that have not begun, and which of them to look at next, without scanning all of them.
 
-A move that finds a broker full is parked in that broker's queue, ordered by its place in the plan; a broker with room
-gives back as many as it has room for. A move whose gate is closed is put off for some seconds. So a tick costs what
-can change in it, not what waits: O(moves × brokers touched) over the whole application.
+Here are the phases Waiting, Deferred and Parked of `partitions.phase`, by place in the plan. A move that finds a broker
+full is parked in that broker's queue, in plan order; a broker with room releases as many as it has room for. A move
+whose gate is closed is deferred for some seconds. So a tick costs what can change in it, not what waits: O(moves ×
+brokers touched) over the whole application.
 
-Moves of internal topics come last, one at a time, and only when nothing else waits or runs.
+Moves of internal topics come last, one at a time, and only when nothing else waits or runs; they are never put aside.
 """
 
-from bisect import insort
-from collections.abc import Callable, Iterable
-from heapq import heappop, heappush
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
+from replan.applying.partitions.phase import Deferred, Parked, Phase
 from replan.model.names import BrokerId
 
 PATIENT_TIMES = 50
 """A move that was passed over so often reserves slots as they become free."""
 LOOK_AHEAD = 4
-"""How many more than it has room for a broker gives back: some will be full elsewhere."""
+"""How many more than it has room for a broker releases: some will be full elsewhere."""
+
+Places = tuple[int, ...]
+"""Places in the plan, ascending."""
 
 
+@dataclass(frozen=True, slots=True)
 class AdmissionQueue:
     """Places in the plan that wait; every place is in exactly one of the queues."""
 
-    def __init__(self, ordinary: Iterable[int], internal: Iterable[int] = ()) -> None:
-        """`ordinary` and `internal`: places in the plan, ascending."""
-        self._ready = list(ordinary)
-        self._internal = list(internal)
-        self._parked: dict[BrokerId, list[int]] = {}
-        self._deferred: list[tuple[float, int]] = []
-        self._passed_over: dict[int, int] = {}
+    ready: Places = ()
+    internal: Places = ()
+    last: frozenset[int] = frozenset()
+    """All places of internal topics, whatever their phase."""
+    parked: Mapping[BrokerId, Places] = field(default_factory=dict)
+    deferred: tuple[tuple[float, int], ...] = ()
+    """By the time until when."""
+    passed_over: Mapping[int, int] = field(default_factory=dict)
+    """How often each found a broker full."""
+
+    @classmethod
+    def of(cls, ordinary: Iterable[int], internal: Iterable[int] = ()) -> "AdmissionQueue":
+        """A queue in which these places wait; both ascend."""
+        last = tuple(internal)
+        return cls(tuple(ordinary), last, frozenset(last))
 
     def __len__(self) -> int:
-        parked = sum(len(queue) for queue in self._parked.values())
-        return len(self._ready) + len(self._internal) + len(self._deferred) + parked
-
-    def next(
-        self, limit: int, now: float, free: Callable[[BrokerId], int], *, alone: bool
-    ) -> list[int]:
-        """Up to `limit` places to look at now, in plan order; `alone`: nothing is in flight."""
-        self._release(now, free)
-        if self._ready:
-            return self._ready[:limit]
-        return self._internal[:1] if alone and len(self) == len(self._internal) else []
-
-    def _release(self, now: float, free: Callable[[BrokerId], int]) -> None:
-        while self._deferred and self._deferred[0][0] <= now:
-            insort(self._ready, heappop(self._deferred)[1])
-        for broker, queue in list(self._parked.items()):
-            room = free(broker)
-            for _ in range(min(len(queue), room + LOOK_AHEAD) if room > 0 else 0):
-                insort(self._ready, heappop(queue))
-            if not queue:
-                del self._parked[broker]
-
-    def park(self, place: int, broker: BrokerId) -> None:
-        """Put a move aside until this broker has room; one that was passed over too often stays in view."""
-        self._passed_over[place] = self._passed_over.get(place, 0) + 1
-        if not self.starving(place) and self._take_out(place):
-            heappush(self._parked.setdefault(broker, []), place)
-
-    def defer(self, place: int, until: float) -> None:
-        """Put a move aside for a time; internal ones stay, they are looked at alone anyway."""
-        if self._take_out(place):
-            heappush(self._deferred, (until, place))
-
-    def remove(self, place: int) -> None:
-        """Take out a move that begins or has ended."""
-        if not self._take_out(place):
-            self._internal = [p for p in self._internal if p != place]
-        self._passed_over.pop(place, None)
-
-    def readmit(self, place: int) -> None:
-        """Take in a move again that was admitted and asked for nothing."""
-        insort(self._ready, place)
+        parked = sum(len(places) for places in self.parked.values())
+        return len(self.ready) + len(self.internal) + len(self.deferred) + parked
 
     def starving(self, place: int) -> bool:
         """Whether a move was passed over so often that it reserves slots."""
-        return self._passed_over.get(place, 0) >= PATIENT_TIMES
+        return self.passed_over.get(place, 0) >= PATIENT_TIMES
 
-    def _take_out(self, place: int) -> bool:
-        """Take a place out of the ready ones, near whose head it stands."""
-        try:
-            self._ready.remove(place)
-        except ValueError:
+    def next(self, limit: int, *, alone: bool) -> Places:
+        """Up to `limit` places to look at now, in plan order; `alone`: nothing is in flight."""
+        if self.ready:
+            return self.ready[:limit]
+        return self.internal[:1] if alone and len(self) == len(self.internal) else ()
+
+    def released(self, now: float, free: Callable[[BrokerId], int]) -> "AdmissionQueue":
+        """The queue after everything whose time has come, or whose broker has room, waits again."""
+        due = bisect_right(self.deferred, now, key=lambda entry: entry[0])
+        back = [place for _, place in self.deferred[:due]]
+        parked: dict[BrokerId, Places] = {}
+        for broker, places in self.parked.items():
+            room = free(broker)
+            some = room + LOOK_AHEAD if room > 0 else 0
+            back += places[:some]
+            if len(places) > some:
+                parked[broker] = places[some:]
+        if not back:
+            return self
+        ready = tuple(sorted((*self.ready, *back)))
+        return replace(self, ready=ready, parked=parked, deferred=self.deferred[due:])
+
+    def after(self, changes: Mapping[int, Phase]) -> "AdmissionQueue":
+        """The queue after these places came into other phases; one that was admitted may come back."""
+        if not changes:
+            return self
+        aside = {p: phase for p, phase in changes.items() if self._goes_aside(p, phase)}
+        waits = {p for p, phase in changes.items() if isinstance(phase, Deferred | Parked)}
+        stays = waits - aside.keys()
+        end = bisect_right(self.ready, max(changes))
+        head = {p for p in self.ready[:end] if p not in changes} | (stays - self.last)
+        internal = {p for p in self.internal if p not in changes} | (stays & self.last)
+        return replace(
+            self,
+            ready=(*sorted(head), *self.ready[end:]),
+            internal=tuple(sorted(internal)),
+            parked=self._parked_after(aside),
+            deferred=self._deferred_after(aside),
+            passed_over=self._passed_over_after(changes),
+        )
+
+    def _goes_aside(self, place: int, phase: Phase) -> bool:
+        """One that was passed over too often stays in view."""
+        if place in self.last:
             return False
-        return True
+        passed_over = self.passed_over.get(place, 0) + 1
+        return isinstance(phase, Deferred) or (
+            isinstance(phase, Parked) and passed_over < PATIENT_TIMES
+        )
+
+    def _parked_after(self, aside: Mapping[int, Phase]) -> Mapping[BrokerId, Places]:
+        fresh: dict[BrokerId, list[int]] = {}
+        for place, phase in aside.items():
+            if isinstance(phase, Parked):
+                fresh.setdefault(phase.broker, []).append(place)
+        merged = {b: tuple(sorted((*self.parked.get(b, ()), *p))) for b, p in fresh.items()}
+        return {**self.parked, **merged} if merged else self.parked
+
+    def _deferred_after(self, aside: Mapping[int, Phase]) -> tuple[tuple[float, int], ...]:
+        fresh = [(phase.until, p) for p, phase in aside.items() if isinstance(phase, Deferred)]
+        return tuple(sorted((*self.deferred, *fresh))) if fresh else self.deferred
+
+    def _passed_over_after(self, changes: Mapping[int, Phase]) -> Mapping[int, int]:
+        after = dict(self.passed_over)
+        for place, phase in changes.items():
+            if isinstance(phase, Parked):
+                after[place] = after.get(place, 0) + 1
+            elif not isinstance(phase, Deferred):
+                after.pop(place, None)
+        return after

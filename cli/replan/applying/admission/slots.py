@@ -7,16 +7,22 @@ decrease), so the number of copies finds by itself what a broker bears. Which mo
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from replan.model.names import BrokerId
 from replan.model.partition import Reassignment
 
 
+@dataclass(init=False, slots=True)
 class Slots:
     """The slots of one tick: what is taken, and what may be taken yet."""
 
+    _limits: Mapping[BrokerId, int]
+    _default: int
+    _taken: Counter[BrokerId]
+
     def __init__(
-        self, limits: Mapping[BrokerId, int], default: int, taken: Iterable[Iterable[BrokerId]]
+        self, limits: Mapping[BrokerId, int], default: int, taken: Iterable[Iterable[BrokerId]] = ()
     ) -> None:
         """`limits` of the brokers that differ from the default; `taken`: the brokers of each running copy."""
         self._limits = limits

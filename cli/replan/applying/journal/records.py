@@ -100,6 +100,11 @@ class MoveRecord:
     """Why it ended, when not done."""
 
     @property
+    def expanding(self) -> bool:
+        """Whether expand is what was asked last: it runs, or has ended and waits for assign."""
+        return self.asked is not None and self.asked.kind is RequestKind.EXPAND
+
+    @property
     def key(self) -> str:
         """Its key; the topic's id, so that a topic of the same name made later is another one."""
         return f"own/{self.application}/{self.topic_id}-{self.partition.partition}"

@@ -4,8 +4,9 @@ Filled by every look at the cluster and lost with the process, which costs at mo
 what is concluded from it (`partitions`, `decide`).
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from replan.applying.observation.look import Observation
 from replan.model.names import BrokerId, Replicas, TopicPartition
@@ -24,7 +25,7 @@ class Loss:
 
 
 MISSES = 3
-"""Readings in a row in which a live broker tells of no log that it should have; longer than a dead one lives."""
+"""Readings in a row in which a live broker shows no log that it should have; longer than a dead one lives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,111 +39,113 @@ class Size:
     bytes_per_second: float | None = None
 
 
+Replica = tuple[TopicPartition, BrokerId]
+Since = Mapping[TopicPartition, float]
+Key = TypeVar("Key", bound=Hashable)
+
+
+def held_since(before: Mapping[Key, float], holding: Iterable[Key], now: float) -> dict[Key, float]:
+    """Since when each of these has held in every look; what does not hold now is left out.
+
+    This is how looks agree: something that holds since long enough is believed.
+    """
+    return {key: before.get(key, now) for key in holding}
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionHistory:
-    """The memory of one process about the partitions that it moves."""
+    """What earlier looks of this process showed of the partitions that it moves."""
 
-    def __init__(self) -> None:
-        self._target_in_sync: dict[TopicPartition, float] = {}
-        self._new_in_sync: dict[TopicPartition, float] = {}
-        self._isr: dict[TopicPartition, Replicas] = {}
-        self._looked_at: float | None = None
-        self._sizes: dict[tuple[TopicPartition, BrokerId], Size] = {}
-        self._totals: dict[TopicPartition, int] = {}
-        self._misses: dict[tuple[TopicPartition, BrokerId], int] = {}
+    target_in_sync: Since = field(default_factory=dict)
+    new_in_sync: Since = field(default_factory=dict)
+    isr: Mapping[TopicPartition, Replicas] = field(default_factory=dict)
+    """Of the last clear look."""
+    looked_at: float | None = None
+    sizes: Mapping[Replica, Size] = field(default_factory=dict)
+    """Of new replicas."""
+    totals: Mapping[TopicPartition, int] = field(default_factory=dict)
+    """How big each partition is, as of the last reading."""
+    misses: Mapping[Replica, int] = field(default_factory=dict)
 
-    def note(
+    def after(
         self,
         moves: Mapping[TopicPartition, Move],
         seen: Observation,
         now: float,
         settle_seconds: float,
-    ) -> list[Loss]:
-        """Take in one look at the moves in flight; tells what was lost since the one before.
+    ) -> "PartitionHistory":
+        """The history after one look at the moves in flight; others are forgotten.
 
         Looks that are further apart than half the settle time do not count as "in all polls".
         """
-        if self._looked_at is not None and now - self._looked_at > settle_seconds / 2:
-            self._target_in_sync.clear()
-            self._new_in_sync.clear()
-        self._looked_at = now
-        self._misses = {r: n for r, n in self._misses.items() if n and seen.live(r[1])}
-        losses: list[Loss] = []
-        for name, move in moves.items():
-            if name in seen.unclear:
-                continue
-            state = seen.partitions.get(name)
-            in_sync = _in_sync(state, seen)
-            _since(self._target_in_sync, name, now, holds=in_sync.issuperset(move.target))
-            _since(self._new_in_sync, name, now, holds=in_sync.issuperset(move.new))
-            if state is not None:
-                losses.extend(self._loss(move, state, seen))
-                self._isr[name] = state.isr
-        self._forget_all_but(moves)
-        return losses
+        apart = self.looked_at is not None and now - self.looked_at > settle_seconds / 2
+        target_since = {} if apart else self.target_in_sync
+        new_since = {} if apart else self.new_in_sync
+        shown = {n: _in_sync(seen.partitions.get(n), seen) for n in moves if n not in seen.unclear}
+        unclear = [n for n in moves if n in seen.unclear]
+        return PartitionHistory(
+            held_since(
+                target_since, _holding(target_since, unclear, shown, lambda n: moves[n].target), now
+            ),
+            held_since(new_since, _holding(new_since, unclear, shown, lambda n: moves[n].new), now),
+            {n: isr for n in moves if (isr := self._isr_after(n, seen)) is not None},
+            now,
+            {r: size for r, size in self.sizes.items() if r[0] in moves},
+            {n: total for n, total in self.totals.items() if n in moves},
+            {r: n for r, n in self.misses.items() if n and r[0] in moves and seen.live(r[1])},
+        )
 
-    def _loss(self, move: Move, state: PartitionState, seen: Observation) -> Iterable[Loss]:
-        before = self._isr.get(move.partition, ())
+    def _isr_after(self, name: TopicPartition, seen: Observation) -> Replicas | None:
+        state = seen.partitions.get(name)
+        return self.isr.get(name) if state is None or name in seen.unclear else state.isr
+
+    def losses(self, moves: Iterable[Move], seen: Observation) -> list[Loss]:
+        """The in-sync replicas that a look shows to be lost since the one before."""
+        found = [self._loss(move, seen) for move in moves if move.partition not in seen.unclear]
+        return [loss for loss in found if loss is not None]
+
+    def _loss(self, move: Move, seen: Observation) -> Loss | None:
+        state = seen.partitions.get(move.partition)
+        if state is None:
+            return None
+        before = self.isr.get(move.partition, ())
         lost = tuple(b for b in before if b not in state.isr and b in state.replicas)
         settings = seen.topics.get(move.partition.topic)
         m = move.min_insync_replicas if settings is None else settings.min_insync_replicas
-        if lost and len(state.isr) <= min(m, len(state.replicas)):
-            loaded = {*move.new} if state.leader is None else {state.leader, *move.new}
-            yield Loss(move.partition, lost, frozenset(loaded))
-
-    def _forget_all_but(self, moves: Mapping[TopicPartition, Move]) -> None:
-        for name in [n for n in self._isr if n not in moves]:
-            del self._isr[name]
-            self._target_in_sync.pop(name, None)
-            self._new_in_sync.pop(name, None)
-            self._totals.pop(name, None)
-        for replica in [r for r in self._sizes if r[0] not in moves]:
-            del self._sizes[replica]
-        for replica in [r for r in self._misses if r[0] not in moves]:
-            del self._misses[replica]
+        if not lost or len(state.isr) > min(m, len(state.replicas)):
+            return None
+        loaded = {*move.new} if state.leader is None else {state.leader, *move.new}
+        return Loss(move.partition, lost, frozenset(loaded))
 
     def settled(self, name: TopicPartition, now: float, settle_seconds: float) -> bool:
         """Whether the whole target has been in sync in all looks of the settle time."""
-        return _held(self._target_in_sync, name, now, settle_seconds)
+        return _held(self.target_in_sync, name, now, settle_seconds)
 
     def copied(self, name: TopicPartition, now: float, settle_seconds: float) -> bool:
         """Whether all new replicas have been in sync in all looks of the settle time."""
-        return _held(self._new_in_sync, name, now, settle_seconds)
+        return _held(self.new_in_sync, name, now, settle_seconds)
 
-    def last_isr(self, name: TopicPartition) -> Replicas | None:
-        """The ISR of the last clear look."""
-        return self._isr.get(name)
-
-    def note_sizes(
-        self,
-        moves: Mapping[TopicPartition, Move],
-        sizes: Mapping[tuple[TopicPartition, BrokerId], int],
-        now: float,
-    ) -> None:
-        """Take in the sizes of the replicas of running copies, and who tells none of a partition that others tell."""
-        for name in {name for name, _ in sizes}:
-            for broker in moves[name].target if name in moves else ():
-                told = (name, broker) in sizes
-                self._misses[name, broker] = 0 if told else self._misses.get((name, broker), 0) + 1
-        for (name, broker), size in sizes.items():
-            move = moves.get(name)
-            if move is None:
+    def with_sizes(
+        self, moves: Mapping[TopicPartition, Move], read: Mapping[Replica, int], now: float
+    ) -> "PartitionHistory":
+        """Take in the sizes of the replicas of running copies, and who shows none of a partition that others show."""
+        sizes, totals, misses = dict(self.sizes), dict(self.totals), dict(self.misses)
+        for name in {name for name, _ in read if name in moves}:
+            for broker in moves[name].target:
+                shown = (name, broker) in read
+                misses[name, broker] = 0 if shown else misses.get((name, broker), 0) + 1
+        for (name, broker), size in read.items():
+            if name not in moves:
                 continue
-            if broker in move.new:
-                self._sizes[name, broker] = _resized(self._sizes.get((name, broker)), size, now)
+            if broker in moves[name].new:
+                sizes[name, broker] = _resized(sizes.get((name, broker)), size, now)
             else:
-                self._totals[name] = max(size, self._totals.get(name, 0))
+                totals[name] = max(size, totals.get(name, 0))
+        return replace(self, sizes=sizes, totals=totals, misses=misses)
 
     def shows_no_log(self, name: TopicPartition, broker: BrokerId) -> bool:
-        """Whether a broker told of no log of this partition in several readings: that disk may be lost (KIP-858)."""
-        return self._misses.get((name, broker), 0) >= MISSES
-
-    def size(self, name: TopicPartition, broker: BrokerId) -> Size | None:
-        """How much of a new replica is there, as of the last reading."""
-        return self._sizes.get((name, broker))
-
-    def total(self, name: TopicPartition) -> int | None:
-        """How big the partition is, as of the last reading."""
-        return self._totals.get(name)
+        """Whether a broker showed no log of this partition in several readings: that disk may be lost (KIP-858)."""
+        return self.misses.get((name, broker), 0) >= MISSES
 
     def stalled(
         self, move: Move, seen: Observation, now: float, stalled_seconds: float
@@ -153,7 +156,7 @@ class PartitionHistory:
         for broker in missing:
             if not seen.live(broker):
                 return f"broker {broker} is fenced; the copy goes on when it is back"
-            size = self._sizes.get((move.partition, broker))
+            size = self.sizes.get((move.partition, broker))
             if size is not None and now - size.moved_at >= stalled_seconds:
                 return (
                     f"the replica on broker {broker} has stood at {size.bytes} bytes for "
@@ -167,13 +170,15 @@ def _in_sync(state: PartitionState | None, seen: Observation) -> frozenset[Broke
     return frozenset() if state is None else frozenset(b for b in state.isr if seen.live(b))
 
 
-def _since(
-    times: dict[TopicPartition, float], name: TopicPartition, now: float, *, holds: bool
-) -> None:
-    if holds:
-        times.setdefault(name, now)
-    else:
-        times.pop(name, None)
+def _holding(
+    before: Since,
+    unclear: Iterable[TopicPartition],
+    in_sync: Mapping[TopicPartition, frozenset[BrokerId]],
+    wanted: Callable[[TopicPartition], Replicas],
+) -> Iterator[TopicPartition]:
+    """The partitions whose wanted replicas are in sync; one that is unclear is as it was."""
+    yield from (n for n in unclear if n in before)
+    yield from (n for n, found in in_sync.items() if found.issuperset(wanted(n)))
 
 
 def _held(

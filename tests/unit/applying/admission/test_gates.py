@@ -4,7 +4,7 @@ import pytest
 from tests.builders import brokers, move, state
 
 from replan.applying.admission.disk_space import Room
-from replan.applying.admission.gates import instant_gate, start_gate
+from replan.applying.admission.gates import closed_gate
 from replan.applying.observation.look import Observation
 from replan.model.broker import Broker, LogDir
 from replan.model.configs import TopicSettings
@@ -92,16 +92,15 @@ LOW = (
 def test_a_gate_says_why_nothing_is_added_now(
     planned: Move, found: PartitionState, around: Observation, message: str | None
 ) -> None:
-    assert start_gate(planned, found, around, None) == message
+    assert closed_gate(planned, planned.expanded, found, around, Room()) == message
 
 
 def test_room_is_judged_by_the_larger_of_planned_and_seen_size() -> None:
     room = Room((LogDir(BrokerId(5), "/a", 1000, 250, 0),))
-    assert start_gate(SWAP, state([1, 2, 3]), seen(), room) is None
-    closed = start_gate(SWAP, state([1, 2, 3], size=200), seen(), room)
+    assert closed_gate(SWAP, SWAP.expanded, state([1, 2, 3]), seen(), room) is None
+    closed = closed_gate(SWAP, SWAP.expanded, state([1, 2, 3], size=200), seen(), room)
     assert closed is not None
     assert closed.startswith("broker 5 has no room: 200 bytes to /a")
-    assert start_gate(SWAP, state([1, 2, 3], size=200), seen(), None) is None
 
 
 @pytest.mark.parametrize(
@@ -128,4 +127,10 @@ def test_without_the_guard_a_reorder_waits_for_others_on_its_topic(
     around = Observation(
         brokers={b.id: b for b in brokers()}, running=running, features=Features(guarded, guarded)
     )
-    assert instant_gate(move([1, 2, 3], [2, 1, 3]), around) == message
+    reorder = move([1, 2, 3], [2, 1, 3])
+    assert closed_gate(reorder, reorder.target, state([1, 2, 3]), around, Room()) == message
+
+
+def test_a_list_that_adds_nothing_passes_the_gates_of_copies() -> None:
+    low = state([1, 2, 3, 4, 5], [1])
+    assert closed_gate(SWAP, SWAP.target, low, seen(4), Room()) is None

@@ -29,7 +29,7 @@ def seen(
 def watched(*looks: tuple[float, Observation]) -> PartitionHistory:
     watch = PartitionHistory()
     for at, look in looks:
-        watch.note(MOVES, look, at, 15)
+        watch = watch.after(MOVES, look, at, 15)
     return watch
 
 
@@ -90,12 +90,12 @@ def test_settled_is_what_every_look_of_the_settle_time_showed(
 
 def test_a_partition_that_is_no_longer_looked_at_is_forgotten() -> None:
     watch = watched(*every(5, ALL))
-    watch.note_sizes(MOVES, {(P0, BrokerId(4)): 5, (P0, BrokerId(1)): 9}, 15)
-    watch.note({}, seen(None), 16, 15)
+    watch = watch.with_sizes(MOVES, {(P0, BrokerId(4)): 5, (P0, BrokerId(1)): 9}, 15)
+    watch = watch.after({}, seen(None), 16, 15)
     assert not watch.settled(P0, 16, 15)
-    assert watch.last_isr(P0) is None
-    assert watch.size(P0, BrokerId(4)) is None
-    assert watch.total(P0) is None
+    assert P0 not in watch.isr
+    assert not watch.sizes
+    assert not watch.totals
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_loss_counts_at_or_under_the_minimum(
     before: list[int], after: list[int], leader: int | None, loaded: set[int] | None
 ) -> None:
     watch = watched((0, seen(state(EXPANDED, before))))
-    losses = watch.note(MOVES, seen(state(EXPANDED, after, leader=leader)), 1, 15)
+    losses = watch.losses([SWAP], seen(state(EXPANDED, after, leader=leader)))
     if loaded is None:
         assert losses == []
     else:
@@ -122,26 +122,27 @@ def test_a_loss_counts_at_or_under_the_minimum(
 
 def test_a_replica_that_was_dropped_is_no_loss() -> None:
     watch = watched((0, seen(state([1, 2, 3]))))
-    assert watch.note(MOVES, seen(state([1, 2])), 1, 15) == []
+    assert watch.losses([SWAP], seen(state([1, 2]))) == []
 
 
 def test_a_topic_that_cannot_be_read_is_judged_by_the_planned_minimum() -> None:
     watch = watched((0, seen(state([1, 2, 3]))))
     blind = Observation(brokers={}, partitions={P0: state([1, 2, 3], [1, 2])})
-    assert len(watch.note(MOVES, blind, 1, 15)) == 1
+    assert len(watch.losses([SWAP], blind)) == 1
 
 
 def test_sizes_give_speed_and_total() -> None:
     watch, four = PartitionHistory(), BrokerId(4)
     other = TopicPartition("clicks", 0)
     for at, size in ((0, 0), (10, 100), (20, 400)):
-        watch.note_sizes(MOVES, {(P0, four): size, (P0, BrokerId(1)): 900, (other, four): 1}, at)
-    found = watch.size(P0, four)
-    assert found is not None
+        watch = watch.with_sizes(
+            MOVES, {(P0, four): size, (P0, BrokerId(1)): 900, (other, four): 1}, at
+        )
+    found = watch.sizes[P0, four]
     assert (found.bytes, found.moved_at, found.bytes_per_second) == (400, 20, 20.0)
-    assert watch.total(P0) == 900
-    watch.note_sizes(MOVES, {(P0, four): 7}, 20)
-    assert watch.size(P0, four) == found
+    assert watch.totals[P0] == 900
+    watch = watch.with_sizes(MOVES, {(P0, four): 7}, 20)
+    assert watch.sizes[P0, four] == found
 
 
 @pytest.mark.parametrize(
@@ -162,27 +163,27 @@ def test_a_copy_stands_still_when_its_size_does_or_its_broker_is_fenced(
     now: float, fenced: tuple[int, ...], isr: list[int], reason: str | None
 ) -> None:
     watch = PartitionHistory()
-    watch.note_sizes(MOVES, {(P0, BrokerId(4)): 70}, 0)
+    watch = watch.with_sizes(MOVES, {(P0, BrokerId(4)): 70}, 0)
     look = seen(state(EXPANDED, isr, leader=1), fenced=fenced)
     assert watch.stalled(SWAP, look, now, 300) == reason
 
 
-def test_a_live_broker_that_tells_of_no_log_is_noticed_at_the_third_reading() -> None:
+def test_a_live_broker_that_shows_no_log_is_noticed_at_the_third_reading() -> None:
     watch, four = PartitionHistory(), BrokerId(4)
     others = {(P0, BrokerId(b)): 900 for b in (1, 2, 3)}
     found = []
     for at in (0, 5, 10):
-        watch.note_sizes(MOVES, others, at)
+        watch = watch.with_sizes(MOVES, others, at)
         found.append(watch.shows_no_log(P0, four))
     assert found == [False, False, True]
     assert not watch.shows_no_log(P0, BrokerId(2))
-    watch.note_sizes(MOVES, {**others, (P0, four): 0}, 15)
+    watch = watch.with_sizes(MOVES, {**others, (P0, four): 0}, 15)
     assert not watch.shows_no_log(P0, four)
 
 
 def test_a_broker_that_is_fenced_is_not_asked_for_its_log() -> None:
     watch, four = PartitionHistory(), BrokerId(4)
     for at in (0, 5, 10):
-        watch.note_sizes(MOVES, {(P0, BrokerId(1)): 900}, at)
-    watch.note(MOVES, seen(None, fenced=(4,)), 11, 15)
+        watch = watch.with_sizes(MOVES, {(P0, BrokerId(1)): 900}, at)
+    watch = watch.after(MOVES, seen(None, fenced=(4,)), 11, 15)
     assert not watch.shows_no_log(P0, four)
