@@ -19,7 +19,7 @@ from tests.kafka.harness.jvm import NodeFailure
 from tests.kafka.harness.layout import FIVE_BROKERS, Layout
 from tests.kafka.harness.load import ProducerLoad
 from tests.kafka.harness.one_jvm import OneJvmCluster
-from tests.kafka.harness.tools import ToolFailure, run_tool
+from tests.kafka.harness.tools import ToolFailure, run_tool, run_tool_warm
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -145,26 +145,28 @@ def test_brokers_have_two_log_directories(one_jvm: OneJvmCluster) -> None:
     assert [path.is_dir() for path in one_jvm.ground.log_directories(1)] == [True, True]
 
 
-def test_kafkas_own_tool_describes_the_topic(one_jvm: OneJvmCluster) -> None:
+def test_kafkas_own_tool_says_the_same_in_a_jvm_of_its_own_and_in_a_warm_one(
+    one_jvm: OneJvmCluster,
+) -> None:
     clients.create_topic(one_jvm.bootstrap, "described", [[2, 3, 1]])
+    asked = ("--bootstrap-server", one_jvm.bootstrap, "--describe", "--topic", "described")
 
-    said = run_tool(
-        one_jvm.ground.kafka,
-        "kafka-topics",
-        *("--bootstrap-server", one_jvm.bootstrap, "--describe", "--topic", "described"),
-    )
+    said = run_tool(one_jvm.ground.kafka, "kafka-topics", *asked)
 
     assert "Topic: described" in said
     assert "Replicas: 2,3,1" in said
+    for _ in range(2):
+        assert run_tool_warm(one_jvm.ground.kafka, "kafka-topics", *asked) == said
 
 
-def test_a_failing_tool_says_what_it_said(one_jvm: OneJvmCluster) -> None:
-    with pytest.raises(ToolFailure, match=r"absent.* does not exist as expected"):
-        run_tool(
-            one_jvm.ground.kafka,
-            "kafka-topics",
-            *("--bootstrap-server", one_jvm.bootstrap, "--describe", "--topic", "absent"),
-        )
+@pytest.mark.parametrize("run", [run_tool, run_tool_warm])
+def test_a_failing_tool_says_what_it_said(one_jvm: OneJvmCluster, run: Callable[..., str]) -> None:
+    asked = ("--bootstrap-server", one_jvm.bootstrap, "--describe", "--topic", "absent")
+
+    with pytest.raises(ToolFailure, match=r"exit 1\n(?s:.*)absent.* does not exist as expected"):
+        run(one_jvm.ground.kafka, "kafka-topics", *asked)
+    with pytest.raises(ToolFailure, match=r"exit 1\n(?s:.*)nonsense is not a recognized option"):
+        run(one_jvm.ground.kafka, "kafka-topics", "--nonsense")
 
 
 def test_filling_writes_the_bytes_asked_for_to_every_replica(one_jvm: OneJvmCluster) -> None:

@@ -16,7 +16,7 @@ from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.load import ProducerLoad
 from tests.kafka.harness.one_jvm import OneJvmCluster
-from tests.kafka.harness.tools import run_tool
+from tests.kafka.harness.tools import run_tool_warm
 
 MEGABYTE = 1_000_000
 LISTS = [[1, 2, 3], [3, 1, 2], [1, 3, 2]]
@@ -61,7 +61,7 @@ class Site:
 
     def described(self) -> dict[int, tuple[list[int], int]]:
         """Replicas and leader of each partition as kafka-topics says them."""
-        text = run_tool(
+        text = run_tool_warm(
             self.kafka, "kafka-topics", *self.flags, "--describe", "--topic", self.topic
         )
         found = re.findall(r"Partition: (\d+)\tLeader: (\d+)\tReplicas: ([\d,]+)", text)
@@ -69,10 +69,10 @@ class Site:
 
     def leftovers(self) -> list[str]:
         """Every throttle and running reassignment that Kafka's own tools still know."""
-        listed = run_tool(self.kafka, "kafka-reassign-partitions", *self.flags, "--list")
+        listed = run_tool_warm(self.kafka, "kafka-reassign-partitions", *self.flags, "--list")
         lines = [line for line in listed.splitlines() if line.startswith(self.topic)]
         for kind in ("topics", "brokers"):
-            text = run_tool(
+            text = run_tool_warm(
                 self.kafka, "kafka-configs", *self.flags, "--describe", "--entity-type", kind
             )
             lines += [line for line in text.splitlines() if "throttled" in line]
@@ -89,7 +89,7 @@ class Site:
         (self.folder / "move.json").write_text(
             str({"version": 1, "partitions": [wanted]}).replace("'", '"')
         )
-        run_tool(
+        run_tool_warm(
             self.kafka,
             "kafka-reassign-partitions",
             *self.flags,
@@ -158,7 +158,7 @@ def test_an_interrupted_apply_goes_on_where_it_was(site: Site) -> None:
 
 
 def _running(site: Site) -> list[str]:
-    listed = run_tool(site.kafka, "kafka-reassign-partitions", *site.flags, "--list")
+    listed = run_tool_warm(site.kafka, "kafka-reassign-partitions", *site.flags, "--list")
     return [line for line in listed.splitlines() if line.startswith(site.topic)]
 
 
@@ -215,7 +215,9 @@ def test_a_broker_that_stays_dead_is_replaced(
 
 def site_isr(site: Site) -> set[int]:
     """The in-sync replicas of partition 0 as kafka-topics says them."""
-    text = run_tool(site.kafka, "kafka-topics", *site.flags, "--describe", "--topic", site.topic)
+    text = run_tool_warm(
+        site.kafka, "kafka-topics", *site.flags, "--describe", "--topic", site.topic
+    )
     found = re.search(r"Isr: ([\d,]+)", text)
     assert found is not None
     return {int(b) for b in found.group(1).split(",")}

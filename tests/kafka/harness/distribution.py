@@ -1,4 +1,4 @@
-"""One version of Kafka as the harness runs it: its jars, and our small Java main, compiled.
+"""One version of Kafka as the harness runs it: its jars, and our small Java mains, compiled.
 
 Jars come through Maven, by the pom.xml beside this file; a second call finds them in the cache
 and starts neither Maven nor Java. How a node is configured or started is not here.
@@ -19,17 +19,17 @@ VERSIONS = ("3.9.2", "4.3.1", "4.4.0")
 
 _HERE = Path(__file__).parent
 _POM = _HERE / "pom.xml"
-_MAIN = _HERE / "Nodes.java"
+_NODES, _TOOLS = _HERE / "Nodes.java", _HERE / "Tools.java"
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
 
 class BadDistribution(Exception):
-    """Kafka's jars could not be fetched, or our Java main not compiled; says what to do."""
+    """Kafka's jars could not be fetched, or our Java mains not compiled; says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Where the jars and the compiled main of one Kafka version lie."""
+    """Where the jars and the compiled mains of one Kafka version lie."""
 
     version: str
     home: Path
@@ -42,6 +42,11 @@ class Distribution:
         return os.pathsep.join([str(self.main), *sorted(map(str, self.jars.glob("*.jar")))])
 
     @property
+    def has_tools(self) -> bool:
+        """Whether Kafka's command lines of this version are published."""
+        return _has_tools(self.jars)
+
+    @property
     def logging_option(self) -> str:
         """Kafka 3 logs to log4j 1 (reload4j), Kafka 4 to log4j 2."""
         if self.version.startswith("3."):
@@ -50,7 +55,7 @@ class Distribution:
 
 
 def distribution(version: str) -> Distribution:
-    """The version's jars and compiled main, fetched and compiled if they are not in the cache.
+    """The version's jars and compiled mains, fetched and compiled if they are not in the cache.
 
     Raises:
         BadDistribution: Maven or javac is missing or failed.
@@ -59,10 +64,9 @@ def distribution(version: str) -> Distribution:
     jars = made_once(
         home / f"jars-{fingerprint(_POM.read_bytes())}", lambda draft: _fetch(version, draft)
     )
-    main = made_once(
-        home / f"nodes-{fingerprint(_POM.read_bytes(), _MAIN.read_bytes())}.jar",
-        lambda draft: _compile(jars, draft),
-    )
+    mains = [_NODES, _TOOLS] if _has_tools(jars) else [_NODES]
+    ingredients = fingerprint(_POM.read_bytes(), *(main.read_bytes() for main in mains))
+    main = made_once(home / f"mains-{ingredients}.jar", lambda draft: _compile(mains, jars, draft))
     return Distribution(version, home, jars, main)
 
 
@@ -95,11 +99,15 @@ def _fetch(version: str, draft: Path) -> None:
     )
 
 
-def _compile(jars: Path, draft: Path) -> None:
+def _has_tools(jars: Path) -> bool:
+    return bool(list(jars.glob("kafka-tools-[0-9]*.jar")))
+
+
+def _compile(mains: Sequence[Path], jars: Path, draft: Path) -> None:
     classes = draft.with_name("classes")
     _run(
-        ["javac", "-cp", f"{jars}/*", "-d", str(classes), str(_MAIN)],
-        f"{_MAIN.name} could not be compiled; is there a JDK 17 or newer?",
+        ["javac", "-cp", f"{jars}/*", "-d", str(classes), *map(str, mains)],
+        f"{_NODES.name} could not be compiled; is there a JDK 17 or newer?",
     )
     # A jar, because a class-data archive refuses folders in the class path.
     with zipfile.ZipFile(draft, "w") as jar:

@@ -1,13 +1,13 @@
-"""One Java process that runs Kafka nodes, and the few words we exchange with it.
+"""A Java process, and the few words we exchange with it: a command on a line, an answer on a line.
 
-The protocol is that of Nodes.java: a command on a line, an answer on a line. Which nodes there
-are, and what is in their properties files, is not here.
+What runs Kafka nodes is here too, with the words of Nodes.java; Kafka's command lines are in
+`tools`. Which nodes there are, and what is in their properties files, is not here.
 """
 
 import os
 import selectors
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import Popen
@@ -52,19 +52,14 @@ def java_command(
     ]
 
 
-class NodesJvm:
-    """A running Nodes.java and its log file."""
+class JavaProcess:
+    """A running Java main that takes a line and answers a line, and its log file."""
 
-    def __init__(
-        self, home: Home, kafka: Distribution, options: JavaOptions, files: Sequence[Path]
-    ) -> None:
-        self.log = home.path / f"{files[0].stem}.log"
-        self._home = home
+    def __init__(self, home: Home, command: Sequence[str], log: Path) -> None:
+        self.log = log
         self._unclaimed: list[str] = []
         self._unfinished = b""
-        self.process: Popen[bytes] = home.run(
-            java_command(kafka, options, "Nodes", [str(file) for file in files]), self.log
-        )
+        self.process: Popen[bytes] = home.run(command, log)
         assert self.process.stdout is not None
         os.set_blocking(self.process.stdout.fileno(), False)
 
@@ -76,22 +71,21 @@ class NodesJvm:
         except BrokenPipeError:
             raise self.failure(f"the JVM is gone, and cannot {command}") from None
 
-    def await_answer(self, awaited: str, *, limit_seconds: float) -> None:
-        """Wait until the JVM has said the line.
+    def await_line(
+        self, answers: Callable[[str], bool], awaited: str, *, limit_seconds: float
+    ) -> str:
+        """Wait for a line that answers, and take it.
 
         Raises:
-            NodeFailure: it said that it failed, ended, or did not say it within the limit.
+            NodeFailure: the JVM ended, or did not say it within the limit.
         """
         deadline = time.monotonic() + limit_seconds
-        node = awaited.rsplit(maxsplit=1)[-1]
-        while awaited not in self._unclaimed:
-            failed = [line for line in self._unclaimed if line.startswith(f"failed {node} ")]
-            if failed:
-                raise self.failure(failed[0])
+        while not (found := [line for line in self._unclaimed if answers(line)]):
             if time.monotonic() > deadline:
                 raise self.failure(f"not {awaited!r} within {limit_seconds:g} s")
             self._listen(min(1.0, max(0.0, deadline - time.monotonic())), awaited)
-        self._unclaimed.remove(awaited)
+        self._unclaimed.remove(found[0])
+        return found[0]
 
     def failure(self, reason: str) -> NodeFailure:
         """The reason together with the end of the log."""
@@ -110,6 +104,31 @@ class NodesJvm:
             raise self.failure(f"the JVM ended with code {code} before it was {awaited!r}")
         *lines, self._unfinished = (self._unfinished + said).split(b"\n")
         self._unclaimed.extend(line.decode() for line in lines)
+
+
+class NodesJvm(JavaProcess):
+    """A running Nodes.java."""
+
+    def __init__(
+        self, home: Home, kafka: Distribution, options: JavaOptions, files: Sequence[Path]
+    ) -> None:
+        command = java_command(kafka, options, "Nodes", [str(file) for file in files])
+        super().__init__(home, command, home.path / f"{files[0].stem}.log")
+
+    def await_answer(self, awaited: str, *, limit_seconds: float) -> None:
+        """Wait until the JVM has said the line.
+
+        Raises:
+            NodeFailure: it said that it failed, ended, or did not say it within the limit.
+        """
+        failed = f"failed {awaited.rsplit(maxsplit=1)[-1]} "
+        answer = self.await_line(
+            lambda line: line == awaited or line.startswith(failed),
+            awaited,
+            limit_seconds=limit_seconds,
+        )
+        if answer != awaited:
+            raise self.failure(answer)
 
 
 def tail(log: Path, lines: int = 40) -> str:
