@@ -25,7 +25,7 @@ def passing(text: str) -> None:
 
 def save(text: str, path: Path) -> None:
     """Write a file whole or not at all. Raises BadFile."""
-    from replan.snapshots.atomic import write_file
+    from replan.documents.atomic import write_file
 
     write_file(path, text)
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from replan.commands.options import Form
-from replan.errors import BadFile, Exit
+from replan.documents.files import read_text
+from replan.errors import Exit
 from replan.model.snapshot import Snapshot
 from replan.planning import plan_file
 from replan.planning.plan import Plan
@@ -12,13 +13,7 @@ from replan.planning.plan import Plan
 
 def read_plan(path: Path) -> Plan:
     """A saved plan; raises BadFile."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as problem:
-        raise BadFile(f"{path}: cannot read the plan: {problem.strerror}") from problem
-    except UnicodeDecodeError as problem:
-        raise BadFile(f"{path}: not a plan: not text; make one with `replan plan -o`") from problem
-    return plan_file.loads(text, str(path))
+    return plan_file.loads(read_text(path), str(path))
 
 
 def verdict(made: Plan, *, exit_zero: bool) -> Exit:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from replan.documents.atomic import publish_folder
 from replan.errors import Exit
 from replan.fleet.tables import CLUSTERS, DRIFT, ERRORS
-from replan.snapshots.atomic import publish_folder
 
 FILES = ("drift.parquet", "clusters.parquet", "errors.parquet")
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from replan.documents.files import cannot
 from replan.errors import BadFile
-from replan.snapshots.atomic import cannot
 from replan.snapshots.parquet_form import HEADER
 
 YAML = (".yaml", ".yml")

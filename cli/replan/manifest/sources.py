@@ -13,10 +13,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from replan.documents.files import read_bytes
 from replan.errors import BadManifest
 from replan.model.placement import Where
 
 SUFFIXES = frozenset({".yaml", ".yml"})
+MOST_BYTES = 2**28
+"""A hundred thousand explicit lists have some 10 MB."""
 _WIDE_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NEWLINE, _RETURN = ord("\n"), ord("\r")
 
@@ -75,7 +78,7 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
 def read_source(path: Path) -> Source:
     """Read one file; raises BadManifest where it cannot be read or is not text in UTF-8."""
     try:
-        raw = path.read_bytes()
+        raw = read_bytes(path, limit=MOST_BYTES)
     except (OSError, ValueError) as problem:
         raise BadManifest(f"{path}: {_reason(problem)}") from problem
     if raw.startswith(_WIDE_ENCODINGS):

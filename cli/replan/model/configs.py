@@ -36,6 +36,13 @@ class ConfigValue:
 Configs = Mapping[str, ConfigValue]
 
 
+def can_hold(key: str, value: str) -> bool:
+    """Whether a value can stand under a key: a throttle rate is a LONG of at least 0 (KIP-73), other keys take any."""
+    if key not in {LEADER_RATE, FOLLOWER_RATE}:
+        return True
+    return value.isascii() and value.isdecimal() and len(value) < 20 and int(value) < 2**63
+
+
 class ConfigOperation(IntEnum):
     """What IncrementalAlterConfigs (KIP-339) does with one key."""
 

@@ -2,7 +2,7 @@
 
 Partitions and topics are Arrow tables, because there may be a million of them: no Python object exists for
 a partition until somebody asks for that one. Brokers and log directories are few and are objects.
-How a snapshot is written to disk is in `snapshot_json` (one document) and `snapshot_parquet` (a folder).
+How a snapshot is written to disk is in `snapshots`: one JSON document, or a folder of Parquet.
 
 Invariants: `topics` is sorted by name, without repetition; `partitions` is sorted by (topic, partition);
 the dictionary of `partitions.topic` is exactly `topics.name`, so a topic's code is its row in `topics`.
@@ -83,7 +83,7 @@ class Snapshot:
     broker_configs: Mapping[BrokerId, Configs] = field(default_factory=dict)
     """Throttle rates of live brokers that have any, each with its source."""
     silent: tuple[BrokerId, ...] = ()
-    """Live brokers that did not tell their log directories: sizes there are not known."""
+    """Live brokers that did not answer about their log directories: sizes there are not known."""
     remembered: Mapping[TopicPartition, RememberedOrder] = field(default_factory=dict)
 
     def broker_ids(self) -> frozenset[BrokerId]:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from replan.documents.json_text import NotJson, parse_json
 from replan.errors import BadFile
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.model.placement import MoveThrottle
@@ -33,10 +34,10 @@ def digest(plan: Plan) -> str:
 def loads(text: str, source: str) -> Plan:
     """Read a plan; raises BadFile where the text is no plan, is damaged, or was changed after it was written."""
     try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
+        document = parse_json(text)
+    except NotJson as error:
         raise BadFile(
-            f"{source}:{error.lineno}:{error.colno}: not a plan: {error.msg}; make a new one with `replan plan -o`"
+            f"{source}{error.place}: not a plan: {error.problem}; make a new one with `replan plan -o`"
         ) from error
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise BadFile(f"{source}: not a plan (no `kind: {KIND}`); make one with `replan plan -o`")

@@ -1,4 +1,4 @@
-"""What a rehearsal finds, as values; rendering is in `text`, `markdown`, `document` and `picture`."""
+"""What a rehearsal finds, as values; rendering is in `report`."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,7 @@
 """The real applier on the simulated cluster, in virtual time, with everything measured.
 
 Here belongs the run itself. What is assumed is in `options` and `setup`, what is measured in `recording`, how it is
-told in `text`, `markdown`, `document` and `picture`.
+shown in `report`.
 """
 
 from collections.abc import Callable, Mapping

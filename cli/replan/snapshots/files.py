@@ -6,12 +6,12 @@ any other as a folder. Both are there whole or not at all.
 
 from pathlib import Path
 
-from replan.errors import BadFile
+from replan.documents.atomic import write_file
+from replan.documents.files import read_text
+from replan.documents.json_text import parse_document, render_document
+from replan.documents.nodes import Node
 from replan.model.snapshot import Snapshot
-from replan.snapshots.atomic import cannot, write_file
-from replan.snapshots.fields import Node
 from replan.snapshots.json_form import Identity, from_document, identity_of, to_document
-from replan.snapshots.json_text import parse_document, render_document
 from replan.snapshots.parquet_form import read_folder, read_header, write_folder
 
 
@@ -39,10 +39,4 @@ def write_snapshot(snapshot: Snapshot, path: Path) -> None:
 
 def read_document(path: Path) -> dict[str, object]:
     """Read a file as one JSON object; raises BadFile."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as problem:
-        raise BadFile(f"{path}: this is not JSON: byte {problem.start} is not UTF-8") from problem
-    except OSError as problem:
-        raise cannot("read", path, problem) from problem
-    return parse_document(text, str(path))
+    return parse_document(read_text(path), str(path))

@@ -1,7 +1,7 @@
 """A snapshot as one JSON document: what the keys mean, and what is left out because it follows.
 
 Belongs here: the entry points `to_document` and `from_document`, the head of the document, the brokers.
-Topics and partitions are in `json_topics`, text and layout in `json_text`, files in `files`.
+Topics and partitions are in `json_topics`, text and layout in `documents.json_text`, files in `files`.
 
 People write these documents too (a cluster to simulate, a case for a test), so only what cannot be
 derived has to be said. When reading: a partition's number is its position, its ISR its replicas, its
@@ -13,11 +13,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from replan.documents.nodes import Node, optional, shown
 from replan.model.broker import Broker, LogDir
-from replan.model.configs import Configs, ConfigSource, ConfigValue
+from replan.model.configs import (
+    Configs,
+    ConfigSource,
+    ConfigValue,
+    can_hold,
+)
 from replan.model.names import BrokerId, TopicId, TopicPartition
 from replan.model.snapshot import Features, RememberedOrder, Snapshot
-from replan.snapshots.fields import Node, optional, shown
 from replan.snapshots.json_topics import (
     read_source,
     read_topics,
@@ -175,7 +180,7 @@ def _read_brokers(
             optional(node.get("cordoned"), Node.flag, False),
         )
         log_dirs[broker] = [_read_log_dir(found, broker) for found in node.elements("logDirs")]
-        found_configs = {key: _read_config(found) for key, found in node.members("configs")}
+        found_configs = {key: _read_config(key, found) for key, found in node.members("configs")}
         if found_configs:
             configs[broker] = found_configs
     in_order = sorted(brokers)
@@ -199,10 +204,14 @@ def _read_log_dir(node: Node, broker: BrokerId) -> LogDir:
     )
 
 
-def _read_config(node: Node) -> ConfigValue:
+def _read_config(key: str, node: Node) -> ConfigValue:
     node.mapping(CONFIG_KEYS)
+    value = node.child("value")
+    text = value.any_text()
+    if not can_hold(key, text):
+        raise value.wrong(f"{key} is a whole number of bytes per second, found {shown(text)}")
     return ConfigValue(
-        node.child("value").any_text(),
+        text,
         optional(node.get("source"), read_source, ConfigSource.BROKER),
     )
 

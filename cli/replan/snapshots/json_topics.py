@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from replan.documents.nodes import Node, optional, shown
 from replan.model.columns import BROKERS
 from replan.model.configs import ConfigSource
 from replan.model.snapshot import TOPICS_SCHEMA, partitions_table, topic_codes
-from replan.snapshots.fields import Node, optional, shown
 
 TOPIC_KEYS = frozenset(
     {

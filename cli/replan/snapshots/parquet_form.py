@@ -9,7 +9,7 @@
 
 Belongs here: writing and reading the folder, and what must hold for its tables to be a snapshot.
 Does not belong here: the tables' columns (`parquet_tables`), which form a path has (`files`),
-how a folder appears at once (`atomic`).
+how a folder appears at once (`documents.atomic`).
 """
 
 from itertools import pairwise
@@ -20,10 +20,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from replan.documents.atomic import publish_folder
+from replan.documents.files import cannot, read_text
+from replan.documents.json_text import parse_document, render_document
+from replan.documents.nodes import Node
 from replan.errors import BadFile
+from replan.model.configs import can_hold
 from replan.model.snapshot import PARTITIONS_SCHEMA, Snapshot, topic_codes
-from replan.snapshots.atomic import cannot, publish_folder
-from replan.snapshots.fields import Node
 from replan.snapshots.json_form import (
     FORMAT_VERSION,
     KIND,
@@ -33,9 +36,9 @@ from replan.snapshots.json_form import (
     read_features,
     write_features,
 )
-from replan.snapshots.json_text import parse_document, render_document
 from replan.snapshots.parquet_tables import (
     SCHEMAS,
+    check_ranges,
     read_brokers,
     read_log_dirs,
     read_remembered,
@@ -53,6 +56,8 @@ HEADER_KEYS = (
     "rows",
 )
 _ROWS_PER_GROUP = 256_000
+_DAMAGE = (pa.ArrowException, ValueError, TypeError, KeyError, OverflowError)
+"""What pyarrow raises over flipped bytes; a column's name that is not UTF-8, for one, is a UnicodeDecodeError."""
 
 
 def write_folder(snapshot: Snapshot, path: Path) -> None:
@@ -106,6 +111,13 @@ def read_folder(path: Path) -> Snapshot:
     partitions = _coded_by(topics, tables["partitions"], path)
     _check_order(topics, partitions, path)
     brokers, configs = read_brokers(tables["brokers"])
+    for broker, found in configs.items():
+        for key, config in found.items():
+            if not can_hold(key, config.value):
+                raise BadFile(
+                    f"{path / 'brokers.parquet'}: broker {broker}: {key} is a whole number of bytes per second, "
+                    f"found {config.value!r}"
+                )
     return Snapshot(
         cluster_id=identity.cluster_id,
         observed_at=identity.observed_at,
@@ -122,15 +134,9 @@ def read_folder(path: Path) -> Snapshot:
 
 def _header(path: Path) -> Node:
     file = path / HEADER
-    try:
-        text = file.read_text(encoding="utf-8")
-    except FileNotFoundError as problem:
-        raise BadFile(f"{path}: this folder is no snapshot: it has no {HEADER}") from problem
-    except UnicodeDecodeError as problem:
-        raise BadFile(f"{file}: this is not JSON: byte {problem.start} is not UTF-8") from problem
-    except OSError as problem:
-        raise cannot("read", file, problem) from problem
-    return Node(parse_document(text, str(file)), str(file))
+    if not file.exists():
+        raise BadFile(f"{path}: this folder is no snapshot: it has no {HEADER}")
+    return Node(parse_document(read_text(file), str(file)), str(file))
 
 
 def _read_table(path: Path, name: str, rows: int | None) -> pa.Table:
@@ -145,7 +151,7 @@ def _read_table(path: Path, name: str, rows: int | None) -> pa.Table:
         raise BadFile(f"{file}: this table of the snapshot is missing") from problem
     except OSError as problem:
         raise _unreadable(file, problem) from problem
-    except pa.ArrowException as problem:
+    except _DAMAGE as problem:
         raise BadFile(f"{file}: this is no whole Parquet file: {_first_line(problem)}") from problem
     if rows is not None and table.num_rows != rows:
         raise BadFile(f"{file}: has {table.num_rows} rows where {HEADER} says {rows}")
@@ -153,11 +159,14 @@ def _read_table(path: Path, name: str, rows: int | None) -> pa.Table:
     if missing:
         raise BadFile(f"{file}: has no column {', '.join(missing)}")
     try:
-        return _without_nulls_in_lists(table.select(schema.names).cast(schema))
-    except (pa.ArrowException, ValueError) as problem:
+        table = _without_nulls_in_lists(table.select(schema.names).cast(schema))
+        table.validate(full=True)
+        check_ranges(table)
+    except _DAMAGE as problem:
         raise BadFile(
             f"{file}: its columns are not those of a snapshot: {_first_line(problem)}"
         ) from problem
+    return table
 
 
 def _without_nulls_in_lists(table: pa.Table) -> pa.Table:

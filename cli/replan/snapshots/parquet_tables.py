@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from replan.documents.nodes import INT32_MAX, INT64_MAX
 from replan.model.broker import Broker, LogDir
 from replan.model.columns import BROKERS
 from replan.model.configs import Configs, ConfigSource, ConfigValue
@@ -57,6 +59,37 @@ SCHEMAS: Mapping[str, pa.Schema] = {
     "log_dirs": LOG_DIRS_SCHEMA,
     "remembered": REMEMBERED_SCHEMA,
 }
+
+
+_RANGES: Mapping[str, tuple[int, int]] = {
+    **dict.fromkeys(("id", "broker", "partition", "leader_epoch", "logs", "bytes"), (0, INT64_MAX)),
+    **dict.fromkeys(("total_bytes", "usable_bytes"), (0, INT64_MAX)),
+    **dict.fromkeys(("replicas", "isr", "adding", "removing", "elr", "order"), (0, INT32_MAX)),
+    "last_known_elr": (0, INT32_MAX),
+    "leader": (-1, INT32_MAX),
+    "min_insync_replicas": (1, INT32_MAX),
+    **dict.fromkeys(
+        ("min_insync_source", "configs"), (int(min(ConfigSource)), int(max(ConfigSource)))
+    ),
+}
+"""What numbers are possible, by the name of their column; those of a list are its members, of configs their sources."""
+
+
+def check_ranges(table: pa.Table) -> None:
+    """Raise ValueError where a number is none that a snapshot can have."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        numbers = pc.list_flatten(column) if pa.types.is_list(column.type) else column
+        if name == "configs":
+            numbers = pc.struct_field(numbers, "source")
+        if not pa.types.is_integer(numbers.type):
+            continue
+        least, most = _RANGES[name]
+        found = pc.min_max(numbers)
+        low, high = found["min"].as_py(), found["max"].as_py()
+        if low is not None and not least <= low <= high <= most:
+            raise ValueError(
+                f"{name} goes from {low} to {high}, where {least} to {most} is possible"
+            )
 
 
 def to_tables(snapshot: Snapshot) -> dict[str, pa.Table]:

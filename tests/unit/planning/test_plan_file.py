@@ -176,10 +176,24 @@ def test_a_plan_with_another_digest_or_none_is_refused() -> None:
 
 
 SAID = [
-    ("", "plan.json:1:1: not a plan: Expecting value; make a new one with `replan plan -o`"),
+    (
+        "",
+        "plan.json:1:1: not a plan: this is not JSON: Expecting value; make a new one with `replan plan -o`",
+    ),
     (
         '{\n  "kind": oops}',
-        "plan.json:2:11: not a plan: Expecting value; make a new one with `replan plan -o`",
+        "plan.json:2:11: not a plan: this is not JSON: Expecting value; make a new one with `replan plan -o`",
+    ),
+    (
+        "[" * 100_000,
+        (
+            "plan.json: not a plan: this is nested too deeply for a document of replan's; make a new one with "
+            "`replan plan -o`"
+        ),
+    ),
+    (
+        '{"bytes": ' + "1" * 5000 + "}",
+        "plan.json:1:11: not a plan: a number has more than 4,300 digits; make a new one with `replan plan -o`",
     ),
     ("[1]", "plan.json: not a plan (no `kind: replan.plan`); make one with `replan plan -o`"),
     (

@@ -85,7 +85,7 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
     topics = pa.Table.from_pylist([draw(topic_rows(n)) for n in names], schema=TOPICS_SCHEMA)
     log_dirs = tuple(d for b in brokers for d in draw(st.lists(_log_dirs(b.id), max_size=2)))
     keys = st.sampled_from((LEADER_RATE, FOLLOWER_RATE))
-    values = st.builds(ConfigValue, st.text("0123", max_size=3), SOURCES)
+    values = st.builds(ConfigValue, st.integers(0, 2**63 - 1).map(str), SOURCES)
     configs: dict[BrokerId, Configs] = {
         b.id: draw(st.dictionaries(keys, values, min_size=1))
         for b in brokers

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -9,12 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.builders import snapshot, state
 from tests.unit.snapshots.strategies import snapshots
 
+from replan.documents.atomic import publish_folder, write_file
 from replan.errors import BadFile
+from replan.model.configs import LEADER_RATE
 from replan.model.snapshot import Snapshot
-from replan.snapshots.atomic import publish_folder, write_file
 from replan.snapshots.files import read_snapshot, write_snapshot
 
 
@@ -27,6 +30,18 @@ def orders() -> Snapshot:
 def folder(tmp_path: Path, orders: Snapshot) -> Path:
     write_snapshot(orders, tmp_path / "orders")
     return tmp_path / "orders"
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that stays for many examples."""
+    home = tmp_path_factory.mktemp("kept") / "orders"
+    write_snapshot(snapshot([state([1, 2, 3]), state([1], topic="ä")]), home)
+    return home
+
+
+TABLES = ("brokers", "topics", "partitions", "log_dirs", "remembered")
+FLIPS = st.lists(st.tuples(st.integers(0, 2**20), st.integers(0, 255)), min_size=1, max_size=4)
 
 
 @settings(max_examples=settings().max_examples // 4)  # each writes six files and waits for the disk
@@ -235,7 +250,49 @@ def test_a_file_of_other_bytes_is_not_json(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(b'{"a": \xff}')
     with pytest.raises(BadFile) as refused:
         read_snapshot(tmp_path / "a.json")
-    assert str(refused.value) == f"{tmp_path / 'a.json'}: this is not JSON: byte 6 is not UTF-8"
+    assert str(refused.value) == f"{tmp_path / 'a.json'}: this is not text: byte 6 is not UTF-8"
+
+
+@given(table=st.sampled_from(TABLES), flips=FLIPS)
+def test_a_damaged_folder_is_a_bad_file_or_a_snapshot_and_nothing_else_happens(
+    kept: Path, table: str, flips: list[tuple[int, int]]
+) -> None:
+    file = kept / f"{table}.parquet"
+    whole = file.read_bytes()
+    damaged = bytearray(whole)
+    for place, byte in flips:
+        damaged[place % len(whole)] = byte
+    file.write_bytes(damaged)
+    with suppress(BadFile):
+        read_snapshot(kept)
+    file.write_bytes(whole)
+
+
+def test_numbers_that_no_snapshot_has_are_refused_in_a_folder_too(folder: Path) -> None:
+    file = folder / "topics.parquet"
+    table = pq.read_table(file)
+    at = table.schema.get_field_index("min_insync_source")
+    pq.write_table(table.set_column(at, table.schema.field(at), pa.array([9], pa.int8())), file)
+    with pytest.raises(BadFile) as refused:
+        read_snapshot(folder)
+    assert str(refused.value) == (
+        f"{file}: its columns are not those of a snapshot: min_insync_source goes from 9 to 9, "
+        "where 0 to 5 is possible"
+    )
+
+
+def test_a_rate_that_is_no_number_is_refused_in_a_folder_too(folder: Path) -> None:
+    file = folder / "brokers.parquet"
+    rows = pq.read_table(file)
+    config = [{"key": LEADER_RATE, "value": "1.5", "source": 2}]
+    configs = pa.array([config] + [[]] * (rows.num_rows - 1), rows.schema.field("configs").type)
+    at = rows.schema.get_field_index("configs")
+    pq.write_table(rows.set_column(at, rows.schema.field(at), configs), file)
+    with pytest.raises(BadFile) as refused:
+        read_snapshot(folder)
+    assert str(refused.value) == (
+        f"{file}: broker 1: leader.replication.throttled.rate is a whole number of bytes per second, found '1.5'"
+    )
 
 
 def test_a_folder_below_a_file_cannot_be_written(tmp_path: Path, orders: Snapshot) -> None:

@@ -22,6 +22,7 @@ from typing import Any
 from replan.applying.journal.protocol import latest
 from replan.applying.journal.record_json import decode, encode
 from replan.applying.journal.records import Kept, Record
+from replan.documents.json_text import parse_json
 from replan.errors import BadFile, Held
 
 NOT_LOCKED_ELSEWHERE = (
@@ -143,7 +144,7 @@ def _records(path: Path, number: int, line: bytes, *, ends_here: bool) -> list[R
 
 def _sound(line: bytes) -> dict[str, Any]:
     """A line's document; raises ValueError where it is not as it was written."""
-    document = json.loads(line)
+    document = parse_json(line.decode())
     if not isinstance(document, dict) or document.get("crc") != _checksum(document):
         raise ValueError("its checksum does not fit")
     return document

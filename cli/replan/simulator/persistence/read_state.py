@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 
+from replan.documents.nodes import INT64_MAX, Node, optional, shown
 from replan.errors import BadFile
 from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId, TopicPartition
@@ -26,7 +27,6 @@ from replan.simulator.controller.state import ClusterState, Partition, Resource,
 from replan.simulator.persistence.snapshot_form import DEFAULT_VERSION, from_snapshot
 from replan.simulator.persistence.snapshot_log_dirs import with_directories
 from replan.simulator.persistence.write_state import camel
-from replan.snapshots.fields import INT64_MAX, Node, optional, shown
 from replan.snapshots.json_form import from_document
 
 KEYS = (

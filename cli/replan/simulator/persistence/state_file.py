@@ -12,16 +12,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+from replan.documents.atomic import write_file
+from replan.documents.files import cannot
+from replan.documents.json_text import render_document
 from replan.errors import Held
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.persistence.read_state import restore
 from replan.simulator.persistence.snapshot_form import whole_snapshot
 from replan.simulator.persistence.write_state import written
-from replan.snapshots.atomic import cannot, write_file
 from replan.snapshots.files import read_document
 from replan.snapshots.json_form import to_document
-from replan.snapshots.json_text import render_document
 
 
 class StateFile:

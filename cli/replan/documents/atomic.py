@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from secrets import token_hex
 
+from replan.documents.files import cannot
 from replan.errors import BadFile
 
 
@@ -59,12 +60,6 @@ def publish_folder(path: Path, fill: Callable[[Path], None], mine: Callable[[Pat
         _sync(target.parent)
     except OSError as problem:
         raise cannot("write", path, problem) from problem
-
-
-def cannot(verb: str, path: Path, problem: OSError) -> BadFile:
-    """Make the error of a file that the operating system denies us, in its own words."""
-    reason = problem.strerror or str(problem)
-    return BadFile(f"{path}: cannot {verb}: {reason}")
 
 
 def _replaceable(target: Path, mine: Callable[[Path], bool]) -> bool:

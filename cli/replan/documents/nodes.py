@@ -1,10 +1,12 @@
 """Typed reading of a parsed JSON document, where every complaint names the file and the JSON path.
 
 Belongs here: what is asked of one value (a whole number, one of these words, a list of broker ids).
-Does not belong here: what the keys of a snapshot mean; that is `json_form`.
+Does not belong here: what the keys of a document mean; a snapshot's are in `snapshots.json_form`, a plan's in
+`planning.plan_file`.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -15,6 +17,8 @@ from replan.model.names import Replicas
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
+MOST_REPLICAS = 2**15 - 1
+"""Kafka's replication factor has 16 bits (CreateTopicsRequest)."""
 
 T = TypeVar("T")
 
@@ -114,8 +118,12 @@ class Node:
         for position, broker in enumerate(self.value):
             if type(broker) is not int or not 0 <= broker <= INT32_MAX:
                 Node(broker, self.source, self, position).int32()
+        if len(self.value) > MOST_REPLICAS:
+            raise self.wrong(
+                f"expected at most {MOST_REPLICAS:,} brokers, found {len(self.value):,}"
+            )
         if len(set(self.value)) != len(self.value):
-            twice = next(b for b in self.value if self.value.count(b) > 1)
+            twice = next(b for b, number in Counter(self.value).items() if number > 1)
             raise self.wrong(f"broker {twice} is listed twice; name it once")
         return tuple(self.value)
 
@@ -123,7 +131,7 @@ class Node:
         if type(self.value) is not int:
             raise self.wrong(f"expected a whole number, found {shown(self.value)}")
         if not least <= self.value <= most:
-            raise self.wrong(f"expected a number from {least} to {most}, found {self.value}")
+            raise self.wrong(f"expected a number from {least} to {most}, found {shown(self.value)}")
         return self.value
 
 
@@ -134,12 +142,15 @@ def optional(node: Node | None, read: Callable[[Node], T], default: T) -> T:
 
 def shown(value: object, limit: int = 60) -> str:
     """A value as it stands in the file, cut where it is long."""
-    text = json.dumps(value, ensure_ascii=False, default=repr)
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=repr)
+    except RecursionError:
+        return "something nested deeply"
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _advice(key: object, known: Collection[str]) -> str:
-    close = get_close_matches(str(key), known, n=1)
+    close = get_close_matches(str(key)[:60], known, n=1)
     if close:
         return f'did you mean "{close[0]}"?'
     return "known keys: " + ", ".join(sorted(known))
