@@ -4,6 +4,7 @@ Nothing is decided here. A command is a function in `commands/`; its module is i
 when it is invoked.
 """
 
+import gc
 import sys
 from typing import Annotated, ClassVar
 
@@ -13,7 +14,11 @@ import typer
 from replan import __version__
 from replan.commands.command_line import CommandGroup
 from replan.commands.output import note, result
+from replan.commands.pandas_hidden import hide_pandas
 from replan.errors import Exit, ReplanError
+
+GARBAGE_THRESHOLD = 100_000
+"""Objects made before the collector looks for cycles. Imports make many objects and no garbage."""
 
 
 class Replan(CommandGroup):
@@ -86,6 +91,9 @@ def _root(
 
 def main() -> None:
     """Run a command and leave with its exit code; Click's 2 for wrong usage becomes 1."""
+    gc.set_threshold(GARBAGE_THRESHOLD)
+    if sys.argv[1:2] != ["fleet"]:
+        hide_pandas()
     sys.exit(run(sys.argv[1:]))
 
 

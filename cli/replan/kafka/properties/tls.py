@@ -34,7 +34,7 @@ def tls_context(keys: Keys, *, used: bool) -> ssl.SSLContext | None:
     context.sslsocket_class = _ClosedOnFailure
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     _verification(keys, context)
-    _authorities(keys, context)
+    _authorities(keys, context, used=used)
     _own_certificate(keys, context)
     _revocations(keys, context)
     ciphers = keys.take("ssl.cipher.suites")
@@ -58,7 +58,7 @@ def _verification(keys: Keys, context: ssl.SSLContext) -> None:
         context.verify_mode = ssl.CERT_NONE
 
 
-def _authorities(keys: Keys, context: ssl.SSLContext) -> None:
+def _authorities(keys: Keys, context: ssl.SSLContext, *, used: bool) -> None:
     location, pem = keys.take("ssl.ca.location"), keys.take("ssl.ca.pem")
     if pem is not None:
         _load("ssl.ca.pem", lambda: context.load_verify_locations(cadata=_with_newlines(pem)))
@@ -70,7 +70,7 @@ def _authorities(keys: Keys, context: ssl.SSLContext) -> None:
                 capath=path if path.is_dir() else None, cafile=None if path.is_dir() else path
             ),
         )
-    else:
+    elif used:  # it takes as long as the rest of a connection
         context.load_default_certs()
 
 
