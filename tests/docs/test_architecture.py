@@ -1,0 +1,67 @@
+"""docs/architecture.md shows the layers of the import contracts; no page links to or names a file that is not there."""
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from tests.docs.pages import DOCS, check_section
+
+TOP = DOCS.parent
+PRODUCT = TOP / "cli" / "replan"
+PAGES = sorted([*TOP.glob("*.md"), *DOCS.glob("*.md"), *TOP.glob("benchmarks/*.md")])
+_LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
+_NAMED = re.compile(r"(?:cli/replan/)?((?:[a-z_]+/)+[a-z_]*(?:\.py)?)(?=[`,)<: ])")
+
+LAYERS = """\
+Imports point down this list and nowhere else; layers on one line do not import each other. `make contracts` checks it,
+the layers inside `applying/`, `kafka/`, `planning/` and `simulator/`, and that the pure layers reach no clock, no
+chance, no network and no disk.
+
+```text
+{layers}
+```
+
+| package | what belongs there |
+| --- | --- |
+{packages}
+"""
+
+
+def layers() -> list[str]:
+    """The layers of pyproject.toml, from the top."""
+    project = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = project["tool"]["importlinter"]["contracts"]
+    found: list[str] = next(c for c in contracts if c.get("containers") == ["replan"])["layers"]
+    return found
+
+
+def purpose(name: str) -> str:
+    """The first line of a package's or module's docstring."""
+    folder = PRODUCT / name
+    path = folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    assert text is not None, name
+    return text.splitlines()[0]
+
+
+def test_the_layers_are_those_of_the_import_contracts() -> None:
+    rows = [re.sub(r"[()]", "", row).split(" | ") for row in layers()]
+    drawn = "\n".join("   ".join(row) for row in rows)
+    table = "\n".join(f"| `{name}` | {purpose(name)} |" for row in rows for name in row)
+    check_section("architecture.md", "## Layers", LAYERS.format(layers=drawn, packages=table))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for link in _LINK.findall(page.read_text(encoding="utf-8")):
+        assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_every_file_that_the_page_names_exists() -> None:
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    named = set(_NAMED.findall(text))
+    assert len(named) > 20
+    for path in named:
+        assert (PRODUCT / path).exists() or (TOP / path).exists(), path
