@@ -19,7 +19,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.planning.safety.run_invariants import Sample, Settings, Trajectory
 from replan.simulator.cluster.physical_state import ReplicaName, Simulation, World
 from replan.simulator.cluster.replication.copy_rates import leader_of
-from replan.simulator.controller.state import ClusterState, Partition, Topic
+from replan.simulator.controller.state import ClusterState, Partition, Topic, changed_partitions
 
 THROTTLES = frozenset({LEADER_RATE, FOLLOWER_RATE, LEADER_REPLICAS, FOLLOWER_REPLICAS})
 
@@ -88,60 +88,51 @@ class Histories:
     """The samples of the watched partitions; one is added where a partition differs from before."""
 
     def __init__(self, watched: Iterable[TopicPartition]) -> None:
-        self._watched: dict[str, list[int]] = defaultdict(list)
-        for name in watched:
-            self._watched[name.topic].append(name.partition)
+        self._watched = frozenset(watched)
         self._samples: dict[TopicPartition, list[Sample]] = defaultdict(list)
         self._topics: Mapping[str, Topic] = {}
-        self._partitions: dict[TopicPartition, Partition] = {}
-        self._configs: object = None
+        self._minimum: dict[str, int] = {}
         self._serving: frozenset[BrokerId] = frozenset()
+        self._configs: object = None
 
     def note(self, simulation: Simulation) -> None:
         """Take in a state."""
         cluster, world = simulation.cluster, simulation.world
         serving = frozenset(b for b in cluster.brokers if world.serves(b))
-        everything = serving != self._serving or cluster.configs is not self._configs
-        for topic, numbers in self._watched.items():
-            found = cluster.topics.get(topic)
-            if found is not None and (everything or found is not self._topics.get(topic)):
-                self._note_topic(simulation, topic, numbers, everything=everything)
-        self._topics, self._configs, self._serving = cluster.topics, cluster.configs, serving
+        if serving != self._serving or cluster.configs is not self._configs:
+            minimum = {
+                name: int(cluster.topic_config(name, MIN_INSYNC_REPLICAS, "1"))
+                for name in {n.topic for n in self._watched}
+            }
+            if (serving, minimum) != (self._serving, self._minimum):
+                self._topics = {}
+            self._serving, self._minimum, self._configs = serving, minimum, cluster.configs
+        for name, partition in changed_partitions(self._topics, cluster.topics):
+            if name in self._watched:
+                self._add(name, partition, world)
+        self._topics = cluster.topics
 
-    def _note_topic(
-        self, simulation: Simulation, topic: str, numbers: list[int], *, everything: bool
-    ) -> None:
-        cluster, world = simulation.cluster, simulation.world
-        minimum = int(cluster.topic_config(topic, MIN_INSYNC_REPLICAS, "1"))
-        for number in numbers:
-            name = TopicPartition(topic, number)
-            partition = cluster.topics[topic].partitions.get(number)
-            if partition is None or (partition is self._partitions.get(name) and not everything):
-                continue
-            self._partitions[name] = partition
-            leads = partition.leader
-            sample = Sample(
-                at=world.now,
-                replicas=partition.replicas,
-                in_sync=tuple(b for b in partition.isr if world.serves(b)),
-                leader=leads if leads is not None and world.serves(leads) else None,
-                min_in_sync=min(minimum, len(partition.replicas)),
-                log_end=world.sizes.get(name, 0.0),
-            )
-            _add(self._samples[name], sample)
+    def _add(self, name: TopicPartition, partition: Partition, world: World) -> None:
+        """Add a sample where it says something else than the one before; of one moment the last counts."""
+        leads = partition.leader
+        sample = Sample(
+            at=world.now,
+            replicas=partition.replicas,
+            in_sync=tuple(b for b in partition.isr if b in self._serving),
+            leader=leads if leads in self._serving else None,
+            min_in_sync=min(self._minimum[name.topic], len(partition.replicas)),
+            log_end=world.sizes.get(name, 0.0),
+        )
+        samples = self._samples[name]
+        if samples and samples[-1].at == sample.at:
+            samples.pop()
+        same = samples and replace(samples[-1], at=sample.at, log_end=sample.log_end) == sample
+        if not same or sample.log_end < samples[-1].log_end:
+            samples.append(sample)
 
     def finished(self, now: float) -> dict[TopicPartition, Trajectory]:
         """All histories up to now."""
         return {n: Trajectory(n, tuple(s), now) for n, s in sorted(self._samples.items())}
-
-
-def _add(samples: list[Sample], sample: Sample) -> None:
-    """Add a sample where it tells something else than the one before; of one moment the last counts."""
-    if samples and samples[-1].at == sample.at:
-        samples.pop()
-    same = samples and replace(samples[-1], at=sample.at, log_end=sample.log_end) == sample
-    if not same or sample.log_end < samples[-1].log_end:
-        samples.append(sample)
 
 
 class Load:
@@ -172,10 +163,8 @@ class Load:
     def note(self, simulation: Simulation) -> None:
         """Take in a state of the controller: who replicates what, and what was dropped."""
         cluster, world = simulation.cluster, simulation.world
-        for topic, found in cluster.topics.items():
-            if found is not self._topics.get(topic):
-                for number, partition in found.partitions.items():
-                    self._note_lists(TopicPartition(topic, number), partition, world)
+        for name, partition in changed_partitions(self._topics, cluster.topics):
+            self._note_lists(name, partition, world)
         self._topics = cluster.topics
         if world.produce:
             self._note_replication(cluster, world)

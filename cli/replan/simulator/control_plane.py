@@ -22,7 +22,7 @@ from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState, Reassignment
 from replan.model.snapshot import Features, Snapshot
 from replan.simulator.client_view import SubjectT, answers, answers_of, seen, unheard
-from replan.simulator.cluster.advance import Meter, advance, next_moment
+from replan.simulator.cluster.advance import Lookahead, Meter, advance
 from replan.simulator.cluster.apply_fault import apply_fault, later, scheduled
 from replan.simulator.cluster.disks import lies_on_lost_disk
 from replan.simulator.cluster.faults import (
@@ -34,7 +34,6 @@ from replan.simulator.cluster.faults import (
     Schedule,
 )
 from replan.simulator.cluster.physical_state import Simulation
-from replan.simulator.cluster.replication.copy_rates import Flows
 from replan.simulator.cluster.submit import ask
 from replan.simulator.config_view import broker_configs, topic_configs, topic_settings
 from replan.simulator.controller.commands import (
@@ -92,7 +91,7 @@ class SimulatedControlPlane:
         self._watch = watch
         self._store = store
         self._meter = meter
-        self._flows = Flows()
+        self._lookahead = Lookahead()
         self._shown: deque[tuple[float, ClusterState]] = deque([(clock.now(), simulation.cluster)])
 
     @property
@@ -104,7 +103,7 @@ class SimulatedControlPlane:
     def next_moment(self) -> float:
         """The second in which something will happen by itself, if nobody asks anything of the cluster before."""
         self._catch_up()
-        return next_moment(self._simulation, self._flows)
+        return self._lookahead.next_moment(self._simulation)
 
     def inject(self, fault: Fault) -> None:
         """Let something happen now, from outside."""
@@ -133,8 +132,7 @@ class SimulatedControlPlane:
         """All running reassignments, from the controller."""
         return {
             name: Reassignment(p.replicas, p.adding, p.removing)
-            for name, p in self._read().cluster.partitions()
-            if p.reassigning
+            for name, p in self._read().cluster.reassigning()
         }
 
     def partitions(
@@ -281,7 +279,7 @@ class SimulatedControlPlane:
 
     def _catch_up(self) -> None:
         self._become(
-            advance(self._simulation, self.clock.now(), self._witness, self._meter, self._flows)
+            advance(self._simulation, self.clock.now(), self._witness, self._meter, self._lookahead)
         )
 
     def _become(self, simulation: Simulation) -> None:

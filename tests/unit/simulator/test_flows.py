@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.builders import brokers, snapshot, state
 
 from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.simulator.cluster.advance import advance, next_moment
+from replan.simulator.cluster.advance import Lookahead, advance, next_moment
 from replan.simulator.cluster.apply_fault import apply_fault
 from replan.simulator.cluster.faults import DropFromIsr, KillBroker, Produce
 from replan.simulator.cluster.physical_state import Simulation
@@ -112,13 +112,13 @@ def test_sizes_grow_where_somebody_leads_and_add_up_whatever_the_steps() -> None
 )
 def test_remembering_changes_no_speed(faults: list[KillBroker | Produce | DropFromIsr]) -> None:
     simulation = _copying()
-    flows = Flows()
+    lookahead = Lookahead()
     for fault in faults:
-        simulation = advance(simulation, simulation.world.now + 1.7, flows=flows)
+        simulation = advance(simulation, simulation.world.now + 1.7, lookahead=lookahead)
         if fault is not None:
             simulation = apply_fault(simulation, fault)
-        assert flows.speeds(simulation) == Flows().speeds(simulation)
-        assert next_moment(simulation, flows) == next_moment(simulation)
+        assert lookahead.flows.speeds(simulation) == Flows().speeds(simulation)
+        assert lookahead.next_moment(simulation) == next_moment(simulation)
 
 
 def _copying() -> Simulation:

@@ -35,45 +35,67 @@ Meter = Callable[[Simulation, Mapping[ReplicaName, float], float], None]
 """Takes a cluster, the bytes per second of its copies, and the moment up to which nothing but bytes happens."""
 
 
+class Lookahead:
+    """What holds until a cluster changes, worked out once: speeds, the next event, who has caught up."""
+
+    def __init__(self) -> None:
+        self.flows = Flows()
+        self._next: tuple[Simulation, float] | None = None
+        self._none_caught_up: object = None
+        """Lags among which nobody has caught up."""
+
+    def next_moment(self, simulation: Simulation) -> float:
+        """When something happens to the cluster if nobody sends it anything before."""
+        if self._next is None or self._next[0] is not simulation:
+            moment = min(_moments(simulation, self.flows.speeds(simulation)), default=math.inf)
+            burst = quota_burst.soonest_empty(simulation.world, self.flows.ahead_of_rate)
+            self._next = simulation, min(moment, simulation.world.now + burst)
+        return self._next[1]
+
+    def caught_up(self, lags: Mapping[ReplicaName, Lag]) -> list[ReplicaName]:
+        """The followers that lack nothing more."""
+        if lags is self._none_caught_up:
+            return []
+        found = [r for r, lag in lags.items() if lag.remaining_bytes < CAUGHT_UP_BYTES]
+        if not found:
+            self._none_caught_up = lags
+        return found
+
+
+def next_moment(simulation: Simulation) -> float:
+    """When something happens to the cluster if nobody sends it anything before."""
+    return Lookahead().next_moment(simulation)
+
+
 def advance(
     simulation: Simulation,
     until: float,
     watch: Watch | None = None,
     meter: Meter | None = None,
-    flows: Flows | None = None,
+    lookahead: Lookahead | None = None,
 ) -> Simulation:
     """The cluster at a later moment.
 
-    `watch` sees every state on the way that differs for the controller, `meter` every stretch of time. `flows` of an
-    earlier question saves time.
+    `watch` sees every state on the way that differs for the controller, `meter` every stretch of time. The `lookahead`
+    of an earlier call saves time.
     """
-    flows = Flows() if flows is None else flows
+    lookahead = Lookahead() if lookahead is None else lookahead
     while True:
         before = simulation.cluster
-        simulation = _settle_due(simulation, flows)
+        simulation = _settle_due(simulation, lookahead)
         if watch is not None and simulation.cluster is not before:
             watch(simulation)
         if simulation.world.now >= until:
             return simulation
-        moment = min(until, next_moment(simulation, flows))
-        speeds = flows.speeds(simulation)
+        moment = min(until, lookahead.next_moment(simulation))
+        speeds = lookahead.flows.speeds(simulation)
         if meter is not None:
             meter(simulation, speeds, moment)
-        simulation = replace(simulation, world=_flowed(simulation.world, speeds, moment, flows))
+        world = _flowed(simulation.world, speeds, moment, lookahead.flows)
+        simulation = replace(simulation, world=world)
 
 
-def next_moment(simulation: Simulation, flows: Flows | None = None) -> float:
-    """When something will happen to the cluster if nobody asks anything of it before."""
-    flows = Flows() if flows is None else flows
-    if flows.ahead is None or flows.ahead[0] is not simulation:
-        speeds = flows.speeds(simulation)
-        moments = min(_moments(simulation, speeds), default=math.inf)
-        hurried = quota_burst.soonest_empty(simulation.world, flows.ahead_of_rate)
-        flows.ahead = simulation, min(moments, simulation.world.now + hurried)
-    return flows.ahead[1]
-
-
-def _settle_due(simulation: Simulation, flows: Flows) -> Simulation:
+def _settle_due(simulation: Simulation, lookahead: Lookahead) -> Simulation:
     """Let everything happen that is due now."""
     while simulation.world.agenda and simulation.world.agenda[0].seconds <= simulation.world.now:
         first, *rest = simulation.world.agenda
@@ -84,7 +106,7 @@ def _settle_due(simulation: Simulation, flows: Flows) -> Simulation:
         if at <= simulation.world.now:
             simulation = serve_again(simulation, broker)
     simulation = _stop_brokers(simulation)
-    simulation = _join(simulation, flows)
+    simulation = _join(simulation, lookahead)
     simulation = _fire_timers(simulation)
     world = with_deletions_done(simulation.world)
     return simulation if world is simulation.world else replace(simulation, world=world)
@@ -123,14 +145,9 @@ def _stop_brokers(simulation: Simulation) -> Simulation:
     return simulation
 
 
-def _join(simulation: Simulation, flows: Flows) -> Simulation:
+def _join(simulation: Simulation, lookahead: Lookahead) -> Simulation:
     """Leaders take followers that have caught up into the ISR, one by one, each time with the epochs as they are."""
-    if simulation.world.lags is flows.none_caught_up:
-        return simulation
-    caught_up = [r for r, g in simulation.world.lags.items() if g.remaining_bytes < CAUGHT_UP_BYTES]
-    if not caught_up:
-        flows.none_caught_up = simulation.world.lags
-    for replica in caught_up:
+    for replica in lookahead.caught_up(simulation.world.lags):
         cluster, world = simulation.cluster, simulation.world
         lag = world.lags.get(replica)
         copy = None if lag is None else running_copy(cluster, world, replica, lag)

@@ -76,7 +76,7 @@ def _elected(
 def rebalance_leaders(state: ClusterState) -> Decision:
     """Elect the preferred leader of whatever is led by another; the imbalance percentage is ignored in KRaft."""
     records: list[PartitionChanged] = []
-    for name, _ in state.strayed():
+    for name, _ in state.not_led_by_preferred():
         if len(records) == MAX_ELECTIONS_PER_RUN:
             break
         outcome = _elected(state, name, ElectionType.PREFERRED)
@@ -88,7 +88,7 @@ def rebalance_leaders(state: ClusterState) -> Decision:
 def elect_unclean_leaders(state: ClusterState) -> Decision:
     """Elect somebody for leaderless partitions whose topic allows unclean elections."""
     records: list[PartitionChanged] = []
-    for name, partition in state.strayed():
+    for name, partition in state.not_led_by_preferred():
         if len(records) == MAX_ELECTIONS_PER_RUN:
             break
         if partition.leader is None and state.unclean_election(name.topic):

@@ -5,7 +5,7 @@ siblings), what physically happens on brokers (`physical_state`), the model that
 (`from_snapshot` translates). Mappings are never changed in place; `events.evolve` makes new ones.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -112,7 +112,12 @@ class Topic:
         return self.partitions[first_of(self.partitions, slots)]
 
     @cached_property
-    def strayed(self) -> tuple[int, ...]:
+    def reassigning(self) -> tuple[int, ...]:
+        """The partitions that are being reassigned, in ascending order."""
+        return tuple(sorted(i for i, p in self.partitions.items() if p.reassigning))
+
+    @cached_property
+    def not_led_by_preferred(self) -> tuple[int, ...]:
         """The partitions that another than their preferred replica leads, or nobody; in ascending order.
 
         The controller keeps them too (ReplicationControlManager.imbalancedPartitions): timers ask every few minutes.
@@ -155,14 +160,21 @@ class ClusterState:
         self, holds: Callable[[Partition], bool]
     ) -> Iterator[tuple[TopicPartition, Partition]]:
         """Those of all partitions for which something holds, in the same order."""
-        for name, topic in sorted(self.topics.items()):
-            for index in sorted([i for i, p in topic.partitions.items() if holds(p)]):
-                yield TopicPartition(name, index), topic.partitions[index]
+        return self._chosen(lambda t: sorted([i for i, p in t.partitions.items() if holds(p)]))
 
-    def strayed(self) -> Iterator[tuple[TopicPartition, Partition]]:
+    def reassigning(self) -> Iterator[tuple[TopicPartition, Partition]]:
+        """All partitions that are being reassigned, in the same order."""
+        return self._chosen(lambda topic: topic.reassigning)
+
+    def not_led_by_preferred(self) -> Iterator[tuple[TopicPartition, Partition]]:
         """All partitions that are not led by their preferred replica, in the same order."""
+        return self._chosen(lambda topic: topic.not_led_by_preferred)
+
+    def _chosen(
+        self, chosen: Callable[[Topic], Iterable[int]]
+    ) -> Iterator[tuple[TopicPartition, Partition]]:
         for name, topic in sorted(self.topics.items()):
-            for index in topic.strayed:
+            for index in chosen(topic):
                 yield TopicPartition(name, index), topic.partitions[index]
 
     def online(self, broker: BrokerId, directory: str | None) -> bool:
@@ -203,3 +215,17 @@ class ClusterState:
         """
         configured = int(self.topic_config(topic, MIN_INSYNC_REPLICAS, "1"))
         return min(configured, len(self.topics[topic].partitions[0].replicas))
+
+
+def changed_partitions(
+    before: Mapping[str, Topic], after: Mapping[str, Topic]
+) -> Iterator[tuple[TopicPartition, Partition]]:
+    """The partitions of `after` that are new or differ; a topic that is the same object is not gone through."""
+    for name, topic in after.items():
+        known = before.get(name)
+        if known is topic:
+            continue
+        partitions = {} if known is None else known.partitions
+        for number, partition in topic.partitions.items():
+            if partitions.get(number) is not partition:
+                yield TopicPartition(name, number), partition

@@ -74,16 +74,12 @@ class Flows:
 
     def __init__(self) -> None:
         self.traffic = Traffic()
-        self.ahead: tuple[Simulation, float] | None = None
-        """The next moment in which something happens, as `advance` has found it for a simulation."""
         self.ahead_of_rate: Mapping[BrokerId, tuple[float, float]] = {}
         """Of each leader that sends throttled bytes: the most that it may have left to send ahead of its even rate, and
         the bytes per second by which it does."""
         self.limits: Mapping[TopicPartition, float] = {}
         """Bytes to which retention lets the logs grow that are written to."""
         self._limited_by: tuple[object, ...] = ()
-        self.none_caught_up: object = None
-        """Lags among which `advance` has found nobody who has caught up."""
         self._at: tuple[object, ...] = ()
         self._copies: list[_Running] = []
         self._spent: frozenset[BrokerId] = frozenset()

@@ -6,15 +6,16 @@ simulation change one partition of thousands.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from operator import is_not
 
 from replan.model.configs import FOLLOWER_REPLICAS, LEADER_REPLICAS, ConfigScope
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.cluster.physical_state import World
 from replan.simulator.cluster.replication.quota import TRICKLE_BYTES_PER_SECOND
-from replan.simulator.controller.state import ClusterState, Partition, Topic
+from replan.simulator.controller.state import ClusterState, Partition, Topic, changed_partitions
 
 Side = tuple[str, BrokerId]
 """One of the keys of throttled replicas, or `out`, `in` or `disk`, and a broker."""
@@ -29,12 +30,17 @@ class Listed:
     @classmethod
     def of(cls, cluster: ClusterState, topic: str, key: str) -> "Listed":
         """What the topic's dynamic configuration says."""
-        value = cluster.configs.get((ConfigScope.TOPIC, topic), {}).get(key, "")
-        return cls(frozenset(value.split(",")) if value else frozenset())
+        return listed(cluster.configs.get((ConfigScope.TOPIC, topic), {}).get(key, ""))
 
     def names(self, partition: int, broker: BrokerId) -> bool:
         """Whether a replica is listed."""
         return "*" in self.entries or f"{partition}:{broker}" in self.entries
+
+
+@lru_cache(maxsize=1_000)
+def listed(value: str) -> Listed:
+    """Throttled replicas out of a topic's value."""
+    return Listed(frozenset(value.split(",")) if value else frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +52,23 @@ class _Counted:
 
 
 NOTHING = _Counted()
+Lists = tuple[str, str]
+"""A topic's throttled replicas as its values write them, of leaders and of followers."""
+NO_LISTS = ("", "")
 
 
 class Traffic:
     """In-sync traffic of a whole cluster; counts again only what has changed."""
 
     def __init__(self) -> None:
-        self._topics: dict[str, Topic] = {}
+        self._reset(())
+
+    def _reset(self, rest: tuple[object, ...]) -> None:
+        self._rest = rest
+        self._configs: object = None
+        self._lists: dict[str, Lists] = {}
+        self._topics: Mapping[str, Topic] = {}
         self._known: dict[TopicPartition, _Counted] = {}
-        self._rest: tuple[object, ...] = ()
         self._sums: Counter[Side] = Counter()
         self.leaderless: frozenset[TopicPartition] = frozenset()
         """The partitions whose leader does not serve, as last counted."""
@@ -65,65 +79,77 @@ class Traffic:
         Also those that brokers send, receive and write of all partitions, listed or not.
         The very same mapping as before where nothing has changed.
         """
-        rest = (cluster.configs, world.produce, world.down, world.starting)
-        if len(rest) != len(self._rest) or any(map(is_not, rest, self._rest)):
-            self._rest, self._topics, self._known = rest, {}, {}
-            self._sums, self.leaderless = Counter(), frozenset()
-        for name in [n for n in self._topics if n not in cluster.topics]:
-            self._forget(name, self._topics.pop(name).partitions)
-        for name, topic in cluster.topics.items():
-            if self._topics.get(name) is not topic:
-                self._look_at(cluster, world, name)
+        rest = (world.produce, world.down, world.starting)
+        same = len(rest) == len(self._rest) and not any(map(is_not, rest, self._rest))
+        if not same or self._misses_topic(cluster.topics):
+            self._reset(rest)
+        before = self._without_relisted(cluster)
+        found = {
+            name: _counted(self._lists.get(name.topic, NO_LISTS), name, partition, world)
+            for name, partition in changed_partitions(before, cluster.topics)
+        }
+        self._topics = cluster.topics
+        self._become(found)
         return self._sums
 
-    def _look_at(self, cluster: ClusterState, world: World, topic: str) -> None:
-        before, now = self._topics.get(topic), cluster.topics[topic]
-        self._topics[topic] = now
-        sides = _sides(cluster, topic)
-        if before is not None:
-            self._forget(topic, before.partitions.keys() - now.partitions.keys())
-        for number, partition in now.partitions.items():
-            if before is None or before.partitions.get(number) is not partition:
-                name = TopicPartition(topic, number)
-                self._become(name, _counted(sides, name, partition, world))
+    def _misses_topic(self, topics: Mapping[str, Topic]) -> bool:
+        """Whether a topic is gone, or is another one of the same name."""
+        return topics is not self._topics and any(
+            name not in topics or topics[name].id != known.id
+            for name, known in self._topics.items()
+        )
 
-    def _forget(self, topic: str, numbers: Iterable[int]) -> None:
-        for number in numbers:
-            name = TopicPartition(topic, number)
-            self._become(name, NOTHING)
+    def _without_relisted(self, cluster: ClusterState) -> Mapping[str, Topic]:
+        """The topics as last counted, without those whose throttled replicas differ from then."""
+        if cluster.configs is self._configs:
+            return self._topics
+        before, self._configs, self._lists = self._lists, cluster.configs, _lists(cluster)
+        changed = {
+            topic
+            for topic in before.keys() | self._lists.keys()
+            if before.get(topic) != self._lists.get(topic)
+        }
+        return {n: topic for n, topic in self._topics.items() if n not in changed}
 
-    def _become(self, name: TopicPartition, found: _Counted) -> None:
-        before = self._known.pop(name, NOTHING)
-        if found != NOTHING:
-            self._known[name] = found
-        if found.bytes_per_second != before.bytes_per_second:
-            sums = self._sums.copy()
-            sums.subtract(before.bytes_per_second)
-            sums.update(found.bytes_per_second)
-            self._sums = sums
-        if found.leaderless and not before.leaderless:
-            self.leaderless |= {name}
-        elif before.leaderless and not found.leaderless:
-            self.leaderless -= {name}
+    def _become(self, found: Mapping[TopicPartition, _Counted]) -> None:
+        before = {name: self._known.get(name, NOTHING) for name in found}
+        self._known |= found
+        differing = [
+            n for n, c in found.items() if c.bytes_per_second != before[n].bytes_per_second
+        ]
+        if differing:
+            self._sums = self._sums.copy()
+            for name in differing:
+                for side, rate in before[name].bytes_per_second.items():
+                    self._sums[side] -= rate
+                for side, rate in found[name].bytes_per_second.items():
+                    self._sums[side] += rate
+        led = {n for n, c in found.items() if not c.leaderless and before[n].leaderless}
+        unled = {n for n, c in found.items() if c.leaderless and not before[n].leaderless}
+        if led or unled:
+            self.leaderless = (self.leaderless - led) | unled
 
 
-def _sides(cluster: ClusterState, topic: str) -> Mapping[str, Listed]:
-    keys = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
-    found = {key: Listed.of(cluster, topic, key) for key in keys}
-    return found if any(listed.entries for listed in found.values()) else {}
+def _lists(cluster: ClusterState) -> dict[str, Lists]:
+    """The throttled replicas of both sides, of each topic that lists any."""
+    return {
+        name: (leaders, followers)
+        for (scope, name), values in cluster.configs.items()
+        if scope is ConfigScope.TOPIC
+        if (leaders := values.get(LEADER_REPLICAS, ""))
+        + (followers := values.get(FOLLOWER_REPLICAS, ""))
+    }
 
 
-def _counted(
-    sides: Mapping[str, Listed], name: TopicPartition, partition: Partition, world: World
-) -> _Counted:
+def _counted(lists: Lists, name: TopicPartition, partition: Partition, world: World) -> _Counted:
     leader = partition.leader
     if leader is None or not world.serves(leader):
         return _Counted(leaderless=True)
     rate = round(world.produce.get(name, 0.0))
     followers = [b for b in partition.isr if b != leader and world.serves(b)]
     found = dict(_throughput(leader, followers, rate)) if rate else dict[Side, int]()
-    if sides:
-        found.update(dict(_listed(sides, name, leader, followers, rate)))
+    if lists != NO_LISTS:
+        found.update(dict(_listed(lists, name, leader, followers, rate)))
     return _Counted(found) if found else NOTHING
 
 
@@ -140,15 +166,16 @@ def _throughput(
 
 
 def _listed(
-    sides: Mapping[str, Listed],
+    lists: Lists,
     name: TopicPartition,
     leader: BrokerId,
     followers: Collection[BrokerId],
     rate: int,
 ) -> Iterator[tuple[Side, int]]:
     """What the throttles of a partition's listed replicas count."""
-    if sides[LEADER_REPLICAS].names(name.partition, leader):
+    leaders, followers_listed = map(listed, lists)
+    if leaders.names(name.partition, leader):
         yield (LEADER_REPLICAS, leader), len(followers) * (rate or TRICKLE_BYTES_PER_SECOND)
     for follower in followers:
-        if rate and sides[FOLLOWER_REPLICAS].names(name.partition, follower):
+        if rate and followers_listed.names(name.partition, follower):
             yield (FOLLOWER_REPLICAS, follower), rate
