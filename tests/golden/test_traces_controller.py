@@ -15,7 +15,7 @@ from tests.golden.controller_driver import ControllerDriver
 from tests.golden.language import Driver, perform
 from tests.golden.simulator_driver import SimulatorDriver
 from tests.golden.steady import steadily
-from tests.golden.traces import RESTARTS, STEPS, TokenReader, traces
+from tests.golden.traces import RESTARTS, STEPS, Words, traces
 from tests.kafka.harness.distribution import DEFAULT_VERSION, VERSIONS
 from tests.kafka.harness.fake_brokers import FakeBrokers
 
@@ -61,7 +61,7 @@ def test_the_simulator_agrees_with_the_controller_on_any_story(
     @settings(max_examples=stories(version), phases=PHASES)
     @given(trace=traces(STEPS, shortest=20, longest=25))
     @example(trace=STUMBLING)
-    def agrees(trace: list[TokenReader]) -> None:
+    def agrees(trace: list[Words]) -> None:
         known = [w for w in trace if w[0] not in SINCE_4_1 or not version.startswith("3.")]
         with closing(ControllerDriver(started)) as real:
             agree(known, SimulatorDriver(version, elr=elr), real)
@@ -78,7 +78,7 @@ def stories(version: str) -> int:
 @settings(max_examples=RESTARTING[PROFILE], phases=PHASES)
 @given(trace=traces(one_of(STEPS, RESTARTS, RESTARTS), shortest=1, longest=20))
 def test_the_simulator_agrees_where_brokers_restart(
-    restarting: tuple[FakeBrokers, str], trace: list[TokenReader]
+    restarting: tuple[FakeBrokers, str], trace: list[Words]
 ) -> None:
     started, version = restarting
 
@@ -89,7 +89,7 @@ def test_the_simulator_agrees_where_brokers_restart(
     steadily(started, both)
 
 
-def agree(trace: list[TokenReader], simulated: Driver, real: Driver) -> None:
+def agree(trace: list[Words], simulated: Driver, real: Driver) -> None:
     """Perform a story on both; raises AssertionError at the first step that they see differently."""
     for number, tokens in enumerate(trace):
         if tokens[0] == "isr" and simulated.observe(0).leader is None:

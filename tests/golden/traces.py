@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from hypothesis import strategies as st
 from tests.golden.language import directories
 
-TokenReader = tuple[str, ...]
+Words = tuple[str, ...]
 BROKERS = range(1, 7)
 NEWCOMER = 9
 """A broker that is not registered in the beginning."""
@@ -49,11 +49,11 @@ _ON_DISKS = st.sampled_from((*BROKERS, 6, 6, 6, 6)).map(str)
 a partition twice with lists of different lengths and the same directories, as unassigned ones are."""
 
 
-def _of_brokers(*verbs: str, among: Sequence[int] = BROKERS) -> st.SearchStrategy[TokenReader]:
+def _of_brokers(*verbs: str, among: Sequence[int] = BROKERS) -> st.SearchStrategy[Words]:
     return st.tuples(st.sampled_from(verbs), st.sampled_from(among).map(str))
 
 
-def _grown() -> st.SearchStrategy[TokenReader]:
+def _grown() -> st.SearchStrategy[Words]:
     """More partitions: mostly one or two more on three brokers, also too few, too many and impossible lists."""
     likely = st.lists(st.one_of(st.just("same"), _lists(1, 4)), min_size=1, max_size=2)
     odd = st.lists(_lists(0, 4, among=(*BROKERS, 7, NEWCOMER), unique=False), max_size=3)
@@ -64,7 +64,7 @@ def _grown() -> st.SearchStrategy[TokenReader]:
     )
 
 
-def _throttled() -> st.SearchStrategy[TokenReader]:
+def _throttled() -> st.SearchStrategy[Words]:
     """Operations on the topic's throttle lists."""
     few = st.lists(st.sampled_from(ELEMENTS[:4]), min_size=1, max_size=3)
     any_ = st.lists(st.sampled_from(ELEMENTS), min_size=0, max_size=3)
@@ -78,7 +78,7 @@ def _throttled() -> st.SearchStrategy[TokenReader]:
     )
 
 
-STEPS: st.SearchStrategy[TokenReader] = st.one_of(
+STEPS: st.SearchStrategy[Words] = st.one_of(
     _of_brokers("fence"),
     _of_brokers("unfence"),
     st.tuples(st.just("isr"), _lists(1, 6)),
@@ -120,14 +120,14 @@ STEPS: st.SearchStrategy[TokenReader] = st.one_of(
     st.tuples(st.just("reassign"), _lists(1, 4, among=(*BROKERS, NEWCOMER))),
     st.tuples(st.just("guarded"), _lists(2, 4)),
 )
-RESTARTS: st.SearchStrategy[TokenReader] = st.tuples(
+RESTARTS: st.SearchStrategy[Words] = st.tuples(
     st.just("restart"), st.sampled_from(BROKERS).map(str), st.sampled_from(("clean", "unclean"))
 )
 
 
 def traces(
-    steps: st.SearchStrategy[TokenReader], *, shortest: int, longest: int
-) -> st.SearchStrategy[list[TokenReader]]:
+    steps: st.SearchStrategy[Words], *, shortest: int, longest: int
+) -> st.SearchStrategy[list[Words]]:
     """A topic of two partitions, then steps; brokers that left are left alone, unless they come back."""
     topic = st.tuples(
         st.just("topic"),
@@ -142,13 +142,13 @@ def traces(
     )
 
 
-def _possible(steps: Iterable[TokenReader]) -> Iterable[TokenReader]:
+def _possible(steps: Iterable[Words]) -> Iterable[Words]:
     """The steps that scripted brokers can do: only who is not registered can register, and who keeps a disk lives."""
     lost: defaultdict[str, set[str]] = defaultdict(set)
     stopped: set[str] = set()
     unregistered = {str(NEWCOMER)}
-    for tokens in steps:
-        verb, *rest = tokens
+    for words in steps:
+        verb, *rest = words
         if verb in OF_BROKERS:
             broker = rest[0]
             if (broker in unregistered) != (verb == "register"):
@@ -165,7 +165,7 @@ def _possible(steps: Iterable[TokenReader]) -> Iterable[TokenReader]:
                 stopped.add(broker)
             elif verb == "unregister":
                 unregistered.add(broker)
-        yield tokens
+        yield words
 
 
 def _left(lost: Mapping[str, set[str]], broker: str, directory: str) -> bool:

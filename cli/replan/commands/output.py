@@ -16,9 +16,14 @@ def note(text: str) -> None:
     sys.stderr.flush()
 
 
+def at_terminal() -> bool:
+    """Whether a person at a terminal reads what is noted."""
+    return sys.stderr.isatty()
+
+
 def passing(text: str) -> None:
     """Show a person at a terminal what is under way, in a line that the next one overwrites; an empty one ends it."""
-    if sys.stderr.isatty():
+    if at_terminal():
         sys.stderr.write(f"\r\x1b[K{text}")
         sys.stderr.flush()
 

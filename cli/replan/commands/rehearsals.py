@@ -5,21 +5,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from replan.applying.progress import Progress
-from replan.commands.output import note, passing
+from replan.commands.output import at_terminal, note, passing
 from replan.commands.target import Target
-from replan.errors import BadFile
+from replan.errors import BadFile, BadUsage
 from replan.faults.read import read_fault
 from replan.planning.plan import Plan
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import Chanced, Report, report_on
 from replan.rehearsal.random_faults import drawn_faults
 from replan.rehearsal.run import rehearse_on
-from replan.rehearsal.setup import cluster_of, fault_context, snapshot_of
+from replan.rehearsal.setup import cluster_of, fault_context, snapshot_of, with_version
 from replan.reporting.progress_text import counts
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.open_file import open_simulated
 
 SHOWN_SECONDS = 0.2
+LOGGED_SECONDS = 5.0
+"""Between lines where stderr is no terminal."""
 ALONE = (
     "no cluster is named: rehearsed on the partitions of the plan alone, all of them in sync; "
     "--snapshot FILE makes it more exact"
@@ -36,7 +38,8 @@ def rehearsal_of(
     runs: int,
 ) -> Report:
     """Rehearse a plan, on the partitions of the plan alone where no cluster is named."""
-    stage = _stage(plan, cluster)
+    stage = _stage(plan, cluster, options.version)
+    options = replace(options, version=stage.cluster.version)
     around = fault_context(stage)
     options = replace(options, faults=tuple(read_fault(text, around) for text in faults))
     if not cluster.is_named:
@@ -47,17 +50,20 @@ def rehearsal_of(
         passing("")
 
 
-def _stage(plan: Plan, cluster: Target) -> Simulation:
+def _stage(plan: Plan, cluster: Target, version: str | None) -> Simulation:
     """The cluster to rehearse on, without the assumptions yet."""
-    if not cluster.is_named:
-        return cluster_of(snapshot_of(plan))
     if cluster.simulated is not None:
-        return open_simulated(cluster.simulated).simulation
-    seen = cluster.observe()
+        found = open_simulated(cluster.simulated).simulation
+    else:
+        seen = cluster.observe() if cluster.is_named else snapshot_of(plan)
+        try:
+            found = cluster_of(seen)
+        except ValueError as problem:
+            raise BadFile(f"the snapshot cannot be simulated: {problem}") from problem
     try:
-        return cluster_of(seen)
+        return found if version is None else with_version(found, version)
     except ValueError as problem:
-        raise BadFile(f"the snapshot cannot be simulated: {problem}") from problem
+        raise BadUsage(f"--kafka-version: {problem}") from problem
 
 
 def _report(plan: Plan, stage: Simulation, options: Options, seed: int | None, runs: int) -> Report:
@@ -83,15 +89,18 @@ def _report(plan: Plan, stage: Simulation, options: Options, seed: int | None, r
 
 
 class _Shown:
-    """Shows a person at a terminal how far a rehearsal is, in virtual time, some times a second."""
+    """Shows how far a rehearsal is, in virtual time: a passing line at a terminal, now and then a line elsewhere."""
 
     def __init__(self, before: str) -> None:
         self._before = before
+        self._terminal = at_terminal()
+        self._every = SHOWN_SECONDS if self._terminal else LOGGED_SECONDS
         self._shown_at = time.monotonic()
 
     def show(self, progress: Progress) -> None:
         """Show it, if it is time."""
         now = time.monotonic()
-        if now - self._shown_at >= SHOWN_SECONDS:
+        if now - self._shown_at >= self._every:
             self._shown_at = now
-            passing(f"{self._before}{counts(progress)}")
+            show = passing if self._terminal else note
+            show(f"{self._before}{counts(progress)}")

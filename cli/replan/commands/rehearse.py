@@ -62,6 +62,15 @@ class Load:
             help="Disks of each broker, copies read and written together; by default unlimited.",
         ),
     ] = None
+    version: Annotated[
+        str | None,
+        typer.Option(
+            "--kafka-version",
+            metavar="VERSION",
+            help="Kafka version whose rules are simulated, e.g. 4.3; by default that of the simulated "
+            "cluster, or the oldest with the features of the snapshot.",
+        ),
+    ] = None
 
 
 def rehearse(

@@ -6,10 +6,8 @@ value there). Of YAML only this is taken: one document of mappings, lists, and p
 No meaning belongs here: what the keys are for is the schema's and the sections' part.
 """
 
-import gc
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Protocol, cast
 
 import yaml
@@ -64,19 +62,6 @@ def fastest_parser() -> Callable[[str], EventParser]:
 def python_parser(text: str) -> EventParser:
     """PyYAML's own parser, which needs no libyaml."""
     return cast("EventParser", yaml.SafeLoader(text))
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Pause Python's cycle collector, which costs more than the work while millions of values are made."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def read_document(

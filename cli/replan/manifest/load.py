@@ -15,7 +15,6 @@ from replan.manifest.declarations import Declaration
 from replan.manifest.digest import with_digest
 from replan.manifest.events import (
     EventParser,
-    collector_paused,
     fastest_parser,
     read_document,
 )
@@ -28,6 +27,7 @@ from replan.manifest.sources import Source, find_files, read_source
 from replan.manifest.topic_entries import read_assignments, read_preferred_leaders
 from replan.manifest.unsupported import note_unsupported
 from replan.manifest.values import YamlMapping
+from replan.model.garbage_collection import garbage_collection_paused
 from replan.model.placement import Placement
 
 
@@ -49,7 +49,7 @@ def load_sources(sources: Sequence[Source], parser_of: Callable[[str], EventPars
     """Load texts that are already read; raises BadManifest with everything that is wrong."""
     problems = Problems()
     validator = validator_of(read_schema(PLACEMENT))
-    with collector_paused():
+    with garbage_collection_paused():
         declarations: list[Declaration] = []
         for source in sources:
             root = read_document(source, problems, parser_of)

@@ -7,13 +7,13 @@ import base64
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count
 from types import MappingProxyType
 
 import pyarrow as pa
 
 from replan.faults.kinds import FaultContext
-from replan.model.broker import Broker
+from replan.model.broker import Broker, LogDir
 from replan.model.columns import from_lists
 from replan.model.configs import ConfigSource
 from replan.model.names import TopicId
@@ -25,7 +25,7 @@ from replan.simulator.cluster.apply_fault import scheduled
 from replan.simulator.cluster.faults import At
 from replan.simulator.cluster.physical_state import ReplicaName, Simulation
 from replan.simulator.controller.state import Partition, Topic
-from replan.simulator.persistence.snapshot_form import from_snapshot, initial_lags
+from replan.simulator.persistence.snapshot_form import check, from_snapshot, initial_lags
 from replan.simulator.persistence.snapshot_log_dirs import with_directories
 
 NOWHERE: Mapping[ReplicaName, str] = MappingProxyType({})
@@ -34,9 +34,16 @@ NOWHERE: Mapping[ReplicaName, str] = MappingProxyType({})
 def cluster_of(snapshot: Snapshot, version: str | None = None) -> Simulation:
     """A snapshot come to life; raises ValueError where no cluster can be so.
 
-    `version` of Kafka; None: as the features of the snapshot suggest.
+    `version` of Kafka; None: the oldest that has the features of the snapshot.
     """
-    return from_snapshot(snapshot, version or version_of(snapshot.features))
+    return from_snapshot(snapshot, version or version_of(snapshot))
+
+
+def with_version(simulation: Simulation, version: str) -> Simulation:
+    """The same cluster under another version of Kafka; raises ValueError where that cannot have such a state."""
+    cluster = replace(simulation.cluster, version=version)
+    check(cluster)
+    return replace(simulation, cluster=cluster)
 
 
 def snapshot_of(plan: Plan) -> Snapshot:
@@ -98,11 +105,20 @@ def _topics(names: list[str], of_topic: Mapping[str, Mapping[int, Move]]) -> pa.
     return pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA)
 
 
-def version_of(features: Features) -> str:
-    """A Kafka version with these features: the guard of KIP-860 came with 4.1, ELR with 4.0."""
-    if features.replication_factor_guard:
+def version_of(snapshot: Snapshot) -> str:
+    """The oldest version of Kafka with these features, whose rules ask for most.
+
+    Log directories can be cordoned since 4.3 (KIP-1066), the guard of KIP-860 came with 4.1, ELR with 4.0. Of 4.1 to
+    4.4 nothing else can be seen; 4.1 and 4.2 complete a reassignment only once the whole target is in sync.
+    """
+    cordoned = (
+        found.cordoned for found in chain[Broker | LogDir](snapshot.brokers, snapshot.log_dirs)
+    )
+    if any(cordoned):
         return "4.3"
-    return "4.0" if features.eligible_leader_replicas else "3.9"
+    if snapshot.features.replication_factor_guard:
+        return "4.1"
+    return "4.0" if snapshot.features.eligible_leader_replicas else "3.9"
 
 
 def fault_context(simulation: Simulation) -> FaultContext:

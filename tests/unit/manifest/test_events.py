@@ -4,10 +4,11 @@ import sys
 
 import pytest
 
-from replan.manifest.events import collector_paused, fastest_parser, python_parser, read_document
+from replan.manifest.events import fastest_parser, python_parser, read_document
 from replan.manifest.problems import Problems
 from replan.manifest.sources import Source
 from replan.manifest.values import YamlList, YamlMapping, key_place_of, place_of
+from replan.model.garbage_collection import garbage_collection_paused
 
 WITHOUT_LIBYAML = """
 import logging, sys
@@ -59,12 +60,12 @@ def test_without_libyaml_reading_goes_on_slowly_and_says_so() -> None:
 
 
 def test_the_collector_is_as_it_was_after_a_pause() -> None:
-    with collector_paused():
+    with garbage_collection_paused():
         assert not gc.isenabled()
-        with collector_paused():
+        with garbage_collection_paused():
             assert not gc.isenabled()
         assert not gc.isenabled()
     assert gc.isenabled()
-    with pytest.raises(ValueError, match="inside"), collector_paused():
+    with pytest.raises(ValueError, match="inside"), garbage_collection_paused():
         raise ValueError("inside")
     assert gc.isenabled()

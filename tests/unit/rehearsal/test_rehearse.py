@@ -8,11 +8,12 @@ from tests.unit.rehearsal.stages import MB, SEEN, load_of, plan_of, rehearsed
 
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition
+from replan.model.snapshot import Features
 from replan.planning.plan import Plan
 from replan.rehearsal.options import Options
 from replan.rehearsal.result import Harm
 from replan.rehearsal.run import rehearse
-from replan.rehearsal.setup import cluster_of, snapshot_of
+from replan.rehearsal.setup import cluster_of, snapshot_of, with_version
 
 NAME = TopicPartition("orders", 0)
 
@@ -168,3 +169,29 @@ def test_a_plan_with_nothing_to_do_arrives() -> None:
     found = rehearsed(plan_of([1, 2, 3]))
     assert found.arrived
     assert (found.moves, found.lowest, found.copied_bytes) == (0, None, 0)
+
+
+@pytest.mark.parametrize(
+    ("guard", "elr", "cordoned", "version"),
+    [
+        (False, False, False, "3.9"),
+        (False, True, False, "4.0"),
+        (True, False, False, "4.1"),
+        (True, True, False, "4.1"),
+        (True, True, True, "4.3"),
+    ],
+)
+def test_the_version_is_the_oldest_with_the_features_of_the_snapshot(
+    guard: bool, elr: bool, cordoned: bool, version: str
+) -> None:
+    registered = [replace(b, cordoned=cordoned) for b in brokers(3)]
+    seen = snapshot([state([1, 2, 3])], registered=registered, features=Features(guard, elr))
+    assert cluster_of(seen).cluster.version == version
+
+
+def test_another_version_is_refused_where_it_cannot_have_such_a_cluster() -> None:
+    stage = cluster_of(snapshot([state([1, 2, 3])], features=Features(True, True)))
+    assert with_version(stage, "4.2").cluster.version == "4.2"
+    for version, why in (("3.9", "eligible leader replicas"), ("5.0", "not simulated")):
+        with pytest.raises(ValueError, match=why):
+            with_version(stage, version)

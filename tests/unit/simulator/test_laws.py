@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.golden.language import perform as tell
 from tests.golden.simulator_driver import SimulatorDriver
-from tests.golden.traces import RESTARTS, STEPS, TokenReader, traces
+from tests.golden.traces import RESTARTS, STEPS, Words, traces
 
 from replan.simulator.controller.commands import Command, Decision
 from replan.simulator.controller.decide import decide
@@ -37,7 +37,7 @@ class Witness(SimulatorDriver):
         return decision
 
 
-def told(trace: list[TokenReader], kind: tuple[str, bool]) -> Witness:
+def told(trace: list[Words], kind: tuple[str, bool]) -> Witness:
     version, elr = kind
     witness = Witness(version, elr=elr)
     for tokens in trace:
@@ -51,7 +51,7 @@ def partitions(state: ClusterState) -> Iterator[Partition]:
 
 
 @given(kind=st.sampled_from(KINDS), trace=STORIES)
-def test_lists_and_leaders_fit_each_other(kind: tuple[str, bool], trace: list[TokenReader]) -> None:
+def test_lists_and_leaders_fit_each_other(kind: tuple[str, bool], trace: list[Words]) -> None:
     for _, _, _, state in told(trace, kind).seen:
         for partition in partitions(state):
             replicas = set(partition.replicas)
@@ -66,7 +66,7 @@ def test_lists_and_leaders_fit_each_other(kind: tuple[str, bool], trace: list[To
 
 @given(kind=st.sampled_from(KINDS), trace=STORIES)
 def test_epochs_never_go_back_and_tell_of_every_change(
-    kind: tuple[str, bool], trace: list[TokenReader]
+    kind: tuple[str, bool], trace: list[Words]
 ) -> None:
     for before, _, _, after in told(trace, kind).seen:
         for name, partition in after.partitions():
@@ -83,7 +83,7 @@ def test_epochs_never_go_back_and_tell_of_every_change(
 
 @given(kind=st.sampled_from(KINDS), trace=STORIES)
 def test_a_decision_is_a_function_of_state_and_command(
-    kind: tuple[str, bool], trace: list[TokenReader]
+    kind: tuple[str, bool], trace: list[Words]
 ) -> None:
     for before, command, decision, after in told(trace, kind).seen:
         shown = repr(before)
@@ -99,7 +99,7 @@ def test_a_decision_is_a_function_of_state_and_command(
 
 @given(kind=st.sampled_from(KINDS), trace=STORIES)
 def test_nobody_leads_or_joins_uncleanly_unless_it_is_asked_for(
-    kind: tuple[str, bool], trace: list[TokenReader]
+    kind: tuple[str, bool], trace: list[Words]
 ) -> None:
     clean = [w for w in trace if "unclean" not in " ".join(w) and w[0] != "restart"]
     for _, _, _, state in told(clean, kind).seen:

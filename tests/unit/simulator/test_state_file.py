@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.builders import snapshot, state
 from tests.golden.language import perform as tell
 from tests.golden.simulator_driver import SimulatorDriver
-from tests.golden.traces import STEPS, TokenReader, traces
+from tests.golden.traces import STEPS, Words, traces
 
 from replan.errors import BadFile, Held
 from replan.model.broker import LogDir
@@ -288,6 +288,18 @@ def test_the_file_may_say_which_kafka_it_is_and_how_fast(
                 "give one of them the source `topic`"
             ),
         ),
+        (
+            lambda d: d.update(observedAt="9999-12-31T23:59:59Z"),
+            "observed at 9999-12-31T23:59:59Z: a simulation begins in the years 1000 to 9000",
+        ),
+        (
+            lambda d: d.update(simulation={"seconds": 9e18}),
+            "$.simulation.seconds: expected at most 10,000,000,000 seconds, found 9e+18",
+        ),
+        (
+            lambda d: d.update(simulation={"speeds": {"batchBytes": 0}}),
+            "$.simulation.speeds.batchBytes: expected a number above 0, found 0",
+        ),
     ],
 )
 def test_a_file_that_describes_no_cluster_is_refused_with_the_place(
@@ -303,6 +315,12 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadFile) as failure:
         open_simulated(tmp_path / "none.json")
     assert str(failure.value) == f"{tmp_path / 'none.json'}: cannot read: No such file or directory"
+
+
+def test_a_log_of_the_largest_size_stays_as_large(file: Path) -> None:
+    edit(file, lambda d: d["topics"][0]["partitions"][0].update(bytes=2**63 - 1))
+    with closing(open_simulated(file)) as plane:
+        assert plane.observe().partitions.column("bytes").to_pylist()[0] == 2**63 - 1
 
 
 def kept(simulation: Simulation) -> Simulation:
@@ -364,7 +382,7 @@ def lists(cluster: ClusterState) -> Iterator[tuple[TopicPartition, Partition]]:
 
 
 @given(trace=traces(STEPS, shortest=1, longest=15), version=st.sampled_from(["3.9", "4.3", "4.4"]))
-def test_any_state_of_a_controller_survives_a_file(trace: list[TokenReader], version: str) -> None:
+def test_any_state_of_a_controller_survives_a_file(trace: list[Words], version: str) -> None:
     driver = SimulatorDriver(version, elr=version != "3.9")
     for tokens in trace:
         if tokens[0] == "unregister" or (tokens[0] == "reassign" and len(tokens) > 2):

@@ -19,12 +19,13 @@ import pyarrow as pa
 
 from replan.kafka.reads import brokers, configs, log_dirs
 from replan.kafka.reads.log_dirs import TopicRows
-from replan.kafka.reads.partitions import PartitionColumns, garbage_collection_paused, pages
+from replan.kafka.reads.partitions import PartitionColumns, pages
 from replan.kafka.reads.patience import Reads
 from replan.kafka.reads.reassignments import running
 from replan.model.broker import Broker, LogDir
 from replan.model.columns import Ints
 from replan.model.configs import Configs
+from replan.model.garbage_collection import garbage_collection_paused
 from replan.model.names import BrokerId
 from replan.model.snapshot import TOPICS_SCHEMA, Snapshot, partitions_table
 

@@ -9,10 +9,8 @@ So the three always fit each other, although metadata may be a moment behind or 
 """
 
 import base64
-import gc
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -33,18 +31,6 @@ PAGE = 2000
 Running = Mapping[TopicPartition, Reassignment]
 _IDLE: Mapping[int, Reassignment] = {}
 _NO_BROKERS: tuple[int, ...] = ()
-
-
-@contextmanager
-def garbage_collection_paused() -> Iterator[None]:
-    """Let no collection run: decoding makes millions of objects, none of them garbage until the end."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def pages(reads: Reads, topics: Collection[str] | None, *, page: int = PAGE) -> Iterator[Any]:

@@ -29,6 +29,11 @@ from replan.simulator.persistence.snapshot_log_dirs import with_directories
 from replan.simulator.persistence.write_state import camel
 from replan.snapshots.json_form import from_document
 
+LATEST_SECONDS = 1e10
+"""Some three hundred years."""
+NEVER_ZERO = frozenset(
+    {"rebalance_seconds", "unclean_seconds", "shutdown_seconds", "grain_seconds", "batch_bytes"}
+)
 KEYS = (
     "kafkaVersion",
     "seconds",
@@ -84,14 +89,24 @@ def restore(document: Mapping[str, object], source: str) -> Simulation:
     return with_directories(Simulation(cluster, world))
 
 
-def seconds(node: Node, least: float = 0.0) -> float:
-    """A value as a number that need not be whole."""
+def number(node: Node) -> float:
+    """A value as a number of at least 0 that need not be whole: bytes, or bytes per second."""
     value = node.value
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise node.wrong(f"expected a number, found {shown(value)}")
-    if not least <= value <= INT64_MAX:
-        raise node.wrong(f"expected a number of at least {least:g}, found {shown(value)}")
+    if not 0 <= value <= INT64_MAX:
+        raise node.wrong(f"expected a number of at least 0, found {shown(value)}")
     return float(value)
+
+
+def seconds(node: Node) -> float:
+    """A value as virtual seconds."""
+    found = number(node)
+    if found > LATEST_SECONDS:
+        raise node.wrong(
+            f"expected at most {LATEST_SECONDS:,.0f} seconds, found {shown(node.value)}"
+        )
+    return found
 
 
 def _with_brokers(cluster: ClusterState, part: Node) -> ClusterState:
@@ -191,12 +206,14 @@ def _speeds(part: Node) -> Speeds:
     names = {camel(f.name): f.name for f in fields(Speeds)}
     node.mapping(names)
     found: dict[str, float | None] = {
-        names[key]: None if value.value is None else seconds(value)
+        names[key]: None if value.value is None else number(value)
         for key, value in part.members("speeds")
     }
     for key, value in found.items():
         if value is None and key != "rebalance_seconds":
             raise node.child(camel(key)).wrong("expected a number, found null")
+        if value == 0 and key in NEVER_ZERO:
+            raise node.child(camel(key)).wrong("expected a number above 0, found 0")
     return replace(Speeds(), **found)  # type: ignore[arg-type]  # only rebalance_seconds is None
 
 
@@ -204,7 +221,7 @@ def _burst(node: Node) -> tuple[BrokerId, Burst]:
     node.mapping(("broker", "bytes", "usedAt"))
     broker = BrokerId(node.child("broker").int32())
     used_at = optional(node.get("usedAt"), seconds, None)
-    return broker, Burst(seconds(node.child("bytes")), used_at)
+    return broker, Burst(number(node.child("bytes")), used_at)
 
 
 def _deletion(node: Node) -> Deletion:
@@ -213,7 +230,7 @@ def _deletion(node: Node) -> Deletion:
         seconds(node.child("due")),
         BrokerId(node.child("broker").int32()),
         node.child("path").text(),
-        seconds(node.child("bytes")),
+        number(node.child("bytes")),
     )
 
 
@@ -261,12 +278,12 @@ def _with_logs(world: World, part: Node) -> World:
             replica = (name, BrokerId(found.child("broker").int32()))
             if replica in lags:
                 lags[replica] = Lag(
-                    seconds(found.child("bytes")), seconds(found.child("fetchesFrom"))
+                    number(found.child("bytes")), seconds(found.child("fetchesFrom"))
                 )
         placed |= _places(node, "placed")
         lay |= _places(node, "lay")
         if (rate := node.get("bytesPerSecond")) is not None and name in world.sizes:
-            produce[name] = seconds(rate)
+            produce[name] = number(rate)
     return replace(world, lags=lags, placed=placed, lay=lay, produce=produce)
 
 

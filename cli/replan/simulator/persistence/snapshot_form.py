@@ -35,6 +35,9 @@ from replan.simulator.persistence.snapshot_log_dirs import (
 )
 
 DEFAULT_VERSION = "4.3"
+YEARS = range(1_000, 9_001)
+"""In which a simulation may begin: time runs on from there, and dates end with the year 9999."""
+MOST_BYTES = 2**63 - 1
 
 
 def from_snapshot(snapshot: Snapshot, version: str = DEFAULT_VERSION) -> Simulation:
@@ -43,6 +46,10 @@ def from_snapshot(snapshot: Snapshot, version: str = DEFAULT_VERSION) -> Simulat
     ELR is on where the snapshot says so. Brokers that are fenced in it are dead. What a replica out of the ISR lacks
     is not known: an adding one is taken to have nothing, any other everything but the last bytes.
     """
+    if datetime.fromisoformat(snapshot.observed_at).year not in YEARS:
+        raise ValueError(
+            f"observed at {snapshot.observed_at}: a simulation begins in the years {YEARS[0]} to {YEARS[-1]}"
+        )
     configs, files = stored_configs(snapshot)
     cluster = ClusterState(
         cluster_id=snapshot.cluster_id,
@@ -259,7 +266,9 @@ def _partitions_table(cluster: ClusterState, world: World) -> pa.Table:
                 c: lists(c)
                 for c in ("replicas", "isr", "adding", "removing", "elr", "last_known_elr")
             },
-            "bytes": numbers((round(world.sizes.get(n, 0.0)) for n, _ in rows), pa.int64()),
+            "bytes": numbers(
+                (min(round(world.sizes.get(n, 0.0)), MOST_BYTES) for n, _ in rows), pa.int64()
+            ),
         },
     )
 
