@@ -28,13 +28,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_plan_that_arrives_exits_0(folder: Path) -> None:
+def test_a_plan_that_completes_exits_0(folder: Path) -> None:
     done = replan("rehearse", "plan.json", "--snapshot", "cluster.json", folder=folder)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("It arrives: 4 moves in ")
+    assert done.stdout.startswith("Completes: 4 moves in ")
 
 
-def test_the_document_shows_what_is_told(folder: Path) -> None:
+def test_the_page_shows_what_is_printed(folder: Path) -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     head, command, rest = text.partition(
         '$ replan rehearse plan.json --snapshot cluster.json --fault "'
@@ -49,7 +49,7 @@ def test_the_document_shows_what_is_told(folder: Path) -> None:
         assert told == written
 
 
-def test_a_plan_that_does_not_arrive_exits_3_and_names_what_stopped(folder: Path) -> None:
+def test_a_plan_that_does_not_complete_exits_3_and_names_what_stopped(folder: Path) -> None:
     fault = ("--fault", "kill 4 at 5s")
     done = replan("rehearse", "plan.json", *fault, "--snapshot", "cluster.json", folder=folder)
     assert done.returncode == 3
@@ -72,7 +72,7 @@ def test_a_simulated_cluster_stays_as_it_is(folder: Path) -> None:
     assert (folder / "cluster.json").read_bytes() == before
 
 
-def test_runs_by_chance_come_with_their_spread(folder: Path) -> None:
+def test_random_runs_come_with_their_spread(folder: Path) -> None:
     arguments = ("rehearse", "plan.json", "--runs", "3", "--seed", "5", "--format", "json")
     done = replan(*arguments, "--snapshot", "cluster.json", folder=folder)
     found = json.loads(done.stdout)
@@ -87,7 +87,7 @@ def test_runs_by_chance_come_with_their_spread(folder: Path) -> None:
     told = next(run for run in found["runs"] if run["seed"] == worst)
     again = json.loads(alone.stdout)["rehearsal"]
     assert (again["seconds"], again["faults"]) == (told["seconds"], told["faults"])
-    assert done.returncode == (0 if found["arrives"] else 3)
+    assert done.returncode == (0 if found["completes"] else 3)
 
 
 def test_a_page_is_written_to_a_file(folder: Path) -> None:

@@ -11,7 +11,7 @@ from replan.errors import BadFile, BadUsage
 from replan.faults.read import read_fault
 from replan.planning.plan import Plan
 from replan.rehearsal.options import Options
-from replan.rehearsal.outcome import Chanced, Report, report_on
+from replan.rehearsal.outcome import RandomRun, Report, report_on
 from replan.rehearsal.random_faults import drawn_faults
 from replan.rehearsal.run import rehearse_on
 from replan.rehearsal.setup import cluster_of, fault_context, snapshot_of, with_version
@@ -67,25 +67,25 @@ def _stage(plan: Plan, cluster: Target, version: str | None) -> Simulation:
 
 
 def _report(plan: Plan, stage: Simulation, options: Options, seed: int | None, runs: int) -> Report:
-    """The run as asked for, and those with faults by chance; a seed without --runs makes the one run a chanced one."""
+    """The run as asked for, and those with random faults; a seed without --runs draws the faults of one run."""
     rehearsed = rehearse_on(plan, stage, options, _Shown("").show)
     if seed is None and runs == 0:
         return report_on(plan, options, rehearsed)
     first, horizon = seed or 0, rehearsed.seconds
 
-    def chanced(drawn_by: int) -> Options:
+    def with_random(drawn_by: int) -> Options:
         drawn = drawn_faults(drawn_by, plan, horizon, fault_context(stage))
         return replace(options, faults=(*options.faults, *drawn))
 
     if runs == 0:
-        drawn = chanced(first)
+        drawn = with_random(first)
         again = rehearse_on(plan, stage, drawn, _Shown(f"seed {first}: ").show)
         return report_on(plan, drawn, again)
-    by_chance = list[Chanced]()
+    found = list[RandomRun]()
     for each in range(first, first + runs):
-        shown = _Shown(f"run {len(by_chance) + 1:,} of {runs:,}, seed {each}: ")
-        by_chance.append(Chanced(each, rehearse_on(plan, stage, chanced(each), shown.show)))
-    return report_on(plan, options, rehearsed, tuple(by_chance))
+        shown = _Shown(f"run {len(found) + 1:,} of {runs:,}, seed {each}: ")
+        found.append(RandomRun(each, rehearse_on(plan, stage, with_random(each), shown.show)))
+    return report_on(plan, options, rehearsed, tuple(found))
 
 
 class _Shown:

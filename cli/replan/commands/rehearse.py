@@ -131,4 +131,4 @@ def rehearse(
         "html": render_rehearsal_page,
     }
     write(renderers[form](report), output)
-    return Exit.OK if report.arrives else Exit.REFUSED
+    return Exit.OK if report.completes else Exit.REFUSED

@@ -25,10 +25,10 @@ from replan.rehearsal.result import (
     Absent,
     BrokerLoad,
     Copied,
-    Happened,
     Harm,
-    Led,
-    Lowest,
+    Headroom,
+    InjectedFault,
+    LeaderChange,
     Rehearsal,
     Waited,
 )
@@ -81,7 +81,7 @@ def rehearsal_of(finding: Finding) -> Rehearsal:
     run, began = finding.run, finding.began
     stopped = tuple(r for r in run.outcome.results if r.result is not Result.DONE)
     return Rehearsal(
-        arrived=run.outcome.exit_code is Exit.OK,
+        completed=run.outcome.exit_code is Exit.OK,
         given_up=run.given_up,
         text=run.outcome.text,
         stopped=stopped,
@@ -89,7 +89,7 @@ def rehearsal_of(finding: Finding) -> Rehearsal:
         moves=len(finding.plan.moves),
         copied_bytes=round(sum(c.bytes for c in _copies(finding))),
         throttled_seconds=run.recorder.throttled_seconds,
-        lowest=_lowest(run.histories, began),
+        smallest_headroom=_smallest_headroom(run.histories, began),
         harm=_harm(run.histories),
         without=_harm(finding.still),
         brokers=tuple(_brokers(run.recorder)),
@@ -100,19 +100,19 @@ def rehearsal_of(finding: Finding) -> Rehearsal:
         ),
         leaders=tuple(_leaders(run.histories, began)),
         waits=run.waits,
-        faults=tuple(_happened(finding)),
+        faults=tuple(_injected(finding)),
         notes=run.outcome.notes,
         broken=tuple(_broken(finding)),
     )
 
 
-def _happened(finding: Finding) -> list[Happened]:
+def _injected(finding: Finding) -> list[InjectedFault]:
     """The faults by their time."""
-    found = list[Happened]()
+    found = list[InjectedFault]()
     for number, fault in enumerate(finding.faults):
         begins, ends = fault.at_seconds, fault.schedule[-1].seconds
         refused = tuple(finding.run.refused.get(number, ()))
-        found.append(Happened(begins, ends if ends > begins else None, fault.text, refused))
+        found.append(InjectedFault(begins, ends if ends > begins else None, fault.text, refused))
     return sorted(found, key=lambda h: h.at_seconds)
 
 
@@ -124,8 +124,8 @@ def _harm(histories: Histories) -> Harm:
     )
 
 
-def _lowest(histories: Histories, began: float) -> Lowest | None:
-    """The smallest margin; where several share it, one that had more before, then the earliest, then by name."""
+def _smallest_headroom(histories: Histories, began: float) -> Headroom | None:
+    """The smallest headroom; where several share it, one that had more before, then the earliest, then by name."""
     found = [
         (sample.margin, -history.samples[0].margin, sample.at, name)
         for name, history in histories.items()
@@ -135,7 +135,7 @@ def _lowest(histories: Histories, began: float) -> Lowest | None:
         return None
     margin, before, at, name = min(found)
     sample = histories[name].at(at)
-    return Lowest(margin, name, at - began, len(sample.in_sync), sample.min_in_sync, -before)
+    return Headroom(margin, name, at - began, len(sample.in_sync), sample.min_in_sync, -before)
 
 
 def _brokers(recorder: Recorder) -> Iterator[BrokerLoad]:
@@ -182,9 +182,9 @@ def _copied(finding: Finding, move: Move, broker: BrokerId, history: Trajectory)
     )
 
 
-def _leaders(histories: Histories, began: float) -> Iterator[Led]:
+def _leaders(histories: Histories, began: float) -> Iterator[LeaderChange]:
     changes = [
-        Led(name, after.at - began, before.leader, after.leader)
+        LeaderChange(name, after.at - began, before.leader, after.leader)
         for name, history in histories.items()
         for before, after in zip(history.samples, history.samples[1:], strict=False)
         if before.leader != after.leader
@@ -193,7 +193,7 @@ def _leaders(histories: Histories, began: float) -> Iterator[Led]:
 
 
 def _broken(finding: Finding) -> Iterator[Broken]:
-    """The laws of a run, of every partition that nobody else has laid hands on."""
+    """The invariants of a run, of every partition that no other tool has changed."""
     run = finding.run
     results = {r.partition: r.result for r in run.outcome.results}
     for move in finding.plan.moves:

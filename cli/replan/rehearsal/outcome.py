@@ -1,4 +1,4 @@
-"""What is told of a rehearsal: the run itself, further runs with faults by chance, and what all of them assume."""
+"""What a report is made from: the run itself, further runs with random faults, and what all of them assume."""
 
 import math
 from collections import Counter
@@ -13,7 +13,7 @@ from replan.rehearsal.result import Rehearsal, Spread
 
 
 @dataclass(frozen=True, slots=True)
-class Chanced:
+class RandomRun:
     """One run with faults drawn from a seed."""
 
     seed: int
@@ -28,13 +28,13 @@ class Report:
     cluster_id: str
     options: Options
     rehearsal: Rehearsal
-    runs: tuple[Chanced, ...] = ()
+    runs: tuple[RandomRun, ...] = ()
 
     @property
-    def arrives(self) -> bool:
-        """Whether every run arrived, and no law was broken on the way."""
+    def completes(self) -> bool:
+        """Whether every run completed, and no invariant was broken on the way."""
         all_runs = (self.rehearsal, *(c.rehearsal for c in self.runs))
-        return all(r.arrived and not r.broken for r in all_runs)
+        return all(r.completed and not r.broken for r in all_runs)
 
     @property
     def seconds(self) -> Spread:
@@ -42,35 +42,36 @@ class Report:
         return spread([c.rehearsal.seconds for c in self.runs])
 
     @property
-    def margins(self) -> Mapping[int, int]:
-        """How many runs had which lowest margin, the lowest first."""
-        found = (c.rehearsal.lowest.margin for c in self.runs if c.rehearsal.lowest)
+    def headrooms(self) -> Mapping[int, int]:
+        """How many runs had which smallest ISR headroom, the smallest first."""
+        smallest = (c.rehearsal.smallest_headroom for c in self.runs)
+        found = (headroom.replicas for headroom in smallest if headroom is not None)
         return dict(sorted(Counter(found).items()))
 
     @property
-    def under(self) -> tuple[Chanced, ...]:
+    def under(self) -> tuple[RandomRun, ...]:
         """The runs in which a partition of the plan came under its min ISR."""
         return tuple(c for c in self.runs if c.rehearsal.harm.under_min_isr_seconds > 0)
 
     @property
-    def worst(self) -> Chanced | None:
-        """The run that one would look at first: a broken law, then what does not arrive, then what suffers most."""
+    def worst(self) -> RandomRun | None:
+        """The run to look at first: a broken invariant, then what does not complete, then what suffers most."""
         return max(self.runs, key=_badness, default=None)
 
 
 def report_on(
-    plan: Plan, options: Options, rehearsal: Rehearsal, runs: tuple[Chanced, ...] = ()
+    plan: Plan, options: Options, rehearsal: Rehearsal, runs: tuple[RandomRun, ...] = ()
 ) -> Report:
     """Put a report together."""
     return Report(digest(plan), plan.cluster_id, options, rehearsal, runs)
 
 
-def _badness(chanced: Chanced) -> tuple[float, ...]:
+def _badness(run: RandomRun) -> tuple[float, ...]:
     """What makes one run worse than another, the weightiest first; of equals the first seed is kept."""
-    found = chanced.rehearsal
-    margin = 0 if found.lowest is None else found.lowest.margin
+    found = run.rehearsal
+    headroom = 0 if found.smallest_headroom is None else found.smallest_headroom.replicas
     under = found.harm.under_min_isr_seconds
-    return len(found.broken), not found.arrived, -min(margin, 0), under, found.seconds
+    return len(found.broken), not found.completed, -min(headroom, 0), under, found.seconds
 
 
 def spread(values: list[float]) -> Spread:

@@ -1,4 +1,4 @@
-"""Faults drawn by chance from a seed: the same ones for the same plan and seed."""
+"""Random faults, drawn from a seed: the same ones for the same plan and seed."""
 
 from collections.abc import Sequence
 from random import Random
@@ -22,7 +22,7 @@ def drawn_faults(
     """One to three faults at brokers of the plan, from within the time that it takes undisturbed.
 
     At most one broker is away at a time, and it comes back; after a lost disk, whose copies take long, nothing more is
-    drawn. Only accidents are: what other people do is for --fault.
+    drawn. Only accidents are drawn: what other tools do is for --fault.
     """
     chance = Random(seed)  # noqa: S311 - a rehearsal is no secret
     brokers = sorted({b for m in plan.moves for b in (*m.original, *m.target)})

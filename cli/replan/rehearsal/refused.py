@@ -1,9 +1,9 @@
-"""Which faults the controller refuses, as Kafka would: a rehearsal in which nothing befell anybody has to say so."""
+"""Which faults the controller refuses, as Kafka would: the report says so, since such a fault has no effect."""
 
 from collections import defaultdict
 from collections.abc import Sequence
 
-from replan.faults.answers import refusals
+from replan.faults.answers import refusals as refusals_of
 from replan.faults.read import FaultSpec
 from replan.simulator.cluster.apply_fault import apply_fault
 from replan.simulator.cluster.physical_state import Simulation
@@ -14,7 +14,7 @@ class Refused:
 
     def __init__(self, faults: Sequence[FaultSpec], stage: Simulation) -> None:
         """The faults count from the present of the stage."""
-        self.told: dict[int, list[str]] = defaultdict(list)
+        self.refusals: dict[int, list[str]] = defaultdict(list)
         """By the place of the fault in the order in which they were asked for."""
         began = stage.world.now
         found = [
@@ -29,5 +29,5 @@ class Refused:
         """Take in the cluster up to a moment; nothing but bytes has happened to it before that."""
         while self._ahead and self._ahead[0][0] <= until:
             _, number, fault = self._ahead.pop(0)
-            self.told[number] += refusals(simulation.cluster, fault)
+            self.refusals[number] += refusals_of(simulation.cluster, fault)
             simulation = apply_fault(simulation, fault)

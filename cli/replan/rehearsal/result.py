@@ -8,16 +8,16 @@ from replan.planning.safety.plan_invariants import Broken
 
 
 @dataclass(frozen=True, slots=True)
-class Lowest:
-    """The smallest margin of live in-sync replicas over the effective min ISR, and where it was met first."""
+class Headroom:
+    """How many live in-sync replicas there are above the effective min ISR at one place and time."""
 
-    margin: int
+    replicas: int
     partition: TopicPartition
     at_seconds: float
     in_sync: int
     min_in_sync: int
     before: int
-    """The margin of the same partition when the rehearsal began."""
+    """The headroom of the same partition when the rehearsal began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Absent:
 
 
 @dataclass(frozen=True, slots=True)
-class Led:
+class LeaderChange:
     """A leadership that went from one broker to another."""
 
     partition: TopicPartition
@@ -73,14 +73,14 @@ class Waited:
     """One reason to wait, over all partitions that had it."""
 
     reason: str
-    """As the one that waited longest was told."""
+    """That of the partition that waited longest."""
     partitions: int
     longest: TopicPartition
     longest_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class InjectedFault:
     """A fault as it was asked for."""
 
     at_seconds: float
@@ -88,7 +88,7 @@ class Happened:
     """When it is over by itself; None where it does not end, or is over at once."""
     what: str
     refused: tuple[str, ...] = ()
-    """With what words the controller refused it, if it did."""
+    """The controller's refusals, if any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,31 +105,31 @@ class Harm:
 class Rehearsal:
     """A whole run."""
 
-    arrived: bool
+    completed: bool
     given_up: bool
     """Whether it was ended from outside, as nothing happened any more or it took too long."""
     text: str
     """How it ended, in the words of the application."""
     stopped: tuple[PartitionResult, ...]
-    """What did not arrive, each with its reason."""
+    """What was not done, each with its reason."""
     seconds: float
     moves: int
     copied_bytes: int
     throttled_seconds: float
-    lowest: Lowest | None
-    """None where nothing is moved."""
+    smallest_headroom: Headroom | None
+    """Where it was met first; None where nothing is moved."""
     harm: Harm
     without: Harm
     """The same faults without the plan."""
     brokers: tuple[BrokerLoad, ...]
     copies: tuple[Copied, ...]
     absent: tuple[Absent, ...]
-    leaders: tuple[Led, ...]
+    leaders: tuple[LeaderChange, ...]
     waits: tuple[Waited, ...]
-    faults: tuple[Happened, ...]
+    faults: tuple[InjectedFault, ...]
     notes: tuple[str, ...]
     broken: tuple[Broken, ...]
-    """Laws that did not hold: a mistake of replan's, or of the simulator's."""
+    """Invariants that did not hold: a bug in replan or in the simulator."""
 
 
 @dataclass(frozen=True, slots=True)

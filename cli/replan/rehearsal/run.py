@@ -114,7 +114,7 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
         throttles=throttles_of(plane.simulation.cluster),
         places=plane.simulation.world.placed,
         journalled=frozenset(map(_configured, _priors(journal))),
-        refused=refused.told,
+        refused=refused.refusals,
     )
 
 

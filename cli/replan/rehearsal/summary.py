@@ -19,7 +19,7 @@ PARTITIONS = 5_000
 """Of the topics that are touched."""
 LOOKS = 1_000
 """At the simulated cluster, of some milliseconds each where all the moves run."""
-HOW = "`replan rehearse` tells how long it takes and how loaded the brokers are"
+HOW = "use `replan rehearse`"
 
 
 def summary_of(plan: Plan, snapshot: Snapshot) -> tuple[str, ...]:
@@ -27,20 +27,18 @@ def summary_of(plan: Plan, snapshot: Snapshot) -> tuple[str, ...]:
     if not plan.moves or plan.refusals:
         return ()
     if len(plan.moves) > MOVES:
-        return (f"Not rehearsed here, as it has more than {MOVES:,} moves: {HOW}.",)
+        return (f"Not rehearsed: more than {MOVES:,} moves; {HOW}.",)
     names = {m.partition.topic for m in plan.moves}
     if sum(len(snapshot.topic_rows(name)) for name in names) > PARTITIONS:
-        return (
-            f"Not rehearsed here, as its topics have more than {PARTITIONS:,} partitions: {HOW}.",
-        )
+        return (f"Not rehearsed: its topics have more than {PARTITIONS:,} partitions; {HOW}.",)
     options = Options(limit_looks=LOOKS)
     try:
         rehearsal = rehearse(plan, touched_topics(plan, snapshot), options)
     except ValueError as problem:
         return (f"Not rehearsed: {problem}.",)
     if rehearsal.given_up:
-        return (f"Not rehearsed to the end, as it takes very long: {HOW}.",)
-    assumed = f"network {rate(round(options.network))} a broker, nobody produces"
+        return (f"Not rehearsed to the end, which takes very long; {HOW}.",)
+    assumed = f"network {rate(round(options.network))} per broker, nothing produced"
     return summary_lines(rehearsal, assumed)
 
 

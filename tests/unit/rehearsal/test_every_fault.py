@@ -1,4 +1,4 @@
-"""Whatever can befall a cluster in the middle of a copy: a rehearsal ends, is told, and no law is broken."""
+"""Every fault in the middle of a copy: a rehearsal ends, is reported, and no law is broken."""
 
 import pytest
 from tests.unit.faults.test_forms import EFFECTS
@@ -31,4 +31,4 @@ def test_a_rehearsal_bears_it(what: str, moment: str) -> None:
     assert found.broken == ()
     told = render_rehearsal(report_on(PLAN, Options(faults=faults_of(fault)), found))
     assert fault in told
-    assert ("It arrives" in told) == found.arrived
+    assert ("Completes:" in told) == found.completed

@@ -20,7 +20,7 @@ NAME = TopicPartition("orders", 0)
 
 def test_one_copy_takes_as_long_as_its_bytes_at_its_rate_and_the_settle_time() -> None:
     found = rehearsed(plan_of([1, 2, 4], rate=None), network=50.0 * MB)
-    assert found.arrived
+    assert found.completed
     assert found.copied_bytes == pytest.approx(1_000 * MB, rel=0.001)
     assert found.seconds == pytest.approx(20 + 15, abs=4)
     (copy,) = found.copies
@@ -29,7 +29,7 @@ def test_one_copy_takes_as_long_as_its_bytes_at_its_rate_and_the_settle_time() -
     assert copy.in_sync - copy.began == pytest.approx(20, abs=1)
 
 
-def test_peaks_and_sums_are_told_by_broker() -> None:
+def test_peaks_and_sums_are_counted_by_broker() -> None:
     found = rehearsed(plan_of([1, 2, 4], rate=None), network=50.0 * MB)
     assert load_of(found, 1).peak_out == pytest.approx(50 * MB)
     assert load_of(found, 4).peak_in == pytest.approx(50 * MB)
@@ -50,11 +50,12 @@ def test_the_throttle_of_the_plan_holds_copies_up_and_is_in_place_until_the_end(
     assert found.seconds - 30 < found.throttled_seconds <= found.seconds
 
 
-def test_the_lowest_margin_has_its_partition_and_its_time() -> None:
+def test_the_smallest_headroom_has_its_partition_and_its_time() -> None:
     found = rehearsed(plan_of([1, 2, 4]), "kill 2 at 5s for 60s")
-    assert found.lowest is not None
-    assert (found.lowest.margin, found.lowest.at_seconds) == (0, 5.0)
-    assert (found.lowest.in_sync, found.lowest.min_in_sync, found.lowest.before) == (2, 2, 1)
+    smallest = found.smallest_headroom
+    assert smallest is not None
+    assert (smallest.replicas, smallest.at_seconds) == (0, 5.0)
+    assert (smallest.in_sync, smallest.min_in_sync, smallest.before) == (2, 2, 1)
 
 
 def test_a_fault_is_compared_with_itself_without_the_plan() -> None:
@@ -64,17 +65,17 @@ def test_a_fault_is_compared_with_itself_without_the_plan() -> None:
     assert found.broken == ()
 
 
-def test_a_new_broker_that_stays_dead_keeps_the_plan_from_arriving_and_is_named() -> None:
+def test_a_new_broker_that_stays_dead_keeps_the_plan_from_completing_and_is_named() -> None:
     found = rehearsed(plan_of([1, 2, 4]), "kill 4 at 5s")
-    assert not found.arrived
+    assert not found.completed
     assert found.text == "nothing has happened for 1 h; 1 of 1 partitions not done"
     assert [r.message for r in found.stopped] == ["orders-0: waiting until 4 is in sync; fenced: 4"]
     assert found.seconds < 4_000
 
 
-def test_another_tool_that_moves_the_partition_is_a_foreign_hand() -> None:
+def test_a_partition_that_another_tool_moves_is_left_to_it() -> None:
     found = rehearsed(plan_of([1, 2, 4]), "foreign reassign orders-0 [1,5] at 5s")
-    assert not found.arrived
+    assert not found.completed
     (stopped,) = found.stopped
     assert "somebody else changed it" in stopped.message
 
@@ -83,24 +84,24 @@ def test_a_plan_that_the_cluster_has_outrun_is_stale() -> None:
     plan = plan_of([1, 2, 4])
     seen = snapshot([state([5, 2, 3], size=MB)], registered=brokers(5))
     found = rehearsed(plan, seen=seen)
-    assert not found.arrived
+    assert not found.completed
     assert [r.message for r in found.stopped] == [
         "orders-0: planned from [1, 2, 3], found [5, 2, 3]; make a new plan"
     ]
 
 
-def test_who_waits_for_a_slot_is_told_with_how_long() -> None:
+def test_a_wait_for_a_slot_has_its_length() -> None:
     states = [state([1, 2, 3], partition=p, size=500 * MB) for p in range(8)]
     seen = snapshot(states, registered=brokers(5))
     found = rehearsed(plan_of(*[[1, 2, 4]] * 8, seen=seen, rate=None), seen=seen)
-    assert found.arrived
+    assert found.completed
     (waited,) = found.waits
     assert waited.reason.startswith("broker 1 takes part in 5 copies (at most 5)")
     assert waited.partitions == 3
     assert waited.longest_seconds == pytest.approx(25, abs=5)
 
 
-def test_how_full_disks_get_is_told_where_their_sizes_are_known() -> None:
+def test_how_full_disks_get_is_known_where_their_sizes_are() -> None:
     seen = snapshot(
         [state([1, 2, 3], size=1_000 * MB)],
         registered=brokers(5),
@@ -126,14 +127,14 @@ def test_a_disk_that_is_lost_on_the_way_delays_a_plan_and_harms_nobody_more_than
     found = rehearsed(
         plan, "lose disk 4 b at 5s for 60s", "lose disk 1 b at 30s for 60s", seen=seen
     )
-    assert found.arrived
+    assert found.completed
     assert found.broken == ()
     assert found.seconds > rehearsed(plan, seen=seen).seconds
 
 
 def test_a_silent_cluster_is_tried_again_as_a_person_would() -> None:
     found = rehearsed(plan_of([1, 2, 4]), "silence at 5s for 90s")
-    assert found.arrived
+    assert found.completed
     assert any(note.startswith("run again after") for note in found.notes)
 
 
@@ -162,13 +163,13 @@ def test_a_plan_alone_stands_for_the_cluster_that_it_was_made_from() -> None:
     assert partition is not None
     assert (partition.replicas, partition.leader) == ((1, 2), 2)
     assert len(stage.cluster.topics["orders"].partitions) == 5
-    assert rehearse(plan, snapshot_of(plan), Options()).arrived
+    assert rehearse(plan, snapshot_of(plan), Options()).completed
 
 
-def test_a_plan_with_nothing_to_do_arrives() -> None:
+def test_a_plan_with_nothing_to_do_completes() -> None:
     found = rehearsed(plan_of([1, 2, 3]))
-    assert found.arrived
-    assert (found.moves, found.lowest, found.copied_bytes) == (0, None, 0)
+    assert found.completed
+    assert (found.moves, found.smallest_headroom, found.copied_bytes) == (0, None, 0)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""How a rehearsal is told: text, markdown, JSON, a page; and the two lines of a plan."""
+"""How a rehearsal is reported: text, markdown, JSON, a page; and the summary of a plan."""
 
 import json
 import re
@@ -12,19 +12,20 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plan_file import dumps
 from replan.planning.planner import make_plan
 from replan.rehearsal.options import Options
-from replan.rehearsal.outcome import Chanced, Report, report_on
+from replan.rehearsal.outcome import RandomRun, Report, report_on
 from replan.rehearsal.report.gantt import lanes, tick_seconds
 from replan.rehearsal.report.html import render_rehearsal_page
 from replan.rehearsal.report.json import render_rehearsal_json
 from replan.rehearsal.report.markdown import render_rehearsal_markdown
-from replan.rehearsal.report.text import render_rehearsal, signed
+from replan.rehearsal.report.sections import signed
+from replan.rehearsal.report.text import render_rehearsal
 from replan.rehearsal.result import Copied, Harm, Waited
 from replan.rehearsal.summary import summary_of
 from replan.rehearsal.waits import Waits
 
 PLAN = plan_of([1, 2, 4], rate=None)
 NAME = TopicPartition("orders", 0)
-HOW = "`replan rehearse` tells how long it takes and how loaded the brokers are."
+HOW = "use `replan rehearse`."
 
 
 def report(*faults: str) -> Report:
@@ -32,12 +33,10 @@ def report(*faults: str) -> Report:
     return report_on(PLAN, options, rehearsed(PLAN, *faults))
 
 
-def test_the_text_begins_with_whether_it_arrives() -> None:
+def test_the_text_begins_with_whether_the_plan_completes() -> None:
     lines = render_rehearsal(report()).splitlines()
-    assert re.fullmatch(r"It arrives: 1 move in \d+ s; 1 GB copied\.", lines[0])
-    assert lines[1] == (
-        "Lowest margin over min ISR: 1, as in the beginning (orders-0: 3 in sync, min ISR 2)."
-    )
+    assert re.fullmatch(r"Completes: 1 move in \d+ s; 1 GB copied\.", lines[0])
+    assert lines[1] == ("Smallest ISR headroom: 1 (unchanged; orders-0: 3 in sync, min ISR 2).")
     assert lines[2] == "Never under min ISR, never without a leader."
     assert lines[5].split() == [
         "broker",
@@ -54,29 +53,29 @@ def test_the_text_begins_with_whether_it_arrives() -> None:
         "end",
     ]
     assert lines[-2] == (
-        "Assumed: network 100 MB/s a broker and direction; disks as fast as needed; "
+        "Assumed: network 100 MB/s per broker and direction; disks unlimited; "
         "produce rates as in the cluster file, if any."
     )
 
 
-def test_the_text_of_a_fault_tells_what_it_does_with_and_without_the_plan() -> None:
+def test_the_text_says_what_a_fault_does_with_and_without_the_plan() -> None:
     lines = render_rehearsal(report("kill 1 at 5s for 1m")).splitlines()
-    assert "     5.0 s  kill 1 at 5s for 1m" in lines
+    assert "  1  5.0 s  kill 1 at 5s for 1m" in lines
     assert lines[2] == (
-        "With the plan never under min ISR, 9.0 s without a leader; "
-        "without it never under min ISR, 9.0 s without a leader (summed over the partitions of the plan)."
+        "With the plan: never under min ISR, 9.0 s without a leader; "
+        "without it: never under min ISR, 9.0 s without a leader (summed over the partitions of the plan)."
     )
 
 
-def test_a_fault_after_the_end_is_told_as_such() -> None:
+def test_a_fault_after_the_end_is_marked() -> None:
     lines = render_rehearsal(report("rebalance at 9h")).splitlines()
-    assert "       9 h  rebalance at 9h (after the end)" in lines
+    assert "  1  9 h  rebalance at 9h (after the end)" in lines
     assert lines[2] == (
-        "Never under min ISR, never without a leader, neither with the plan nor without it."
+        "Never under min ISR, never without a leader, with the plan and without it."
     )
 
 
-def test_a_fault_that_the_controller_refuses_is_told_with_its_words() -> None:
+def test_a_refused_fault_has_the_words_of_the_controller() -> None:
     asked = "foreign reassign orders-0 [1,9] at 5s"
     words = (
         "39 INVALID_REPLICA_ASSIGNMENT: The manual partition assignment includes broker 9, "
@@ -84,75 +83,76 @@ def test_a_fault_that_the_controller_refuses_is_told_with_its_words() -> None:
     )
     found = report(asked, "foreign delete-topic nosuch at 0s", "kill 3 at 5s for 20s")
     lines = render_rehearsal(found).splitlines()
-    assert f"     5.0 s  {asked} (Kafka refuses it: {words})" in lines
+    assert f"  2  5.0 s  {asked} (Kafka refuses it: {words})" in lines
     assert any("nosuch at 0s (Kafka refuses it: 3 UNKNOWN_TOPIC_OR_PARTITION" in li for li in lines)
-    assert "     5.0 s  kill 3 at 5s for 20s" in lines
+    assert "  3  5.0 s  kill 3 at 5s for 20s" in lines
 
 
-def test_the_text_of_what_does_not_arrive_names_what_stopped() -> None:
+def test_the_text_names_what_stopped() -> None:
     lines = render_rehearsal(report("kill 4 at 5s")).splitlines()
-    assert lines[0].startswith("It does not arrive: after 1 h")
-    assert lines[1] == "  running: orders-0: waiting until 4 is in sync; fenced: 4"
+    assert lines[0].startswith("Does not complete: after 1 h")
+    at = lines.index("Not done:")
+    assert lines[at + 1] == "  running: orders-0: waiting until 4 is in sync; fenced: 4"
 
 
-def chanced(*seconds: float) -> Report:
-    """A report with runs that took so long, their seeds counted from 10; nothing befell them."""
+def with_runs(*seconds: float) -> Report:
+    """A report with runs that took so long, their seeds counted from 10; without faults."""
     whole = report()
     runs = (replace(whole.rehearsal, seconds=s) for s in seconds)
-    return replace(whole, runs=tuple(Chanced(seed, run) for seed, run in enumerate(runs, 10)))
+    return replace(whole, runs=tuple(RandomRun(seed, run) for seed, run in enumerate(runs, 10)))
 
 
-def test_runs_by_chance_are_told_as_a_distribution() -> None:
-    lines = render_rehearsal(chanced(*map(float, range(20, 40)))).splitlines()
-    at = lines.index("By chance:")
-    assert lines[at + 1] == "  20 runs with faults by chance (seeds 10 to 29): 20 arrive."
-    assert lines[at + 2] == "  Lowest margin over min ISR: 1 in 20 runs."
+def test_random_runs_are_shown_as_a_distribution() -> None:
+    lines = render_rehearsal(with_runs(*map(float, range(20, 40)))).splitlines()
+    at = lines.index("Random faults:")
+    assert lines[at + 1] == "  20 runs with random faults (seeds 10 to 29): 20 completed."
+    assert lines[at + 2] == "  Smallest ISR headroom: 1 in 20 runs."
     assert lines[at + 3] == "  No run takes a partition of the plan under its min ISR."
     assert lines[-5].split() == ["least", "median", "p90", "most"]
     assert lines[-4].split() == ["duration", "20", "s", "30", "s", "37", "s", "39", "s"]
 
 
 def test_the_worst_run_comes_with_the_seed_that_repeats_it() -> None:
-    slow = chanced(20.0, 90.0, 30.0)
+    slow = with_runs(20.0, 90.0, 30.0)
     assert slow.worst == slow.runs[1]
     suffers = replace(slow.runs[2].rehearsal, harm=Harm(5.0, 0.0, 0))
-    assert suffers.lowest is not None
-    suffers = replace(suffers, lowest=replace(suffers.lowest, margin=-1))
-    harmed = replace(slow, runs=(*slow.runs[:2], Chanced(12, suffers)))
+    assert suffers.smallest_headroom is not None
+    suffers = replace(suffers, smallest_headroom=replace(suffers.smallest_headroom, replicas=-1))
+    harmed = replace(slow, runs=(*slow.runs[:2], RandomRun(12, suffers)))
     assert harmed.worst == harmed.runs[2]
     text = render_rehearsal(harmed)
-    assert "  Lowest margin over min ISR: -1 in 1 run, 1 in 2 runs." in text
+    assert "  Smallest ISR headroom: -1 in 1 run, 1 in 2 runs." in text
     assert (
-        "  Under min ISR come partitions of the plan in 1 run (seed 12); without the plan in none of them."
+        "  Partitions of the plan fall under min ISR in 1 run (seed 12); without the plan in none of them."
     ) in text
     assert (
-        "  The worst is seed 12 (30 s, margin -1: no fault); the same command with --seed 12"
+        "  Worst: seed 12 (30 s, headroom -1: no fault); show it with --seed 12 and without --runs."
         in text
     )
-    failed = replace(harmed, runs=(*harmed.runs, Chanced(61, report("kill 4 at 5s").rehearsal)))
+    failed = replace(harmed, runs=(*harmed.runs, RandomRun(61, report("kill 4 at 5s").rehearsal)))
     assert failed.worst == failed.runs[3]
     assert (
-        "  Seed 61 does not arrive (kill 4 at 5s): running: orders-0: waiting until 4 is in sync; fenced: 4"
+        "  Seed 61 does not complete (kill 4 at 5s): running: orders-0: waiting until 4 is in sync; fenced: 4"
     ) in render_rehearsal(failed)
 
 
-def test_every_form_tells_the_distribution_and_the_worst_seed() -> None:
-    runs = chanced(*map(float, range(20, 40)))
+def test_every_form_has_the_distribution_and_the_worst_seed() -> None:
+    runs = with_runs(*map(float, range(20, 40)))
     assert "| duration | 20 s | 30 s | 37 s | 39 s |" in render_rehearsal_markdown(runs)
     page = render_rehearsal_page(runs)
     assert "<td>20 s</td><td>30 s</td><td>37 s</td><td>39 s</td>" in page
     assert '<td>29</td><td>39 s</td><td>1</td><td class="prose"></td>' in page
     found = json.loads(render_rehearsal_json(runs))["spread"]
     assert found == {
-        "arrived": 20,
+        "completed": 20,
         "seconds": {"least": 20.0, "median": 29.5, "p90": 37.0, "most": 39.0},
-        "lowestMargin": [{"margin": 1, "runs": 20}],
+        "smallestHeadroom": [{"replicas": 1, "runs": 20}],
         "underMinIsr": [],
         "worstSeed": 29,
     }
 
 
-def test_each_wait_is_told_with_the_reason_of_the_one_that_waited_longest() -> None:
+def test_each_wait_has_the_reason_of_the_one_that_waited_longest() -> None:
     waits = Waits(0.0)
     first, second = TopicPartition("orders", 1), TopicPartition("orders", 2)
     for at, holds in (
@@ -166,16 +166,16 @@ def test_each_wait_is_told_with_the_reason_of_the_one_that_waited_longest() -> N
 
 def test_the_markdown_has_its_loads_in_a_table() -> None:
     text = render_rehearsal_markdown(report("kill 1 at 5s for 1m"))
-    assert text.startswith("## replan rehearse\n\n**It arrives: 1 move in ")
+    assert text.startswith("## replan rehearse\n\n**Completes: 1 move in ")
     assert "| broker | peak out | peak in | sent | received | disk peak | disk at end |" in text
-    assert "- `kill 1 at 5s for 1m`" in text
+    assert "| 1 | 5.0 s | `kill 1 at 5s for 1m` |" in text
 
 
 def test_the_document_holds_everything_in_numbers() -> None:
     found = json.loads(render_rehearsal_json(report("kill 1 at 5s for 1m")))
     assert found["kind"] == "replan.rehearsal"
-    assert found["arrives"] is True
-    assert found["rehearsal"]["lowest"]["partition"] == "orders-0"
+    assert found["completes"] is True
+    assert found["rehearsal"]["smallestHeadroom"]["partition"] == "orders-0"
     assert found["rehearsal"]["copies"][0]["broker"] == 4
     assert found["rehearsal"]["absent"][0]["began"] == 5.0
     assert found["assumed"]["diskBytesPerSecond"] is None
@@ -187,7 +187,10 @@ def test_the_page_stands_alone_and_escapes_what_people_wrote() -> None:
     assert "<script" not in text
     assert "http" not in text
     assert "url(" not in text
-    assert "<li>foreign config topic &lt;b&gt; delete key at 9h (after the end)</li>" in text
+    assert (
+        '<td class="prose">foreign config topic &lt;b&gt; delete key at 9h (after the end)</td>'
+        in text
+    )
     assert text.count('<rect class="copy"') == 1
     assert text.count('<rect class="away"') == 1
     assert text.count('<line class="fault"') == 1
@@ -212,19 +215,19 @@ def test_bytes_more_or_less_have_their_sign() -> None:
     assert [signed(n) for n in (0, 1_000, -1_000)] == ["0 B", "+1 kB", "-1 kB"]
 
 
-def test_the_essence_of_a_plan_is_two_lines_and_always_the_same() -> None:
+def test_the_summary_of_a_plan_is_two_lines_and_always_the_same() -> None:
     lines = summary_of(PLAN, SEEN)
     assert re.fullmatch(
-        r"Rehearsed \(network 100 MB/s a broker, nobody produces\): \d+ s; peak 100 MB/s out of broker 1\.",
+        r"Rehearsed \(network 100 MB/s per broker, nothing produced\): \d+ s; peak 100 MB/s out of broker 1\.",
         lines[0],
     )
-    assert lines[1].startswith("Lowest margin over min ISR: 1")
+    assert lines[1].startswith("Smallest ISR headroom: 1")
     assert len(lines) == 2
     assert summary_of(PLAN, SEEN) == lines
     assert dumps(PLAN) == dumps(plan_of([1, 2, 4], rate=None))
 
 
-def test_other_topics_play_no_part_in_the_essence() -> None:
+def test_other_topics_play_no_part_in_the_summary() -> None:
     others = [state([1, 2, 3], topic=t, size=MB) for t in ("a", "z")]
     seen = snapshot(
         [*others, state([1, 2, 3], size=1_000 * MB), state([2, 3, 1], partition=1, size=100 * MB)],
@@ -233,7 +236,7 @@ def test_other_topics_play_no_part_in_the_essence() -> None:
     assert summary_of(PLAN, seen) == summary_of(PLAN, SEEN)
 
 
-def test_a_plan_that_does_nothing_has_no_essence() -> None:
+def test_a_plan_that_does_nothing_has_no_summary() -> None:
     assert summary_of(plan_of([1, 2, 3]), SEEN) == ()
 
 
@@ -242,10 +245,10 @@ def test_a_large_plan_is_not_rehearsed_and_says_so() -> None:
     seen = snapshot(states, registered=brokers(5))
     large = make_plan(placement({"orders": [[1, 2, 4]] * 201}), seen)
     (line,) = summary_of(large, seen)
-    assert line == f"Not rehearsed here, as it has more than 200 moves: {HOW}"
+    assert line == f"Not rehearsed: more than 200 moves; {HOW}"
 
 
 def test_a_plan_that_takes_very_long_is_not_rehearsed_to_the_end() -> None:
     seen = snapshot([state([1, 2, 3], size=10_000_000 * MB)], registered=brokers(5))
     (line,) = summary_of(plan_of([1, 2, 4], seen=seen, rate=MB), seen)
-    assert line == f"Not rehearsed to the end, as it takes very long: {HOW}"
+    assert line == f"Not rehearsed to the end, which takes very long; {HOW}"

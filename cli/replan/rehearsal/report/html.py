@@ -1,24 +1,12 @@
 """A rehearsal as one self-contained HTML page: no script, nothing from elsewhere, light or dark as it is read."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 
 from replan.rehearsal.outcome import Report
 from replan.rehearsal.report.gantt import COPIES_SHOWN, gantt
-from replan.rehearsal.report.sentences import (
-    SPREAD_HEAD,
-    assumptions,
-    chances,
-    happened,
-    harm,
-    margin,
-    spread_row,
-    stopped,
-    verdict,
-    waits,
-)
+from replan.rehearsal.report.sections import Section, Table, footer, heading, sections
 from replan.rehearsal.report.style import STYLE
-from replan.rehearsal.report.text import HEAD, load_row
 from replan.rehearsal.result import Rehearsal
 from replan.reporting.quantities import duration
 
@@ -27,28 +15,16 @@ RUNS_SHOWN = 500
 
 def render_rehearsal_page(report: Report) -> str:
     """The whole page; ends with a newline."""
-    rehearsal = report.rehearsal
-    tone = "good" if rehearsal.arrived else "bad"
+    first, *rest = heading(report)
+    tone = "good" if report.rehearsal.completed else "bad"
     body = [
         "<h1>replan rehearse</h1>",
-        f'<p class="soft">plan {escape(report.plan_digest[:16])}, cluster {escape(report.cluster_id)}</p>',
-        f'<p class="verdict {tone}">{escape(verdict(rehearsal))}</p>',
-        *_paragraphs(
-            [] if rehearsal.lowest is None else [margin(rehearsal.lowest), harm(rehearsal)]
-        ),
-        *_list("Not arrived", stopped(rehearsal)),
-        *_picture(rehearsal),
-        *_faults(rehearsal),
-        *_loads(rehearsal),
-        *_waits(rehearsal),
-        *_list("Notes", rehearsal.notes),
-        *_list(
-            "Broken laws (a bug of replan or of its simulator; please report it)",
-            (f"{b.message} [{b.law}]" for b in rehearsal.broken),
-        ),
-        *_list("By chance", chances(report)),
+        f'<p class="verdict {tone}">{escape(first)}</p>',
+        *(f"<p>{escape(line)}</p>" for line in rest),
+        *_chart(report.rehearsal),
+        *(part for section in sections(report) for part in _section(section)),
         *_runs(report),
-        f'<p class="soft assumed">{escape(assumptions(report.options))}</p>',
+        *(f'<p class="soft">{escape(line)}</p>' for line in footer(report)),
     ]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -58,82 +34,53 @@ def render_rehearsal_page(report: Report) -> str:
     )
 
 
-def _picture(rehearsal: Rehearsal) -> list[str]:
+def _chart(rehearsal: Rehearsal) -> list[str]:
     if not rehearsal.copies and not rehearsal.absent:
         return []
+    unfinished = any(copy.in_sync is None for copy in rehearsal.copies)
     more = len(rehearsal.copies) - COPIES_SHOWN
-    left_out = (
-        f'<p class="soft">The first {COPIES_SHOWN:,} are drawn, {more:,} more are not.</p>'
-        if more > 0
-        else ""
+    legend = ["Dashed: not in sync when the rehearsal ended."] if unfinished else []
+    legend += ["Framed in red: the broker is away."] if rehearsal.absent else []
+    legend += ["Red lines: the faults, by their numbers below."] if rehearsal.faults else []
+    legend += (
+        [f"The first {COPIES_SHOWN:,} copies are drawn, {more:,} are not."] if more > 0 else []
     )
-    told = ["Dashed: not in sync when the rehearsal ended."] if _unfinished(rehearsal) else []
-    told += ["Framed in red: the broker is away."] if rehearsal.absent else []
-    told += ["Red lines: the faults, by their numbers below."] if rehearsal.faults else []
     return [
         "<h2>Copies, by the broker that receives them</h2>",
         f'<div class="wide">{gantt(rehearsal)}</div>',
-        *([f'<p class="soft">{" ".join(told)}</p>'] if told else []),
-        left_out,
+        *([f'<p class="soft">{" ".join(legend)}</p>'] if legend else []),
     ]
 
 
-def _unfinished(rehearsal: Rehearsal) -> bool:
-    return any(copy.in_sync is None for copy in rehearsal.copies)
-
-
-def _faults(rehearsal: Rehearsal) -> list[str]:
-    items = "".join(f"<li>{escape(happened(rehearsal, f))}</li>" for f in rehearsal.faults)
-    return ["<h2>Faults</h2>", f"<ol>{items}</ol>"] if items else []
-
-
-def _loads(rehearsal: Rehearsal) -> list[str]:
-    if not rehearsal.brokers:
-        return []
-    return ["<h2>Loads</h2>", _table(HEAD, [load_row(b) for b in rehearsal.brokers])]
-
-
-def _waits(rehearsal: Rehearsal) -> list[str]:
-    rows = list(waits(rehearsal))
-    head = ("longest", "who", "for what")
-    return ["<h2>Waited longest</h2>", _table(head, rows, prose=1)] if rows else []
+def _section(section: Section) -> list[str]:
+    items = "".join(f"<li>{escape(line)}</li>" for line in section.lines)
+    lines = [f"<ul>{items}</ul>"] if items else []
+    table = [] if section.table is None else [_table(section.table)]
+    return [f"<h2>{escape(section.title)}</h2>", *lines, *table]
 
 
 def _runs(report: Report) -> list[str]:
-    if not report.runs:
-        return []
     rows = [
         (
-            str(c.seed),
-            duration(c.rehearsal.seconds) if c.rehearsal.arrived else "does not arrive",
-            "" if c.rehearsal.lowest is None else str(c.rehearsal.lowest.margin),
-            ", ".join(f.what for f in c.rehearsal.faults),
+            str(run.seed),
+            duration(run.rehearsal.seconds) if run.rehearsal.completed else "does not complete",
+            "" if (least := run.rehearsal.smallest_headroom) is None else str(least.replicas),
+            ", ".join(f.what for f in run.rehearsal.faults),
         )
-        for c in report.runs[:RUNS_SHOWN]
+        for run in report.runs[:RUNS_SHOWN]
     ]
-    each = _table(("seed", "duration", "lowest margin", "faults"), rows, prose=3)
-    return [
-        _table(SPREAD_HEAD, [spread_row(report)]),
-        f"<details><summary>Every run</summary>{each}</details>",
-    ]
+    each = _table(Table(("seed", "duration", "smallest headroom", "faults"), rows, 3))
+    return [f"<details><summary>Every run</summary>{each}</details>"] if rows else []
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, prose: int = 1_000) -> str:
-    """A table whose columns hold numbers, from `prose` on text."""
-    lines = [_row("th", head, prose), *(_row("td", row, prose) for row in rows)]
-    return f'<div class="wide"><table>{"".join(lines)}</table></div>'
+def _table(table: Table) -> str:
+    rows = [_row("th", table.head, table.prose), *(_row("td", r, table.prose) for r in table.rows)]
+    return f'<div class="wide"><table>{"".join(rows)}</table></div>'
 
 
 def _row(tag: str, cells: Sequence[str], prose: int) -> str:
     kinds = (' class="prose"' if at >= prose else "" for at in range(len(cells)))
-    told = (f"<{tag}{kind}>{escape(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True))
-    return f"<tr>{''.join(told)}</tr>"
-
-
-def _list(title: str, items: Iterable[str]) -> list[str]:
-    found = "".join(f"<li>{escape(line)}</li>" for line in items)
-    return [f"<h2>{escape(title)}</h2>", f"<ul>{found}</ul>"] if found else []
-
-
-def _paragraphs(lines: Iterable[str]) -> list[str]:
-    return [f"<p>{escape(line)}</p>" for line in lines]
+    found = (
+        f"<{tag}{kind}>{escape(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True)
+    )
+    return f"<tr>{''.join(found)}</tr>"

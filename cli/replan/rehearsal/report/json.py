@@ -21,19 +21,19 @@ def render_rehearsal_json(report: Report) -> str:
         "kind": KIND,
         "planDigest": report.plan_digest,
         "clusterId": report.cluster_id,
-        "arrives": report.arrives,
+        "completes": report.completes,
         "assumed": _assumed(report.options),
         "rehearsal": _plain(report.rehearsal),
         "runs": [
             {
                 "seed": c.seed,
-                "arrived": c.rehearsal.arrived,
+                "completed": c.rehearsal.completed,
                 "seconds": c.rehearsal.seconds,
-                "lowest": _plain(c.rehearsal.lowest),
+                "smallestHeadroom": _plain(c.rehearsal.smallest_headroom),
                 "harm": _plain(c.rehearsal.harm),
                 "without": _plain(c.rehearsal.without),
                 "faults": _plain(c.rehearsal.faults),
-                "stopped": [] if c.rehearsal.arrived else _plain(c.rehearsal.stopped),
+                "stopped": [] if c.rehearsal.completed else _plain(c.rehearsal.stopped),
                 "broken": _plain(c.rehearsal.broken),
             }
             for c in report.runs
@@ -41,9 +41,11 @@ def render_rehearsal_json(report: Report) -> str:
     }
     if report.runs:
         document["spread"] = {
-            "arrived": sum(1 for c in report.runs if c.rehearsal.arrived),
+            "completed": sum(1 for c in report.runs if c.rehearsal.completed),
             "seconds": _plain(report.seconds),
-            "lowestMargin": [{"margin": m, "runs": n} for m, n in report.margins.items()],
+            "smallestHeadroom": [
+                {"replicas": least, "runs": n} for least, n in report.headrooms.items()
+            ],
             "underMinIsr": [c.seed for c in report.under],
             "worstSeed": None if report.worst is None else report.worst.seed,
         }
@@ -52,6 +54,7 @@ def render_rehearsal_json(report: Report) -> str:
 
 def _assumed(options: Options) -> Mapping[str, object]:
     return {
+        "kafkaVersion": options.version,
         "networkBytesPerSecond": options.network,
         "diskBytesPerSecond": options.disk if math.isfinite(options.disk) else None,
         "produceBytesPerSecond": options.produce,

@@ -1,67 +1,30 @@
-"""A rehearsal as markdown for a pull request."""
-
-from collections.abc import Iterable, Sequence
+"""A rehearsal as Markdown for a pull request."""
 
 from replan.rehearsal.outcome import Report
-from replan.rehearsal.report.sentences import (
-    SPREAD_HEAD,
-    assumptions,
-    chances,
-    happened,
-    harm,
-    margin,
-    spread_row,
-    stopped,
-    verdict,
-    waits,
-)
-from replan.rehearsal.report.text import HEAD, load_row
-from replan.rehearsal.result import Rehearsal
+from replan.rehearsal.report.sections import FAULTS, Section, footer, heading, sections
 from replan.reporting.markdown import code, escape, head, row
 from replan.wording import left_out
 
-BROKERS_SHOWN = 100
+ROWS_SHOWN = 100
 
 
 def render_rehearsal_markdown(report: Report) -> str:
     """The whole document; ends with a newline."""
-    rehearsal = report.rehearsal
-    lines = ["## replan rehearse", "", f"**{verdict(rehearsal)}**"]
-    if rehearsal.lowest is not None:
-        lines += ["", margin(rehearsal.lowest), harm(rehearsal)]
-    lines += _list("Not arrived", stopped(rehearsal))
-    lines += _list("Faults", (code(happened(rehearsal, f)) for f in rehearsal.faults))
-    lines += _loads(rehearsal)
-    lines += _waits(rehearsal)
-    lines += _list("Notes", rehearsal.notes)
-    broken = (f"{code(b.law)} {b.message}" for b in rehearsal.broken)
-    lines += _list("Broken laws (a bug of replan or of its simulator; please report it)", broken)
-    lines += _list("By chance", chances(report))
-    lines += _table(SPREAD_HEAD, [spread_row(report)]) if report.runs else []
-    lines += ["", assumptions(report.options)]
-    lines += [
-        f"Plan digest {code(report.plan_digest[:16])}, for cluster {code(report.cluster_id)}."
-    ]
-    return "\n".join(lines) + "\n"
+    first, *rest = heading(report)
+    lines = ["## replan rehearse", "", f"**{first}**", *(["", *rest] if rest else [])]
+    lines += [line for section in sections(report) for line in _section(section)]
+    return "\n".join([*lines, "", *footer(report)]) + "\n"
 
 
-def _list(title: str, items: Iterable[str]) -> list[str]:
-    found = [f"- {escape(line)}" for line in items]
-    return ["", f"### {title}", "", *found] if found else []
-
-
-def _loads(rehearsal: Rehearsal) -> list[str]:
-    if not rehearsal.brokers:
-        return []
-    rows = [load_row(b) for b in rehearsal.brokers[:BROKERS_SHOWN]]
-    more = left_out(len(rehearsal.brokers) - BROKERS_SHOWN, "broker")
-    return ["", "### Loads", *_table(HEAD, rows), *(["", *more] if more else [])]
-
-
-def _waits(rehearsal: Rehearsal) -> list[str]:
-    found = [f"- {': '.join(filter(None, told))}" for told in waits(rehearsal)]
-    return ["", "### Waited longest", "", *map(escape, found)] if found else []
-
-
-def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    return ["", head(*names, right=True), *(row([*map(escape, cells)]) for cells in rows)]
+def _section(section: Section) -> list[str]:
+    lines = ["", f"### {section.title}", "", *(f"- {escape(line)}" for line in section.lines)]
+    if section.table is None:
+        return lines
+    shown = section.table.rows[:ROWS_SHOWN]
+    if section.title == FAULTS:  # words that a person typed
+        rows = [row([number, at, code(what)]) for number, at, what in shown]
+    else:
+        rows = [row([*map(escape, cells)]) for cells in shown]
+    more = left_out(len(section.table.rows) - ROWS_SHOWN, section.noun)
+    table = [head(*section.table.head, right=section.table.prose > 1), *rows]
+    return [*lines, *([""] if section.lines else []), *table, *(["", *more] if more else [])]
