@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -39,22 +40,24 @@ def test_the_examples_cover_what_the_readme_names() -> None:
     assert {"move", "leader", "blacklist", "throttle"} <= set(FOLDERS)
 
 
-def test_the_readme_shows_what_its_commands_print(tmp_path: Path) -> None:
-    page = EXAMPLES.parent / "README.md"
+@pytest.mark.parametrize("name", ["README.md", "docs/rehearse.md"])
+def test_a_page_shows_what_its_commands_print(name: str, tmp_path: Path) -> None:
+    page = EXAMPLES.parent / name
     before, console, rest = page.read_text().partition("```console\n")
     shown, fence, after = rest.partition("```\n")
-    shutil.copytree(EXAMPLES / "demo", tmp_path / "demo")
-    printed = "\n".join(
-        f"$ {command}\n{stdout_of(command, tmp_path / 'demo')}"
-        for command in re.findall(r"^\$ (.+)$", shown, re.MULTILINE)
-    )
+    demo = tmp_path / "demo"
+    shutil.copytree(EXAMPLES / "demo", demo)
+    replan("plan", "--snapshot", "cluster.json", "-o", "plan.json", folder=demo)
+    commands = re.findall(r"^\$ (.+)$", shown, re.MULTILINE)
+    printed = "\n".join(f"$ {command}\n{stdout_of(command, demo)}" for command in commands)
     if "REPLAN_REWRITE" in os.environ:
         page.write_text(before + console + printed + fence + after)
-    assert shown == printed
+    else:
+        assert shown == printed
 
 
 def stdout_of(command: str, folder: Path) -> str:
-    program, *arguments = command.split()
+    program, *arguments = shlex.split(command)
     if program == "cat":
         return (folder / arguments[0]).read_text()
     done = replan(*arguments, folder=folder)

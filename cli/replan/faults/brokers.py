@@ -102,41 +102,45 @@ def _unregister(tokens: TokenReader, context: FaultContext) -> Schedule:
 KINDS: Sequence[Kind] = (
     Kind(
         "kill BROKER [for TIME]",
-        "its process dies: it is fenced after 9 s, and starts again after `for`",
+        "the process dies; the controller fences it after 9 s; it starts again after `for`",
         _kill,
     ),
     Kind(
         "stop BROKER [for TIME]",
-        "a controlled shutdown: its leaderships are moved first",
+        "a controlled shutdown: its leaderships move first; it starts again after `for`",
         _stop,
     ),
-    Kind("start BROKER", "a dead or stopped one starts again, and serves after 3 s", _start),
-    Kind("restart BROKER [for TIME]", "stopped, and started again after `for`, or 10 s", _restart),
+    Kind("start BROKER", "starts a dead or stopped broker, which serves after 3 s", _start),
+    Kind(
+        "restart BROKER [for TIME]",
+        "a controlled shutdown, and a start after `for`, or 10 s",
+        _restart,
+    ),
     Kind(
         "slow BROKER to RATE|usual [for TIME]",
-        "its network carries no more in each direction; `usual` ends it",
+        "limits its network to this rate in each direction; `usual` ends that",
         _slow,
     ),
-    Kind("fence BROKER [for TIME]", "by the controller, though its process runs", _fence),
+    Kind("fence BROKER [for TIME]", "the controller fences it although its process runs", _fence),
     Kind("unfence BROKER", "it may serve again", _unfence),
     Kind(
         "cordon BROKER [for TIME]",
-        "all its log directories take nothing new (KIP-1066)",
+        "all its log directories accept no new replicas (KIP-1066)",
         _cordon,
     ),
-    Kind("uncordon BROKER", "they take new replicas again", _uncordon),
+    Kind("uncordon BROKER", "they accept new replicas again", _uncordon),
     Kind(
         "lose disk BROKER [DIR] [for TIME]",
-        "the disk of a log directory fails, its last one where none is named; what lies there is out of sync until "
-        "`for` is over: then it is replaced. Without its first one the broker dies",
+        "the disk of a log directory fails (the last one, if none is named); its replicas are out of sync until the "
+        "disk is replaced, after `for`. A broker that loses its first directory dies",
         _lose_disk,
         leads=2,
     ),
     Kind(
         "replace disks BROKER",
-        "its lost disks by empty ones, and it is restarted for that",
+        "replaces its failed disks by empty ones, and restarts it",
         _replace_disks,
         leads=2,
     ),
-    Kind("unregister BROKER", "the controller forgets it, dead or not", _unregister),
+    Kind("unregister BROKER", "removes its registration, dead or not", _unregister),
 )

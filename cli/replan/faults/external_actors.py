@@ -76,26 +76,31 @@ def _add_partitions(tokens: TokenReader, context: FaultContext) -> Schedule:
 
 
 KINDS: Sequence[Kind] = (
-    Kind("foreign reassign PARTITION LIST", "another tool's reassignment", _reassign, 2),
-    Kind("foreign cancel PARTITION", "it cancels what runs there, ours too", _cancel, 2),
-    Kind("foreign elect preferred|unclean PARTITION", "its election", _elect, 2),
+    Kind("foreign reassign PARTITION LIST", "another tool starts a reassignment", _reassign, 2),
+    Kind(
+        "foreign cancel PARTITION",
+        "another tool cancels the running reassignment, also replan's",
+        _cancel,
+        2,
+    ),
+    Kind("foreign elect preferred|unclean PARTITION", "another tool elects a leader", _elect, 2),
     Kind(
         "foreign config SCOPE set|append|subtract|delete KEY [VALUE]",
-        "its configuration, throttles too; `delete` has no value",
+        "another tool changes a configuration, throttles included; `delete` has no value",
         _config,
         2,
     ),
-    Kind("foreign min-isr TOPIC COUNT", "somebody sets min.insync.replicas", _min_isr, 2),
-    Kind("foreign delete-topic TOPIC", "it is gone", _delete_topic, 2),
+    Kind("foreign min-isr TOPIC COUNT", "another tool sets min.insync.replicas", _min_isr, 2),
+    Kind("foreign delete-topic TOPIC", "another tool deletes the topic", _delete_topic, 2),
     Kind(
         "foreign recreate-topic TOPIC LISTS",
-        "it is deleted, and a second later there is another one of its name",
+        "it is deleted, and a second later another topic of its name is created",
         _recreate_topic,
         2,
     ),
     Kind(
         "foreign add-partitions TOPIC LISTS",
-        "more partitions, with these lists",
+        "another tool adds partitions with these lists",
         _add_partitions,
         2,
     ),

@@ -45,16 +45,18 @@ def _rebalance(_words: TokenReader, _around: FaultContext) -> Schedule:
 KINDS: Sequence[Kind] = (
     Kind(
         "lag PARTITION broker BROKER [by SIZE]",
-        "a follower falls so far behind (1 MB) and out of the ISR",
+        "a follower falls behind by this much (1 MB) and leaves the ISR",
         _lag,
     ),
     Kind(
         "flap PARTITION broker BROKER every TIME for TIME",
-        "it falls out of the ISR again and again, and returns",
+        "it leaves the ISR and returns, again and again",
         _flap,
     ),
     Kind(
-        "produce PARTITION RATE", "so much is written to it from now on; `0` is nothing", _produce
+        "produce PARTITION RATE",
+        "producers write at this rate from now on; `0` stops them",
+        _produce,
     ),
-    Kind("rebalance", "auto.leader.rebalance.enable acts", _rebalance),
+    Kind("rebalance", "the controller's automatic leader rebalance runs now", _rebalance),
 )

@@ -65,25 +65,25 @@ def _effect(tokens: TokenReader) -> float | None:
 KINDS: Sequence[Kind] = (
     Kind(
         "unknown outcome of [COUNT] reassign|elect|configs with effect|without effect|late by TIME",
-        "our next such request times out: only its answer is lost, or it never arrives, or so much later",
+        "the next such request of replan times out: only its answer is lost, or it never arrives, or it arrives later",
         _unknown,
         3,
     ),
     Kind(
         "repeated [COUNT] reassign|elect|configs",
-        "our next such request reaches the controller twice, and only the second answer comes back",
+        "the next such request of replan reaches the controller twice, and only the second answer comes back",
         _repeated,
     ),
     Kind(
         "controller moves with effect|without effect|late by TIME",
-        "of each kind the request under way, or else the next one, has no known outcome",
+        "the controller fails over: of each kind, the request under way or the next one has an unknown outcome",
         _controller,
         2,
     ),
-    Kind("silence for TIME", "nobody answers us", _silence),
+    Kind("silence for TIME", "no broker answers replan", _silence),
     Kind(
         "metadata TIME behind [for TIME]",
-        "brokers show partitions as they were so long ago; the controller does not lag",
+        "brokers show partitions as they were that long ago; the controller is up to date",
         _metadata,
     ),
 )
