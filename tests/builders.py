@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from replan.model.broker import Broker
-from replan.model.columns import from_lists
+from replan.model.columns import EXPLICIT_SCHEMA, from_lists
 from replan.model.configs import ConfigSource
 from replan.model.names import (
     BrokerId,
@@ -17,7 +17,6 @@ from replan.model.names import (
 )
 from replan.model.partition import PartitionState
 from replan.model.placement import (
-    EXPLICIT_SCHEMA,
     LeaderBlacklist,
     MoveThrottle,
     Placement,

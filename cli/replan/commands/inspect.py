@@ -43,11 +43,12 @@ def validate(*, files: Files = DEFAULT_FILES) -> Exit:
       replan validate
       replan validate -f placements/
     """
-    from replan.manifest.load import load_placement
+    from replan.manifest.merge import explicit_topics
+    from replan.manifest.read import read_files
 
-    placement = load_placement(files)
-    declared = count(placement.explicit.num_rows, "partition")
-    note(f"valid: {declared} of {count(len(placement.topics), 'topic')} declared")
+    topics = explicit_topics(read_files(files))
+    declared = count(sum(len(topic.rows) for topic in topics), "partition")
+    note(f"valid: {declared} of {count(len(topics), 'topic')} declared")
     return Exit.OK
 
 

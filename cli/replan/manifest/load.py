@@ -1,81 +1,21 @@
-"""Load a manifest: files and folders of YAML into one placement.
-
-This is the way in: it reads every file, gathers all that is wrong in them and between them, and makes the
-placement of the rest. What a cluster says about it is planning's part.
-"""
+"""Load a manifest: files and folders of YAML into one placement. This is the way in."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from jsonschema.protocols import Validator
-
-from replan.errors import BadManifest
-from replan.manifest.assignments import check_rows
-from replan.manifest.declarations import Declaration
 from replan.manifest.digest import with_digest
-from replan.manifest.events import (
-    EventParser,
-    fastest_parser,
-    read_document,
-)
-from replan.manifest.merge import explicit_topics, merge, note_contradictions, placement_of
-from replan.manifest.problems import Problems
-from replan.manifest.schema_messages import note_schema_problems, validator_of
-from replan.manifest.schemas import PLACEMENT, read_schema
-from replan.manifest.sections import read_small_sections
-from replan.manifest.sources import Source, find_files, read_source
-from replan.manifest.topic_entries import read_assignments, read_preferred_leaders
-from replan.manifest.unsupported import note_unsupported
-from replan.manifest.values import YamlMapping
-from replan.model.garbage_collection import garbage_collection_paused
+from replan.manifest.events import EventParser
+from replan.manifest.placement_of import placement_of
+from replan.manifest.read import read_files, read_sources
+from replan.manifest.sources import Source
 from replan.model.placement import Placement
 
 
 def load_placement(paths: Sequence[Path]) -> Placement:
     """Load and merge these files and folders; raises BadManifest with everything that is wrong."""
-    sources: list[Source] = []
-    unreadable: list[str] = []
-    for path in find_files(paths):
-        try:
-            sources.append(read_source(path))
-        except BadManifest as problem:
-            unreadable.append(str(problem))
-    if unreadable:
-        raise BadManifest("\n".join(unreadable))
-    return load_sources(sources, fastest_parser())
+    return with_digest(placement_of(read_files(paths)))
 
 
 def load_sources(sources: Sequence[Source], parser_of: Callable[[str], EventParser]) -> Placement:
     """Load texts that are already read; raises BadManifest with everything that is wrong."""
-    problems = Problems()
-    validator = validator_of(read_schema(PLACEMENT))
-    with garbage_collection_paused():
-        declarations: list[Declaration] = []
-        for source in sources:
-            root = read_document(source, problems, parser_of)
-            if root is not None:
-                declarations += _read_file(source, root, validator, problems)
-        merged = merge(declarations, problems)
-        check_rows(explicit_topics(merged), problems)
-        note_contradictions(merged, problems)
-        problems.raise_if_any()
-        return with_digest(placement_of(merged))
-
-
-def _read_file(
-    source: Source, root: YamlMapping, validator: Validator, problems: Problems
-) -> list[Declaration]:
-    unsupported = note_unsupported(root, source, problems)
-    declarations: list[Declaration] = []
-    for_schema: dict[str, object] = dict(root)
-    for section, read in (
-        ("assignments", read_assignments),
-        ("preferredLeaders", read_preferred_leaders),
-    ):
-        entries = root.get(section)
-        if isinstance(entries, YamlMapping):
-            found, for_schema[section] = read(source, entries, problems)
-            declarations += found
-    note_schema_problems(for_schema, root, source, validator, problems, unsupported)
-    declarations += read_small_sections(source, root, problems.sections(source.name))
-    return declarations
+    return with_digest(placement_of(read_sources(sources, parser_of)))

@@ -1,22 +1,15 @@
-"""Many files' declarations into one placement, and what they say against each other."""
+"""Many files' declarations into one, and what they say against each other."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from replan.manifest.assignments import ExplicitTopic, explicit_table
-from replan.manifest.declarations import Declaration, PreferredLeaders, Rate
+from replan.manifest.assignments import ExplicitTopic
+from replan.manifest.declarations import Declaration, PreferredLeaders
 from replan.manifest.problems import KeyPath, Problems, show
-from replan.model.names import BrokerId, TopicPartition
-from replan.model.placement import (
-    LeaderBlacklist,
-    MoveThrottle,
-    Placement,
-    PreferredLeader,
-    TopicEntry,
-)
+from replan.model.placement import LeaderBlacklist
 
 Merged = Mapping[KeyPath, Declaration]
-_RATE: KeyPath = ("throttles", "moves", "rate")
-_BROKER_RATES: KeyPath = ("throttles", "moves", "brokers")
+RATE: KeyPath = ("throttles", "moves", "rate")
+BROKER_RATES: KeyPath = ("throttles", "moves", "brokers")
 
 
 def merge(declarations: Sequence[Declaration], problems: Problems) -> Merged:
@@ -50,29 +43,10 @@ def note_contradictions(merged: Merged, problems: Problems) -> None:
             beside = merged.get(("assignments", declaration.path[-1]))
             if beside is not None and isinstance(beside.declared, ExplicitTopic):
                 _check_leaders(declaration.declared, beside.declared, problems)
-    rates = [d for path, d in merged.items() if path[:-1] == _BROKER_RATES]
-    if rates and _RATE not in merged:
+    rates = [d for path, d in merged.items() if path[:-1] == BROKER_RATES]
+    if rates and RATE not in merged:
         text = "`rate` is missing; write the rate of all other brokers, e.g. rate: 50MB/s, or unlimited"
-        problems.add(rates[0].where, _RATE[:-1], text)
-
-
-def placement_of(merged: Merged) -> Placement:
-    """The placement that was declared; nothing is wrong with it any more."""
-    topics = explicit_topics(merged)
-    return Placement(
-        explicit=explicit_table(topics),
-        topics={t.name: TopicEntry(t.where, t.partition_count, t.below_min_isr) for t in topics},
-        cluster_name=_text(merged, ("cluster", "name")),
-        cluster_id=_text(merged, ("cluster", "id")),
-        preferred_leaders=dict(sorted(_preferred_leaders(merged))),
-        leader_blacklist=tuple(
-            sorted(
-                (d.declared for d in merged.values() if isinstance(d.declared, LeaderBlacklist)),
-                key=lambda entry: entry.broker,
-            )
-        ),
-        move_throttle=_move_throttle(merged),
-    )
+        problems.add(rates[0].where, RATE[:-1], text)
 
 
 def _check_leaders(leaders: PreferredLeaders, topic: ExplicitTopic, problems: Problems) -> None:
@@ -92,27 +66,3 @@ def _check_leaders(leaders: PreferredLeaders, topic: ExplicitTopic, problems: Pr
                 f"{topic.source.where(topic.places[topic.numbers.index(number)])}; name one of them"
             )
             problems.add(preferred.where, path, text)
-
-
-def _text(merged: Merged, path: KeyPath) -> str | None:
-    found = merged.get(path)
-    return found.declared if found is not None and isinstance(found.declared, str) else None
-
-
-def _preferred_leaders(merged: Merged) -> Iterator[tuple[TopicPartition, PreferredLeader]]:
-    for path, declaration in merged.items():
-        if isinstance(declaration.declared, PreferredLeaders):
-            for number, preferred in declaration.declared.by_partition.items():
-                yield TopicPartition(str(path[-1]), number), preferred
-
-
-def _move_throttle(merged: Merged) -> MoveThrottle | None:
-    rate = merged.get(_RATE)
-    if rate is None or not isinstance(rate.declared, Rate):
-        return None
-    brokers = {
-        BrokerId(int(path[-1])): declaration.declared.bytes_per_second
-        for path, declaration in merged.items()
-        if path[:-1] == _BROKER_RATES and isinstance(declaration.declared, Rate)
-    }
-    return MoveThrottle(rate.declared.bytes_per_second, dict(sorted(brokers.items())))

@@ -14,10 +14,9 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 
 from replan.manifest.problems import KeyPath, Problems, show
+from replan.manifest.schema_check import FORMATS
 from replan.manifest.schemas import Schema
 from replan.manifest.sources import Source
-from replan.manifest.topic_names import check_topic_or_pattern
-from replan.manifest.units import parse_expiry, parse_rate
 from replan.manifest.values import Value, YamlMapping, key_place_of, place_of
 
 _KINDS = {
@@ -30,15 +29,10 @@ _KINDS = {
 }
 
 
-def validator_of(schema: Schema) -> Validator:
-    """A validator that knows replan's formats."""
+def checker_of(schema: Schema) -> Validator:
+    """jsonschema's checker of a schema, with replan's formats."""
     formats = jsonschema.FormatChecker(formats=())
-    for name, check in (
-        ("replan-rate", parse_rate),
-        ("replan-expiry", parse_expiry),
-        ("replan-topic", check_topic_or_pattern),
-        ("replan-broker", _check_broker_key),
-    ):
+    for name, check in FORMATS.items():
         formats.checks(name, raises=ValueError)(_for_text(check))
     return jsonschema.Draft202012Validator(schema, format_checker=formats)
 
@@ -47,12 +41,12 @@ def note_schema_problems(
     document: Any,
     root: YamlMapping,
     source: Source,
-    validator: Validator,
+    schema: Schema,
     problems: Problems,
     unsupported: frozenset[KeyPath],
 ) -> None:
     """Note what the schema refuses in `document`, with places from `root`; nothing about unsupported keys."""
-    errors = sorted(validator.iter_errors(document), key=_says_little)
+    errors = sorted(checker_of(schema).iter_errors(document), key=_says_little)
     misspelled = {tuple(e.absolute_path) for e in errors if e.validator == "additionalProperties"}
     excused = misspelled | {path[:-1] for path in unsupported if len(path) > 2}
     for error in errors:
@@ -168,10 +162,3 @@ def _for_text(check: Callable[[str], object]) -> Callable[[object], bool]:
         return True
 
     return checked
-
-
-def _check_broker_key(key: str) -> None:
-    if not (key.isascii() and key.isdecimal() and int(key) < 2**31 and str(int(key)) == key):
-        raise ValueError(
-            f"{show(key)} is not a broker id; write a whole number from 0 to {2**31 - 1}"
-        )

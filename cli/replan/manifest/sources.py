@@ -5,13 +5,14 @@ one number, the index of its character; line and column are worked out only wher
 """
 
 import codecs
+import re
+from array import array
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
-
-import numpy as np
-import numpy.typing as npt
 
 from replan.documents.files import read_bytes
 from replan.errors import BadManifest
@@ -21,7 +22,7 @@ SUFFIXES = frozenset({".yaml", ".yml"})
 MOST_BYTES = 2**28
 """A hundred thousand explicit lists have some 10 MB."""
 _WIDE_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_NEWLINE, _RETURN = ord("\n"), ord("\r")
+_LINE_END = re.compile(r"\r\n?|\n")
 
 
 @dataclass(frozen=True)
@@ -32,28 +33,14 @@ class Source:
     text: str = field(repr=False)
 
     @cached_property
-    def line_starts(self) -> npt.NDArray[np.int64]:
+    def line_starts(self) -> "array[int]":
         """The index of the first character of every line."""
-        wide = not self.text.isascii()
-        raw = self.text.encode("utf-32-le" if wide else "ascii")
-        characters = np.frombuffer(raw, dtype="<u4" if wide else np.uint8)
-        ends = characters == _NEWLINE
-        returns = np.flatnonzero(characters == _RETURN)
-        ends[returns] = np.append(characters, 0)[returns + 1] != _NEWLINE
-        return np.concatenate([np.zeros(1, np.int64), np.flatnonzero(ends) + 1])
+        return array("q", chain((0,), (end.end() for end in _LINE_END.finditer(self.text))))
 
     def where(self, index: int) -> Where:
         """The place of one character."""
-        line = int(np.searchsorted(self.line_starts, index, "right"))
-        return Where(self.name, line, index - int(self.line_starts[line - 1]) + 1)
-
-    def lines_and_columns(
-        self, indexes: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """The places of many characters."""
-        lines = np.searchsorted(self.line_starts, indexes, "right")
-        columns = indexes - self.line_starts[lines - 1] + 1
-        return lines.astype(np.int32), columns.astype(np.int32)
+        line = bisect_right(self.line_starts, index)
+        return Where(self.name, line, index - self.line_starts[line - 1] + 1)
 
 
 def find_files(paths: Sequence[Path]) -> list[Path]:

@@ -15,6 +15,16 @@ Ints = npt.NDArray[np.int64]
 
 PAD = -1
 BROKERS = pa.list_(pa.int32())
+EXPLICIT_SCHEMA = pa.schema(
+    [
+        pa.field("topic", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("replicas", BROKERS, nullable=False),
+        pa.field("line", pa.int32(), nullable=False),
+        pa.field("column", pa.int32(), nullable=False),
+    ]
+)
+"""The replica lists that a placement declares, each with the place where it is written."""
 
 
 def as_list_array(column: pa.Array | pa.ChunkedArray) -> pa.ListArray:

@@ -6,21 +6,12 @@ Where a thing was written travels along, so that a refusal can point at a line.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from replan.model.columns import BROKERS
 from replan.model.names import BrokerId, TopicPartition
 
-EXPLICIT_SCHEMA = pa.schema(
-    [
-        pa.field("topic", pa.dictionary(pa.int32(), pa.string()), nullable=False),
-        pa.field("partition", pa.int32(), nullable=False),
-        pa.field("replicas", BROKERS, nullable=False),
-        pa.field("line", pa.int32(), nullable=False),
-        pa.field("column", pa.int32(), nullable=False),
-    ]
-)
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +75,8 @@ class MoveThrottle:
 class Placement:
     """A whole manifest, merged from its files."""
 
-    explicit: pa.Table
-    """Rows sorted by (topic, partition); the dictionary of `topic` is sorted, and is `list(topics)`."""
+    explicit: "pa.Table"
+    """EXPLICIT_SCHEMA, sorted by (topic, partition); the dictionary of `topic` is sorted, and is `list(topics)`."""
     topics: Mapping[str, TopicEntry] = field(default_factory=dict)
     cluster_name: str | None = None
     cluster_id: str | None = None

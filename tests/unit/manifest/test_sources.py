@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from replan.errors import BadManifest
 from replan.manifest.load import load_placement
+from replan.manifest.placement_of import lines_and_columns
 from replan.manifest.sources import Source, find_files, read_source
 
 NOBODY = 65534
@@ -135,5 +136,5 @@ def test_lines_and_columns_are_those_of_an_editor(text: str, data: st.DataObject
     lines = before.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     where = source.where(index)
     assert (where.line, where.column) == (len(lines), len(lines[-1]) + 1)
-    many = source.lines_and_columns(np.array([index], np.int64))
+    many = lines_and_columns(source, np.array([index], np.int64))
     assert (int(many[0][0]), int(many[1][0])) == (where.line, where.column)

@@ -1,0 +1,136 @@
+"""What was declared, as a placement: its explicit lists in columns, and the rest.
+
+Nothing is wrong with it any more: `read` has checked it. Only this and `digest` import numpy and pyarrow, so that
+`validate` does without them.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from replan.manifest.assignments import ExplicitTopic
+from replan.manifest.declarations import PreferredLeaders, Rate
+from replan.manifest.merge import BROKER_RATES, RATE, Merged, explicit_topics
+from replan.manifest.problems import KeyPath
+from replan.manifest.sources import Source
+from replan.manifest.values import Value
+from replan.model.columns import BROKERS, EXPLICIT_SCHEMA
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.placement import (
+    LeaderBlacklist,
+    MoveThrottle,
+    Placement,
+    PreferredLeader,
+    TopicEntry,
+)
+
+Ints = npt.NDArray[np.int64]
+SmallInts = npt.NDArray[np.int32]
+
+
+def placement_of(merged: Merged) -> Placement:
+    """The placement that was declared."""
+    topics = explicit_topics(merged)
+    return Placement(
+        explicit=explicit_table(topics),
+        topics={t.name: TopicEntry(t.where, t.partition_count, t.below_min_isr) for t in topics},
+        cluster_name=_text(merged, ("cluster", "name")),
+        cluster_id=_text(merged, ("cluster", "id")),
+        preferred_leaders=dict(sorted(_preferred_leaders(merged))),
+        leader_blacklist=tuple(
+            sorted(
+                (d.declared for d in merged.values() if isinstance(d.declared, LeaderBlacklist)),
+                key=lambda entry: entry.broker,
+            )
+        ),
+        move_throttle=_move_throttle(merged),
+    )
+
+
+def explicit_table(topics: Sequence[ExplicitTopic]) -> pa.Table:
+    """All rows, sorted by (topic, partition); the rows were checked, the topics are sorted by name."""
+    counts = np.fromiter((len(t.rows) for t in topics), np.int64, len(topics))
+    codes = np.repeat(np.arange(len(topics), dtype=np.int32), counts)
+    total = len(codes)
+    numbers = np.fromiter(chain.from_iterable(t.numbers for t in topics), np.int32, total)
+    replicas = _list_array(list(chain.from_iterable(t.rows for t in topics)))
+    lines, columns = _lines_and_columns(topics, counts)
+    table = pa.Table.from_arrays(
+        [
+            pa.DictionaryArray.from_arrays(
+                pa.array(codes), pa.array([t.name for t in topics], pa.string())
+            ),
+            pa.array(numbers),
+            replicas,
+            pa.array(lines),
+            pa.array(columns),
+        ],
+        schema=EXPLICIT_SCHEMA,
+    )
+    order = np.lexsort((numbers, codes))
+    return table if (np.diff(order) == 1).all() else table.take(pa.array(order))
+
+
+def lines_and_columns(source: Source, indexes: Ints) -> tuple[SmallInts, SmallInts]:
+    """The places of many characters of a text."""
+    starts = np.frombuffer(source.line_starts, np.int64)
+    lines = np.searchsorted(starts, indexes, "right")
+    return lines.astype(np.int32), (indexes - starts[lines - 1] + 1).astype(np.int32)
+
+
+def _text(merged: Merged, path: KeyPath) -> str | None:
+    found = merged.get(path)
+    return found.declared if found is not None and isinstance(found.declared, str) else None
+
+
+def _preferred_leaders(merged: Merged) -> Iterator[tuple[TopicPartition, PreferredLeader]]:
+    for path, declaration in merged.items():
+        if isinstance(declaration.declared, PreferredLeaders):
+            for number, preferred in declaration.declared.by_partition.items():
+                yield TopicPartition(str(path[-1]), number), preferred
+
+
+def _move_throttle(merged: Merged) -> MoveThrottle | None:
+    rate = merged.get(RATE)
+    if rate is None or not isinstance(rate.declared, Rate):
+        return None
+    brokers = {
+        BrokerId(int(path[-1])): declaration.declared.bytes_per_second
+        for path, declaration in merged.items()
+        if path[:-1] == BROKER_RATES and isinstance(declaration.declared, Rate)
+    }
+    return MoveThrottle(rate.declared.bytes_per_second, dict(sorted(brokers.items())))
+
+
+def _list_array(rows: Sequence[Value]) -> pa.ListArray:
+    lists = cast("Sequence[Sequence[int]]", rows)
+    lengths = np.fromiter(map(len, lists), np.int64, len(lists))
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    return _as_list_array(offsets, np.fromiter(chain.from_iterable(lists), np.int64))
+
+
+def _as_list_array(offsets: Ints, values: Ints) -> pa.ListArray:
+    return pa.ListArray.from_arrays(
+        pa.array(offsets.astype(np.int32)), pa.array(values.astype(np.int32)), type=BROKERS
+    )
+
+
+def _lines_and_columns(
+    topics: Sequence[ExplicitTopic], counts: Ints
+) -> tuple[SmallInts, SmallInts]:
+    total = int(counts.sum())
+    places = np.fromiter(chain.from_iterable(t.places for t in topics), np.int64, total)
+    sources = list({id(t.source): t.source for t in topics}.values())
+    number_of = {id(source): i for i, source in enumerate(sources)}
+    owner = np.repeat(
+        np.fromiter((number_of[id(t.source)] for t in topics), np.int64, len(topics)), counts
+    )
+    lines, columns = np.zeros(total, np.int32), np.zeros(total, np.int32)
+    for i, source in enumerate(sources):
+        mine = owner == i
+        lines[mine], columns[mine] = lines_and_columns(source, places[mine])
+    return lines, columns
