@@ -213,6 +213,9 @@ def placement(
         },
         leader_blacklist=tuple(blacklist),
         move_throttle=throttle,
+        throttle_places={
+            b: Where(FILE, 300 + b, 7) for b in (throttle.brokers if throttle else ())
+        },
         digest="d" * 64,
     )
 

@@ -66,7 +66,7 @@ def test_a_plan_arrives_and_planning_again_gives_nothing_for_what_was_done(
     after = _with(seen, done, _remembered(seen, made.moves, made.remember))
     again = make_plan(asked, after)
     assert {m.partition for m in again.moves}.isdisjoint(done)
-    assert {r.subject for r in again.refusals} == {r.subject for r in made.refusals}
+    assert {r.partition for r in again.refusals} == {r.partition for r in made.refusals}
     assert {d.partition for d in find_drift(asked, after).partitions}.isdisjoint(done)
 
 
@@ -90,13 +90,11 @@ def test_every_partition_is_moved_or_refused_or_not_mentioned_and_each_once(
     fleetlet: Fleetlet,
 ) -> None:
     made = make_plan(fleetlet.placement, fleetlet.snapshot)
-    moved = [str(m.partition) for m in made.moves]
-    refused = {r.subject for r in made.refusals}
+    moved = [m.partition for m in made.moves]
+    refused = {r.partition for r in made.refusals}
     assert len(set(moved)) == len(moved)
     assert refused.isdisjoint(moved)
-    drifted = {
-        str(d.partition) for d in find_drift(fleetlet.placement, fleetlet.snapshot).partitions
-    }
+    drifted = {d.partition for d in find_drift(fleetlet.placement, fleetlet.snapshot).partitions}
     assert refused | set(moved) == drifted
 
 

@@ -24,6 +24,7 @@ from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
 from replan.planning.planner import make_plan
 from replan.reporting.outcome_text import render_outcome
+from replan.reporting.plan_notes import refusal_text
 from replan.reporting.plan_text import render_plan
 from replan.wording import count
 
@@ -61,7 +62,7 @@ def begun_plan(cluster: Target, connection: Connection) -> Plan:
 def check_refusals(plan: Plan) -> None:
     """Raise UnsafePlan where a rule refuses a part of the plan."""
     if plan.refusals:
-        named = "\n".join(f"  {r.message}  [{r.rule}]" for r in plan.refusals[:20])
+        named = "\n".join(f"  {refusal_text(r)}  [{r.rule}]" for r in plan.refusals[:20])
         raise UnsafePlan(
             f"{count(len(plan.refusals), 'partition')} refused; nothing applied:\n{named}\n"
             "fix these, or take the partitions out of the placement, and plan again"

@@ -3,6 +3,7 @@
 from typing import Any
 
 from replan.fleet.result import FleetDrift
+from replan.planning.comparison.diff import DifferenceKind
 from replan.reporting.quantities import brokers
 from replan.reporting.table import columns
 from replan.wording import capped, count, left_out
@@ -48,7 +49,7 @@ def _drifted(row: dict[str, Any]) -> tuple[str, ...]:
         f"{row['topic']}-{row['partition']}",
         row["kind"],
         "-" if row["kind"] == "partitions" else brokers(row["declared"]),
-        "-" if row["kind"] == "missing" else brokers(row["observed"]),
+        "-" if row["kind"] == DifferenceKind.MISSING else brokers(row["observed"]),
         "-" if row["leader"] < 0 else str(row["leader"]),
     )
 

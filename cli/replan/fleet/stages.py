@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 from replan.fleet.heads import read_heads
 from replan.fleet.resolve import resolve_pairs
 from replan.fleet.tables import DIFFERENCES, HEADS, RESOLVED, spark_schema
-from replan.planning.comparison.diff import differing
+from replan.planning.comparison.diff import DifferenceKind, differing
 
 
 def heads(sources: DataFrame) -> DataFrame:
@@ -77,8 +77,8 @@ def clusters(rows: DataFrame, found: DataFrame, pairs: DataFrame) -> DataFrame:
     )
     kinds = found.select("cluster_id", "kind").unionByName(surplus)
     counted = kinds.groupBy("cluster_id").agg(
-        F.count_if(F.col("kind") != "running").alias("drifted"),
-        F.count_if(F.col("kind") == "running").alias("converging"),
+        F.count_if(F.col("kind") != DifferenceKind.RUNNING.value).alias("drifted"),
+        F.count_if(F.col("kind") == DifferenceKind.RUNNING.value).alias("converging"),
     )
     return (
         pairs.select("cluster_id", "cluster_name", "observed_at")

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from replan.manifest.assignments import ExplicitTopic
-from replan.manifest.declarations import PreferredLeaders, Rate
+from replan.manifest.declarations import Declaration, PreferredLeaders, Rate
 from replan.manifest.merge import BROKER_RATES, RATE, Merged, explicit_topics
 from replan.manifest.problems import KeyPath
 from replan.manifest.sources import Source
@@ -48,6 +48,7 @@ def placement_of(merged: Merged) -> Placement:
             )
         ),
         move_throttle=_move_throttle(merged),
+        throttle_places={broker: found.where for broker, found in _broker_rates(merged)},
     )
 
 
@@ -99,11 +100,17 @@ def _move_throttle(merged: Merged) -> MoveThrottle | None:
     if rate is None or not isinstance(rate.declared, Rate):
         return None
     brokers = {
-        BrokerId(int(path[-1])): declaration.declared.bytes_per_second
-        for path, declaration in merged.items()
-        if path[:-1] == BROKER_RATES and isinstance(declaration.declared, Rate)
+        broker: found.declared.bytes_per_second
+        for broker, found in _broker_rates(merged)
+        if isinstance(found.declared, Rate)
     }
-    return MoveThrottle(rate.declared.bytes_per_second, dict(sorted(brokers.items())))
+    return MoveThrottle(rate.declared.bytes_per_second, brokers)
+
+
+def _broker_rates(merged: Merged) -> list[tuple[BrokerId, Declaration]]:
+    """The rates of single brokers, by broker."""
+    found = {BrokerId(int(p[-1])): d for p, d in merged.items() if p[:-1] == BROKER_RATES}
+    return sorted(found.items(), key=lambda item: item[0])
 
 
 def _list_array(rows: Sequence[Value]) -> pa.ListArray:

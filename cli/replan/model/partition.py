@@ -28,6 +28,14 @@ class Reassignment:
         return tuple(b for b in self.replicas if b not in self.adding)
 
 
+def effective_min_isr(min_insync_replicas: int, assigned: int) -> int:
+    """How many replicas writes with acks=all need in sync: never more than are assigned.
+
+    So since Kafka 3.7 (Partition.effectiveMinIsr, KAFKA-15583).
+    """
+    return min(min_insync_replicas, assigned)
+
+
 @dataclass(frozen=True, slots=True)
 class PartitionState:
     """One partition at one moment; `leader` is None when it has none."""

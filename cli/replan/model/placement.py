@@ -83,5 +83,7 @@ class Placement:
     preferred_leaders: Mapping[TopicPartition, PreferredLeader] = field(default_factory=dict)
     leader_blacklist: tuple[LeaderBlacklist, ...] = ()
     move_throttle: MoveThrottle | None = None
+    throttle_places: Mapping[BrokerId, Where] = field(default_factory=dict)
+    """Where each broker's own rate is written."""
     digest: str = ""
     """sha256 of what the manifest means, whatever its layout and the order of its files."""

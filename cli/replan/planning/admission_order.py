@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 
 from replan.model.names import is_internal
-from replan.model.partition import PartitionState
+from replan.model.partition import PartitionState, effective_min_isr
 from replan.planning.moves import Move
 
 
@@ -29,7 +29,7 @@ def urgency(move: Move, seen: PartitionState) -> Urgency:
     """Judge by the ISR against the effective minimum min(m, assigned) of now."""
     if is_internal(move.partition.topic):
         return Urgency.INTERNAL
-    margin = len(seen.isr) - min(move.min_insync_replicas, len(move.original))
+    margin = len(seen.isr) - effective_min_isr(move.min_insync_replicas, len(move.original))
     if margin < 0:
         return Urgency.HEAL
     if not move.new:

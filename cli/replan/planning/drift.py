@@ -10,16 +10,16 @@ from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.cluster_check import check_cluster
-from replan.planning.comparison.diff import differing
+from replan.planning.comparison.diff import DifferenceKind, differing
 from replan.planning.comparison.overlays import wanted_table
 
 
 @dataclass(frozen=True, slots=True)
 class Drifted:
-    """One partition that stands otherwise than declared."""
+    """One partition that differs from what is declared."""
 
     partition: TopicPartition
-    kind: str
+    kind: DifferenceKind
     declared: Replicas
     observed: Replicas
     leader: BrokerId | None
@@ -58,7 +58,7 @@ def find_drift(placement: Placement, snapshot: Snapshot) -> Drift:
     drifted = [
         Drifted(
             TopicPartition(r["topic"], r["partition"]),
-            r["kind"],
+            DifferenceKind(r["kind"]),
             tuple(r["declared"]),
             tuple(r["observed"]),
             BrokerId(r["leader"]) if r["leader"] >= 0 else None,
@@ -68,9 +68,9 @@ def find_drift(placement: Placement, snapshot: Snapshot) -> Drift:
     return Drift(
         snapshot.cluster_id,
         snapshot.observed_at,
-        tuple(d for d in drifted if d.kind != "running"),
+        tuple(d for d in drifted if d.kind is not DifferenceKind.RUNNING),
         tuple(partition_counts(placement, snapshot)),
-        tuple(d.partition for d in drifted if d.kind == "running"),
+        tuple(d.partition for d in drifted if d.kind is DifferenceKind.RUNNING),
     )
 
 

@@ -1,29 +1,88 @@
 """A plan as a value: what was read, what was decided, and nothing of when or by whom, so that two plans of one
 state are the same bytes.
 
-The written form is in `plan_file`; the ordered steps are derived by `steps`; safety and refusals by `refusals`.
+The written form is in `plan_file`; its requests are derived by `preview`; safety and refusals by
+`safety`. Refusals and warnings are values: the sentences are `reporting`'s.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import MoveThrottle
 from replan.planning.moves import Move
 
 
+class RefusalRule(StrEnum):
+    """Why a partition is not planned; the sentences are in `reporting.plan_notes`, the rules in `safety.refusals`."""
+
+    RUNNING = "running"
+    """Somebody else's reassignment runs on it: held rather than refused."""
+    NO_LEADER = "no-leader"
+    TARGET_BELOW_MIN_ISR = "target-below-min-isr"
+    UNREGISTERED = "unregistered"
+    CORDONED = "cordoned"
+    SAFE_START = "safe-start"
+    UNCLEAN_GUARD = "unclean-guard"
+
+
+class WarningKind(StrEnum):
+    """What stops nothing, and should be known."""
+
+    LEADERLESS = "leaderless"
+    FENCED_TARGET = "fenced-target"
+    UNCLEAN_ELECTION = "unclean-election"
+    CONVERGING = "converging"
+    BLACKLIST_UNREGISTERED = "blacklist-unregistered"
+    BLACKLIST_EXPIRED = "blacklist-expired"
+    PREFERRED_BLACKLISTED = "preferred-blacklisted"
+    FEWER_DECLARED = "fewer-declared"
+
+
+Facts = Mapping[str, int | str | tuple[int, ...] | tuple[str, ...]]
+"""Measures and limits by name, as plan files spell them; which ones a rule or a kind has is in `FACTS`."""
+
+FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
+    RefusalRule.RUNNING: ("target", "adding", "removing"),
+    RefusalRule.NO_LEADER: ("inSync",),
+    RefusalRule.TARGET_BELOW_MIN_ISR: ("target", "minInsyncReplicas"),
+    RefusalRule.UNREGISTERED: ("original", "brokers"),
+    RefusalRule.CORDONED: ("target", "brokers"),
+    RefusalRule.SAFE_START: ("original", "minInsyncReplicas", "needed"),
+    RefusalRule.UNCLEAN_GUARD: ("inSync",),
+    WarningKind.LEADERLESS: ("partitions", "count"),
+    WarningKind.FENCED_TARGET: ("broker",),
+    WarningKind.UNCLEAN_ELECTION: ("topics", "count"),
+    WarningKind.CONVERGING: ("partitions", "count"),
+    WarningKind.BLACKLIST_UNREGISTERED: ("where", "broker"),
+    WarningKind.BLACKLIST_EXPIRED: ("where", "broker", "expires"),
+    WarningKind.PREFERRED_BLACKLISTED: ("where", "partition", "broker"),
+    WarningKind.FEWER_DECLARED: ("topic", "declared", "observed"),
+}
+"""`partitions` and `topics` name the first twenty of `count`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A partition, broker or key that the plan does not serve, and why: what, measure, limit, way out."""
+    """A partition that the plan does not serve, and why."""
 
-    subject: str
-    """What is refused, as a user names it: `orders-7`, `broker 9`, `topic clicks`."""
-    rule: str
-    """A short, stable name: `unknown-broker`, `safe-start`, `unclean-guard`, `target-below-min-isr`, …"""
-    message: str
-    """One sentence or two, complete with file:line:column where the manifest is meant."""
-    held: bool = False
-    """Somebody else's reassignment is in the way: exit 4 rather than 3."""
+    partition: TopicPartition
+    rule: RefusalRule
+    facts: Facts
+
+    @property
+    def held(self) -> bool:
+        """Whether another party is in the way: exit 4 rather than 3."""
+        return self.rule is RefusalRule.RUNNING
+
+
+@dataclass(frozen=True, slots=True)
+class PlanWarning:
+    """What a person should know beside the moves and the refusals."""
+
+    kind: WarningKind
+    facts: Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +96,7 @@ class Plan:
     moves: tuple[Move, ...]
     throttle: MoveThrottle | None = None
     refusals: tuple[Refusal, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[PlanWarning, ...] = ()
     remember: frozenset[TopicPartition] = field(default_factory=frozenset)
     """Partitions whose original order only the leader blacklist changes: it is journalled before the change."""
 

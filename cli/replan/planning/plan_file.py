@@ -6,18 +6,52 @@ writes it again and compares every byte, so a plan that was edited after the rev
 
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from replan.documents.json_text import NotJson, parse_json
+from replan.documents.nodes import Node, optional, shown
 from replan.errors import BadFile
-from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
+from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition, replicas
 from replan.model.placement import MoveThrottle
 from replan.planning.moves import Move
-from replan.planning.plan import Plan, Refusal
+from replan.planning.plan import FACTS, Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""2: refusals and warnings have facts instead of sentences."""
 KIND = "replan.plan"
+KEYS = (
+    "formatVersion",
+    "kind",
+    "clusterId",
+    "manifestDigest",
+    "brokers",
+    "throttle",
+    "warnings",
+    "refusals",
+    "reasons",
+    "topics",
+    "moves",
+    "digest",
+)
+TOPIC_KEYS = ("name", "id", "minInsyncReplicas", "uncleanLeaderElection")
+MOVE_KEYS = frozenset(
+    {
+        "topic",
+        "partition",
+        "original",
+        "target",
+        "leader",
+        "bytes",
+        "reason",
+        "elect",
+        "unnameable",
+        "belowMinIsr",
+        "remember",
+    }
+)
+
+K = TypeVar("K", RefusalRule, WarningKind)
 
 
 def dumps(plan: Plan) -> str:
@@ -47,13 +81,10 @@ def loads(text: str, source: str) -> Plan:
             f"{source}: plan format {version}, this replan reads {FORMAT_VERSION}; plan again with this version"
         )
     try:
-        plan = _plan(document)
-        written = dumps(plan)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise BadFile(
-            f"{source}: damaged plan ({type(error).__name__}: {error}); make a new one with `replan plan -o`"
-        ) from error
-    if written != text:
+        plan = _plan(Node(document, source))
+    except BadFile as error:
+        raise BadFile(f"{error}; make a new plan with `replan plan -o`") from error
+    if dumps(plan) != text:
         raise BadFile(
             f"{source}: the plan was changed after it was written (it does not fit its digest); "
             "what runs is only what was reviewed: make a new plan"
@@ -72,7 +103,7 @@ def _body(plan: Plan) -> str:
         "manifestDigest": plan.manifest_digest,
         "brokers": {str(b): rack for b, rack in sorted(plan.racks.items())},
         "throttle": _throttle(plan.throttle),
-        "warnings": list(plan.warnings),
+        "warnings": [_warning(w) for w in plan.warnings],
         "refusals": [_refusal(r) for r in plan.refusals],
         "reasons": reasons,
     }
@@ -126,11 +157,15 @@ def _throttle(throttle: MoveThrottle | None) -> dict[str, object] | None:
 
 def _refusal(refusal: Refusal) -> dict[str, object]:
     return {
-        "subject": refusal.subject,
+        "topic": refusal.partition.topic,
+        "partition": refusal.partition.partition,
         "rule": refusal.rule,
-        "message": refusal.message,
-        "held": refusal.held,
+        "facts": dict(refusal.facts),
     }
+
+
+def _warning(warning: PlanWarning) -> dict[str, object]:
+    return {"kind": warning.kind, "facts": dict(warning.facts)}
 
 
 def _json(value: object) -> str:
@@ -141,44 +176,118 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _plan(document: Mapping[str, Any]) -> Plan:
-    topics = {t["name"]: t for t in document["topics"]}
-    moves = tuple(_read_move(row, topics, document["reasons"]) for row in document["moves"])
-    remembered = (
-        TopicPartition(r["topic"], r["partition"]) for r in document["moves"] if r.get("remember")
-    )
+def _plan(root: Node) -> Plan:
+    root.mapping(KEYS)
+    for key in KEYS:
+        root.child(key)
+    reasons = [node.text() for node in root.elements("reasons")]
+    topics = {node.child("name").text(): _read_topic(node) for node in root.elements("topics")}
+    rows = [(_read_move(node, topics, reasons), node) for node in root.elements("moves")]
     return Plan(
-        cluster_id=document["clusterId"],
-        manifest_digest=document["manifestDigest"],
-        racks={BrokerId(int(b)): rack for b, rack in document["brokers"].items()},
-        moves=moves,
-        throttle=_read_throttle(document["throttle"]),
-        refusals=tuple(Refusal(**r) for r in document["refusals"]),
-        warnings=tuple(document["warnings"]),
-        remember=frozenset(remembered),
+        cluster_id=root.child("clusterId").text(),
+        manifest_digest=root.child("manifestDigest").any_text(),
+        racks={_broker(key, node): _rack(node) for key, node in root.members("brokers")},
+        moves=tuple(move for move, _ in rows),
+        throttle=_read_throttle(root.child("throttle")),
+        refusals=tuple(_read_refusal(node) for node in root.elements("refusals")),
+        warnings=tuple(
+            PlanWarning(*_note(node, WarningKind, "kind")) for node in root.elements("warnings")
+        ),
+        remember=frozenset(move.partition for move, node in rows if _flag(node, "remember")),
     )
 
 
-def _read_move(row: Mapping[str, Any], topics: Mapping[str, Any], reasons: list[str]) -> Move:
-    topic = topics[row["topic"]]
+def _read_topic(node: Node) -> tuple[TopicId, int, bool]:
+    node.mapping(TOPIC_KEYS)
+    return (
+        TopicId(node.child("id").text()),
+        node.child("minInsyncReplicas").int32(1),
+        node.child("uncleanLeaderElection").flag(),
+    )
+
+
+def _read_move(
+    node: Node, topics: Mapping[str, tuple[TopicId, int, bool]], reasons: Sequence[str]
+) -> Move:
+    node.mapping(MOVE_KEYS)
+    topic, reason, leader = node.child("topic"), node.child("reason"), node.child("leader")
+    if topic.value not in topics:
+        raise topic.wrong(f"no such topic under $.topics: {shown(topic.value)}")
+    if reason.int32() >= len(reasons):
+        raise reason.wrong(
+            f"there are {len(reasons)} reasons, counted from 0; found {reason.value}"
+        )
+    topic_id, min_insync, unclean = topics[topic.text()]
     return Move(
-        partition=TopicPartition(row["topic"], row["partition"]),
-        topic_id=TopicId(topic["id"]),
-        original=replicas(*row["original"]),
-        target=replicas(*row["target"]),
-        min_insync_replicas=topic["minInsyncReplicas"],
-        unclean_election=topic["uncleanLeaderElection"],
-        reason=reasons[row["reason"]],
-        bytes=row["bytes"],
-        elect=row.get("elect", True),
-        unnameable=frozenset(replicas(*row.get("unnameable", ()))),
-        below_min_isr=row.get("belowMinIsr", False),
-        leader=row["leader"],
+        partition=TopicPartition(topic.text(), node.child("partition").int32()),
+        topic_id=topic_id,
+        original=_replicas(node.child("original")),
+        target=_replicas(node.child("target")),
+        min_insync_replicas=min_insync,
+        unclean_election=unclean,
+        reason=reasons[reason.int32()],
+        bytes=node.child("bytes").int64(),
+        elect=_flag(node, "elect", default=True),
+        unnameable=frozenset(optional(node.get("unnameable"), Node.broker_list, replicas())),
+        below_min_isr=_flag(node, "belowMinIsr"),
+        leader=None if leader.value is None else BrokerId(leader.int32()),
     )
 
 
-def _read_throttle(found: Mapping[str, Any] | None) -> MoveThrottle | None:
-    if found is None:
+def _replicas(node: Node) -> Replicas:
+    found = node.broker_list()
+    if not found:
+        raise node.wrong("expected a list of broker ids, found none in it")
+    return found
+
+
+def _flag(node: Node, key: str, *, default: bool = False) -> bool:
+    return optional(node.get(key), Node.flag, default)
+
+
+def _broker(key: str, node: Node) -> BrokerId:
+    if not (key.isascii() and key.isdecimal() and len(key) < 11 and str(int(key)) == key):
+        raise node.wrong("the key is no broker id")
+    return BrokerId(Node(int(key), node.source, node.parent, key).int32())
+
+
+def _rack(node: Node) -> str | None:
+    return None if node.value is None else node.any_text()
+
+
+def _rate(node: Node) -> int | None:
+    return None if node.value is None else node.int64()
+
+
+def _read_throttle(node: Node) -> MoveThrottle | None:
+    if node.value is None:
         return None
-    brokers = {BrokerId(int(b)): rate for b, rate in found["brokers"].items()}
-    return MoveThrottle(found["bytesPerSecond"], brokers)
+    node.mapping(("bytesPerSecond", "brokers"))
+    node.child("brokers")
+    brokers = {_broker(key, found): _rate(found) for key, found in node.members("brokers")}
+    return MoveThrottle(_rate(node.child("bytesPerSecond")), brokers)
+
+
+def _read_refusal(node: Node) -> Refusal:
+    rule, facts = _note(node, RefusalRule, "rule", "topic", "partition")
+    name = TopicPartition(node.child("topic").text(), node.child("partition").int32())
+    return Refusal(name, rule, facts)
+
+
+def _note(node: Node, kinds: type[K], key: str, *others: str) -> tuple[K, Facts]:
+    """What a refusal and a warning have in common: which one it is, and exactly its facts."""
+    node.mapping((key, "facts", *others))
+    kind = node.child(key)
+    if kind.value not in set(kinds):
+        raise kind.wrong(f"expected one of {', '.join(kinds)}; found {shown(kind.value)}")
+    found = kinds(kind.text())
+    node.child("facts").mapping(FACTS[found])
+    return found, {name: _fact(node.child("facts").child(name)) for name in FACTS[found]}
+
+
+def _fact(node: Node) -> int | str | tuple[int, ...] | tuple[str, ...]:
+    if isinstance(node.value, str):
+        return node.any_text()
+    if isinstance(node.value, list) and all(isinstance(name, str) for name in node.value):
+        return tuple(node.value)
+    return node.broker_list() if isinstance(node.value, list) else node.int64()

@@ -1,6 +1,6 @@
 """What a person should know beside the moves and the refusals: warnings, which stop nothing.
 
-Each is one line, complete in itself; partitions and topics are named, the first twenty of them.
+Partitions and topics are named, the first twenty of them. The sentences are in `reporting.plan_notes`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,10 +11,11 @@ import pyarrow.compute as pc
 
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.diff import observed_rows
+from replan.planning.comparison.diff import DifferenceKind, observed_rows
+from replan.planning.comparison.overlays import blacklist_reaches
 from replan.planning.drift import partition_counts
 from replan.planning.moves import Move
-from replan.wording import count, left_out
+from replan.planning.plan import Facts, PlanWarning, WarningKind
 
 NAMED = 20
 
@@ -25,80 +26,67 @@ def plan_warnings(
     wanted: pa.Table,
     differs: pa.Table,
     moves: Sequence[Move],
-) -> Iterator[str]:
+) -> Iterator[PlanWarning]:
     """All warnings, the most pressing first."""
     yield from _leaderless(snapshot, wanted, differs)
-    yield from _fenced(snapshot, moves)
+    for broker in sorted({b for m in moves for b in m.new} - snapshot.live_brokers()):
+        yield PlanWarning(WarningKind.FENCED_TARGET, {"broker": broker})
     yield from _unclean(moves)
-    yield from _on_the_way(differs)
+    converging = differs.filter(pc.equal(differs.column("kind"), DifferenceKind.RUNNING))
+    if converging.num_rows:
+        yield PlanWarning(WarningKind.CONVERGING, _named(converging))
     yield from _blacklist(placement, snapshot)
     for fewer in partition_counts(placement, snapshot):
-        yield (
-            f"{fewer.topic}: {_are_declared(fewer.declared)}, {fewer.observed} exist; Kafka cannot remove "
-            "partitions, nothing is planned for those beyond"
+        yield PlanWarning(
+            WarningKind.FEWER_DECLARED,
+            {"topic": fewer.topic, "declared": fewer.declared, "observed": fewer.observed},
         )
 
 
-def _leaderless(snapshot: Snapshot, wanted: pa.Table, differs: pa.Table) -> Iterator[str]:
-    """Partitions without a leader that stand as declared; where they do not, they are refused by name."""
+def _leaderless(snapshot: Snapshot, wanted: pa.Table, differs: pa.Table) -> Iterator[PlanWarning]:
+    """Partitions without a leader that are as declared; where they are not, they are refused by name."""
     rows = observed_rows(wanted, snapshot.partitions)
     leaders = np.asarray(snapshot.partitions.column("leader"))
     lost = (rows >= 0) & (observed_rows(wanted, differs) < 0)
     lost[lost] = leaders[rows[lost]] < 0
     if lost.any():
-        found = wanted.filter(pa.array(lost))
-        yield (
-            f"{_partitions(found)} without a leader: no step helps there; bring back a broker that was in sync"
-        )
+        yield PlanWarning(WarningKind.LEADERLESS, _named(wanted.filter(pa.array(lost))))
 
 
-def _on_the_way(differs: pa.Table) -> Iterator[str]:
-    converging = differs.filter(pc.equal(differs.column("kind"), "running"))
-    if converging.num_rows:
-        yield f"{_partitions(converging)} already on the way to the declared list: a reassignment is running"
-
-
-def _fenced(snapshot: Snapshot, moves: Sequence[Move]) -> Iterator[str]:
-    for broker in sorted({b for m in moves for b in m.new} - snapshot.live_brokers()):
-        yield f"broker {broker} is fenced: replicas are added to it only once it is back"
-
-
-def _unclean(moves: Sequence[Move]) -> Iterator[str]:
+def _unclean(moves: Sequence[Move]) -> Iterator[PlanWarning]:
     topics = sorted({m.partition.topic for m in moves if m.unclean_election})
     if topics:
-        yield (
-            f"unclean.leader.election.enable is true for {_some(topics)}: Kafka itself may elect a replica "
-            "that lost records; consider setting it to false"
-        )
+        facts: Facts = {"topics": tuple(topics[:NAMED]), "count": len(topics)}
+        yield PlanWarning(WarningKind.UNCLEAN_ELECTION, facts)
 
 
-def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
+def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
     registered = snapshot.broker_ids()
     for entry in sorted(placement.leader_blacklist, key=lambda e: (e.broker, str(e.where))):
+        facts: Facts = {"where": str(entry.where), "broker": entry.broker}
         if entry.broker not in registered:
-            yield f"{entry.where}: broker {entry.broker} is not registered; its blacklist entry does nothing"
+            yield PlanWarning(WarningKind.BLACKLIST_UNREGISTERED, facts)
         if entry.expires is not None and entry.expires < snapshot.observed_at:
-            yield (
-                f"{entry.where}: the blacklist entry of broker {entry.broker} expired on {entry.expires}; "
-                "it stays in force until it is taken out"
+            yield PlanWarning(WarningKind.BLACKLIST_EXPIRED, {**facts, "expires": entry.expires})
+    for name, preferred in sorted(placement.preferred_leaders.items()):
+        if any(
+            entry.broker == preferred.broker and blacklist_reaches(entry, name.topic)
+            for entry in placement.leader_blacklist
+        ):
+            yield PlanWarning(
+                WarningKind.PREFERRED_BLACKLISTED,
+                {
+                    "where": str(preferred.where),
+                    "partition": str(name),
+                    "broker": preferred.broker,
+                },
             )
 
 
-def _partitions(table: pa.Table) -> str:
-    """`1 partition (orders-7) is`, `2 partitions (orders-7, orders-9) are`; sorted."""
+def _named(table: pa.Table) -> Facts:
+    """The first partitions by name, and how many there are."""
     rows = table.select(["topic", "partition"]).sort_by(
         [("topic", "ascending"), ("partition", "ascending")]
     )
-    names = [f"{r['topic']}-{r['partition']}" for r in rows.slice(0, NAMED).to_pylist()]
-    if rows.num_rows == 1:
-        return f"1 partition ({names[0]}) is"
-    more = left_out(rows.num_rows - NAMED)
-    return f"{count(rows.num_rows, 'partition')} ({' '.join([', '.join(names), *more])}) are"
-
-
-def _some(names: Sequence[str]) -> str:
-    return " ".join([", ".join(names[:NAMED]), *left_out(len(names) - NAMED, "topic")])
-
-
-def _are_declared(number: int) -> str:
-    return f"{count(number, 'partition')} {'is' if number == 1 else 'are'} declared"
+    names = tuple(f"{r['topic']}-{r['partition']}" for r in rows.slice(0, NAMED).to_pylist())
+    return {"partitions": names, "count": rows.num_rows}

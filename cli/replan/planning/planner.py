@@ -19,7 +19,7 @@ from replan.model.placement import LeaderBlacklist, Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.admission_order import admission_order
 from replan.planning.comparison.cluster_check import check_cluster, check_names
-from replan.planning.comparison.diff import differing, observed_rows
+from replan.planning.comparison.diff import DifferenceKind, differing, observed_rows
 from replan.planning.comparison.overlays import blacklist_reaches, wanted_table
 from replan.planning.moves import Move
 from replan.planning.plan import Plan, Refusal
@@ -30,7 +30,7 @@ from replan.planning.safety.refusals import Judge
 
 @dataclass(frozen=True, slots=True)
 class _Difference:
-    kind: str
+    kind: DifferenceKind
     declared: Replicas
     explicit: bool
     demoted: bool
@@ -102,12 +102,12 @@ def _differences(
     differs: pa.Table, wanted: pa.Table, snapshot: Snapshot
 ) -> Iterator[tuple[_Difference, PartitionState]]:
     """What differs beside what stands there, by topic and partition; those already on their way are left out."""
-    table = differs.filter(pc.not_equal(differs.column("kind"), "running"))
+    table = differs.filter(pc.not_equal(differs.column("kind"), DifferenceKind.RUNNING))
     marks = wanted.select(["explicit", "demoted", "remember"])
     marked = marks.take(pa.array(observed_rows(table, wanted))).to_pylist()
     states = snapshot.states(observed_rows(table, snapshot.partitions))
     for found, of, seen in zip(table.to_pylist(), marked, states, strict=True):
-        yield _Difference(found["kind"], tuple(found["declared"]), **of), seen
+        yield _Difference(DifferenceKind(found["kind"]), tuple(found["declared"]), **of), seen
 
 
 def _move(difference: _Difference, seen: PartitionState, facts: _Facts) -> Move:
@@ -129,17 +129,30 @@ def _move(difference: _Difference, seen: PartitionState, facts: _Facts) -> Move:
 
 
 def _reason(difference: _Difference, seen: PartitionState, facts: _Facts) -> str:
-    if difference.kind == "replicas":
-        return "declared replicas"
+    """Why it moves; both reasons where a list has other members and is ordered by the leader blacklist as well."""
+    order = _order_reason(difference, seen, facts)
+    if difference.kind is not DifferenceKind.REPLICAS:
+        return order or _plain_reason(difference, seen)
+    return f"declared replicas; {order}" if order else "declared replicas"
+
+
+def _order_reason(difference: _Difference, seen: PartitionState, facts: _Facts) -> str | None:
+    """What an overlay asks for, if one is meant: the leader blacklist, a preferred leader."""
     entries = facts.listed[seen.partition.topic]
-    listed = [entries[b] for b in (seen.leader, *seen.replicas) if b is not None and b in entries]
-    if listed and (difference.demoted or (difference.kind == "leader" and seen.leader in entries)):
+    replaced = difference.kind is DifferenceKind.REPLICAS
+    asked = difference.declared if replaced else (seen.leader, *seen.replicas)
+    listed = [entries[b] for b in asked if b is not None and b in entries]
+    led = difference.kind is DifferenceKind.LEADER and seen.leader in entries
+    if listed and (difference.demoted or led):
         why = " ".join((listed[0].reason or "").split())
         return f"broker {listed[0].broker} is on the leader blacklist" + (f": {why}" if why else "")
-    first = difference.declared[0]
     preferred = facts.placement.preferred_leaders.get(seen.partition)
-    if preferred is not None and preferred.broker == first:
-        return f"preferred leader {first}"
-    if difference.kind == "leader":
-        return f"leader is {seen.leader}, first of the list is {first}"
+    if preferred is not None and preferred.broker == difference.declared[0]:
+        return f"preferred leader {preferred.broker}"
+    return None
+
+
+def _plain_reason(difference: _Difference, seen: PartitionState) -> str:
+    if difference.kind is DifferenceKind.LEADER:
+        return f"leader is {seen.leader}, first of the list is {difference.declared[0]}"
     return "declared order" if difference.explicit else "the order from before the leader blacklist"

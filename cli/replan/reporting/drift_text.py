@@ -2,6 +2,7 @@
 
 import json
 
+from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.drift import Drift, Drifted
 from replan.reporting.markdown import LIMIT, code, fitted, head, row
 from replan.reporting.quantities import brokers
@@ -10,10 +11,10 @@ from replan.wording import count, left_out
 
 SHOWN = 500
 CLASSES = {
-    "missing": "declared, but not in the cluster",
-    "replicas": "other replicas",
-    "order": "other order",
-    "leader": "another leader",
+    DifferenceKind.MISSING: "declared, but not in the cluster",
+    DifferenceKind.REPLICAS: "other replicas",
+    DifferenceKind.ORDER: "other order",
+    DifferenceKind.LEADER: "another leader",
 }
 
 
@@ -32,16 +33,16 @@ def render_drift(drift: Drift, *, everything: bool = False) -> str:
         lines += [f"More partitions than declared ({len(drift.counts):,}):"]
         lines += [f"  {c.topic}  declared {c.declared}, has {c.observed}" for c in drift.counts]
         lines += [""]
-    lines += _heading(drift)
+    lines += _converging(drift)
     lines.append(_summary(drift))
     return "\n".join(lines) + "\n"
 
 
 def _columns(drifted: Drifted) -> tuple[str, str, str]:
     name, declared = str(drifted.partition), brokers(drifted.declared)
-    if drifted.kind == "missing":
+    if drifted.kind is DifferenceKind.MISSING:
         return name, f"declared {declared}", ""
-    if drifted.kind == "leader":
+    if drifted.kind is DifferenceKind.LEADER:
         return name, f"declared {drifted.declared[0]} of {declared}", f"led by {drifted.leader}"
     return name, f"declared {declared}", f"has {brokers(drifted.observed)}"
 
@@ -50,7 +51,7 @@ def _capital(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _heading(drift: Drift) -> list[str]:
+def _converging(drift: Drift) -> list[str]:
     if not drift.converging:
         return []
     return [f"{count(len(drift.converging), 'partition')} on the way to the declared list."]
@@ -65,7 +66,7 @@ def _summary(drift: Drift) -> str:
 
 def render_drift_markdown(drift: Drift) -> str:
     """Markdown for an issue or a pull request, of at most LIMIT characters and a few lines."""
-    text = "\n".join(["## replan drift", "", _summary(drift), *_heading(drift), ""])
+    text = "\n".join(["## replan drift", "", _summary(drift), *_converging(drift), ""])
     if drift.counts:
         rows = (row((code(c.topic), str(c.declared), str(c.observed))) for c in drift.counts)
         text += f"\n{head('topic', 'partitions declared', 'has')}\n"

@@ -6,6 +6,7 @@ from replan.planning.moves import Move
 from replan.planning.plan import Plan, Refusal
 from replan.planning.preview import planned_requests
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
+from replan.reporting.plan_notes import refusal_text, warning_text
 from replan.reporting.plan_text import change, summary
 from replan.reporting.quantities import size
 
@@ -22,7 +23,7 @@ def render_plan_markdown(plan: Plan, *, rehearsed: Sequence[str] = ()) -> str:
         ["## replan plan", "", *(f"{escape(line)}  " for line in summary(plan, rehearsed)), ""]
     )
     if plan.warnings:
-        warnings = (f"> **Warning** {escape(line)}\n>" for line in plan.warnings)
+        warnings = (f"> **Warning** {escape(warning_text(w))}\n>" for w in plan.warnings)
         text += "\n" + fitted(warnings, len(plan.warnings), FOR_WORDS, "more warning")
     if plan.refusals:
         refusals = (_refusal(r) for r in plan.refusals)
@@ -37,7 +38,7 @@ def render_plan_markdown(plan: Plan, *, rehearsed: Sequence[str] = ()) -> str:
 
 def _refusal(refused: Refusal) -> str:
     held = " (held by another party)" if refused.held else ""
-    return f"- {code(refused.rule)}{held} {escape(refused.message)}"
+    return f"- {code(refused.rule)}{held} {escape(refusal_text(refused))}"
 
 
 def _row(move: Move) -> str:

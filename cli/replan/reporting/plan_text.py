@@ -10,6 +10,7 @@ from replan.planning.plan import Plan, Refusal
 from replan.planning.plan_file import digest
 from replan.planning.preview import estimate, planned_requests
 from replan.planning.requests import Request, RequestKind
+from replan.reporting.plan_notes import refusal_text, warning_text
 from replan.reporting.quantities import brokers, duration, rate, size
 from replan.reporting.table import columns
 from replan.wording import capped, count, left_out
@@ -25,7 +26,7 @@ def render_plan(plan: Plan, *, everything: bool = False, rehearsed: Sequence[str
     """
     limit = max(len(plan.moves), len(plan.refusals)) if everything else SHOWN
     lines = [*_moves(plan, limit)]
-    lines += [f"Warning: {line}" for line in plan.warnings]
+    lines += [f"Warning: {warning_text(w)}" for w in plan.warnings]
     lines += [""] if plan.warnings else []
     lines += _refused("Refused", [r for r in plan.refusals if not r.held], limit)
     lines += _refused("Held by another party", [r for r in plan.refusals if r.held], limit)
@@ -94,7 +95,7 @@ def _refused(title: str, refusals: Sequence[Refusal], limit: int) -> list[str]:
         return []
     rules = Counter(r.rule for r in refusals)
     tally = ", ".join(f"{number:,} {rule}" for rule, number in sorted(rules.items()))
-    lines = capped(refusals, lambda r: f"{r.message}  [{r.rule}]", limit=limit)
+    lines = capped(refusals, lambda r: f"{refusal_text(r)}  [{r.rule}]", limit=limit)
     return [f"{title} ({tally}):", *(f"  {line}" for line in lines), ""]
 
 

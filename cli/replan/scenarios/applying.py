@@ -20,6 +20,7 @@ from replan.model.control_plane import Clock
 from replan.model.names import TopicPartition
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest, loads
+from replan.reporting.plan_notes import refusal_text
 from replan.reporting.progress_text import counts
 from replan.scenarios.effect_boundary import Boundary, Crash, ToldControlPlane, ToldJournal
 from replan.scenarios.planning import planned
@@ -155,7 +156,7 @@ def _starting(tokens: TokenReader, wish: _Wish) -> None:
 
 def _check_refusals(plan: Plan) -> None:
     if plan.refusals:
-        named = "\n".join(f"{r.message}  [{r.rule}]" for r in plan.refusals)
+        named = "\n".join(f"{refusal_text(r)}  [{r.rule}]" for r in plan.refusals)
         raise UnsafePlan(f"a plan with refusals is not performed in part:\n{named}")
 
 

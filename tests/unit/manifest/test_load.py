@@ -73,6 +73,7 @@ def test_every_part_of_a_manifest_arrives_with_its_place() -> None:
     assert placement.move_throttle == MoveThrottle(
         50_000_000, {BrokerId(3): 20_000_000, BrokerId(4): None}
     )
+    assert placement.throttle_places == {BrokerId(3): at(22, 52), BrokerId(4): at(22, 38)}
 
 
 def test_rows_are_sorted_columns_with_the_place_of_each_list() -> None:

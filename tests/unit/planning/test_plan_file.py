@@ -1,6 +1,7 @@
 """The plan on disk: the same bytes, round trips, the schema as a law, and what is said of a file that is not one."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -15,13 +16,14 @@ from replan.manifest.schemas import read_schema
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import MoveThrottle
 from replan.planning.moves import Move
-from replan.planning.plan import Plan, Refusal
+from replan.planning.plan import FACTS, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.plan_file import digest, dumps, loads
 from replan.planning.planner import make_plan
 
-SCHEMA = read_schema("plan.v1.json")
+SCHEMA = read_schema("plan.v2.json")
 VALIDATOR = Draft202012Validator(SCHEMA)
 TEXT = st.text(min_size=1, max_size=8)
+FACT = st.integers(0, 2**31 - 1) | TEXT | replica_lists() | st.lists(TEXT, min_size=1).map(tuple)
 RATES = st.none() | st.integers(1000, 2**40)
 
 
@@ -54,6 +56,19 @@ def any_moves(draw: st.DrawFn) -> tuple[Move, ...]:
 
 
 @st.composite
+def refusals(draw: st.DrawFn) -> Refusal:
+    rule = draw(st.sampled_from(RefusalRule))
+    name = TopicPartition(draw(TEXT), draw(st.integers(0, 99)))
+    return Refusal(name, rule, {fact: draw(FACT) for fact in FACTS[rule]})
+
+
+@st.composite
+def warnings(draw: st.DrawFn) -> PlanWarning:
+    kind = draw(st.sampled_from(WarningKind))
+    return PlanWarning(kind, {fact: draw(FACT) for fact in FACTS[kind]})
+
+
+@st.composite
 def plans(draw: st.DrawFn) -> Plan:
     moves = draw(any_moves())
     throttles = st.builds(MoveThrottle, RATES, st.dictionaries(st.sampled_from(BROKERS), RATES))
@@ -63,10 +78,8 @@ def plans(draw: st.DrawFn) -> Plan:
         racks=draw(st.dictionaries(st.sampled_from(BROKERS), st.none() | TEXT)),
         moves=moves,
         throttle=draw(st.none() | throttles),
-        refusals=tuple(
-            draw(st.lists(st.builds(Refusal, TEXT, TEXT, TEXT, st.booleans()), max_size=2))
-        ),
-        warnings=tuple(draw(st.lists(TEXT, max_size=2))),
+        refusals=tuple(draw(st.lists(refusals(), max_size=2))),
+        warnings=tuple(draw(st.lists(warnings(), max_size=2))),
         remember=frozenset(m.partition for m in moves if draw(st.booleans())),
     )
 
@@ -91,7 +104,7 @@ def test_the_plan_of_any_cluster_survives_its_file_and_fits_the_schema(fleetlet:
 
 def test_the_schema_is_a_schema_that_names_itself_and_ships_its_descriptions() -> None:
     Draft202012Validator.check_schema(SCHEMA)
-    assert SCHEMA["$id"] == "plan.v1.json"
+    assert SCHEMA["$id"] == "plan.v2.json"
     assert all(
         "description" in found or "const" in found for found in SCHEMA["properties"].values()
     )
@@ -154,12 +167,11 @@ CHANGED = (
         ("[4, 2, 3]", "[5, 2, 3]"),
         ('"bytes": 5000', '"bytes": 5001'),
         ('"leader": 1, ', '"leader": 1,  '),
-        ('"held": false', '"held": true'),
+        ('"rule": "safe-start", ', '"rule": "safe-start",  '),
         ('"clusterId": "M', '"clusterId": "N'),
         ("1000000", "2000000"),
         ('"uncleanLeaderElection": false', '"uncleanLeaderElection": true'),
-        ("min.insync.replicas", "min.insync"),
-        ('"kind"', '"note": "fine", "kind"'),
+        ('"needed": 2', '"needed": 3'),
     ],
 )
 def test_a_plan_that_was_edited_is_refused(before: str, after: str) -> None:
@@ -172,7 +184,11 @@ def test_a_plan_with_another_digest_or_none_is_refused() -> None:
     document = json.loads(dumps(made_plan()))
     assert refusal(json.dumps(document | {"digest": "0" * 64})) == CHANGED
     del document["digest"]
-    assert refusal(json.dumps(document)) == CHANGED
+    assert refusal(json.dumps(document)) == (
+        'plan.json: $: "digest" is missing; make a new plan with `replan plan -o`'
+    )
+    note = json.dumps(document | {"note": "fine", "digest": ""})
+    assert refusal(note).startswith('plan.json: $: unknown key "note"; ')
 
 
 SAID = [
@@ -201,12 +217,12 @@ SAID = [
         "plan.json: not a plan (no `kind: replan.plan`); make one with `replan plan -o`",
     ),
     (
-        '{"kind": "replan.plan", "formatVersion": 2}',
-        "plan.json: plan format 2, this replan reads 1; plan again with this version",
+        '{"kind": "replan.plan", "formatVersion": 1}',
+        "plan.json: plan format 1, this replan reads 2; plan again with this version",
     ),
     (
-        '{"kind": "replan.plan", "formatVersion": 1}',
-        "plan.json: damaged plan (KeyError: 'topics'); make a new one with `replan plan -o`",
+        '{"kind": "replan.plan", "formatVersion": 2}',
+        'plan.json: $: "clusterId" is missing; make a new plan with `replan plan -o`',
     ),
 ]
 
@@ -214,6 +230,66 @@ SAID = [
 @pytest.mark.parametrize(("text", "message"), SAID)
 def test_what_is_not_a_plan_is_said_with_its_place(text: str, message: str) -> None:
     assert refusal(text) == message
+
+
+def wrong(path: Sequence[str | int], value: object) -> str:
+    """What is said of a plan with one value replaced, without the hint at the end."""
+    document = json.loads(dumps(made_plan()))
+    node = document
+    for key in path[:-1]:
+        node = node[key]
+    node[path[-1]] = value
+    said = refusal(json.dumps(document))
+    assert said.startswith("plan.json: $.")
+    hint = "; make a new plan with `replan plan -o`"
+    assert said.endswith(hint)
+    return said.removeprefix("plan.json: ").removesuffix(hint)
+
+
+LIST, NUMBER = "expected a list of broker ids", "expected a whole number"
+WRONG: list[tuple[tuple[str | int, ...], object, str]] = [
+    (("moves", 1, "original"), None, f"$.moves[1].original: {LIST}, found null"),
+    (("moves", 0, "target"), [], f"$.moves[0].target: {LIST}, found none in it"),
+    (("moves", 0, "target"), [1, 1], "$.moves[0].target: broker 1 is listed twice; name it once"),
+    (("moves", 0, "target"), ["x"], f'$.moves[0].target[0]: {NUMBER}, found "x"'),
+    (("moves", 0, "leader"), "1", f'$.moves[0].leader: {NUMBER}, found "1"'),
+    (("moves", 0, "bytes"), None, f"$.moves[0].bytes: {NUMBER}, found null"),
+    (
+        ("moves", 0, "bytes"),
+        2**64,
+        f"$.moves[0].bytes: expected a number from 0 to {2**63 - 1}, found {2**64}",
+    ),
+    (("moves", 0, "partition"), 1.5, f"$.moves[0].partition: {NUMBER}, found 1.5"),
+    (("moves", 0, "reason"), 2, "$.moves[0].reason: there are 2 reasons, counted from 0; found 2"),
+    (("moves", 0, "topic"), "y", '$.moves[0].topic: no such topic under $.topics: "y"'),
+    (
+        ("topics", 0, "minInsyncReplicas"),
+        "2",
+        f'$.topics[0].minInsyncReplicas: {NUMBER}, found "2"',
+    ),
+    (("topics", 0, "name"), 5, "$.topics[0].name: expected a string that is not empty, found 5"),
+    (("throttle",), "fast", '$.throttle: expected an object, found "fast"'),
+    (("warnings",), None, "$.warnings: expected a list, found null"),
+    (("reasons",), None, "$.reasons: expected a list, found null"),
+    (("manifestDigest",), None, "$.manifestDigest: expected a string, found null"),
+    (("brokers", "1"), 7, "$.brokers.1: expected a string, found 7"),
+    (
+        ("refusals", 0, "rule"),
+        "weather",
+        (
+            "$.refusals[0].rule: expected one of running, no-leader, target-below-min-isr, unregistered, cordoned, "
+            'safe-start, unclean-guard; found "weather"'
+        ),
+    ),
+    (("refusals", 0, "facts"), {}, '$.refusals[0].facts: "original" is missing'),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "message"), WRONG, ids=[c[2][:60] for c in WRONG])
+def test_a_value_that_no_plan_has_is_said_with_its_path(
+    path: Sequence[str | int], value: object, message: str
+) -> None:
+    assert wrong(path, value) == message
 
 
 @st.composite

@@ -9,7 +9,9 @@ from replan.model.names import BrokerId, TopicId, replicas
 from replan.model.placement import MoveThrottle, Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.moves import Move
+from replan.planning.plan import Plan
 from replan.planning.planner import make_plan
+from replan.reporting.plan_notes import warning_text
 
 THREE = snapshot([state([1, 2, 3])])
 
@@ -98,8 +100,20 @@ REASONS: list[tuple[str, Placement, Snapshot, str]] = [
         "broker 3 is on the leader blacklist",
     ),
     (
-        "blacklist, but the replicas are what differs",
-        placement({"orders": [[1, 2, 4]]}, blacklist=[listed_leader(1)]),
+        "other replicas, and an order that the blacklist changed",
+        placement({"orders": [[1, 2, 4]]}, blacklist=[listed_leader(1, reason="disk")]),
+        THREE,
+        "declared replicas; broker 1 is on the leader blacklist: disk",
+    ),
+    (
+        "other replicas, and a preferred leader",
+        placement({"orders": [[1, 2, 4]]}, leaders={"orders-0": 4}),
+        THREE,
+        "declared replicas; preferred leader 4",
+    ),
+    (
+        "other replicas, which the blacklist leaves in their order",
+        placement({"orders": [[2, 4, 1]]}, blacklist=[listed_leader(1)]),
         THREE,
         "declared replicas",
     ),
@@ -175,9 +189,9 @@ def test_a_restarting_broker_makes_no_plan_even_where_it_held_the_only_replica()
     )
     made = make_plan(placement({"orders": [[1], [1, 2]]}), seen)
     assert made.empty
-    assert made.warnings == (
-        "1 partition (orders-0) is without a leader: no step helps there; bring back a broker that was in sync",
-    )
+    assert said(made) == [
+        "no leader: 1 partition (orders-0); no move helps there, bring back a broker that was in sync"
+    ]
 
 
 def test_what_is_on_its_way_already_is_said_and_not_planned() -> None:
@@ -186,9 +200,9 @@ def test_what_is_on_its_way_already_is_said_and_not_planned() -> None:
     )
     made = make_plan(placement({"orders": {0: [1, 2, 4], 1: [1, 2]}}), seen)
     assert made.empty
-    assert made.warnings == (
-        "1 partition (orders-0) is already on the way to the declared list: a reassignment is running",
-    )
+    assert said(made) == [
+        "a reassignment to the declared list is already running: 1 partition (orders-0)"
+    ]
 
 
 def test_a_declared_leader_waits_for_a_foreign_reassignment_on_its_partition() -> None:
@@ -207,6 +221,10 @@ def test_members_that_no_request_may_name_travel_with_the_move() -> None:
     assert made.expanded == (1, 3, 4)
 
 
+def said(made: Plan) -> list[str]:
+    return [warning_text(w) for w in made.warnings]
+
+
 WARNINGS: list[tuple[str, Placement, Snapshot, str]] = [
     (
         "fenced",
@@ -219,8 +237,17 @@ WARNINGS: list[tuple[str, Placement, Snapshot, str]] = [
         placement({"orders": [[2, 1]], "clicks": [[2, 1]]}),
         snapshot([state([1, 2]), state([1, 2], topic="clicks")], unclean=["orders", "clicks"]),
         (
-            "unclean.leader.election.enable is true for clicks, orders: Kafka itself may elect a replica "
+            "unclean.leader.election.enable is true for 2 topics (clicks, orders): Kafka itself may elect a replica "
             "that lost records; consider setting it to false"
+        ),
+    ),
+    (
+        "preferred and blacklisted",
+        placement({"orders": [[2, 1, 3]]}, leaders={"orders-0": 1}, blacklist=[listed_leader(1)]),
+        snapshot([state([2, 3, 1])]),
+        (
+            "placement.yaml:101:5: broker 1 is the preferred leader of orders-0 and on the leader blacklist, which "
+            "wins; take one of the two out"
         ),
     ),
     (
@@ -243,7 +270,7 @@ WARNINGS: list[tuple[str, Placement, Snapshot, str]] = [
         placement({"orders": [[1, 2, 3]]}),
         snapshot([state([1, 2, 3]), state([1, 2, 3], partition=1)]),
         (
-            "orders: 1 partition is declared, 2 exist; Kafka cannot remove partitions, nothing is planned for those "
+            "orders: partitions declared: 1, existing: 2; Kafka cannot remove partitions, nothing is planned for those "
             "beyond"
         ),
     ),
@@ -256,7 +283,7 @@ WARNINGS: list[tuple[str, Placement, Snapshot, str]] = [
 def test_a_warning_is_one_line_that_stands_alone(
     asked: Placement, seen: Snapshot, warning: str
 ) -> None:
-    assert make_plan(asked, seen).warnings == (warning,)
+    assert said(make_plan(asked, seen)) == [warning]
 
 
 def test_an_entry_that_expires_later_today_has_not_expired() -> None:
@@ -266,9 +293,9 @@ def test_an_entry_that_expires_later_today_has_not_expired() -> None:
 
 def test_warnings_name_twenty_partitions_and_count_the_rest() -> None:
     seen = snapshot([state([1], [1], leader=None, partition=p) for p in range(23)])
-    (warning,) = make_plan(placement({"orders": [[1]] * 23}), seen).warnings
-    assert warning.startswith("23 partitions (orders-0, orders-1, orders-2, ")
-    assert "orders-19 and 3 more) are without a leader: " in warning
+    (warning,) = said(make_plan(placement({"orders": [[1]] * 23}), seen))
+    assert warning.startswith("no leader: 23 partitions (orders-0, orders-1, orders-2, ")
+    assert "orders-19 and 3 more); no move helps there" in warning
 
 
 def test_internal_topics_are_planned_when_they_are_named() -> None:

@@ -7,6 +7,7 @@ from tests.builders import placement, snapshot, state
 from tests.unit.reporting.golden import check
 
 from replan.model.names import BrokerId, TopicPartition, replicas
+from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.drift import Drift, Drifted, find_drift
 from replan.reporting.drift_text import render_drift, render_drift_json, render_drift_markdown
 
@@ -43,7 +44,13 @@ def found() -> Drift:
 
 def large(count: int) -> Drift:
     drifted = (
-        Drifted(TopicPartition("orders", p), "order", replicas(1, 2), replicas(2, 1), BrokerId(2))
+        Drifted(
+            TopicPartition("orders", p),
+            DifferenceKind.ORDER,
+            replicas(1, 2),
+            replicas(2, 1),
+            BrokerId(2),
+        )
         for p in range(count)
     )
     return Drift("c", "2026-11-21T03:00:00Z", tuple(drifted), (), ())

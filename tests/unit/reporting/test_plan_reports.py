@@ -5,9 +5,9 @@ from tests.builders import brokers, listed_leader, move, placement, snapshot, st
 from tests.unit.reporting.golden import check
 
 from replan.model.broker import Broker
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.placement import MoveThrottle
-from replan.planning.plan import Plan, Refusal
+from replan.planning.plan import Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.planner import make_plan
 from replan.reporting.plan_markdown import render_plan_markdown
 from replan.reporting.plan_text import render_plan
@@ -71,10 +71,15 @@ def large(count: int = 10_000) -> Plan:
             for p in range(count)
         ),
         refusals=tuple(
-            Refusal(f"{topic}-{p}", "safe-start", f"{topic}-{p}: " + "because " * 60)
+            Refusal(TopicPartition(topic, p), RefusalRule.NO_LEADER, {"inSync": replicas(1)})
             for p in range(1000)
         ),
-        warnings=tuple(f"{topic}: something is the matter, {i}" for i in range(1000)),
+        warnings=tuple(
+            PlanWarning(
+                WarningKind.FEWER_DECLARED, {"topic": topic, "declared": i, "observed": 1000}
+            )
+            for i in range(1000)
+        ),
     )
 
 
@@ -129,7 +134,7 @@ def test_more_than_five_hundred_moves_are_counted_and_all_are_listed_when_asked(
 
 def test_refusals_are_counted_by_rule_and_the_first_five_hundred_are_listed() -> None:
     text = render_plan(large(1))
-    assert "Refused (1,000 safe-start):\n" in text
+    assert "Refused (1,000 no-leader):\n" in text
     assert "\n  and 500 more\n" in text
 
 

@@ -110,7 +110,7 @@ def _throttled_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[str
     for broker in sorted(placement.move_throttle.brokers):
         if broker not in registered:
             yield (
-                f"throttles.moves.brokers: broker {broker} is not registered in the cluster; "
+                f"{placement.throttle_places[broker]}: broker {broker} is not registered in the cluster; "
                 f"registered: {ranges(registered)}"
             )
 

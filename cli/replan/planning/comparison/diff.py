@@ -1,20 +1,15 @@
-"""The one comparison: which partitions stand otherwise than declared. Runs in-process and inside Spark.
+"""The one comparison: which partitions differ from what is declared. Runs in-process and inside Spark.
 
 A pure function of two Arrow tables, in numpy on padded matrices: no Python object exists for a partition
 that does not differ. What a partition *should* look like is decided before (`overlays`), what to do about a
 difference afterwards (`planner`).
 
-Kinds, the first that fits:
-    missing    declared, but the cluster has no such topic or partition
-    replicas   the set of replicas differs (of the target, while a reassignment runs)
-    order      same set, other order
-    running    as declared, once the reassignment that runs on it has ended
-    leader     as declared, but another replica leads although the first one is in the ISR
 A leader that is not first because the first is out of sync is no difference: nobody could change it. Nor is
 having no leader at all: that is a matter of health, and passes when a restarting broker is back.
 """
 
 from collections.abc import Iterable
+from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
@@ -45,12 +40,28 @@ DIFFERENCE_SCHEMA = pa.schema(
     ]
 )
 
-KINDS = ("missing", "replicas", "order", "running", "leader")
-_MISSING, _REPLICAS, _ORDER, _RUNNING, _LEADER = range(5)
+
+class DifferenceKind(StrEnum):
+    """How a partition differs; the first that fits."""
+
+    MISSING = "missing"
+    """Declared, but the cluster has no such topic or partition."""
+    REPLICAS = "replicas"
+    """The set of replicas differs (of the target, while a reassignment runs)."""
+    ORDER = "order"
+    """Same set, other order."""
+    RUNNING = "running"
+    """As declared, once the reassignment that runs on it has ended."""
+    LEADER = "leader"
+    """As declared, but another replica leads although the first one is in the ISR."""
+
+
+KINDS = tuple(DifferenceKind)
+_MISSING, _REPLICAS, _ORDER, _RUNNING, _LEADER = range(len(KINDS))
 
 
 def differing(declared: pa.Table, observed: pa.Table) -> pa.Table:
-    """Partitions that stand otherwise than declared, sorted by topic and partition.
+    """Partitions that differ from what is declared, sorted by topic and partition.
 
     `declared`: columns topic, partition, replicas (lists without repetition).
     `observed`: columns as `model.snapshot.PARTITIONS_SCHEMA`. Neither needs to be sorted.
@@ -189,7 +200,7 @@ def _table(
         [
             rows.column("topic").cast(pa.string()),
             rows.column("partition").cast(pa.int32()),
-            pa.array(np.array(KINDS, dtype=object)[kind[chosen]], pa.string()),
+            pa.array(np.array([str(k) for k in KINDS], dtype=object)[kind[chosen]], pa.string()),
             from_matrix(lists[chosen]),
             from_matrix(stands),
             pa.array(leaders, pa.int32()),

@@ -15,10 +15,15 @@ import pyarrow.compute as pc
 from replan.errors import UnsafePlan
 from replan.model.columns import from_lists
 from replan.model.names import TopicPartition
-from replan.model.partition import PartitionState
+from replan.model.partition import PartitionState, effective_min_isr
 from replan.model.placement import Placement
 from replan.model.snapshot import RememberedOrder, Snapshot
-from replan.planning.comparison.diff import differing, named_partitions, observed_rows
+from replan.planning.comparison.diff import (
+    DifferenceKind,
+    differing,
+    named_partitions,
+    observed_rows,
+)
 from replan.planning.comparison.overlays import wanted_table
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
@@ -72,14 +77,14 @@ def only_what_was_asked(snapshot: Snapshot, plan: Plan, judged: Judged) -> Itera
         yield _asked("the plan", f"it is for cluster {plan.cluster_id}, not {snapshot.cluster_id}")
     if dict(plan.racks) != {b.id: b.rack for b in snapshot.brokers}:
         yield _asked("the plan", "its brokers and racks are not those of the snapshot")
-    refused = {r.subject for r in plan.refusals} if plan.refusals else frozenset[str]()
+    refused = {r.partition for r in plan.refusals}
     names: set[TopicPartition] = set()
     for move, seen in judged:
         name = move.partition
         if name in names:
             yield _asked(name, "it is moved twice")
         names.add(name)
-        if refused and str(name) in refused:
+        if name in refused:
             yield _asked(name, "it is refused and moved")
         if (move.original, move.topic_id) != (seen.replicas, seen.topic_id):
             found = f"{list(seen.replicas)} of topic id {seen.topic_id}"
@@ -122,7 +127,7 @@ def _expands_behind(move: Move) -> Iterator[Broken]:
 def _keeps_min_isr(move: Move, seen: PartitionState) -> Iterator[Broken]:
     """The effective minimum min(m, assigned) is reachable at each list (Partition.effectiveMinIsr since 3.7)."""
     m, original, target = move.min_insync_replicas, len(move.original), len(move.target)
-    if move.new and original < min(m, len(move.new) + original):
+    if move.new and original < effective_min_isr(m, len(move.new) + original):
         yield Broken(
             "safe-start",
             str(move.partition),
@@ -159,7 +164,7 @@ def arrives(
     rows = observed_rows(names, placement.explicit)
     declared = replace(placement, explicit=placement.explicit.take(pa.array(rows[rows >= 0])))
     left = differing(wanted_table(declared, after), after.partitions)
-    for found in left.filter(pc.not_equal(left.column("kind"), "missing")).to_pylist():
+    for found in left.filter(pc.not_equal(left.column("kind"), DifferenceKind.MISSING)).to_pylist():
         name = TopicPartition(found["topic"], found["partition"])
         yield Broken(
             "arrives",

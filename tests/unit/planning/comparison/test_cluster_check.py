@@ -87,7 +87,7 @@ def test_a_preferred_leader_must_be_in_the_list_that_it_shall_lead() -> None:
 def test_a_throttle_of_an_unknown_broker_is_named() -> None:
     asked = placement(throttle=MoveThrottle(10**6, {BrokerId(9): 10**5, BrokerId(1): None}))
     assert complaint(asked) == [
-        "throttles.moves.brokers: broker 9 is not registered in the cluster; registered: 1-5"
+        "placement.yaml:309:7: broker 9 is not registered in the cluster; registered: 1-5"
     ]
 
 

@@ -11,7 +11,7 @@ from replan.model.names import BrokerId, TopicId, TopicPartition
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.moves import Move
-from replan.planning.plan import Plan, Refusal
+from replan.planning.plan import Plan, Refusal, RefusalRule
 from replan.planning.planner import make_plan
 from replan.planning.safety.plan_invariants import (
     Broken,
@@ -74,7 +74,11 @@ def test_a_move_of_what_stands_where_it_belongs_was_not_asked_for() -> None:
         ),
         ({"racks": {}}, "the plan: its brokers and racks are not those of the snapshot"),
         (
-            {"refusals": (Refusal("orders-0", "running", "orders-0: …"),)},
+            {
+                "refusals": (
+                    Refusal(TopicPartition("orders", 0), RefusalRule.NO_LEADER, {"inSync": ()}),
+                )
+            },
             "orders-0: it is refused and moved",
         ),
         (

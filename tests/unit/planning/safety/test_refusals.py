@@ -9,6 +9,7 @@ from replan.model.placement import Placement
 from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.planning.plan import Plan
 from replan.planning.planner import make_plan
+from replan.reporting.plan_notes import refusal_text
 
 
 def registered(
@@ -18,7 +19,7 @@ def registered(
 
 
 def refused(made: Plan) -> list[tuple[str, str, str]]:
-    return [(r.subject, r.rule, r.message) for r in made.refusals]
+    return [(str(r.partition), r.rule, refusal_text(r)) for r in made.refusals]
 
 
 CASES: list[tuple[str, Placement, Snapshot, str]] = [
@@ -36,8 +37,8 @@ CASES: list[tuple[str, Placement, Snapshot, str]] = [
         placement({"orders": [[1, 2, 3]]}),
         snapshot([state([1, 2], [2], leader=None)]),
         (
-            "orders-0: no leader, in sync: [2]; no step can help it but a recovery: "
-            "bring back one of its in-sync or eligible replicas first"
+            "orders-0: no leader, in sync: [2]; needs recovery first: "
+            "bring back one of its in-sync or eligible replicas"
         ),
     ),
     (
@@ -45,7 +46,7 @@ CASES: list[tuple[str, Placement, Snapshot, str]] = [
         placement({"orders": [[1]]}),
         snapshot([state([1, 2, 3])]),
         (
-            "orders-0: target [1] has 1 replica, min.insync.replicas is 2; declare at least 2, "
+            "orders-0: target [1] is shorter than min.insync.replicas 2; declare at least 2 replicas, "
             "lower min.insync.replicas, or write `belowMinIsr: true` at the topic"
         ),
     ),
@@ -54,8 +55,8 @@ CASES: list[tuple[str, Placement, Snapshot, str]] = [
         placement({"orders": [[2, 1]]}),
         snapshot([state([1, 2])], registered=registered(1, 2, cordoned=(2,))),
         (
-            "orders-0: target [2, 1] names broker 2, all of whose log directories are cordoned; "
-            "uncordon it, or declare another broker. Until then its replicas can only be dropped"
+            "orders-0: target [2, 1] names brokers [2], all of whose log directories are cordoned; "
+            "uncordon them, or declare others. Until then their replicas can only be dropped"
         ),
     ),
     (
@@ -63,8 +64,8 @@ CASES: list[tuple[str, Placement, Snapshot, str]] = [
         placement(blacklist=[listed_leader(1)]),
         snapshot([state([1, 9, 2], [1, 2])]),
         (
-            "orders-0: its list [1, 9, 2] names broker 9, which is not registered any more: Kafka takes no list that "
-            "keeps it, not even in another order; declare the partition under `assignments` without it"
+            "orders-0: its list [1, 9, 2] names brokers [9], not registered any more: Kafka takes no list that "
+            "keeps them, not even in another order; declare the partition under `assignments` without them"
         ),
     ),
     (
@@ -72,9 +73,8 @@ CASES: list[tuple[str, Placement, Snapshot, str]] = [
         placement({"orders": [[1, 2, 3]]}),
         snapshot([state([1])]),
         (
-            "orders-0: 1 replica [1], and min.insync.replicas 2 would ask for 2 in sync as soon as others are "
-            "added: writes with acks=all would stop for the whole copy; set min.insync.replicas of orders to 1 first "
-            "and back afterwards"
+            "orders-0: with more replicas than [1], min.insync.replicas 2 needs 2 in sync: writes with acks=all would "
+            "stop for the whole copy; set min.insync.replicas of orders to 1 first and back afterwards"
         ),
     ),
     (
@@ -82,7 +82,7 @@ CASES: list[tuple[str, Placement, Snapshot, str]] = [
         placement({"orders": [[1, 2, 3]]}),
         snapshot([state([1, 2], [1])], unclean=["orders"]),
         (
-            "orders-0: unclean.leader.election.enable is true and only 1 of its live replicas is in sync [1]: an empty "
+            "orders-0: unclean.leader.election.enable is true and only [1] is in sync and alive: an empty "
             "new replica could be elected and the data lost; run `kafka-configs.sh --alter --entity-type topics "
             "--entity-name orders --add-config unclean.leader.election.enable=false` first"
         ),
@@ -160,7 +160,7 @@ def test_several_reasons_are_all_told_and_other_partitions_are_planned_all_the_s
         state([1, 2], partition=11),
     ]
     made = make_plan(asked, snapshot(states, min_insync_replicas=3, unclean=["orders"]))
-    assert [(r.subject, r.rule) for r in made.refusals] == [
+    assert [(str(r.partition), r.rule) for r in made.refusals] == [
         ("orders-2", "no-leader"),
         ("orders-2", "target-below-min-isr"),
         ("orders-10", "safe-start"),

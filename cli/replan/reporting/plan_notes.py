@@ -1,0 +1,91 @@
+"""Refusals and warnings of a plan as sentences: the measure, the limit and the way out."""
+
+from collections.abc import Mapping
+
+from replan.planning.plan import Facts, PlanWarning, Refusal, RefusalRule, WarningKind
+from replan.wording import count, left_out
+
+REFUSALS: Mapping[RefusalRule, str] = {
+    RefusalRule.RUNNING: (
+        "a reassignment to {target} is running on it (adding {adding}, removing {removing}); let it end or cancel it, "
+        "then plan again. If it is replan's own, resume it: run the same `replan apply` again"
+    ),
+    RefusalRule.NO_LEADER: (
+        "no leader, in sync: {inSync}; needs recovery first: bring back one of its in-sync or eligible replicas"
+    ),
+    RefusalRule.TARGET_BELOW_MIN_ISR: (
+        "target {target} is shorter than min.insync.replicas {minInsyncReplicas}; declare at least {minInsyncReplicas} "
+        "replicas, lower min.insync.replicas, or write `belowMinIsr: true` at the topic"
+    ),
+    RefusalRule.UNREGISTERED: (
+        "its list {original} names brokers {brokers}, not registered any more: Kafka takes no list that keeps them, "
+        "not even in another order; declare the partition under `assignments` without them"
+    ),
+    RefusalRule.CORDONED: (
+        "target {target} names brokers {brokers}, all of whose log directories are cordoned; uncordon them, or declare "
+        "others. Until then their replicas can only be dropped"
+    ),
+    RefusalRule.SAFE_START: (
+        "with more replicas than {original}, min.insync.replicas {minInsyncReplicas} needs {needed} in sync: writes "
+        "with acks=all would stop for the whole copy; set min.insync.replicas of {topic} to {assigned} first and back "
+        "afterwards"
+    ),
+    RefusalRule.UNCLEAN_GUARD: (
+        "unclean.leader.election.enable is true and only {inSync} is in sync and alive: an empty new replica could be "
+        "elected and the data lost; run `kafka-configs.sh --alter --entity-type topics --entity-name {topic} "
+        "--add-config unclean.leader.election.enable=false` first"
+    ),
+}
+
+
+WARNINGS: Mapping[WarningKind, str] = {
+    WarningKind.LEADERLESS: "no leader: {named}; no move helps there, bring back a broker that was in sync",
+    WarningKind.FENCED_TARGET: "broker {broker} is fenced: replicas are added to it only once it is back",
+    WarningKind.UNCLEAN_ELECTION: (
+        "unclean.leader.election.enable is true for {named}: Kafka itself may elect a replica that lost records; "
+        "consider setting it to false"
+    ),
+    WarningKind.CONVERGING: "a reassignment to the declared list is already running: {named}",
+    WarningKind.BLACKLIST_UNREGISTERED: (
+        "{where}: broker {broker} is not registered; its blacklist entry does nothing"
+    ),
+    WarningKind.BLACKLIST_EXPIRED: (
+        "{where}: the blacklist entry of broker {broker} expired on {expires}; it stays in force until it is taken out"
+    ),
+    WarningKind.PREFERRED_BLACKLISTED: (
+        "{where}: broker {broker} is the preferred leader of {partition} and on the leader blacklist, which wins; take "
+        "one of the two out"
+    ),
+    WarningKind.FEWER_DECLARED: (
+        "{topic}: partitions declared: {declared}, existing: {observed}; Kafka cannot remove partitions, nothing is "
+        "planned for those beyond"
+    ),
+}
+
+
+def refusal_text(refusal: Refusal) -> str:
+    """One sentence or two, complete with the partition: `orders-7: no leader, …`."""
+    original = refusal.facts.get("original", ())
+    facts: Facts = {
+        **refusal.facts,
+        "topic": refusal.partition.topic,
+        "assigned": len(original) if isinstance(original, tuple) else 0,
+    }
+    return f"{refusal.partition}: {_filled(REFUSALS[refusal.rule], facts)}"
+
+
+def warning_text(warning: PlanWarning) -> str:
+    """One line, complete in itself."""
+    facts = dict(warning.facts)
+    for noun in ("partition", "topic"):
+        names, number = facts.get(f"{noun}s"), facts.get("count")
+        if isinstance(names, tuple) and isinstance(number, int):
+            more = left_out(number - len(names))
+            facts["named"] = (
+                f"{count(number, noun)} ({', '.join(map(str, names))}{''.join(f' {m}' for m in more)})"
+            )
+    return _filled(WARNINGS[warning.kind], facts)
+
+
+def _filled(sentence: str, facts: Facts) -> str:
+    return sentence.format(**{k: list(v) if isinstance(v, tuple) else v for k, v in facts.items()})
