@@ -31,9 +31,9 @@ def test_a_story_that_differs_is_shown_as_a_diff_and_written_on_demand(folder: P
     done = replan("scenario", "run", "sound.txt", "other.txt", folder=folder)
     assert (done.returncode, done.stderr) == (1, "1 of 2 passed\n")
     assert done.stdout.splitlines()[:3] == [
-        "other.txt:3: `tick 10s` tells something else",
+        "other.txt:3: output differs: `tick 10s`",
         "--- other.txt (as written)",
-        "+++ other.txt (as told now)",
+        "+++ other.txt (now)",
     ]
     assert "-9s    orders-0: in sync [1]" in done.stdout.splitlines()
     done = replan("scenario", "run", "--rewrite", "other.txt", folder=folder)

@@ -28,24 +28,24 @@ def run(
       replan scenario run tests/scenarios/*.txt
       replan scenario run broker-dies.txt --rewrite
     """
-    from replan.scenarios.run import rewritten, run_story
+    from replan.scenarios.run import rewritten, run_scenario
 
     wrong = differing = 0
     for path in files:
         try:
-            told = run_story(_text(path), str(path))
+            found = run_scenario(_text(path), str(path))
         except BadScenario as problem:
             wrong += 1
             note(f"replan: {problem}")
             continue
-        if told.as_written:
+        if found.passed:
             continue
         differing += 1
         if rewrite:
-            save(rewritten(told), path)
-            note(f"{path}: output differs for {count(len(told.differing), 'command')}; written")
+            save(rewritten(found), path)
+            note(f"{path}: output differs for {count(len(found.differing), 'command')}; written")
         else:
-            result(told.difference())
+            result(found.difference())
     note(f"{len(files) - differing - wrong} of {len(files)} passed")
     return Exit.ERROR if wrong or (differing and not rewrite) else Exit.OK
 

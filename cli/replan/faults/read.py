@@ -66,9 +66,9 @@ def read_schedule(tokens: TokenReader, context: FaultContext) -> Schedule:
 
 
 def _unknown(tokens: TokenReader) -> str:
-    first = tokens.one("what befalls the cluster")
+    first = tokens.one("a fault")
     near = [k for k in FORMS if k.begins[0] == first] or FORMS
     forms = "\n".join(f"  {kind.form}" for kind in near)
     rest = tokens.rest()
     said = f"{first} {rest}" if rest else first
-    return f"nothing is known of `{said}`; what can befall a cluster:\n{forms}"
+    return f"unknown fault `{said}`; the faults are:\n{forms}"

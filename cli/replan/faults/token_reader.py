@@ -1,4 +1,4 @@
-"""Words taken one by one: of a fault or of a scenario's command; whatever does not fit is told with its place.
+"""Words taken one by one: of a fault or of a scenario's command; an error names the place.
 
 Here belong the small forms that all share: brokers, lists, partitions, times, sizes, rates.
 """
@@ -36,7 +36,7 @@ class TokenReader:
         """`where`: file:line, or what the text is; with `positions` errors count characters in it."""
         self.where = where
         self.form: str | None = None
-        """How what is read goes, as soon as that is known; errors tell it."""
+        """How what is read is written, as soon as that is known; errors show it."""
         self._error = error
         self._positions = positions
         self._left = [(found[0], found.start() + 1) for found in _WORD.finditer(text)]
@@ -119,7 +119,7 @@ class TokenReader:
         """Nothing may be left."""
         if self._left:
             self._position = self._left[0][1]
-            raise self.wrong(f"nothing is known of `{self.rest()}`")
+            raise self.wrong(f"unexpected `{self.rest()}`")
 
     def number(self, what: str) -> int:
         """A whole number."""

@@ -1,7 +1,7 @@
 """`apply`, `resume`, `interrupt`, `clear`, `tick`: the real applier on the cluster, in virtual time.
 
-`apply` begins a process, or lets the one that is at rest go on. It ends, is interrupted, is killed, or comes to rest
-where the story says so; then it waits for the story, and works along while time passes.
+`apply` begins a process, or resumes the paused one. It ends, is interrupted, is killed, or pauses where the scenario
+says so; `tick` lets it work while time passes.
 """
 
 import re
@@ -22,21 +22,21 @@ from replan.planning.plan import Plan
 from replan.planning.plan_file import digest, loads
 from replan.reporting.plan_notes import refusal_text
 from replan.reporting.progress_text import counts
-from replan.scenarios.effect_boundary import Boundary, Crash, ToldControlPlane, ToldJournal
+from replan.scenarios.effect_boundary import Boundary, Crash, RecordedControlPlane, RecordedJournal
 from replan.scenarios.planning import planned
 from replan.scenarios.process import Killed, Process
 from replan.scenarios.session import Session
 
 OWNER = "ann@ops-1"
 LONGEST_SECONDS = 3_600.0
-"""Of one `apply`; then it comes to rest by itself."""
+"""Of one `apply`; then it pauses by itself."""
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 
 Reached = Callable[[Session, TopicPartition], bool]
 
 
 @dataclass(slots=True)
-class _Wish:
+class _ApplyOptions:
     """What one `apply` asks for."""
 
     seconds: float = LONGEST_SECONDS
@@ -53,28 +53,28 @@ def apply(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     [crash before|after 3rd effect] [slots 1] [settle 15s] [give up after 2m]`.
     """
     session.transcript.briefly = tokens.phrase("briefly")
-    wish = _wish(tokens)
+    options = _options(tokens)
     if session.process is None:
         plan = planned(session) if session.plan is None else session.plan
         _check_refusals(plan)
-        _begin(session, plan, wish)
-    elif wish.starts:
-        raise tokens.wrong("a process is running; only `for` and `until` can be said to it")
-    return _let_go(session, wish)
+        _begin(session, plan, options)
+    elif options.starts:
+        raise tokens.wrong("a process is running; it takes only `for` and `until`")
+    return _continue(session, options)
 
 
 def resume(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`resume`: another process, on another machine, goes on with the plan that the journal holds."""
     if session.process is not None:
-        raise tokens.wrong("a process is running; it needs no other one")
+        raise tokens.wrong("a process is running already")
     application = session.ledger().application
     if application is None:
         raise tokens.wrong("no application is open")
     session.transcript.briefly = tokens.phrase("briefly")
-    wish = _wish(tokens)
+    options = _options(tokens)
     plan = loads(session.ledger().plan_text(application.id), "journal")
-    _begin(session, plan, wish)
-    return _let_go(session, wish)
+    _begin(session, plan, options)
+    return _continue(session, options)
 
 
 def interrupt(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
@@ -83,7 +83,7 @@ def interrupt(session: Session, tokens: TokenReader, _body: Sequence[str]) -> st
     if session.process is None:
         raise tokens.wrong("no process is running")
     session.stopping = True
-    return _let_go(session, _Wish())
+    return _continue(session, _ApplyOptions())
 
 
 def kill_process(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
@@ -102,54 +102,56 @@ def clear(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
         raise tokens.wrong("a process is running")
 
     def report(text: str) -> None:
-        session.transcript.tell(session.clock.now(), text)
+        session.transcript.add(session.clock.now(), text)
 
     def run(clock: Clock) -> Outcome:
-        plane = ToldControlPlane(session.plane, Boundary(session.transcript, clock, {}))
+        plane = RecordedControlPlane(session.plane, Boundary(session.transcript, clock, {}))
         settings = Settings(owner=OWNER)
         return throttle_clear(plane, session.journal, clock, settings=settings, report=report)
 
     session.process = Process(session.clock, run)
-    return _let_go(session, _Wish())
+    return _continue(session, _ApplyOptions())
 
 
 def tick(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`tick 30s`: time passes; a process that is running works along."""
     seconds = tokens.seconds()
     tokens.end()
-    session.let_pass(session.clock.now() + seconds)
+    session.advance_to(session.clock.now() + seconds)
     return _ended(session)
 
 
-def _wish(tokens: TokenReader) -> _Wish:
-    wish = _Wish()
+def _options(tokens: TokenReader) -> _ApplyOptions:
+    options = _ApplyOptions()
     while tokens:
         if tokens.phrase("until"):
-            wish.until = tokens.partition(), tokens.choose("something to wait for", REACHED)
+            options.until = tokens.partition(), tokens.choose("something to wait for", REACHED)
         elif tokens.phrase("for"):
-            wish.seconds = tokens.seconds()
+            options.seconds = tokens.seconds()
         else:
-            wish.starts = True
-            _starting(tokens, wish)
-    return wish
+            options.starts = True
+            _starting(tokens, options)
+    return options
 
 
-def _starting(tokens: TokenReader, wish: _Wish) -> None:
+def _starting(tokens: TokenReader, options: _ApplyOptions) -> None:
     if tokens.phrase("stop", "after"):
-        wish.stop_after = tokens.seconds()
+        options.stop_after = tokens.seconds()
     elif tokens.phrase("crash"):
         before = tokens.choose("before or after", {"before": True, "after": False})
         found = _ORDINAL.fullmatch(tokens.one("which effect, e.g. 3rd"))
         if found is None:
             raise tokens.wrong("say which effect as 1st, 2nd, 3rd, 4th")
         tokens.expect("effect")
-        wish.crash = Crash(int(found[1]), before)
+        options.crash = Crash(int(found[1]), before)
     elif tokens.phrase("slots"):
-        wish.settings = replace(wish.settings, slots_per_broker=tokens.number("a number of slots"))
+        options.settings = replace(
+            options.settings, slots_per_broker=tokens.number("a number of slots")
+        )
     elif tokens.phrase("settle"):
-        wish.settings = replace(wish.settings, settle_seconds=tokens.seconds())
+        options.settings = replace(options.settings, settle_seconds=tokens.seconds())
     elif tokens.phrase("give", "up", "after"):
-        wish.settings = replace(wish.settings, give_up_seconds=tokens.seconds())
+        options.settings = replace(options.settings, give_up_seconds=tokens.seconds())
     else:
         tokens.end()
 
@@ -160,14 +162,14 @@ def _check_refusals(plan: Plan) -> None:
         raise UnsafePlan(f"a plan with refusals is not performed in part:\n{named}")
 
 
-def _begin(session: Session, plan: Plan, wish: _Wish) -> None:
-    began = session.clock.now()
+def _begin(session: Session, plan: Plan, options: _ApplyOptions) -> None:
+    started = session.clock.now()
     session.stopping = False
     session.transcript.process_begins()
     moves = {m.partition: m for m in plan.moves}
 
     def stop() -> bool:
-        due = wish.stop_after is not None and session.clock.now() - began >= wish.stop_after
+        due = options.stop_after is not None and session.clock.now() - started >= options.stop_after
         return due or session.stopping
 
     def report(progress: Progress) -> None:
@@ -175,14 +177,14 @@ def _begin(session: Session, plan: Plan, wish: _Wish) -> None:
         session.transcript.progress(progress, session.clock.now())
 
     def run(clock: Clock) -> Outcome:
-        boundary = Boundary(session.transcript, clock, moves, wish.crash)
+        boundary = Boundary(session.transcript, clock, moves, options.crash)
         return apply_plan(
             plan,
-            ToldControlPlane(session.plane, boundary),
-            ToldJournal(session.journal, boundary),
+            RecordedControlPlane(session.plane, boundary),
+            RecordedJournal(session.journal, boundary),
             clock,
             plan_digest=digest(plan),
-            settings=wish.settings,
+            settings=options.settings,
             report=report,
             stop=stop,
         )
@@ -191,11 +193,11 @@ def _begin(session: Session, plan: Plan, wish: _Wish) -> None:
     session.process = Process(session.clock, run)
 
 
-def _let_go(session: Session, wish: _Wish) -> str:
-    until = wish.until
+def _continue(session: Session, options: _ApplyOptions) -> str:
+    until = options.until
     reached = None if until is None else lambda: until[1](session, until[0])
-    limit = session.clock.now() + wish.seconds
-    session.let_pass(limit, _never if reached is None else reached)
+    limit = session.clock.now() + options.seconds
+    session.advance_to(limit, _never if reached is None else reached)
     return _ended(session) or _at_rest(session)
 
 

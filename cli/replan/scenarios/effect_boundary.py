@@ -1,4 +1,4 @@
-"""What a process does to the outside, told as it happens; and the places where it may be killed.
+"""What a process does to the outside, recorded as it happens; and the places where it can be killed.
 
 Every append to the journal and every writing request is one effect. A process can be killed just before or just
 after the N-th. Reading passes through.
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """Where a process is to die."""
+    """Where a process dies."""
 
     effect: int
     before: bool
@@ -49,23 +49,23 @@ class Boundary:
     crash: Crash | None = None
     effects: int = field(default=0, init=False)
 
-    def tell(self, text: str) -> None:
-        """Tell something at this moment."""
-        self.transcript.tell(self.clock.now(), text)
+    def add(self, text: str) -> None:
+        """Record a line at this moment."""
+        self.transcript.add(self.clock.now(), text)
 
     def begins(self, partitions: Iterable[TopicPartition]) -> None:
-        """Something is asked for these."""
+        """A request for these follows."""
         for name in partitions:
             self.transcript.asked(name)
 
     def cross(self, effect: Callable[[], T], *texts: str) -> T:
-        """Tell of one effect and let it happen, unless the process dies before it; it may die after it."""
+        """Record one effect and perform it, unless the process dies before it; it may die after it."""
         self.effects += 1
         here = self.crash is not None and self.crash.effect == self.effects
         if here and self.crash is not None and self.crash.before:
             raise Killed
         for text in texts:
-            self.tell(text)
+            self.add(text)
         self.transcript.asking = True
         try:
             result = effect()
@@ -87,7 +87,7 @@ class Boundary:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldJournal:
+class RecordedJournal:
     """A journal whose every append is an effect."""
 
     kept: Journal
@@ -104,8 +104,8 @@ class ToldJournal:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldControlPlane:
-    """A control plane whose every writing request is an effect, and is told."""
+class RecordedControlPlane:
+    """A control plane whose every writing request is an effect, and is recorded."""
 
     real: ControlPlane
     boundary: Boundary
@@ -158,7 +158,7 @@ class ToldControlPlane:
             for name, wanted in sorted(lists.items())
         ]
         self.boundary.begins(lists)
-        return self._told(
+        return self._recorded(
             lambda: self.real.reassign(
                 lists, allow_replication_factor_change=allow_replication_factor_change
             ),
@@ -171,25 +171,27 @@ class ToldControlPlane:
         """Ask for elections."""
         self.boundary.begins(partitions)
         asked = (f"asks {name}: elect ({kind.name.lower()})" for name in sorted(partitions))
-        return self._told(lambda: self.real.elect(partitions, kind), *asked)
+        return self._recorded(lambda: self.real.elect(partitions, kind), *asked)
 
     def alter_configs(
         self, changes: Sequence[ConfigChange]
     ) -> Mapping[tuple[ConfigScope, str], Answer]:
         """Change configurations."""
         asked = f"throttles: {changes_in_words(changes)}"
-        return self._told(lambda: self.real.alter_configs(changes), asked)
+        return self._recorded(lambda: self.real.alter_configs(changes), asked)
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close it."""
         self.real.close()
 
-    def _told(self, request: Callable[[], Mapping[T, Answer]], *asked: str) -> Mapping[T, Answer]:
+    def _recorded(
+        self, request: Callable[[], Mapping[T, Answer]], *asked: str
+    ) -> Mapping[T, Answer]:
         answers = self.boundary.cross(request, *asked)
         for subject, answer in answers.items():
             text = answer_in_words(answer)
             if text is not None:
-                self.boundary.tell(f"answer for {_subject(subject)}: {text}")
+                self.boundary.add(f"answer for {_subject(subject)}: {text}")
         return answers
 
 

@@ -11,20 +11,20 @@ from replan.simulator.cluster.faults import At
 def at(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`at 10s kill 3`: so long from now, whatever goes on then."""
     seconds = tokens.seconds()
-    _note(session, seconds, read_schedule(tokens, session.fault_context()))
+    _schedule(session, seconds, read_schedule(tokens, session.fault_context()))
     return ""
 
 
-def befalls(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
-    """`kill 3`: let it happen now, or begin now; the command is the first of its words."""
+def inject(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
+    """`kill 3`: inject it now; the command is the first of its words."""
     tokens.back()
     faults = read_schedule(tokens, session.fault_context())
     for now in (h for h in faults if h.seconds == 0):
         session.inject(now.fault)
-    _note(session, 0.0, [h for h in faults if h.seconds > 0])
+    _schedule(session, 0.0, [h for h in faults if h.seconds > 0])
     return ""
 
 
-def _note(session: Session, seconds: float, faults: Sequence[At]) -> None:
+def _schedule(session: Session, seconds: float, faults: Sequence[At]) -> None:
     begins = session.clock.now() + seconds
     session.agenda += [At(begins + h.seconds, h.fault) for h in faults]

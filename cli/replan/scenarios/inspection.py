@@ -1,4 +1,4 @@
-"""`show`, `status`, `throttles`, `journal`: how things stand."""
+"""`show`, `status`, `throttles`, `journal`: the state of things."""
 
 from collections.abc import Iterator, Sequence
 
@@ -39,7 +39,7 @@ def _partition(name: TopicPartition, partition: Partition) -> str:
 
 
 def status(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
-    """`status`: health and running reassignments, as the command tells them."""
+    """`status`: health and running reassignments, as the command shows them."""
     tokens.end()
     seen = session.plane.observe()
     health = judge(seen)
@@ -49,7 +49,7 @@ def status(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
 
 
 def throttles(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
-    """`throttles`: every throttle that stands in the cluster, whoever set it."""
+    """`throttles`: every throttle that is set in the cluster, whoever set it."""
     tokens.end()
     stored = session.plane.simulation.cluster.configs
     return "\n".join(standing_in_words(stored)) or "none"

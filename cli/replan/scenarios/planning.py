@@ -1,4 +1,4 @@
-"""`manifest`, `plan`, `drift`: what is declared, what would be done, what stands otherwise."""
+"""`manifest`, `plan`, `drift`: what is declared, what would be done, what differs."""
 
 from collections.abc import Sequence
 from pathlib import PurePath
@@ -30,9 +30,9 @@ def manifest(session: Session, tokens: TokenReader, body: Sequence[str]) -> str:
 
 
 def _source(where: str, body: Sequence[str]) -> Source:
-    """The body at its own lines of the file, so that what is wrong with it is told where it stands.
+    """The body at its own lines of the file, so that errors name the right line.
 
-    Without folders: a story is the same wherever it is told from.
+    Without folders: a scenario is the same wherever it is run from.
     """
     path, _, line = where.rpartition(":")
     indent = body[0][: len(body[0]) - len(body[0].lstrip())]
@@ -55,7 +55,7 @@ def planned(session: Session) -> Plan:
 
 
 def drift(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
-    """`drift`: what stands otherwise than declared."""
+    """`drift`: what differs from what is declared."""
     tokens.end()
     return render_drift(find_drift(_placement(session), session.observe()))
 

@@ -1,7 +1,7 @@
-"""One process that applies, beside a story that goes on: it stands still wherever the story says so.
+"""One process that applies, paused and resumed by a scenario.
 
-The applier is a loop that sleeps between two looks, so it runs in a thread of its own that is let go and comes to
-rest only while it sleeps: story and process never run at the same time, and every run is the same.
+The applier is a loop that sleeps between two ticks. It runs in a thread of its own that is paused only while it
+sleeps: scenario and process never run at the same time, and every run is the same.
 """
 
 from collections.abc import Callable
@@ -37,8 +37,8 @@ class Process:
         self._thread = Thread(target=self._live, daemon=True)
         self._thread.start()
 
-    def go_on(self, until: float, reached: Callable[[], bool] | None = None) -> None:
-        """Let it run until this second, or until it sleeps and something is `reached`, or to its end."""
+    def resume_until(self, until: float, reached: Callable[[], bool] | None = None) -> None:
+        """Run it until this second, or until it sleeps and `reached` holds, or to its end."""
         self._until = until
         self._reached = _never if reached is None else reached
         self._go.release()
@@ -47,10 +47,10 @@ class Process:
             raise self._failure
 
     def kill(self) -> None:
-        """Let it die where it sleeps."""
+        """Kill it where it sleeps."""
         if self.end is None:
             self._killed = True
-            self.go_on(self._until)
+            self.resume_until(self._until)
 
     def now(self) -> float:
         """Its clock: that of the cluster."""
@@ -78,7 +78,7 @@ class Process:
             self.end = self._run(self)
         except (ReplanError, Killed) as end:
             self.end = end
-        except BaseException as failure:  # noqa: BLE001 - raised again in the story's own thread
+        except BaseException as failure:  # noqa: BLE001 - raised again in the scenario's own thread
             self._failure = failure
         self._rest.release()
 

@@ -1,4 +1,4 @@
-"""A story's text into blocks and back: prose, a command with its indented body, `----`, what it told.
+"""A scenario's text into blocks and back: prose, a command with its indented body, `----`, its output.
 
 The form is that of the interaction tests of etcd's raft. Nothing here knows what commands mean.
 """
@@ -11,18 +11,18 @@ RULE = "----"
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One command of a story; `told` is what is written under its rule, nothing where it has none."""
+    """One command; `output` is what stands under its rule."""
 
     line: int
     command: str
     body: tuple[str, ...]
-    told: tuple[str, ...]
+    output: tuple[str, ...]
     above: tuple[str, ...]
     """Everything from the end of the block before to this block's rule, as it is written."""
 
 
 def read_blocks(text: str) -> tuple[list[Block], tuple[str, ...]]:
-    """The commands of a story, and the prose after the last one."""
+    """The commands, and the prose after the last one."""
     lines = text.splitlines()
     blocks: list[Block] = []
     start = at = 0
@@ -34,9 +34,9 @@ def read_blocks(text: str) -> tuple[list[Block], tuple[str, ...]]:
         rule = at = _while(lines, first + 1, lambda line: line.startswith((" ", "\t")))
         if lines[at : at + 1] == [RULE]:
             at = _while(lines, at + 1, lambda line: bool(line.strip()))
-        body, told = lines[first + 1 : rule], lines[rule + 1 : at]
+        body, output = lines[first + 1 : rule], lines[rule + 1 : at]
         above = tuple(lines[start:rule])
-        blocks.append(Block(first + 1, lines[first], tuple(body), tuple(told), above))
+        blocks.append(Block(first + 1, lines[first], tuple(body), tuple(output), above))
         start = at
     return blocks, tuple(lines[start:])
 
@@ -48,11 +48,11 @@ def _while(lines: Sequence[str], at: int, holds: Callable[[str], bool]) -> int:
 
 
 def write_blocks(
-    blocks: Sequence[Block], told: Sequence[Sequence[str]], below: Sequence[str]
+    blocks: Sequence[Block], outputs: Sequence[Sequence[str]], below: Sequence[str]
 ) -> str:
-    """The same story with something else told; a blank line ends what is told, and nothing told needs no rule."""
+    """The same scenario with other outputs; a blank line ends an output, and an empty one needs no rule."""
     lines: list[str] = []
-    for block, output in zip(blocks, told, strict=True):
+    for block, output in zip(blocks, outputs, strict=True):
         lines += _apart(lines, block.above) if lines else block.above
         lines += [RULE, *output, ""] if output else []
     lines += _apart(lines, below)

@@ -1,6 +1,6 @@
-"""Run a story from its text: what each command tells now, beside what is written.
+"""Run a scenario from its text, and compare the output of each command with what is written.
 
-A refusal of replan's own is part of the story; a command that means nothing ends it, with its file and line.
+A refusal by replan is part of the scenario; an unknown command ends it, with its file and line.
 """
 
 import difflib
@@ -19,61 +19,61 @@ MOST_REWRITES = 3
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A story as it is written, and as it is told now."""
+    """A scenario as it is written, and its output now."""
 
     name: str
     """The file's name, as it was asked for."""
     written: str
-    told: str
+    output: str
     differing: tuple[Block, ...]
-    """The commands that tell something else than what is written."""
+    """The commands whose output differs."""
 
     @property
-    def as_written(self) -> bool:
-        """Whether every command tells what is written."""
+    def passed(self) -> bool:
+        """Whether every output is as written."""
         return not self.differing
 
     def difference(self) -> str:
         """The places that differ, and a unified diff; empty where nothing does."""
-        if self.as_written:
+        if self.passed:
             return ""
-        places = [
-            f"{self.name}:{b.line}: `{b.command}` tells something else" for b in self.differing
-        ]
+        places = [f"{self.name}:{b.line}: output differs: `{b.command}`" for b in self.differing]
         diff = difflib.unified_diff(
             self.written.splitlines(),
-            self.told.splitlines(),
+            self.output.splitlines(),
             f"{self.name} (as written)",
-            f"{self.name} (as told now)",
+            f"{self.name} (now)",
             lineterm="",
         )
         return "\n".join([*places, *diff]) + "\n"
 
 
-def run_story(text: str, name: str) -> Run:
-    """Tell a story; raises BadScenario where a command or an argument means nothing."""
+def run_scenario(text: str, name: str) -> Run:
+    """Run a scenario; raises BadScenario where a command or an argument is unknown."""
     blocks, below = read_blocks(text)
     if not blocks:
-        raise BadScenario(f"{name}: no command in it; a story begins with `cluster brokers 1-5`")
+        raise BadScenario(f"{name}: no command in it; a scenario begins with `cluster brokers 1-5`")
     session = Session()
     try:
-        told = [_told(session, block, name) for block in blocks]
+        output = [_output(session, block, name) for block in blocks]
     finally:
         session.close()
-    differing = tuple(b for b, lines in zip(blocks, told, strict=True) if b.told != tuple(lines))
-    return Run(name, text, write_blocks(blocks, told, below), differing)
+    differing = tuple(
+        b for b, lines in zip(blocks, output, strict=True) if b.output != tuple(lines)
+    )
+    return Run(name, text, write_blocks(blocks, output, below), differing)
 
 
 def rewritten(run: Run) -> str:
-    """The story as it is told now; what it tells may name its own lines, which have moved then."""
+    """The scenario with its output now; that may name its own lines, which have moved then."""
     for _ in range(MOST_REWRITES):
-        if run.as_written:
+        if run.passed:
             break
-        run = run_story(run.told, run.name)
+        run = run_scenario(run.output, run.name)
     return run.written
 
 
-def _told(session: Session, block: Block, name: str) -> Sequence[str]:
+def _output(session: Session, block: Block, name: str) -> Sequence[str]:
     where = f"{name}:{block.line}"
     tokens = TokenReader(block.command, where)
     command = tokens.one("a command")
@@ -92,4 +92,4 @@ def _told(session: Session, block: Block, name: str) -> Sequence[str]:
         text = refused(error)
     except ValueError as problem:
         raise BadScenario(f"{where}: {problem}") from problem
-    return session.told(text)
+    return session.output(text)

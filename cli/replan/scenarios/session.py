@@ -1,4 +1,4 @@
-"""One story while it is told: the cluster, the clock, the journal, the plan, the process that applies.
+"""One scenario while it runs: the cluster, the clock, the journal, the plan, the process that applies.
 
 Here belongs what commands share. What each command means is in its own module.
 """
@@ -28,45 +28,45 @@ from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
 
 SHOWN_DIGITS = 12
-"""Of a plan's digest, in whatever text it stands."""
+"""Of a plan's digest, in whatever text."""
 
 
 class Session:
-    """What has been told so far."""
+    """What has happened so far."""
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
         self.journal = MemoryJournal()
         self.transcript = Transcript()
-        self.founded: Simulation | None = None
+        self.initial: Simulation | None = None
         """The cluster before anything happens to it."""
         self.placement: Placement | None = None
         self.plan: Plan | None = None
         """The saved plan, until another manifest comes."""
         self.process: Process | None = None
         self.progress: Progress | None = None
-        """As the process last told it."""
+        """As the process last reported it."""
         self.stopping = False
-        """Somebody has pressed ^C."""
+        """^C was pressed."""
         self.agenda: list[At] = []
-        """What is still to befall the cluster, by the second."""
+        """Faults still to come, by the second."""
         self._plane: SimulatedControlPlane | None = None
         self._digests: list[str] = []
         self._generations: dict[str, int] = {}
 
     @property
-    def began(self) -> bool:
-        """Whether anything but founding has been told."""
+    def started(self) -> bool:
+        """Whether anything but the setup has happened."""
         return self._plane is not None
 
     @property
     def plane(self) -> SimulatedControlPlane:
-        """The cluster; from the first look on it cannot be founded any more."""
+        """The cluster; once it is used, its setup is closed."""
         if self._plane is None:
-            if self.founded is None:
+            if self.initial is None:
                 raise BadScenario("there is no cluster yet; begin with `cluster brokers 1-5`")
             self._plane = SimulatedControlPlane(
-                self.founded, self.clock, watch=self.transcript.watch
+                self.initial, self.clock, watch=self.transcript.watch
             )
             self.transcript.begin(self._plane.simulation)
         return self._plane
@@ -81,7 +81,7 @@ class Session:
         return replace(seen, remembered={**seen.remembered, **self.ledger().remembered()})
 
     def keep(self, plan: Plan) -> None:
-        """Save a plan; its digest is told as `plan-1`, `plan-2` and so on from now on."""
+        """Save a plan; its digest is shown as `plan-1`, `plan-2` and so on from now on."""
         self.plan = plan
         found = digest(plan)
         if found not in self._digests:
@@ -97,7 +97,7 @@ class Session:
         name = f"{topic} {self._generations[topic]}"
         return TopicId(identifier(hashlib.sha256(name.encode()).digest()))
 
-    def let_pass(self, until: float, reached: Callable[[], bool] | None = None) -> None:
+    def advance_to(self, until: float, reached: Callable[[], bool] | None = None) -> None:
         """Let time pass until a moment, with the process at work if there is one.
 
         With `reached`, time stops where that holds, or where the process ends.
@@ -117,19 +117,19 @@ class Session:
     def _pass_to(self, moment: float, reached: Callable[[], bool] | None) -> None:
         process = self.process
         if process is not None and process.end is None:
-            process.go_on(moment, reached)
+            process.resume_until(moment, reached)
         if reached is None:
             self.clock.jump_to(moment)
             _ = self.plane.simulation
 
     def inject(self, fault: Fault) -> None:
-        """Let something befall the cluster now; what its controller refuses is told."""
+        """Inject a fault now; what the controller refuses is recorded."""
         for refusal in refusals(self.plane.simulation.cluster, fault):
-            self.transcript.tell(self.clock.now(), f"refused: {refusal}")
+            self.transcript.add(self.clock.now(), f"refused: {refusal}")
         self.plane.inject(fault)
 
-    def told(self, text: str) -> list[str]:
-        """Everything that the last command told, in lines; no line is blank, no digest is told."""
+    def output(self, text: str) -> list[str]:
+        """The output of the last command, in lines; none is blank or has a digest."""
         lines = [*self.transcript.take(), *text.splitlines()]
         return [self._without_digests(line.rstrip()) for line in lines if line.strip()]
 
@@ -139,7 +139,7 @@ class Session:
         return line
 
     def close(self) -> None:
-        """Let the process die, if one lives."""
+        """Kill the process, if one runs."""
         if self.process is not None:
             self.process.kill()
 

@@ -1,4 +1,4 @@
-"""`cluster`, `topic`, `disk`: the cluster before the story begins.
+"""`cluster`, `topic`, `disk`: the cluster at the beginning.
 
 A cluster begins whole: all brokers serve, all replicas are in sync, the first of each list leads.
 """
@@ -35,8 +35,8 @@ def cluster(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`cluster brokers 1-5 [racks a,b,c]` or `cluster from cluster.json`, both
     `[version 4.3] [network 100MB/s] [no rebalance] [real quotas]`.
 
-    A file is a snapshot, and is looked for beside the story. Throttles let through exactly their rate, so that a
-    story can be reckoned by hand and outlives what is learnt of Kafka's windows; `real quotas` are as Kafka counts.
+    A file is a snapshot, next to the scenario. Throttles let through exactly their rate, so that a scenario can be
+    calculated by hand; `real quotas` count as Kafka does.
     """
     found = _snapshot(tokens) if tokens.phrase("from") else None
     brokers = _brokers(tokens) if found is None else []
@@ -58,7 +58,7 @@ def cluster(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
         else:
             tokens.end()
     simulation = _empty(brokers, version) if found is None else from_snapshot(found, version)
-    session.founded = replace(simulation, world=replace(simulation.world, speeds=speeds))
+    session.initial = replace(simulation, world=replace(simulation.world, speeds=speeds))
     return ""
 
 
@@ -93,7 +93,7 @@ def _empty(brokers: Sequence[Broker], version: str) -> Simulation:
 
 def topic(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`topic orders [1,2,3] [2,3,1]*2 [size 60MB] [min-isr 2] [unclean] [produce 1MB/s] [config KEY=VALUE]`."""
-    founded = _founded(session, tokens)
+    initial = _initial(session, tokens)
     name, lists = tokens.one("a topic"), tokens.lists()
     size, produce = 0, 0.0
     configs = {MIN_INSYNC_REPLICAS: str(USUAL_MIN_ISR)}
@@ -112,7 +112,7 @@ def topic(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
         else:
             tokens.end()
     created = CreateTopic(name, session.topic_id(name), tuple(lists), configs)
-    simulation, decision = ask(founded, created)
+    simulation, decision = ask(initial, created)
     if not isinstance(decision.whole, Accepted):
         raise tokens.wrong(_refused(decision.whole))
     partitions = [TopicPartition(name, p) for p in range(len(lists))]
@@ -120,7 +120,7 @@ def topic(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     sizes = {**world.sizes, **dict.fromkeys(partitions, float(size))}
     rates = {**world.produce, **dict.fromkeys(partitions, produce)}
     world = replace(world, sizes=sizes, produce={p: r for p, r in rates.items() if r})
-    session.founded = replace(simulation, world=world)
+    session.initial = replace(simulation, world=world)
     return ""
 
 
@@ -132,7 +132,7 @@ def _refused(answer: object) -> str:
 
 def disk(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`disk BROKERS total 1GB usable 400MB [dirs a,b]`: one log directory on each, or these, each with so much room."""
-    founded = _founded(session, tokens)
+    initial = _initial(session, tokens)
     ids = tokens.brokers()
     tokens.expect("total")
     total = tokens.bytes()
@@ -142,8 +142,8 @@ def disk(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     if tokens.phrase("dirs"):
         paths = tokens.one("directories, e.g. a,b").split(",")
     tokens.end()
-    held = [p.replicas for _, p in founded.cluster.partitions()]
-    dirs = [d for d in founded.world.log_dirs if d.broker not in ids]
+    held = [p.replicas for _, p in initial.cluster.partitions()]
+    dirs = [d for d in initial.world.log_dirs if d.broker not in ids]
     for broker in ids:
         logs = sum(broker in replicas for replicas in held)
         shares = [len(range(i, logs, len(paths))) for i in range(len(paths))]
@@ -152,17 +152,17 @@ def disk(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
             for path, share in zip(paths, shares, strict=True)
         ]
     dirs.sort(key=lambda d: (d.broker, d.path))
-    session.founded = with_log_dirs(founded, dirs)
+    session.initial = with_log_dirs(initial, dirs)
     return ""
 
 
-def _founded(session: Session, tokens: TokenReader) -> Simulation:
-    if session.founded is None:
+def _initial(session: Session, tokens: TokenReader) -> Simulation:
+    if session.initial is None:
         raise BadScenario(
             f"{tokens.where}: there is no cluster yet; begin with `cluster brokers 1-5`"
         )
-    if session.began:
+    if session.started:
         raise tokens.wrong(
-            "the story has begun; say this before the first command that acts or looks"
+            "the cluster is in use; write this before the first command that acts or looks"
         )
-    return session.founded
+    return session.initial

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from replan.faults.read import FIRST_WORDS
 from replan.faults.token_reader import TokenReader
 from replan.scenarios.applying import apply, clear, interrupt, kill_process, resume, tick
-from replan.scenarios.fault_injection import at, befalls
+from replan.scenarios.fault_injection import at, inject
 from replan.scenarios.inspection import journal, show, status, throttles
 from replan.scenarios.planning import drift, manifest, plan
 from replan.scenarios.session import Session
@@ -37,6 +37,6 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         "throttles": throttles,
         "tick": tick,
         "topic": topic,
-        **dict.fromkeys(FIRST_WORDS, befalls),
+        **dict.fromkeys(FIRST_WORDS, inject),
     }
 )

@@ -1,4 +1,4 @@
-"""Throttles in few words: what a request changes, and what stands.
+"""Throttles in few words: what a request changes, and what is set.
 
 The two lists of a topic and the two rates of a broker are named by their side, leader or follower.
 """
@@ -66,7 +66,7 @@ def _rate_change(change: ConfigChange) -> str:
 
 
 def standing_in_words(stored: Stored) -> list[str]:
-    """All throttles that stand, as they are stored; an override that is empty is told as such."""
+    """All throttles that are set, as they are stored, empty overrides too."""
     lines = [
         f"{name}: {found}"
         for (scope, name), values in sorted(stored.items())
@@ -87,8 +87,8 @@ def _of_brokers(stored: Stored) -> list[tuple[str, Mapping[str, str]]]:
 def _brokers(names: Sequence[str]) -> str:
     known = [n for n in names if n]
     one = "broker" if len(known) == 1 else "brokers"
-    told = [f"{one} {','.join(known)}"] if known else []
-    return " and ".join([*(["default of all brokers"] if "" in names else []), *told])
+    found = [f"{one} {','.join(known)}"] if known else []
+    return " and ".join([*(["default of all brokers"] if "" in names else []), *found])
 
 
 def _values(values: Mapping[str, str]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """What happened, line by line, with its second: what was asked, what the cluster did, what waits and why.
 
-Here belong domain facts in words. Every line was true at its moment; nothing is logged for its own sake.
+Here belong facts in words. Every line was true at its moment.
 """
 
 import re
@@ -18,24 +18,24 @@ _NUMBERS = re.compile(r"\d+")
 
 
 class Transcript:
-    """Collects the lines of a story until somebody takes them."""
+    """Collects lines until they are taken."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._before: ClusterState | None = None
         self._holds: dict[TopicPartition, str] = {}
         self.asking = False
-        """While a request of ours is under way: the list that it asks for need not be told again."""
+        """While a request of ours is under way: the list that it asks for is recorded already."""
 
         self.briefly = False
-        """Only notes are told, until the lines are taken."""
+        """Only notes are recorded, until the lines are taken."""
 
     def take(self) -> list[str]:
         """The lines since the last time."""
         lines, self._lines, self.briefly = self._lines, [], False
         return lines
 
-    def tell(self, seconds: float, text: str, *, note: bool = False) -> None:
+    def add(self, seconds: float, text: str, *, note: bool = False) -> None:
         """One line."""
         if self.briefly and not note:
             return
@@ -47,13 +47,13 @@ class Transcript:
         self._before = simulation.cluster
 
     def watch(self, simulation: Simulation) -> None:
-        """Tell what differs from the state before."""
+        """Record what differs from the state before."""
         before, after = self._before, simulation.cluster
         self._before = after
         if before is None:
             return
         for text in (*_brokers(before, after), *_topics(before, after)):
-            self.tell(simulation.world.now, text)
+            self.add(simulation.world.now, text)
         for name, partition in after.partitions():
             known = before.partition(name)
             if known is not None and known != partition:
@@ -64,23 +64,23 @@ class Transcript:
     ) -> None:
         parts = list(_changes(before, after, listed=not self.asking))
         if parts:
-            self.tell(now, f"{name}: {', '.join(parts)}")
+            self.add(now, f"{name}: {', '.join(parts)}")
 
     def asked(self, name: TopicPartition) -> None:
-        """Something is asked for a partition: what it waited for is over."""
+        """A request for a partition follows: its wait is over."""
         self._holds.pop(name, None)
 
     def process_begins(self) -> None:
-        """A new process tells everything that waits, also what another one has told."""
+        """A new process records everything that waits, whatever another one recorded."""
         self._holds = {}
 
     def progress(self, progress: Progress, now: float) -> None:
-        """Tell what was noticed, and which waits are new; a count-down is told once."""
+        """Record notes, and waits that are new; a countdown once."""
         for text in progress.notes:
-            self.tell(now, f"note: {text}", note=True)
+            self.add(now, f"note: {text}", note=True)
         for name, reason in sorted((progress.holds or {}).items()):
             if _NUMBERS.sub("", reason) != _NUMBERS.sub("", self._holds.get(name, "")):
-                self.tell(now, f"{name} waits: {reason}")
+                self.add(now, f"{name} waits: {reason}")
             self._holds[name] = reason
 
 

@@ -11,7 +11,7 @@ from tests.unit.faults.around import AROUND
 from replan.faults.kinds import Kind
 from replan.faults.read import FORMS, read_fault, read_schedule
 from replan.faults.token_reader import TokenReader
-from replan.scenarios.run import run_story
+from replan.scenarios.run import run_scenario
 from replan.simulator.cluster.faults import At
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "faults.md"
@@ -185,7 +185,9 @@ def form(kind: Kind) -> str:
 @pytest.mark.parametrize("kind", FORMS, ids=form)
 def test_a_form_does_what_it_says(kind: Kind) -> None:
     what, story, lines = EFFECTS[kind.form]
-    told = run_story(FOUNDING + story.replace("{}", what) + "\n", "story.txt").told.splitlines()
+    told = run_scenario(
+        FOUNDING + story.replace("{}", what) + "\n", "story.txt"
+    ).output.splitlines()
     assert [line for line in lines if line not in told] == [], "\n".join(told)
 
 

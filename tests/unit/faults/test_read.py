@@ -116,19 +116,19 @@ def test_a_fault_ends_by_itself(text: str, schedule: tuple[At, ...]) -> None:
 WRONG = [
     ("kill 3", 'it does not say when; write e.g. "kill 3 at 10m"'),
     ("", 'it does not say when; write e.g. "kill 3 at 10m"'),
-    ("at 5s", "what befalls the cluster is missing"),
+    ("at 5s", "a fault is missing"),
     ("kill 3 at", "a time is missing"),
     ("kill 3 at 5", ", character 11: 5 is not a time, e.g. 30s, 2m or 1h"),
     ("kill 3 at 1.2.3s", ", character 11: 1.2.3s is not a time, e.g. 30s, 2m or 1h"),
     ("kill 3 at -5s", ", character 11: -5s is not a time, e.g. 30s, 2m or 1h"),
     ("kill x at 5s", ", character 6: x is not a whole number, e.g. 3" + KILL),
     ("kill 9 at 5s", ", character 6: there is no broker 9; registered: 1, 2, 3, 4, 5" + KILL),
-    ("kill 3 hard at 5s", ", character 8: nothing is known of `hard`" + KILL),
-    ("kill 3 at 5s hard", ", character 14: nothing is known of `hard`" + KILL),
+    ("kill 3 hard at 5s", ", character 8: unexpected `hard`" + KILL),
+    ("kill 3 at 5s hard", ", character 14: unexpected `hard`" + KILL),
     ("kill 3 at 5s for ever", ", character 18: ever is not a time, e.g. 30s, 2m or 1h" + KILL),
     (
         "foreign cancel orders-1 at 3s for 5s",
-        ", character 31: nothing is known of `for 5s`; the form is: foreign cancel PARTITION",
+        ", character 31: unexpected `for 5s`; the form is: foreign cancel PARTITION",
     ),
     (
         "slow 3 to 5 at 3s",
@@ -165,17 +165,17 @@ def test_a_fault_that_is_wrong_is_told_with_its_place_and_its_form(text: str, me
     assert str(refused.value) == f'--fault "{text}"{place}{message}'
 
 
-def test_a_fault_that_nobody_knows_is_told_with_all_that_there_are() -> None:
+def test_the_error_of_an_unknown_fault_lists_all() -> None:
     with pytest.raises(BadUsage) as refused:
         read_fault("burn 3 at 10m", AROUND)
     first, *forms = str(refused.value).splitlines()
     assert first == (
-        '--fault "burn 3 at 10m", character 1: nothing is known of `burn 3`; what can befall a cluster:'
+        '--fault "burn 3 at 10m", character 1: unknown fault `burn 3`; the faults are:'
     )
     assert forms == [f"  {kind.form}" for kind in FORMS]
 
 
-def test_one_that_begins_as_others_do_is_told_with_these() -> None:
+def test_the_error_lists_those_that_begin_alike() -> None:
     with pytest.raises(BadUsage) as refused:
         read_fault("foreign dance at 10m", AROUND)
     _, *forms = str(refused.value).splitlines()
@@ -208,9 +208,9 @@ SAYABLE = {
 }
 
 
-@pytest.mark.parametrize("befalls", SAYABLE)
-def test_whatever_befalls_real_clusters_can_be_said(befalls: str) -> None:
-    what = SAYABLE[befalls]
+@pytest.mark.parametrize("situation", SAYABLE)
+def test_every_fault_of_real_clusters_has_words(situation: str) -> None:
+    what = SAYABLE[situation]
     told = read_schedule(TokenReader(what, "story.txt:3"), AROUND)
     fault = read_fault(f"{what} at 0s", AROUND)
     assert told == fault.schedule

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from replan.faults.read import FIRST_WORDS
-from replan.scenarios.run import run_story
+from replan.scenarios.run import run_scenario
 from replan.scenarios.table import COMMANDS
 
 TEXT = (Path(__file__).parents[3] / "docs" / "scenarios.md").read_text(encoding="utf-8")
@@ -12,8 +12,8 @@ TEXT = (Path(__file__).parents[3] / "docs" / "scenarios.md").read_text(encoding=
 
 def test_its_example_is_told_as_it_is_written() -> None:
     example = TEXT.split("```\n")[1]
-    run = run_story(example, "docs/scenarios.md")
-    assert run.as_written, run.difference()
+    run = run_scenario(example, "docs/scenarios.md")
+    assert run.passed, run.difference()
 
 
 def test_every_command_stands_in_its_tables() -> None:

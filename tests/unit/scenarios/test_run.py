@@ -4,28 +4,30 @@ import pytest
 
 from replan.errors import BadScenario
 from replan.scenarios.reader import read_blocks, write_blocks
-from replan.scenarios.run import Run, rewritten, run_story
+from replan.scenarios.run import Run, rewritten, run_scenario
 
 BEGINNING = "cluster brokers 1-4 racks a,b\ntopic orders [1,2,3] size 10MB\n"
 
 
-def told(text: str) -> Run:
-    return run_story(BEGINNING + text, "story.txt")
+def output(text: str) -> Run:
+    return run_scenario(BEGINNING + text, "story.txt")
 
 
 def test_a_story_that_ends_as_it_is_written_has_no_difference() -> None:
-    run = told("\nshow\n----\norders-0: replicas [1,2,3], in sync [1,2,3], leader 1\n")
-    assert run.as_written
+    run = output("\nshow\n----\norders-0: replicas [1,2,3], in sync [1,2,3], leader 1\n")
+    assert run.passed
     assert run.difference() == ""
-    assert run.told == run.written
+    assert run.output == run.written
 
 
 def test_a_difference_names_the_line_and_shows_a_unified_diff() -> None:
-    run = told("\nshow\n----\norders-0: replicas [1,2,3], in sync [1,2], leader 1\n\n# The end.\n")
+    run = output(
+        "\nshow\n----\norders-0: replicas [1,2,3], in sync [1,2], leader 1\n\n# The end.\n"
+    )
     assert run.difference().splitlines() == [
-        "story.txt:4: `show` tells something else",
+        "story.txt:4: output differs: `show`",
         "--- story.txt (as written)",
-        "+++ story.txt (as told now)",
+        "+++ story.txt (now)",
         "@@ -3,6 +3,6 @@",
         " ",
         " show",
@@ -38,7 +40,7 @@ def test_a_difference_names_the_line_and_shows_a_unified_diff() -> None:
 
 
 def test_what_is_told_now_is_told_again_when_it_is_written_down() -> None:
-    once = told("# Prose.\nkill 3\ntick 10s\nshow\n# More prose.\nthrottles\n").told
+    once = output("# Prose.\nkill 3\ntick 10s\nshow\n# More prose.\nthrottles\n").output
     assert once == (
         BEGINNING
         + """\
@@ -59,11 +61,11 @@ throttles
 none
 """
     )
-    assert run_story(once, "story.txt").as_written
+    assert run_scenario(once, "story.txt").passed
 
 
 def test_a_command_that_tells_nothing_loses_its_rule() -> None:
-    assert told("kill 3\n----\nsomething\n").told == BEGINNING + "kill 3\n"
+    assert output("kill 3\n----\nsomething\n").output == BEGINNING + "kill 3\n"
 
 
 @pytest.mark.parametrize(
@@ -71,7 +73,7 @@ def test_a_command_that_tells_nothing_loses_its_rule() -> None:
 )
 def test_reading_and_writing_the_same_changes_nothing(text: str) -> None:
     blocks, below = read_blocks(text)
-    assert write_blocks(blocks, [b.told for b in blocks], below).strip("\n") == text.strip("\n")
+    assert write_blocks(blocks, [b.output for b in blocks], below).strip("\n") == text.strip("\n")
 
 
 @pytest.mark.parametrize(
@@ -89,20 +91,20 @@ def test_reading_and_writing_the_same_changes_nothing(text: str) -> None:
         ("kill", "story.txt:3: a broker is missing; the form is: kill BROKER [for TIME]"),
         ("kill three", "story.txt:3: three is not a whole number, e.g. 3"),
         ("kill 9", "story.txt:3: there is no broker 9; registered: 1, 2, 3, 4"),
-        ("kill 3 gently", "story.txt:3: nothing is known of `gently`"),
+        ("kill 3 gently", "story.txt:3: unexpected `gently`"),
         ("tick 30", "story.txt:3: 30 is not a time, e.g. 30s, 2m or 1h"),
         ("topic clicks", "story.txt:3: a replica list is missing, e.g. [1,2,3]"),
         ("topic clicks [1,9]", "story.txt:3: Kafka would answer 39 INVALID_REPLICA_ASSIGNMENT: "),
         ("lag orders-7 broker 2 by 1MB", "story.txt:3: there is no partition orders-7"),
         ("lag orders-0 broker 2 by much", "story.txt:3: much is not a size, e.g. 60MB"),
-        ("foreign dance", "story.txt:3: nothing is known of `foreign dance`; what can befall a cluster:\n"),
+        ("foreign dance", "story.txt:3: unknown fault `foreign dance`; the faults are:\n"),
         ("foreign reassign orders-0 [1,b]", "story.txt:3: [1,b] is not a replica list, e.g. [1,2,3]"),
         ("manifest", "story.txt:3: a manifest has its YAML in the lines below it, indented"),
         ("plan", "story.txt:3: nothing is declared yet; write a `manifest` first"),
         ("resume", "story.txt:3: no application is open"),
         ("crash", "story.txt:3: no process is running"),
-        ("at 5s apply", "story.txt:3: nothing is known of `apply`; what can befall a cluster:\n"),
-        ("show\ntopic clicks [1]", "story.txt:4: the story has begun; say this before the first "),
+        ("at 5s apply", "story.txt:3: unknown fault `apply`; the faults are:\n"),
+        ("show\ntopic clicks [1]", "story.txt:4: the cluster is in use; write this before the first "),
         ("cluster brokers 1-3 version 2.8", "story.txt:3: Kafka '2.8' is not simulated; "),
         ("kill 3\n  now", "story.txt:3: `kill` has no lines below it"),
         ("  orphan", "story.txt:2: `topic` has no lines below it; commands begin at the margin"),
@@ -110,7 +112,7 @@ def test_reading_and_writing_the_same_changes_nothing(text: str) -> None:
 )  # fmt: skip
 def test_what_means_nothing_is_told_with_its_line(text: str, problem: str) -> None:
     with pytest.raises(BadScenario) as refused:
-        told(text + "\n")
+        output(text + "\n")
     assert str(refused.value).startswith(problem)
 
 
@@ -119,31 +121,31 @@ def test_a_story_without_a_cluster_is_told_how_to_begin() -> None:
         with pytest.raises(
             BadScenario, match=r"^s:1: there is no cluster yet; begin with `cluster"
         ):
-            run_story(text, "s")
-    with pytest.raises(BadScenario, match=r"^s: no command in it; a story begins with `cluster"):
-        run_story("# Only prose.\n", "s")
+            run_scenario(text, "s")
+    with pytest.raises(BadScenario, match=r"^s: no command in it; a scenario begins with `cluster"):
+        run_scenario("# Only prose.\n", "s")
 
 
 def test_what_names_its_own_lines_is_written_down_with_the_lines_that_it_has_then() -> None:
-    run = told(
+    run = output(
         "kill 3\ntick 10s\nmanifest\n  blacklists: {leaders: [{broker: 1, expires: 2025-01-01}]}\nplan\n"
     )
-    assert run_story(rewritten(run), "story.txt").as_written
+    assert run_scenario(rewritten(run), "story.txt").passed
 
 
 def test_a_process_that_still_runs_at_the_end_of_a_story_is_let_die() -> None:
-    run = told(
+    run = output(
         "manifest\n  assignments: {orders: {partitions: {0: [1, 2, 4]}}}\napply until orders-0 expanded\n"
     )
-    assert run.told.splitlines()[-1] == "running, 0.0 s: 0 of 1 done, 1 running"
+    assert run.output.splitlines()[-1] == "running, 0.0 s: 0 of 1 done, 1 running"
 
 
 def test_what_happens_at_a_moment_happens_while_the_application_runs() -> None:
-    run = told(
+    run = output(
         "manifest\n  assignments: {orders: {partitions: {0: [1, 2, 4]}}}\n"
         "at 5s foreign reassign orders-0 [1,9]\napply\n"
     )
     assert (
         "5s    refused: 39 INVALID_REPLICA_ASSIGNMENT: The manual partition assignment includes broker 9, "
         "but no such broker is registered."
-    ) in run.told.splitlines()
+    ) in run.output.splitlines()
