@@ -12,8 +12,9 @@ from replan.fleet.lake import Lake
 from replan.fleet.resolve import resolve
 from replan.fleet.tables import DIFFERENCES, RESOLVED, spark_schema
 from replan.manifest.load import load_placement
+from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.diff import differing
-from replan.planning.comparison.overlays import wanted_table
+from replan.planning.comparison.overlays import wanted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -73,7 +74,7 @@ def test_buckets_change_nothing(
     file = tmp_path / "placement.yaml"
     file.write_text(drawn_placement(5, snapshot, "five"), encoding="utf-8")
     placement = load_placement([file])
-    alone = differing(wanted_table(placement, snapshot), snapshot.partitions)
+    alone = differing(wanted(Alignment.of(placement, snapshot)).table, snapshot.partitions)
     resolved = resolve(placement, snapshot, rows_per_bucket)
     found = stages.differences(spark.createDataFrame(resolved), spark.createDataFrame(resolved))
 

@@ -20,8 +20,9 @@ from replan.fleet.tables import RESOLVED
 from replan.manifest.load import load_placement
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
+from replan.planning.comparison import overlays
+from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.cluster_check import check_cluster
-from replan.planning.comparison.overlays import wanted_table
 from replan.planning.drift import partition_counts
 from replan.snapshots.files import read_snapshot
 
@@ -48,7 +49,7 @@ def _read(placement: str, snapshot: str) -> pa.Table:
 def resolve(placement: Placement, snapshot: Snapshot, rows_per_bucket: int) -> pa.Table:
     """Declared, observed and surplus partitions of one cluster, in the columns of RESOLVED."""
     check_cluster(placement, snapshot)
-    wanted = wanted_table(placement, snapshot)
+    wanted = overlays.wanted(Alignment.of(placement, snapshot)).table
     observed = _of_topics(snapshot.partitions, wanted)
     buckets = 1 + max(wanted.num_rows, observed.num_rows) // rows_per_bucket
     sides = {

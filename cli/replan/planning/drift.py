@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
+from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.cluster_check import check_cluster
-from replan.planning.comparison.diff import DifferenceKind, differing
-from replan.planning.comparison.overlays import wanted_table
+from replan.planning.comparison.diff import DifferenceKind, compare
+from replan.planning.comparison.overlays import wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ class Drift:
 def find_drift(placement: Placement, snapshot: Snapshot) -> Drift:
     """Compare; raises WrongCluster where the placement names another cluster."""
     check_cluster(placement, snapshot)
-    rows = differing(wanted_table(placement, snapshot), snapshot.partitions).to_pylist()
+    asked = wanted(Alignment.of(placement, snapshot))
+    rows = compare(asked.table, snapshot.partitions, asked.rows).table.to_pylist()
     drifted = [
         Drifted(
             TopicPartition(r["topic"], r["partition"]),

@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.diff import DifferenceKind, observed_rows
-from replan.planning.comparison.overlays import blacklist_reaches
+from replan.planning.comparison.alignment import Alignment
+from replan.planning.comparison.diff import DifferenceKind, Differences
+from replan.planning.comparison.overlays import Wanted, blacklist_reaches
 from replan.planning.drift import partition_counts
 from replan.planning.moves import Move
 from replan.planning.plan import Facts, PlanWarning, WarningKind
@@ -21,18 +22,16 @@ NAMED = 20
 
 
 def plan_warnings(
-    placement: Placement,
-    snapshot: Snapshot,
-    wanted: pa.Table,
-    differs: pa.Table,
-    moves: Sequence[Move],
+    aligned: Alignment, asked: Wanted, differs: Differences, moves: Sequence[Move]
 ) -> Iterator[PlanWarning]:
     """All warnings, the most pressing first."""
-    yield from _leaderless(snapshot, wanted, differs)
+    placement, snapshot = aligned.placement, aligned.snapshot
+    yield from _leaderless(snapshot, asked, differs)
     for broker in sorted({b for m in moves for b in m.new} - snapshot.live_brokers()):
         yield PlanWarning(WarningKind.FENCED_TARGET, {"broker": broker})
     yield from _unclean(moves)
-    converging = differs.filter(pc.equal(differs.column("kind"), DifferenceKind.RUNNING))
+    kinds = differs.table.column("kind")
+    converging = differs.table.filter(pc.equal(kinds, DifferenceKind.RUNNING))
     if converging.num_rows:
         yield PlanWarning(WarningKind.CONVERGING, _named(converging))
     yield from _blacklist(placement, snapshot)
@@ -43,14 +42,13 @@ def plan_warnings(
         )
 
 
-def _leaderless(snapshot: Snapshot, wanted: pa.Table, differs: pa.Table) -> Iterator[PlanWarning]:
+def _leaderless(snapshot: Snapshot, asked: Wanted, differs: Differences) -> Iterator[PlanWarning]:
     """Partitions without a leader that are as declared; where they are not, they are refused by name."""
-    rows = observed_rows(wanted, snapshot.partitions)
-    leaders = np.asarray(snapshot.partitions.column("leader"))
-    lost = (rows >= 0) & (observed_rows(wanted, differs) < 0)
-    lost[lost] = leaders[rows[lost]] < 0
+    lost = asked.rows >= 0
+    lost[differs.positions] = False
+    lost[lost] = np.asarray(snapshot.partitions.column("leader"))[asked.rows[lost]] < 0
     if lost.any():
-        yield PlanWarning(WarningKind.LEADERLESS, _named(wanted.filter(pa.array(lost))))
+        yield PlanWarning(WarningKind.LEADERLESS, _named(asked.table.filter(pa.array(lost))))
 
 
 def _unclean(moves: Sequence[Move]) -> Iterator[PlanWarning]:

@@ -1,14 +1,15 @@
 """(placement, snapshot) -> plan: a pure function; the same input gives the same plan, whatever its order.
 
-The way: check that placement and cluster fit (`cluster_check`), lay the overlays (`overlays`), find what differs
-(`diff`), make a move of each difference or a refusal (`refusals`), put the moves in order (`admission_order`), say what
-else a person should know (`plan_warnings`), and hold all of it to the laws (`plan_invariants`).
+The way: join the two (`alignment`), check that they fit (`cluster_check`), lay the overlays (`overlays`), find what
+differs (`diff`), make a move of each difference or a refusal (`refusals`), put the moves in order (`admission_order`),
+say what else a person should know (`plan_warnings`), and hold all of it to the laws (`plan_invariants`).
 Only partitions that differ become objects.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,9 +19,10 @@ from replan.model.partition import PartitionState
 from replan.model.placement import LeaderBlacklist, Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.admission_order import admission_order
+from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.cluster_check import check_cluster, check_names
-from replan.planning.comparison.diff import DifferenceKind, differing, observed_rows
-from replan.planning.comparison.overlays import blacklist_reaches, wanted_table
+from replan.planning.comparison.diff import DifferenceKind, Differences, compare
+from replan.planning.comparison.overlays import Wanted, blacklist_reaches, wanted
 from replan.planning.moves import Move
 from replan.planning.plan import Plan, Refusal
 from replan.planning.plan_warnings import plan_warnings
@@ -55,15 +57,16 @@ def make_plan(placement: Placement, snapshot: Snapshot) -> Plan:
     made a plan that breaks a law.
     """
     check_cluster(placement, snapshot)
-    check_names(placement, snapshot)
-    wanted = wanted_table(placement, snapshot)
-    differs = differing(wanted, snapshot.partitions)
-    facts = _facts(placement, snapshot, differs)
+    aligned = Alignment.of(placement, snapshot)
+    check_names(aligned)
+    asked = wanted(aligned)
+    differs = compare(asked.table, snapshot.partitions, asked.rows)
+    facts = _facts(placement, snapshot, differs.table)
     judge = Judge.of(snapshot.brokers)
     judged: list[tuple[Move, PartitionState]] = []
     refused: list[Refusal] = []
     remember: set[TopicPartition] = set()
-    for difference, seen in _differences(differs, wanted, snapshot):
+    for difference, seen in _differences(differs, asked, snapshot):
         move = _move(difference, seen, facts)
         reasons = judge.refusals(move, seen)
         refused.extend(reasons)
@@ -78,7 +81,7 @@ def make_plan(placement: Placement, snapshot: Snapshot) -> Plan:
         moves=tuple(admission_order(judged)),
         throttle=placement.move_throttle,
         refusals=tuple(refused),
-        warnings=tuple(plan_warnings(placement, snapshot, wanted, differs, [m for m, _ in judged])),
+        warnings=tuple(plan_warnings(aligned, asked, differs, [m for m, _ in judged])),
         remember=frozenset(remember),
     )
     return require_invariants(placement, snapshot, plan, judged)
@@ -99,15 +102,21 @@ def _facts(placement: Placement, snapshot: Snapshot, differs: pa.Table) -> _Fact
 
 
 def _differences(
-    differs: pa.Table, wanted: pa.Table, snapshot: Snapshot
+    differs: Differences, asked: Wanted, snapshot: Snapshot
 ) -> Iterator[tuple[_Difference, PartitionState]]:
-    """What differs beside what stands there, by topic and partition; those already on their way are left out."""
-    table = differs.filter(pc.not_equal(differs.column("kind"), DifferenceKind.RUNNING))
-    marks = wanted.select(["explicit", "demoted", "remember"])
-    marked = marks.take(pa.array(observed_rows(table, wanted))).to_pylist()
-    states = snapshot.states(observed_rows(table, snapshot.partitions))
-    for found, of, seen in zip(table.to_pylist(), marked, states, strict=True):
-        yield _Difference(DifferenceKind(found["kind"]), tuple(found["declared"]), **of), seen
+    """What differs beside what is observed, by topic and partition; those already on their way are left out."""
+    planned = pc.not_equal(differs.table.column("kind"), DifferenceKind.RUNNING)
+    table = differs.table.filter(planned)
+    at = differs.positions[np.asarray(planned)]
+    marks = (asked.explicit[at], asked.demoted[at], asked.remember[at])
+    states = snapshot.states(asked.rows[at].tolist())
+    for found, seen, *of in zip(table.to_pylist(), states, *marks, strict=True):
+        explicit, demoted, remember = map(bool, of)
+        declared = tuple(found["declared"])
+        yield (
+            _Difference(DifferenceKind(found["kind"]), declared, explicit, demoted, remember),
+            seen,
+        )
 
 
 def _move(difference: _Difference, seen: PartitionState, facts: _Facts) -> Move:

@@ -1,6 +1,6 @@
 """Mistakes of the manifest that only show against a cluster: unknown brokers, topics, partitions.
 
-They are the author's to mend, all of them told at once, each with its place in the file. What is a matter of
+The author has to correct them: all are reported at once, each with its place in the file. What is a matter of
 safety rather than of a mistake is in `refusals`.
 """
 
@@ -14,7 +14,8 @@ from replan.model.columns import PAD, row, to_matrix
 from replan.model.names import BrokerId
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.diff import named_partitions, observed_rows, targets_of
+from replan.planning.comparison.alignment import Alignment, named_partitions
+from replan.planning.comparison.diff import targets_of
 from replan.wording import capped
 
 
@@ -29,13 +30,14 @@ def check_cluster(placement: Placement, snapshot: Snapshot) -> None:
         )
 
 
-def check_names(placement: Placement, snapshot: Snapshot) -> None:
+def check_names(aligned: Alignment) -> None:
     """Raise BadManifest with every name that this cluster does not know."""
+    placement, snapshot = aligned.placement, aligned.snapshot
     mistakes = [
         *_unknown_topics(placement, snapshot),
         *_unknown_brokers(placement, snapshot),
-        *_unknown_partitions(placement, snapshot),
-        *_preferred_leaders(placement, snapshot),
+        *_unknown_partitions(aligned),
+        *_preferred_leaders(aligned),
         *_throttled_brokers(placement, snapshot),
     ]
     if mistakes:
@@ -67,10 +69,10 @@ def _unknown_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
         )
 
 
-def _unknown_partitions(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
-    rows = observed_rows(placement.explicit, snapshot.partitions)
-    counts = snapshot.partition_counts()
-    for found in placement.explicit.take(pa.array(np.flatnonzero(rows < 0))).to_pylist():
+def _unknown_partitions(aligned: Alignment) -> Iterator[str]:
+    placement, counts = aligned.placement, aligned.snapshot.partition_counts()
+    missing = np.flatnonzero(aligned.explicit_rows < 0)
+    for found in placement.explicit.take(pa.array(missing)).to_pylist():
         topic, partition = found["topic"], found["partition"]
         if topic not in counts:
             continue
@@ -82,17 +84,18 @@ def _unknown_partitions(placement: Placement, snapshot: Snapshot) -> Iterator[st
         )
 
 
-def _preferred_leaders(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
-    """A leader must be in the list that it shall lead: the declared one, else the one that stands or is running."""
-    names = sorted(placement.preferred_leaders)
-    table = named_partitions(names)
-    found = observed_rows(table, snapshot.partitions)
-    declared = observed_rows(table, placement.explicit)
-    live, _ = targets_of(snapshot.partitions)
-    lists = to_matrix(placement.explicit.column("replicas"))
-    for name, at, line in zip(names, found, declared, strict=True):
-        preferred = placement.preferred_leaders[name]
-        if at < 0:
+def _preferred_leaders(aligned: Alignment) -> Iterator[str]:
+    """A leader must be in the list that it shall lead: the declared one, else the observed or the running one."""
+    preferences, partitions = aligned.placement.preferred_leaders, aligned.snapshot.partitions
+    if not preferences:
+        return
+    declared = aligned.declared.rows(named_partitions(preferences))
+    exists = aligned.leader_rows >= 0
+    live, _ = targets_of(partitions.take(pa.array(aligned.leader_rows[exists])))
+    lists = to_matrix(aligned.placement.explicit.column("replicas"))
+    places = zip(preferences.items(), exists, np.cumsum(exists) - 1, declared, strict=True)
+    for (name, preferred), known, at, line in places:
+        if not known:
             yield f"{preferred.where}: {name} does not exist in the cluster"
             continue
         brokers = row(live, int(at)) if line < 0 else row(lists, int(line))

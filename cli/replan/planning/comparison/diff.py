@@ -8,7 +8,7 @@ A leader that is not first because the first is out of sync is no difference: no
 having no leader at all: that is a matter of health, and passes when a restarting broker is back.
 """
 
-from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
@@ -25,7 +25,7 @@ from replan.model.columns import (
     same_width,
     to_matrix,
 )
-from replan.model.names import TopicPartition
+from replan.planning.comparison.alignment import rows_of
 
 Flags = npt.NDArray[np.bool_]
 
@@ -60,13 +60,27 @@ KINDS = tuple(DifferenceKind)
 _MISSING, _REPLICAS, _ORDER, _RUNNING, _LEADER = range(len(KINDS))
 
 
-def differing(declared: pa.Table, observed: pa.Table) -> pa.Table:
-    """Partitions that differ from what is declared, sorted by topic and partition.
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """The partitions that differ, sorted by topic and partition."""
 
-    `declared`: columns topic, partition, replicas (lists without repetition).
+    table: pa.Table
+    """In the columns of DIFFERENCE_SCHEMA."""
+    positions: Ints
+    """The row of each in the declared table."""
+
+
+def differing(declared: pa.Table, observed: pa.Table) -> pa.Table:
+    """Partitions that differ from what is declared, for tables that are joined but once (Spark's)."""
+    return compare(declared, observed, rows_of(declared, observed)).table
+
+
+def compare(declared: pa.Table, observed: pa.Table, rows: Ints) -> Differences:
+    """Partitions that differ from what is declared.
+
+    `declared`: columns topic, partition, replicas (lists without repetition); `rows`: the observed row of each.
     `observed`: columns as `model.snapshot.PARTITIONS_SCHEMA`. Neither needs to be sorted.
     """
-    rows = observed_rows(declared, observed)
     lists = to_matrix(declared.column("replicas"))
     found = np.flatnonzero(rows >= 0)
     kind = np.full(len(rows), _MISSING, dtype=np.int8)
@@ -77,57 +91,9 @@ def differing(declared: pa.Table, observed: pa.Table) -> pa.Table:
     wanted, targets = same_width(lists[found], targets)
     kind[found] = _kinds(wanted, targets, running, compared)
     chosen = np.flatnonzero(kind >= 0)
-    return _table(declared, lists, chosen, kind, found, targets, compared)
-
-
-def observed_rows(declared: pa.Table, observed: pa.Table) -> Ints:
-    """The observed row of each declared partition, -1 where the cluster has none; shape (declared,)."""
-    declared_names, declared_codes = topics_of(declared)
-    observed_names, observed_codes = topics_of(observed)
-    to_observed = pc.index_in(declared_names, value_set=observed_names).fill_null(-1)
-    codes = np.asarray(to_observed, dtype=np.int64)[declared_codes]
-    return _find(_keys(codes, declared), _keys(observed_codes, observed))
-
-
-def named_partitions(names: Iterable[TopicPartition]) -> pa.Table:
-    """Names as a table with columns topic and partition, in the order given."""
-    listed = list(names)
-    return pa.table(
-        {
-            "topic": pa.array([n.topic for n in listed], pa.string()),
-            "partition": pa.array([n.partition for n in listed], pa.int32()),
-        }
-    )
-
-
-def topics_of(table: pa.Table) -> tuple[pa.Array, Ints]:
-    """Distinct topic names and the code of each row."""
-    column = table.column("topic")
-    if not pa.types.is_dictionary(column.type):
-        column = pc.dictionary_encode(column)
-    column = column.unify_dictionaries()
-    if column.num_chunks == 0:
-        return pa.array([], pa.string()), np.array([], dtype=np.int64)
-    one = column.combine_chunks()
-    chunk = one.chunk(0) if isinstance(one, pa.ChunkedArray) else one
-    return chunk.dictionary.cast(pa.string()), np.asarray(chunk.indices, dtype=np.int64)
-
-
-def _keys(codes: Ints, table: pa.Table) -> Ints:
-    """One sortable number per row: topic code and partition; negative where the topic is unknown."""
-    partitions = np.asarray(table.column("partition"), dtype=np.int64)
-    return np.where(codes < 0, np.int64(-1), (codes << 32) | partitions)
-
-
-def _find(wanted: Ints, observed: Ints) -> Ints:
-    """The observed row of each wanted key, -1 where there is none."""
-    if not len(observed):
-        return np.full(len(wanted), -1, dtype=np.int64)
-    order = None if bool(np.all(observed[1:] > observed[:-1])) else np.argsort(observed)
-    ordered = observed if order is None else observed[order]
-    at = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
-    rows = at if order is None else order[at]
-    return np.where((ordered[at] == wanted) & (wanted >= 0), rows, -1)
+    table = _table(declared, lists, chosen, kind, found, targets, compared)
+    order = pc.sort_indices(table, [("topic", "ascending"), ("partition", "ascending")])
+    return Differences(table.take(order), chosen[np.asarray(order, dtype=np.int64)])
 
 
 def _in_order(rows: Ints) -> bool:
@@ -187,7 +153,7 @@ def _table(
     targets: Matrix,
     compared: pa.Table,
 ) -> pa.Table:
-    """The differing rows in full, sorted by topic and partition."""
+    """The differing rows in full, in the order of `declared`."""
     position = np.full(len(kind), -1, dtype=np.int64)
     position[found] = np.arange(len(found))
     at = position[chosen]
@@ -196,7 +162,7 @@ def _table(
     leaders = np.full(len(chosen), -1, dtype=np.int32)
     leaders[at >= 0] = np.asarray(compared.column("leader"), dtype=np.int32)[at[at >= 0]]
     rows = declared.select(["topic", "partition"]).take(pa.array(chosen))
-    table = pa.Table.from_arrays(
+    return pa.Table.from_arrays(
         [
             rows.column("topic").cast(pa.string()),
             rows.column("partition").cast(pa.int32()),
@@ -207,4 +173,3 @@ def _table(
         ],
         schema=DIFFERENCE_SCHEMA,
     )
-    return table.sort_by([("topic", "ascending"), ("partition", "ascending")])

@@ -1,4 +1,4 @@
-"""What every partition that concerns us should look like: the declared lists under their overlays.
+"""What every partition in reach should look like: the declared lists under their overlays.
 
 The order of precedence is that of the placement file: base list, then preferredLeaders (this replica first),
 then the leader blacklist (listed brokers last, stable). The base of a partition that no entry declares is the
@@ -20,7 +20,8 @@ from replan.model.names import BrokerId, Replicas, is_internal, replicas
 from replan.model.partition import PartitionState
 from replan.model.placement import LeaderBlacklist, Placement
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.diff import named_partitions, observed_rows, targets_of, topics_of
+from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of
+from replan.planning.comparison.diff import targets_of
 
 Flags = npt.NDArray[np.bool_]
 
@@ -30,78 +31,80 @@ class _Undeclared:
     """Partitions that only an overlay or a remembered order reaches."""
 
     rows: Ints
-    """Where they stand in the snapshot's `partitions`."""
+    """Their rows in the snapshot's `partitions`."""
     observed: Matrix
     bases: Matrix
-    """What stands there, or the remembered order."""
+    """What is observed, or the remembered order."""
     known: Flags
     """Whether the base is a remembered order."""
 
 
-def wanted_table(placement: Placement, snapshot: Snapshot) -> pa.Table:
-    """The list that each partition in reach should have: topic, partition, replicas, and three marks.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The list that each partition in reach should have."""
 
-    `explicit`: a list in the manifest names the partition; otherwise only an overlay reaches it.
-    `demoted`: the leader blacklist changed the list.
-    `remember`: what stands there is an order that is written down nowhere else, and is about to be changed.
-    """
-    explicit, reached = placement.explicit, _undeclared(placement, snapshot)
-    rows = _names_of(explicit, snapshot.partitions.take(pa.array(reached.rows)))
-    bases = same_width(to_matrix(explicit.column("replicas")), reached.bases)
-    preferred = _prefer(np.concatenate(bases), rows, placement)
-    listed = _listed(preferred, rows, placement, snapshot)
-    found = observed_rows(rows, snapshot.partitions)
+    table: pa.Table
+    """Topic, partition, replicas."""
+    rows: Ints
+    """The observed row of each, -1 where the cluster has none."""
+    explicit: Flags
+    """A list in the manifest names the partition; otherwise only an overlay reaches it."""
+    demoted: Flags
+    """The leader blacklist changed the list."""
+    remember: Flags
+    """The observed order is written down nowhere else, and is about to be changed."""
+
+
+def wanted(aligned: Alignment) -> Wanted:
+    """Lay the overlays over what is declared."""
+    placement, snapshot, explicit = aligned.placement, aligned.snapshot, aligned.placement.explicit
+    reached = _undeclared(aligned)
+    names = _names_of(explicit, snapshot.partitions.take(pa.array(reached.rows)))
+    bases = np.concatenate(same_width(to_matrix(explicit.column("replicas")), reached.bases))
+    found = np.concatenate([aligned.explicit_rows, reached.rows])
+    led = rows_of(named_partitions(placement.preferred_leaders), names)
+    preferred = _prefer(bases, led, placement)
+    listed = _listed(preferred, names, placement, snapshot)
     lists = _lead_for_now(*_listed_last(preferred, listed), found, snapshot)
     named = np.arange(len(lists)) < explicit.num_rows
     demoted = (lists != preferred).any(axis=1)
     remember = demoted & ~named
     remember[explicit.num_rows :] &= ~reached.known
-    ours = named | _has_declared_leader(rows, placement)
+    ours = named.copy()
+    ours[led[led >= 0]] = True
     ours |= ((preferred == _leaders(found, snapshot)[:, None]) & listed).any(axis=1)
-    stands = same_width(lists[explicit.num_rows :], reached.observed)
-    ours[explicit.num_rows :] |= (stands[0] != stands[1]).any(axis=1)
-    table = rows.append_column("replicas", from_matrix(lists))
-    for name, marks in (("explicit", named), ("demoted", demoted), ("remember", remember)):
-        table = table.append_column(name, pa.array(marks))
-    return table.filter(pa.array(ours))
+    asked, observed = same_width(lists[explicit.num_rows :], reached.observed)
+    ours[explicit.num_rows :] |= (asked != observed).any(axis=1)
+    table = names.append_column("replicas", from_matrix(lists))
+    return Wanted(
+        table.filter(pa.array(ours)), found[ours], named[ours], demoted[ours], remember[ours]
+    )
 
 
-def _undeclared(placement: Placement, snapshot: Snapshot) -> _Undeclared:
-    """Find them. What a reassignment runs on is let alone, unless its leader is declared.
+def _undeclared(aligned: Alignment) -> _Undeclared:
+    """Find them. What a reassignment runs on is left alone, unless its leader is declared.
 
     Then it is judged by where the reassignment leads.
     """
-    partitions = snapshot.partitions
+    snapshot, partitions = aligned.snapshot, aligned.snapshot.partitions
     lists, running = targets_of(partitions)
     reached = np.zeros(partitions.num_rows, dtype=bool)
-    for entry in _in_force(placement, snapshot):
+    for entry in _in_force(aligned.placement, snapshot):
         reached |= (lists == entry.broker).any(axis=1) & _within(entry, partitions)
-    bases, known = _recalled(lists, snapshot)
+    bases, known = _recalled(lists, aligned)
     reached = (reached | known) & ~running
-    reached[_rows_named(placement, partitions)] = True
-    declared = observed_rows(placement.explicit, partitions)
-    reached[declared[declared >= 0]] = False
+    for rows, reach in ((aligned.leader_rows, True), (aligned.explicit_rows, False)):
+        reached[rows[rows >= 0]] = reach
     rows = np.flatnonzero(reached)
     return _Undeclared(rows, lists[rows], bases[rows], known[rows])
 
 
-def _rows_named(placement: Placement, table: pa.Table) -> Ints:
-    """The rows whose leader is declared."""
-    found = observed_rows(named_partitions(placement.preferred_leaders), table)
-    return found[found >= 0]
-
-
-def _has_declared_leader(rows: pa.Table, placement: Placement) -> Flags:
-    marks = np.zeros(rows.num_rows, dtype=bool)
-    marks[_rows_named(placement, rows)] = True
-    return marks
-
-
-def _recalled(lists: Matrix, snapshot: Snapshot) -> tuple[Matrix, Flags]:
+def _recalled(lists: Matrix, aligned: Alignment) -> tuple[Matrix, Flags]:
     """The lists with remembered orders in place, where topic and set are still the same, and where that is."""
+    snapshot = aligned.snapshot
     bases, known = lists.copy(), np.zeros(len(lists), dtype=bool)
     names = list(snapshot.remembered)
-    rows = observed_rows(named_partitions(names), snapshot.partitions)
+    rows = aligned.observed.rows(named_partitions(names))
     for name, at in zip(names, rows, strict=True):
         if at < 0:
             continue
@@ -143,9 +146,11 @@ def blacklist_reaches(entry: LeaderBlacklist, topic: str) -> bool:
     )
 
 
-def _prefer(lists: Matrix, rows: pa.Table, placement: Placement) -> Matrix:
-    """Put each preferred leader first; the rest keeps its order. One not in the list changes nothing."""
-    found = observed_rows(named_partitions(placement.preferred_leaders), rows)
+def _prefer(lists: Matrix, found: Ints, placement: Placement) -> Matrix:
+    """Put each preferred leader first; the rest keeps its order. One not in the list changes nothing.
+
+    `found`: the row of each partition with a preferred leader, -1 where it has none.
+    """
     chosen = found[found >= 0]
     first = np.array([p.broker for p in placement.preferred_leaders.values()], dtype=np.int32)
     before = lists[chosen]

@@ -18,13 +18,9 @@ from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
 from replan.model.placement import Placement
 from replan.model.snapshot import RememberedOrder, Snapshot
-from replan.planning.comparison.diff import (
-    DifferenceKind,
-    differing,
-    named_partitions,
-    observed_rows,
-)
-from replan.planning.comparison.overlays import wanted_table
+from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
+from replan.planning.comparison.diff import DifferenceKind, compare
+from replan.planning.comparison.overlays import wanted
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 from replan.wording import capped
@@ -161,9 +157,10 @@ def arrives(
         return
     after = _moved_alone(snapshot, judged, remember)
     names = named_partitions(sorted(m.partition for m, _ in judged))
-    rows = observed_rows(names, placement.explicit)
+    rows = rows_of(names, placement.explicit)
     declared = replace(placement, explicit=placement.explicit.take(pa.array(rows[rows >= 0])))
-    left = differing(wanted_table(declared, after), after.partitions)
+    asked = wanted(Alignment.of(declared, after))
+    left = compare(asked.table, after.partitions, asked.rows).table
     for found in left.filter(pc.not_equal(left.column("kind"), DifferenceKind.MISSING)).to_pylist():
         name = TopicPartition(found["topic"], found["partition"])
         yield Broken(
@@ -194,7 +191,7 @@ def _moved_alone(
 ) -> Snapshot:
     """The snapshot with nothing but the moved partitions, as they are after their moves."""
     ends = sorted((end_of(m, seen) for m, seen in judged), key=lambda s: s.partition)
-    rows = observed_rows(named_partitions(s.partition for s in ends), snapshot.partitions)
+    rows = rows_of(named_partitions(s.partition for s in ends), snapshot.partitions)
     table = snapshot.partitions.take(pa.array(rows))
     for column, values in (
         ("leader", pa.array([s.leader for s in ends], pa.int32())),

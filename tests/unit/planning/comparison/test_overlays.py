@@ -9,7 +9,9 @@ from replan.model.names import TopicId, TopicPartition, replicas
 from replan.model.partition import PartitionState
 from replan.model.placement import Placement
 from replan.model.snapshot import RememberedOrder, Snapshot
-from replan.planning.comparison.overlays import blacklist_reaches, wanted_table
+from replan.planning.comparison import overlays
+from replan.planning.comparison.alignment import Alignment
+from replan.planning.comparison.overlays import blacklist_reaches
 
 Rows = dict[str, list[int]]
 
@@ -17,13 +19,14 @@ Rows = dict[str, list[int]]
 def wanted(asked: Placement, seen: Snapshot) -> Rows:
     return {
         f"{r['topic']}-{r['partition']}": r["replicas"]
-        for r in wanted_table(asked, seen).to_pylist()
+        for r in overlays.wanted(Alignment.of(asked, seen)).table.to_pylist()
     }
 
 
 def marks(asked: Placement, seen: Snapshot, mark: str) -> list[str]:
-    rows = wanted_table(asked, seen).to_pylist()
-    return [f"{r['topic']}-{r['partition']}" for r in rows if r[mark]]
+    found = overlays.wanted(Alignment.of(asked, seen))
+    rows = zip(found.table.to_pylist(), getattr(found, mark), strict=True)
+    return [f"{r['topic']}-{r['partition']}" for r, marked in rows if marked]
 
 
 def one(listed: Sequence[int], isr: Sequence[int] | None = None, **of: int) -> Snapshot:

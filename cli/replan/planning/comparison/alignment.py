@@ -1,0 +1,114 @@
+"""Declared beside observed: which row of one table is which row of another, joined once per plan.
+
+Partitions are matched by topic and number, in numpy: an index of one table is made once, and any others are looked up
+in it. Not here: what a partition should look like (`overlays`), and what differs (`diff`).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from replan.model.columns import Ints
+from replan.model.names import TopicPartition
+from replan.model.placement import Placement
+from replan.model.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionIndex:
+    """The partitions of a table, ready to be looked up."""
+
+    names: pa.Array
+    """Topics; the position of each is its code."""
+    keys: Ints
+    """Code and partition of each row, ascending."""
+    order: Ints | None
+    """The row of each key; None where the rows ascend already."""
+
+    @classmethod
+    def of(cls, table: pa.Table) -> "PartitionIndex":
+        """Index a table with columns topic and partition."""
+        names, codes = topics_of(table)
+        keys = _keys(codes, table)
+        if bool(np.all(keys[1:] > keys[:-1])):
+            return cls(names, keys, None)
+        order = np.argsort(keys)
+        return cls(names, keys[order], order)
+
+    def rows(self, table: pa.Table) -> Ints:
+        """The row of each partition of another table, -1 where this one has none; shape (table,)."""
+        names, codes = topics_of(table)
+        known = pc.index_in(names, value_set=self.names).fill_null(-1)
+        wanted = _keys(np.asarray(known, dtype=np.int64)[codes], table)
+        if not len(self.keys):
+            return np.full(len(wanted), -1, dtype=np.int64)
+        at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        found = at if self.order is None else self.order[at]
+        return np.where((self.keys[at] == wanted) & (wanted >= 0), found, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """A placement beside a snapshot."""
+
+    placement: Placement
+    snapshot: Snapshot
+    observed: PartitionIndex
+    """Of the snapshot's partitions."""
+    declared: PartitionIndex
+    """Of the placement's explicit lists."""
+    explicit_rows: Ints
+    """The observed row of each explicit list, -1 where the cluster has none."""
+    leader_rows: Ints
+    """The observed row of each partition with a preferred leader, in the placement's order; -1 where there is none."""
+
+    @classmethod
+    def of(cls, placement: Placement, snapshot: Snapshot) -> "Alignment":
+        """Join the two."""
+        observed = PartitionIndex.of(snapshot.partitions)
+        return cls(
+            placement,
+            snapshot,
+            observed,
+            PartitionIndex.of(placement.explicit),
+            observed.rows(placement.explicit),
+            observed.rows(named_partitions(placement.preferred_leaders)),
+        )
+
+
+def rows_of(wanted: pa.Table, table: pa.Table) -> Ints:
+    """The row in `table` of each partition of `wanted`, -1 where there is none: for tables that are joined but once."""
+    return PartitionIndex.of(table).rows(wanted)
+
+
+def named_partitions(names: Iterable[TopicPartition]) -> pa.Table:
+    """Names as a table with columns topic and partition, in the order given."""
+    listed = list(names)
+    return pa.table(
+        {
+            "topic": pa.array([n.topic for n in listed], pa.string()),
+            "partition": pa.array([n.partition for n in listed], pa.int32()),
+        }
+    )
+
+
+def topics_of(table: pa.Table) -> tuple[pa.Array, Ints]:
+    """Distinct topic names and the code of each row."""
+    column = table.column("topic")
+    if not pa.types.is_dictionary(column.type):
+        column = pc.dictionary_encode(column)
+    column = column.unify_dictionaries()
+    if column.num_chunks == 0:
+        return pa.array([], pa.string()), np.array([], dtype=np.int64)
+    one = column.combine_chunks()
+    chunk = one.chunk(0) if isinstance(one, pa.ChunkedArray) else one
+    return chunk.dictionary.cast(pa.string()), np.asarray(chunk.indices, dtype=np.int64)
+
+
+def _keys(codes: Ints, table: pa.Table) -> Ints:
+    """One sortable number per row: topic code and partition; negative where the topic is unknown."""
+    partitions = np.asarray(table.column("partition"), dtype=np.int64)
+    return np.where(codes < 0, np.int64(-1), (codes << 32) | partitions)
