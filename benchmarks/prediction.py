@@ -39,6 +39,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
 from replan.planning.planner import make_plan
+from replan.reporting.hold_text import end_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.persistence.snapshot_form import from_snapshot
@@ -248,6 +249,7 @@ def timed(plan: Plan, plane: ControlPlane, clock: Clock) -> Timing:
         settings=SETTINGS,
         report=report,
         stop=never,
+        end_text=end_text,
     )
     if outcome.exit_code is not Exit.OK:
         sys.exit(f"a move did not end well: {outcome.text}")

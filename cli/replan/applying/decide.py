@@ -32,6 +32,14 @@ from replan.applying.partitions.phase import (
     Waiting,
     check_transition,
 )
+from replan.applying.reasons import (
+    AwaitingThrottle,
+    EndReason,
+    HoldReason,
+    NextBatch,
+    Stopping,
+    ThrottleRefused,
+)
 from replan.applying.run_state import RunState
 from replan.applying.throttles.tick import (
     ThrottleInput,
@@ -62,9 +70,9 @@ class Decision:
     throttles: ThrottleTick = field(default_factory=ThrottleTick)
     phases: Mapping[TopicPartition, Phase] = field(default_factory=dict)
     """The phases that partitions come into."""
-    holds: Mapping[TopicPartition, str] = field(default_factory=dict)
+    holds: Mapping[TopicPartition, HoldReason] = field(default_factory=dict)
     """Why partitions wait."""
-    admission: str | None = None
+    admission: HoldReason | None = None
     """Why nothing new may be admitted at all, if so."""
 
     @property
@@ -93,7 +101,7 @@ class TickBuilder:
         self._phases: dict[TopicPartition, Phase] = {}
         self._records: list[Record] = []
         """Beside those of the phases."""
-        self._holds: dict[TopicPartition, str] = {}
+        self._holds: dict[TopicPartition, HoldReason] = {}
         self._suspected: list[tuple[TopicPartition, Request | End]] = []
         self._to_start: dict[TopicPartition, Request] = {}
         """Lists that add replicas; whoever asks for one passes the gates, whatever was asked before."""
@@ -114,8 +122,8 @@ class TickBuilder:
         if record is not None and record != known:
             self._phases[name] = InFlight(record)
         match self._concluded(name, verdict):
-            case End(status, message):
-                self._end(name, status, message)
+            case End(status, reason):
+                self._end(name, status, reason)
             case Suspect(_, reason):
                 self._holds[name] = reason
             case Hold(reason, soon):
@@ -134,6 +142,7 @@ class TickBuilder:
             state=tick.seen.partitions.get(name),
             seen=tick.seen,
             settled=state.history.settled(name, tick.now, tick.settings.settle_seconds),
+            settle_seconds=tick.settings.settle_seconds,
             racks=tick.job.plan.racks,
             answer=state.answers.get(name),
             quarantine_seconds=self._quarantine_left(name),
@@ -164,14 +173,15 @@ class TickBuilder:
     def _deferred(self) -> Deferred:
         return Deferred(self._tick.now + self._tick.settings.retry_seconds)
 
-    def _put_back(self, name: TopicPartition, phase: Phase, reason: str) -> None:
+    def _put_back(self, name: TopicPartition, phase: Phase, reason: HoldReason) -> None:
         """Let a partition wait; what is in flight stays so."""
         self._holds[name] = reason
         if not isinstance(self._phase(name), InFlight):
             self._phases[name] = phase
 
-    def _end(self, name: TopicPartition, status: Status, message: str = "") -> None:
+    def _end(self, name: TopicPartition, status: Status, reason: EndReason | None) -> None:
         job, ledger = self._tick.job, self._state.ledger
+        message = "" if reason is None else job.end_text(name, reason)
         record = replace(self._record(name), status=status, message=message)
         self._holds.pop(name, None)
         self._phases[name] = Ended(record)
@@ -188,7 +198,7 @@ class TickBuilder:
     def _sort(self, name: TopicPartition, ask: Request) -> None:
         found = self._tick.seen.partitions[name]
         if not self._tick.admitting:
-            self._holds[name] = "stopping"
+            self._holds[name] = Stopping()
         elif not set(ask.replicas) <= set(found.replicas):
             self._to_start[name] = ask
         elif (closed := self._closed(name, ask)) is not None:
@@ -196,7 +206,7 @@ class TickBuilder:
         else:
             self._to_ask[name] = ask
 
-    def _closed(self, name: TopicPartition, ask: Request) -> str | None:
+    def _closed(self, name: TopicPartition, ask: Request) -> HoldReason | None:
         """The gate that keeps a list from being asked for; elections and cancels have none."""
         if ask.kind not in {RequestKind.EXPAND, RequestKind.ASSIGN}:
             return None
@@ -267,21 +277,19 @@ class TickBuilder:
             return True
         refused = self._refused(move)
         if refused is None:
-            self._holds[name] = "its throttle is set and not read back yet"
+            self._holds[name] = AwaitingThrottle()
         else:
             self._end(name, Status.REJECTED, refused)
         return False
 
-    def _refused(self, move: Move) -> str | None:
+    def _refused(self, move: Move) -> ThrottleRefused | None:
         named = [(ConfigScope.TOPIC, move.partition.topic)]
         named += [(ConfigScope.BROKER, str(b)) for b in (*move.original, *move.new)]
         for scope, name in named:
             rejection = self._state.refused_configs.get((scope, name))
             if rejection is not None:
-                return (
-                    f"{move.partition}: the throttle of {scope} {name} cannot be set: Kafka answered "
-                    f"{rejection.code} {rejection.name}: {rejection.message} It was not begun without it; "
-                    "grant ALTER_CONFIGS or plan without throttles"
+                return ThrottleRefused(
+                    scope, name, rejection.code, rejection.name, rejection.message
                 )
         return None
 
@@ -289,7 +297,7 @@ class TickBuilder:
         leader, settings = ask.replicas[0], self._tick.settings
         full = len(self._elections) >= settings.elections
         if full or self._new_per_leader[leader] >= settings.elections_per_leader:
-            self._holds[name] = "waiting for the next batch of elections"
+            self._holds[name] = NextBatch(elections=True)
             return
         self._new_per_leader[leader] += 1
         self._elections.append(name)
@@ -297,7 +305,7 @@ class TickBuilder:
 
     def _ask_list(self, name: TopicPartition, ask: Request) -> None:
         if len(self._resizing) + len(self._same_size) >= self._tick.settings.batch:
-            self._holds[name] = "waiting for the next batch"
+            self._holds[name] = NextBatch(elections=False)
             return
         wanted = None if ask.kind is RequestKind.CANCEL else ask.replicas
         same = ask.kind is RequestKind.ASSIGN and self._is_same_size(name, ask.replicas)

@@ -27,7 +27,7 @@ from replan.applying.run_state import RunState, first_state
 from replan.applying.sending import Sender, intents
 from replan.applying.settings import Settings
 from replan.applying.throttles.broker_rates import leftovers
-from replan.applying.tick_input import Job, TickInput
+from replan.applying.tick_input import EndText, Job, TickInput
 from replan.errors import BadFile, ClusterUnreachable, Exit
 from replan.model.control_plane import Clock, ControlPlane
 from replan.model.names import BrokerId, TopicPartition
@@ -47,6 +47,7 @@ def apply_plan(
     settings: Settings,
     report: Report,
     stop: Callable[[], bool],
+    end_text: EndText,
 ) -> Outcome:
     """Perform a plan, or go on with it, until nothing is left or `stop` says so.
 
@@ -63,7 +64,8 @@ def apply_plan(
     opened = opening(plan, plan_digest, ledger, settings.owner)
     journal.append(opened)
     ports = _Ports(control_plane, journal, clock, report, stop)
-    return ApplicationRun(plan, ledger.after(opened), ports, settings, snapshot).to_end()
+    job = Job.of(plan, settings, end_text)
+    return ApplicationRun(job, ledger.after(opened), ports, snapshot).to_end()
 
 
 def _observed(
@@ -94,11 +96,9 @@ class _Ports:
 class ApplicationRun:
     """One process's part of an application."""
 
-    def __init__(
-        self, plan: Plan, ledger: Ledger, ports: _Ports, settings: Settings, snapshot: Snapshot
-    ) -> None:
+    def __init__(self, job: Job, ledger: Ledger, ports: _Ports, snapshot: Snapshot) -> None:
         now = ports.clock.now()
-        self._job, self._ports = Job.of(plan, settings), ports
+        self._job, self._ports = job, ports
         self._features = snapshot.features
         self._state = first_state(self._job, ledger, now).with_room(self._job, snapshot.log_dirs)
         self._began = self._seen_at = self._written_at = self._moved_at = self._disks_at = now

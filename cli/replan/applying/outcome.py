@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import MoveRecord, Status
+from replan.applying.reasons import HoldReason
 from replan.errors import Exit
 from replan.model.names import TopicPartition
 
@@ -24,11 +25,14 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PartitionResult:
-    """One partition in the end; `message` is complete where it is not done."""
+    """One partition in the end."""
 
     partition: TopicPartition
     result: Result
     message: str = ""
+    """The complete sentence of why it has ended without being done."""
+    hold: HoldReason | None = None
+    """Why it waits, where it runs or waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +57,19 @@ class Outcome:
 
 
 def results_of(
-    plan_order: Iterable[TopicPartition], ledger: Ledger, holds: Mapping[TopicPartition, str]
+    plan_order: Iterable[TopicPartition], ledger: Ledger, holds: Mapping[TopicPartition, HoldReason]
 ) -> tuple[PartitionResult, ...]:
     """How each partition of a plan stands."""
-    return tuple(_result(n, ledger.owned.get(n), holds.get(n, "")) for n in plan_order)
+    return tuple(_result(n, ledger.owned.get(n), holds.get(n)) for n in plan_order)
 
 
-def _result(name: TopicPartition, own: MoveRecord | None, hold: str) -> PartitionResult:
+def _result(
+    name: TopicPartition, own: MoveRecord | None, hold: HoldReason | None
+) -> PartitionResult:
     if own is None:
-        return PartitionResult(name, Result.WAITING, f"{name}: {hold or 'not begun'}")
+        return PartitionResult(name, Result.WAITING, hold=hold)
     if own.status is Status.OPEN:
-        return PartitionResult(name, Result.RUNNING, f"{name}: {hold or 'begun'}")
+        return PartitionResult(name, Result.RUNNING, hold=hold)
     return PartitionResult(name, Result(own.status.value), own.message)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from replan.applying.observation.history import PartitionHistory
+from replan.applying.reasons import HoldReason, Stalled
 from replan.applying.run_state import RunState
 from replan.applying.tick_input import TickInput
 from replan.model.names import BrokerId, TopicPartition
@@ -29,10 +30,10 @@ class CopyProgress:
 
     partition: TopicPartition
     replicas: tuple[ReplicaProgress, ...]
-    state: str
-    """What it waits for, or `copying`."""
-    stalled: str | None = None
-    """Why it stands still, if it does; it has given its slots back."""
+    hold: HoldReason | None = None
+    """What it waits for."""
+    stalled: Stalled | None = None
+    """Where it does not move, if so; it has given its slots back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,9 @@ class Progress:
     running: int
     waiting: int
     copies: tuple[CopyProgress, ...] = ()
-    holds: Mapping[TopicPartition, str] | None = None
+    holds: Mapping[TopicPartition, HoldReason] | None = None
     """Why each partition that is looked at now waits."""
-    admission: str | None = None
+    admission: HoldReason | None = None
     """Why nothing new is begun at all, if so."""
     notes: tuple[str, ...] = ()
     """What was first noticed in this tick."""
@@ -61,17 +62,19 @@ Report = Callable[[Progress], None]
 
 
 def copies_in_progress(
-    tick: TickInput, state: RunState, holds: Mapping[TopicPartition, str]
+    tick: TickInput, state: RunState, holds: Mapping[TopicPartition, HoldReason]
 ) -> tuple[CopyProgress, ...]:
     """The running copies of an application, in order of name."""
     return tuple(
-        _copy(tick, state.history, tick.job.moves[name], holds.get(name, "copying"))
+        _copy(tick, state.history, tick.job.moves[name], holds.get(name))
         for name, record in sorted(state.ledger.open.items())
         if record.expanding
     )
 
 
-def _copy(tick: TickInput, history: PartitionHistory, move: Move, hold: str) -> CopyProgress:
+def _copy(
+    tick: TickInput, history: PartitionHistory, move: Move, hold: HoldReason | None
+) -> CopyProgress:
     return CopyProgress(
         move.partition,
         tuple(_replica(tick, history, move, broker) for broker in move.new),

@@ -1,59 +1,342 @@
-"""What is said about a partition that waits or was rejected: measure, limit, way out."""
+"""Why a partition waits, and why it has ended: values with their measures.
 
-from collections.abc import Collection, Iterable
+Two reasons are equal where only their measures differ, which change from tick to tick: a hold that counts down stays
+the same hold. Sentences are made of them in `reporting.hold_text`, and of nothing else. A new reason belongs here, in
+one of the two unions, and gets its sentence there; mypy names every place that has to know it.
+"""
 
-from replan.applying.observation.look import Observation
-from replan.model.control_plane import Rejected
-from replan.model.names import BrokerId
-from replan.planning.next_request import Wait
+import re
+from dataclasses import dataclass, field
+
+from replan.applying.journal.records import Reached
+from replan.model.configs import ConfigScope
+from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.planning.requests import RequestKind
 
-
-def waits(needed: Wait, seen: Observation, logless: Collection[BrokerId] = ()) -> str:
-    """What a partition waits for; `logless`: brokers that show no log of it."""
-    if needed.leaderless:
-        return "no leader; bring back one of its in-sync replicas"
-    if needed.settling:
-        return "in sync; waiting whether it stays so"
-    missing = sorted(needed.missing)
-    dead = [b for b in missing if not seen.live(b)]
-    named = ", ".join(str(b) for b in missing)
-    dumb = [b for b in missing if b in logless and b not in dead]
-    why = [f"fenced: {_list(dead)}"] if dead else []
-    if dumb:
-        why.append(f"no log of it on {_list(dumb)}: look at the disks there, and start it again")
-    verb = "is" if len(missing) == 1 else "are"
-    return "; ".join((f"waiting until {named} {verb} in sync", *why))
+# --- why it has ended, other than done -------------------------------------------------------------------------------
 
 
-def _list(brokers: Iterable[BrokerId]) -> str:
-    return ", ".join(map(str, brokers))
+@dataclass(frozen=True, slots=True)
+class TopicReplaced:
+    """The topic is gone, or another topic has its name."""
+
+    planned: TopicId
+    found: TopicId | None
 
 
-def unseen(kind: RequestKind, rejection: Rejected | None) -> str:
-    """Why a request is not asked again at once although it shows no effect."""
-    if rejection is not None:
-        return f"{kind}: Kafka answered {rejection.code} {rejection.name}; looking again"
-    return f"{kind} was accepted and is not seen yet"
+@dataclass(frozen=True, slots=True)
+class ListChanged:
+    """It has another list than the one that was planned from."""
+
+    planned: Replicas
+    found: Replicas
 
 
-def advice(code: int) -> str:
-    """What to do about a rejection."""
-    match code:
-        case 29 | 31:
-            return "The principal needs the operation ALTER on the cluster; grant it, then run the same command again."
-        case 38:
-            return (
-                "Somebody else changes its number of replicas; let that end, then make a new plan."
-            )
-        case 39:
-            return (
-                "A broker in the list is not registered, or all its log directories are cordoned; "
-                "bring it back, uncordon it, or declare another one."
-            )
-        case 44:
-            return "A policy of this cluster forbids it; ask those who run it."
-        case 60:
-            return "Another reassignment runs on it; let it end, then make a new plan."
+@dataclass(frozen=True, slots=True)
+class TopicGone:
+    """The settings of its topic cannot be read: it is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class MinIsrChanged:
+    """min.insync.replicas is not what it was when planned."""
+
+    planned: int
+    found: int
+
+
+@dataclass(frozen=True, slots=True)
+class UncleanElectionChanged:
+    """unclean.leader.election.enable is not what it was when planned."""
+
+    planned: bool
+    found: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerUnregistered:
+    """A broker of the target is not registered any more."""
+
+    broker: BrokerId
+    target: Replicas
+
+
+@dataclass(frozen=True, slots=True)
+class RackChanged:
+    """A broker of the target is in another rack than when planned."""
+
+    broker: BrokerId
+    planned: str | None
+    found: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OtherReassignment:
+    """Before anything was asked for, another tool's reassignment runs on it."""
+
+    target: Replicas
+    adding: Replicas
+    removing: Replicas
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedElsewhere:
+    """On its way it has a list that this move never asks for."""
+
+    target: Replicas
+    found: Replicas
+    running: bool
+    """Whether `found` is what a reassignment leads to, or what is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class EffectUndone:
+    """What it had reached is not there any more."""
+
+    target: Replicas
+    reached: Reached
+    found: Replicas
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedByKafka:
+    """Kafka's answer to the last request."""
+
+    code: int
+    name: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottleRefused:
+    """Kafka refuses a setting that the copy needs for its throttle."""
+
+    scope: ConfigScope
+    resource: str
+    code: int
+    name: str
+    message: str
+
+
+EndReason = (
+    TopicReplaced
+    | ListChanged
+    | TopicGone
+    | MinIsrChanged
+    | UncleanElectionChanged
+    | BrokerUnregistered
+    | RackChanged
+    | OtherReassignment
+    | ChangedElsewhere
+    | EffectUndone
+    | RejectedByKafka
+    | ThrottleRefused
+)
+
+# --- why it waits ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataBehind:
+    """The broker that was asked has not caught up with the controller."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoLeader:
+    """Nobody leads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitingSync:
+    """Replicas that have to be in the ISR are not."""
+
+    missing: Replicas
+    fenced: Replicas = ()
+    without_log: Replicas = ()
+    """Live brokers that show no log of it: that disk may be lost (KIP-858)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confirming:
+    """The target is in sync, and has to stay so for the settle time."""
+
+    seconds: float = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SameListElsewhere:
+    """Another tool reassigns it to the list that is wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rechecking:
+    """A look has shown what would end it; another one has to agree."""
+
+    suspected: EndReason
+
+
+@dataclass(frozen=True, slots=True)
+class EffectUnseen:
+    """A request shows no effect yet; before it is asked again another look has to agree."""
+
+    request: RequestKind
+    code: int | None = None
+    """Kafka's answer, where it was one that says: look again."""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RejectionPending:
+    """Rejected, but an earlier copy of the request may still arrive."""
+
+    code: int
+    name: str
+    seconds: float = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomePending:
+    """A request may still arrive, so a different one has to wait."""
+
+    asked: RequestKind
+    replicas: Replicas
+    following: RequestKind
+    seconds: float = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NewBrokerFenced:
+    """A broker that is to receive a replica is fenced."""
+
+    broker: BrokerId
+
+
+@dataclass(frozen=True, slots=True)
+class NewBrokerCordoned:
+    """All log directories of a broker that is to receive a replica are cordoned (KIP-1066)."""
+
+    broker: BrokerId
+
+
+@dataclass(frozen=True, slots=True)
+class WritesWouldStop:
+    """With more replicas min ISR would not be met."""
+
+    in_sync: Replicas
+    min_insync_replicas: int
+    needed: int
+
+
+@dataclass(frozen=True, slots=True)
+class UncleanElectionPossible:
+    """An empty new replica could be elected."""
+
+    topic: str
+    in_sync: Replicas
+
+
+@dataclass(frozen=True, slots=True)
+class NoRoom:
+    """The log directory that Kafka would choose has no room; all sizes in bytes."""
+
+    broker: BrokerId
+    path: str
+    size: int = field(compare=False)
+    usable: int = field(compare=False)
+    promised: int = field(compare=False)
+    """Of `usable`, to other copies."""
+    kept_free: int = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicReassigned:
+    """Another tool reassigns its topic, and this version cannot guard a reorder against that (KIP-860)."""
+
+    partitions: tuple[TopicPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoSlot:
+    """A broker takes part in as many copies as it may."""
+
+    broker: BrokerId
+    limit: int
+    usual: int
+    """The limit before in-sync replicas were lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottleContested:
+    """Another tool has removed a throttle twice: nothing new is admitted."""
+
+    places: tuple[tuple[str | BrokerId, str], ...]
+    """Topic or broker, and the setting."""
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitingThrottle:
+    """Its throttle is set, and not read back yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextBatch:
+    """A tick asks for no more than this."""
+
+    elections: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    """The application is about to leave."""
+
+
+HoldReason = (
+    MetadataBehind
+    | NoLeader
+    | AwaitingSync
+    | Confirming
+    | SameListElsewhere
+    | Rechecking
+    | EffectUnseen
+    | RejectionPending
+    | OutcomePending
+    | NewBrokerFenced
+    | NewBrokerCordoned
+    | WritesWouldStop
+    | UncleanElectionPossible
+    | NoRoom
+    | TopicReassigned
+    | NoSlot
+    | ThrottleContested
+    | AwaitingThrottle
+    | NextBatch
+    | Stopping
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stalled:
+    """A copy that does not move, and so has given its slots back."""
+
+    broker: BrokerId
+    bytes: int | None = field(default=None, compare=False)
+    """What is there; None where the broker is fenced."""
+    seconds: float = field(default=0.0, compare=False)
+
+
+def kind_of(reason: HoldReason | EndReason) -> str:
+    """The name of a reason in JSON: `new-broker-fenced`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", type(reason).__name__).lower()
+
+
+def is_routine(reason: HoldReason) -> bool:
+    """Whether a hold is part of every move, and nothing to be told of as a wait."""
+    match reason:
+        case AwaitingSync(_, fenced, without_log):
+            return not fenced and not without_log
+        case EffectUnseen(_, code):
+            return code is None
+        case Confirming() | AwaitingThrottle() | MetadataBehind() | NextBatch() | Stopping():
+            return True
         case _:
-            return "Make a new plan; if it is rejected again, the log of the active controller says why."
+            return False

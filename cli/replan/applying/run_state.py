@@ -16,6 +16,7 @@ from replan.applying.observation.history import PartitionHistory, held_since
 from replan.applying.observation.look import Wanted
 from replan.applying.partitions.judge import End
 from replan.applying.partitions.phase import Admitted, Ended, InFlight, Phase, Waiting
+from replan.applying.reasons import HoldReason
 from replan.applying.throttles.tick import ThrottleHistory
 from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import LogDir
@@ -57,7 +58,7 @@ class RunState:
     """As the tick before left them."""
     limits: Mapping[BrokerId, int] = field(default_factory=dict)
     """Of the brokers whose number of slots has shrunk."""
-    holds: Mapping[TopicPartition, str] = field(default_factory=dict)
+    holds: Mapping[TopicPartition, HoldReason] = field(default_factory=dict)
     """Why each partition waits, as last seen."""
     suspected: Mapping[tuple[TopicPartition, Request | End], float] = field(default_factory=dict)
     """What looks have suggested so far, and since when."""

@@ -1,13 +1,17 @@
 """What one tick is decided from, apart from the state of the run: the job, one look at the cluster, and the time."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from replan.applying.observation.look import Observation
+from replan.applying.reasons import EndReason
 from replan.applying.settings import Settings
 from replan.model.names import TopicPartition
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
+
+EndText = Callable[[TopicPartition, EndReason], str]
+"""The sentence that the journal keeps of why a partition has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +24,17 @@ class Job:
     """The plan's moves by partition."""
     places: Mapping[TopicPartition, int]
     """Where each stands in the plan."""
+    end_text: EndText
 
     @classmethod
-    def of(cls, plan: Plan, settings: Settings) -> "Job":
+    def of(cls, plan: Plan, settings: Settings, end_text: EndText) -> "Job":
         """The job of performing a plan."""
         return cls(
             plan,
             settings,
             {m.partition: m for m in plan.moves},
             {m.partition: place for place, m in enumerate(plan.moves)},
+            end_text,
         )
 
 

@@ -23,6 +23,7 @@ from replan.manifest.load import load_placement
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
 from replan.planning.planner import make_plan
+from replan.reporting.hold_text import end_text
 from replan.reporting.outcome_text import render_outcome
 from replan.reporting.plan_notes import refusal_text
 from replan.reporting.plan_text import render_plan
@@ -105,6 +106,7 @@ def perform(
             settings=replace(settings, owner=owner()),
             report=inject(report),
             stop=stop,
+            end_text=end_text,
         )
     result(render_outcome(outcome))
     return outcome.exit_code

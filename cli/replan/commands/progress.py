@@ -1,6 +1,5 @@
 """Shows progress while an application runs: live lines on a terminal, plain lines elsewhere."""
 
-import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,6 @@ from replan.reporting.progress_text import copies, counts
 
 PLAIN_SECONDS = 5.0
 """How often plain lines are written while nothing changes."""
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 @contextmanager
@@ -64,6 +62,6 @@ class _Plain:
 
 def _standing(progress: Progress) -> tuple[object, ...]:
     """What is worth a line when it changes; a count-down within a reason is not."""
-    reasons = {*(progress.holds or {}).values(), progress.admission or ""}
+    reasons = {type(reason) for reason in (progress.holds or {}).values()}
     counted = (progress.done, progress.running, progress.waiting, progress.stopped)
-    return (*counted, {_NUMBER.sub("", reason) for reason in reasons})
+    return (*counted, reasons, progress.admission)

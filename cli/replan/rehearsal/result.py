@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from replan.applying.outcome import PartitionResult
+from replan.applying.reasons import HoldReason
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.safety.plan_invariants import Broken
 
@@ -72,7 +73,7 @@ class LeaderChange:
 class Waited:
     """One reason to wait, over all partitions that had it."""
 
-    reason: str
+    reason: HoldReason
     """That of the partition that waited longest."""
     partitions: int
     longest: TopicPartition

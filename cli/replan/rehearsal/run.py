@@ -28,6 +28,7 @@ from replan.rehearsal.refused import Refused
 from replan.rehearsal.result import Rehearsal
 from replan.rehearsal.setup import cluster_of, with_assumptions, with_plan_applied
 from replan.rehearsal.waits import Waits
+from replan.reporting.hold_text import end_text
 from replan.reporting.quantities import duration
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.advance import advance
@@ -100,6 +101,7 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
         settings=settings,
         report=heard,
         stop=stop,
+        end_text=end_text,
     )
     outcome, again = _as_a_person_would(lambda: sent(clock=quick), plane, quick, stop)
     recorder.note(plane.simulation)

@@ -1,6 +1,7 @@
 """How far an application is, as lines: one that counts, then one per running copy with what it waits for."""
 
 from replan.applying.progress import CopyProgress, Progress, ReplicaProgress
+from replan.reporting.hold_text import hold_text, stalled_text
 from replan.reporting.quantities import duration, size
 from replan.wording import capped
 
@@ -21,18 +22,20 @@ def copies(progress: Progress) -> list[str]:
     """One line per running copy, then one per partition that waits at a gate."""
     lines = capped(progress.copies, copy_line, limit=SHOWN, noun="copy")
     if progress.admission is not None:
-        lines.append(f"nothing new is begun: {progress.admission}")
+        lines.append(f"nothing new is started: {hold_text(progress.admission)}")
     shown = {copy.partition for copy in progress.copies}
     holds = [(n, why) for n, why in sorted((progress.holds or {}).items()) if n not in shown]
-    return lines + capped(holds, lambda h: f"{h[0]}  {h[1]}", limit=SHOWN, noun="waiting partition")
+    return lines + capped(
+        holds, lambda h: f"{h[0]}  {hold_text(h[1])}", limit=SHOWN, noun="waiting partition"
+    )
 
 
 def copy_line(copy: CopyProgress) -> str:
     """A running copy: topic-partition, brokers, bytes, rate, time left, what it waits for."""
     replicas = "; ".join(_replica(r) for r in copy.replicas)
     if copy.stalled is not None:
-        return f"{copy.partition}  {replicas}  stalled: {copy.stalled}"
-    waits = "" if copy.state == "copying" else f"  {copy.state}"
+        return f"{copy.partition}  {replicas}  stalled: {stalled_text(copy.stalled)}"
+    waits = "" if copy.hold is None else f"  {hold_text(copy.hold)}"
     return f"{copy.partition}  {replicas}{waits}"
 
 

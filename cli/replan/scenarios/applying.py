@@ -20,6 +20,7 @@ from replan.model.control_plane import Clock
 from replan.model.names import TopicPartition
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest, loads
+from replan.reporting.hold_text import end_text
 from replan.reporting.plan_notes import refusal_text
 from replan.reporting.progress_text import counts
 from replan.scenarios.effect_boundary import Boundary, Crash, RecordedControlPlane, RecordedJournal
@@ -187,6 +188,7 @@ def _begin(session: Session, plan: Plan, options: _ApplyOptions) -> None:
             settings=options.settings,
             report=report,
             stop=stop,
+            end_text=end_text,
         )
 
     _ = session.plane

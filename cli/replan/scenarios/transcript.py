@@ -3,18 +3,18 @@
 Here belong facts in words. Every line was true at its moment.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 
 from replan.applying.progress import Progress
+from replan.applying.reasons import HoldReason
 from replan.model.names import TopicPartition
+from replan.reporting.hold_text import hold_text
 from replan.reporting.quantities import brokers
 from replan.simulator.cluster.disks import path_of
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.controller.state import BrokerRegistration, ClusterState, Partition
 
 WIDTH = 6
-_NUMBERS = re.compile(r"\d+")
 
 
 class Transcript:
@@ -23,7 +23,7 @@ class Transcript:
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._before: ClusterState | None = None
-        self._holds: dict[TopicPartition, str] = {}
+        self._holds: dict[TopicPartition, HoldReason] = {}
         self.asking = False
         """While a request of ours is under way: the list that it asks for is recorded already."""
 
@@ -79,8 +79,8 @@ class Transcript:
         for text in progress.notes:
             self.add(now, f"note: {text}", note=True)
         for name, reason in sorted((progress.holds or {}).items()):
-            if _NUMBERS.sub("", reason) != _NUMBERS.sub("", self._holds.get(name, "")):
-                self.add(now, f"{name} waits: {reason}")
+            if reason != self._holds.get(name):
+                self.add(now, f"{name} waits: {hold_text(reason)}")
             self._holds[name] = reason
 
 

@@ -22,6 +22,7 @@ from replan.model.snapshot import Features, Snapshot
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
+from replan.reporting.hold_text import end_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.faults import Schedule
 from replan.simulator.cluster.physical_state import Simulation
@@ -181,6 +182,7 @@ class Lab:
             settings=self.settings,
             report=report,
             stop=(lambda: False) if stop is None else stop,
+            end_text=end_text,
         )
 
     def stop_at(self, seconds: float) -> Callable[[], bool]:

@@ -21,6 +21,15 @@ from replan.applying.journal.records import (
 )
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.phase import Admitted, Deferred, Ended, InFlight, Parked, Phase
+from replan.applying.reasons import (
+    AwaitingThrottle,
+    HoldReason,
+    NewBrokerFenced,
+    NextBatch,
+    NoRoom,
+    NoSlot,
+    UncleanElectionPossible,
+)
 from replan.applying.run_state import RunState, first_state
 from replan.applying.settings import Settings
 from replan.applying.throttles.tick import ThrottleHistory
@@ -34,6 +43,7 @@ from replan.model.placement import MoveThrottle
 from replan.model.snapshot import Features
 from replan.planning.moves import Move
 from replan.planning.requests import Request, RequestKind
+from replan.reporting.hold_text import end_text
 
 APP = Application("a-1", ApplicationStatus.OPEN, "d", "m", "cluster", "ann")
 GUARDED = Features(replication_factor_guard=True, eligible_leader_replicas=True)
@@ -59,7 +69,7 @@ def case(
 ) -> Case:
     """A tick in which all moves that are not begun are looked at, and the state that it finds."""
     found = states or [state(m.original, partition=m.partition.partition) for m in moves]
-    job = Job.of(plan_of(moves, throttle=throttle), settings or Settings())
+    job = Job.of(plan_of(moves, throttle=throttle), settings or Settings(), end_text)
     run = replace(first_state(job, fold([APP, *owned]), 0), **more)
     begun = {*run.ledger.owned, *run.admitted}
     tick = TickInput(
@@ -110,7 +120,7 @@ def test_instant_lists_travel_together_up_to_the_batch() -> None:
     decision = decided(case(FLIPS, settings=Settings(batch=2)))
     assert decision.same_size == {m.partition: m.target for m in FLIPS[:2]}
     assert decision.resizing == {}
-    assert decision.holds == {FLIPS[2].partition: "waiting for the next batch"}
+    assert decision.holds == {FLIPS[2].partition: NextBatch(elections=False)}
 
 
 def test_where_the_guard_is_not_known_lists_go_without_it() -> None:
@@ -146,9 +156,7 @@ def test_elections_are_limited_in_all_and_for_each_new_leader(
     decision = decided(case(moves, states, settings=settings))
     assert numbers(decision.elections) == elected
     held = {n.partition: reason for n, reason in decision.holds.items()}
-    assert held == {
-        p: "waiting for the next batch of elections" for p in range(3) if p not in elected
-    }
+    assert held == {p: NextBatch(elections=True) for p in range(3) if p not in elected}
 
 
 def test_copies_are_admitted_by_slots_in_plan_order() -> None:
@@ -172,14 +180,16 @@ def test_rooms_promised_in_one_tick_count_for_the_next_copy_of_the_same_tick() -
     decision = decided(case(COPIES[:2], room=room))
     assert numbers(decision.resizing) == [0]
     assert decision.phases[COPIES[1].partition] == Deferred(110)
-    assert decision.holds[COPIES[1].partition].startswith("broker 4 has no room: 100 bytes to /a")
+    closed = decision.holds[COPIES[1].partition]
+    assert isinstance(closed, NoRoom)
+    assert (closed.broker, closed.path, closed.size) == (4, "/a", 100)
 
 
 def test_under_a_throttle_a_copy_is_admitted_first_and_asked_when_it_is_read_back() -> None:
     first = decided(case(COPIES[:1], throttle=THROTTLE))
     assert came_into(first, Admitted) == [0]
     assert first.resizing == {}
-    assert first.holds == {COPIES[0].partition: "its throttle is set and not read back yet"}
+    assert first.holds == {COPIES[0].partition: AwaitingThrottle()}
     assert first.throttles.additions
     assert [r for r in first.records if isinstance(r, MoveRecord)] == []
 
@@ -203,9 +213,7 @@ def test_an_admitted_copy_whose_gate_has_closed_waits_again() -> None:
     decision, after = decide(tick, run)
     assert decision.phases == {shaky.partition: Deferred(110)}
     assert (after.admitted, len(after.queue)) == (frozenset(), 1)
-    assert decision.holds == {
-        shaky.partition: "broker 4 is to receive a replica and is fenced; start it"
-    }
+    assert decision.holds == {shaky.partition: NewBrokerFenced(BrokerId(4))}
 
 
 @pytest.mark.parametrize(
@@ -222,7 +230,7 @@ def test_a_copy_whose_throttle_is_refused_is_not_begun_without_it(
     assert (record.status, record.asked) == (Status.REJECTED, None)
     assert record.message == (
         f"orders-0: the throttle of {scope} {name} cannot be set: Kafka answered 29 TOPIC_AUTHORIZATION_FAILED: "
-        "Denied. It was not begun without it; grant ALTER_CONFIGS or plan without throttles"
+        "Denied. The copy was not started without it; grant ALTER_CONFIGS or plan without throttles"
     )
 
 
@@ -317,21 +325,21 @@ UNKNOWN = OutcomeUnknown("no answer")
         ({}, None),
         (
             {"brokers": {b.id: b for b in brokers(fenced=[4])}},
-            "broker 4 is to receive a replica and is fenced; start it",
+            NewBrokerFenced(BrokerId(4)),
         ),
         (
             {"partitions": {COPIES[0].partition: state([1, 2, 3], [1])}},
-            "unclean.leader.election.enable is true and only [1] is in sync",
+            UncleanElectionPossible("orders", replicas(1)),
         ),
         (
             {"running": {TopicPartition("x", 0): Reassignment(replicas(1, 9), replicas(9), ())}},
-            "broker 1 takes part in 1 copies (at most 1)",
+            NoSlot(BrokerId(1), 1, 1),
         ),
     ],
     ids=["open", "fenced", "unclean", "no slot"],
 )
 def test_a_copy_that_is_asked_for_again_passes_the_same_gates(
-    answer: Answer | None, seen: dict[str, Any], why: str | None
+    answer: Answer | None, seen: dict[str, Any], why: HoldReason | None
 ) -> None:
     tick, run = asked_before(answer=answer, settings=Settings(slots_per_broker=1))
     risky = replace(COPIES[0], unclean_election=True)
@@ -340,7 +348,7 @@ def test_a_copy_that_is_asked_for_again_passes_the_same_gates(
     tick = replace(tick, job=job, seen=replace(tick.seen, topics=topics, **seen))
     decision, after = decide(tick, run)
     assert numbers(decision.resizing) == ([0] if why is None else [])
-    assert decision.holds.get(risky.partition, "").startswith(why or "")
+    assert decision.holds.get(risky.partition) == why
     assert isinstance(after.phase(risky.partition), InFlight)
 
 
@@ -355,13 +363,13 @@ def test_a_copy_that_is_asked_for_again_must_fit_and_does_not_count_twice() -> N
 def test_a_copy_that_is_asked_for_again_waits_for_its_throttle() -> None:
     decision = decided(asked_before(throttle=THROTTLE))
     assert numbers(decision.resizing) == []
-    assert decision.holds == {COPIES[0].partition: "its throttle is set and not read back yet"}
+    assert decision.holds == {COPIES[0].partition: AwaitingThrottle()}
     assert decision.throttles.additions
 
 
 def test_begun_copies_start_before_waiting_ones() -> None:
     tick, run = asked_before(settings=Settings(slots_per_broker=1))
-    job = Job.of(plan_of(COPIES[:2]), tick.settings)
+    job = Job.of(plan_of(COPIES[:2]), tick.settings, end_text)
     waiting = state([1, 2, 3], partition=1)
     tick = replace(
         tick,

@@ -128,12 +128,12 @@ EFFECTS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "silence for TIME": (
         "silence for 10s",
         APPLY + "at 1s {}\napply",
-        ("11s   orders-0 waits: in sync; waiting whether it stays so",),
+        ("11s   orders-0 waits: in sync; confirming for 15 s",),
     ),
     "metadata TIME behind [for TIME]": (
         "metadata 8s behind for 30s",
         APPLY + "at 1s {}\napply",
-        ("12s   orders-0 waits: in sync; waiting whether it stays so",),
+        ("12s   orders-0 waits: in sync; confirming for 15 s",),
     ),
     "foreign reassign PARTITION LIST": (
         "foreign reassign orders-0 [1,2,5]",

@@ -6,8 +6,9 @@ import pytest
 from tests.builders import brokers, move, snapshot, state
 from tests.unit.rehearsal.stages import MB, SEEN, load_of, plan_of, rehearsed
 
+from replan.applying.reasons import AwaitingSync, NoSlot
 from replan.model.broker import LogDir
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.snapshot import Features
 from replan.planning.plan import Plan
 from replan.rehearsal.options import Options
@@ -69,7 +70,7 @@ def test_a_new_broker_that_stays_dead_keeps_the_plan_from_completing_and_is_name
     found = rehearsed(plan_of([1, 2, 4]), "kill 4 at 5s")
     assert not found.completed
     assert found.text == "nothing has happened for 1 h; 1 of 1 partitions not done"
-    assert [r.message for r in found.stopped] == ["orders-0: waiting until 4 is in sync; fenced: 4"]
+    assert [r.hold for r in found.stopped] == [AwaitingSync(replicas(4), fenced=replicas(4))]
     assert found.seconds < 4_000
 
 
@@ -77,7 +78,7 @@ def test_a_partition_that_another_tool_moves_is_left_to_it() -> None:
     found = rehearsed(plan_of([1, 2, 4]), "foreign reassign orders-0 [1,5] at 5s")
     assert not found.completed
     (stopped,) = found.stopped
-    assert "somebody else changed it" in stopped.message
+    assert "another tool changed it" in stopped.message
 
 
 def test_a_plan_that_the_cluster_has_outrun_is_stale() -> None:
@@ -96,7 +97,7 @@ def test_a_wait_for_a_slot_has_its_length() -> None:
     found = rehearsed(plan_of(*[[1, 2, 4]] * 8, seen=seen, rate=None), seen=seen)
     assert found.completed
     (waited,) = found.waits
-    assert waited.reason.startswith("broker 1 takes part in 5 copies (at most 5)")
+    assert waited.reason == NoSlot(BrokerId(1), limit=5, usual=5)
     assert waited.partitions == 3
     assert waited.longest_seconds == pytest.approx(25, abs=5)
 

@@ -8,6 +8,7 @@ from tests.builders import brokers, placement, snapshot, state
 from tests.unit.rehearsal.stages import MB, SEEN, faults_of, plan_of, rehearsed
 
 from replan.applying.progress import Progress
+from replan.applying.reasons import HoldReason, NoLeader, NoSlot
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plan_file import dumps
 from replan.planning.planner import make_plan
@@ -155,13 +156,14 @@ def test_every_form_has_the_distribution_and_the_worst_seed() -> None:
 def test_each_wait_has_the_reason_of_the_one_that_waited_longest() -> None:
     waits = Waits(0.0)
     first, second = TopicPartition("orders", 1), TopicPartition("orders", 2)
-    for at, holds in (
-        (0.0, {first: "broker 4 is full", second: "broker 5 is full"}),
-        (9.0, {first: "x"}),
-    ):
+    looks: list[tuple[float, dict[TopicPartition, HoldReason]]] = [
+        (0.0, {first: NoSlot(BrokerId(4), 5, 5), second: NoSlot(BrokerId(5), 5, 5)}),
+        (9.0, {first: NoLeader()}),
+    ]
+    for at, holds in looks:
         waits(Progress(at, 2, 0, 0, 0, 2, holds=holds))
     (longest, *_) = waits.found({}, 20.0)
-    assert longest == Waited("broker 5 is full", 2, second, 20.0)
+    assert longest == Waited(NoSlot(BrokerId(5), 5, 5), 2, second, 20.0)
 
 
 def test_the_markdown_has_its_loads_in_a_table() -> None:

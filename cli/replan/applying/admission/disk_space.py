@@ -8,6 +8,7 @@ until the next one, also where a copy has ended or a replica was dropped meanwhi
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from replan.applying.reasons import NoRoom
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition
 
@@ -28,7 +29,7 @@ class Room:
         promised = {b: {**self.promised.get(b, {}), partition: size} for b in brokers}
         return Room(self.dirs, {**self.promised, **promised})
 
-    def why_not(self, partition: TopicPartition, broker: BrokerId, size: int) -> str | None:
+    def why_not(self, partition: TopicPartition, broker: BrokerId, size: int) -> NoRoom | None:
         """Why a replica of so many bytes does not fit on a broker; None where it fits or the room is not known."""
         chosen = self._next_dir(broker)
         if chosen is None or chosen.usable_bytes is None or chosen.total_bytes is None or not size:
@@ -38,11 +39,7 @@ class Room:
         kept_free = int(chosen.total_bytes * HEADROOM)
         if chosen.usable_bytes - promised - size >= kept_free:
             return None
-        also = f", {promised} of them promised to other copies" if promised else ""
-        return (
-            f"broker {broker} has no room: {size} bytes to {chosen.path} (the directory with the fewest logs), "
-            f"{chosen.usable_bytes} usable{also}, {kept_free} must stay free; make room there"
-        )
+        return NoRoom(broker, chosen.path, size, chosen.usable_bytes, promised, kept_free)
 
     def _next_dir(self, broker: BrokerId) -> LogDir | None:
         """Where Kafka puts the next replica; among equals the one with the least room."""

@@ -1,6 +1,6 @@
 """How many copies a broker takes part in, and how many it may.
 
-A copy takes a slot on the leader now and on each broker that receives; other people's reassignments count too. Limits
+A copy takes a slot on the leader now and on each broker that receives; reassignments of other tools count too. Limits
 shrink where in-sync replicas are lost and grow back with every settled move (additive increase, multiplicative
 decrease), so the number of copies finds by itself what a broker bears. Which moves wait for a slot is in `queue`.
 """
@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from replan.applying.reasons import NoSlot
 from replan.model.names import BrokerId
 from replan.model.partition import Reassignment
 
@@ -49,20 +50,13 @@ class Slots:
         """Keep for a move that was passed over too often what is free on its brokers."""
         self._taken.update({b for b in brokers if self.free(b) > 0})
 
-    def why_full(self, broker: BrokerId) -> str:
-        """The wait for a slot in words: measure, limit, way out."""
-        limit = self.limit(broker)
-        shrunk = (
-            f", {self._default} before in-sync replicas were lost" if limit < self._default else ""
-        )
-        return (
-            f"broker {broker} takes part in {self._taken[broker]} copies (at most {limit}{shrunk}); "
-            "the next one to end makes room"
-        )
+    def why_full(self, broker: BrokerId) -> NoSlot:
+        """The wait for a slot on a broker that is full."""
+        return NoSlot(broker, self.limit(broker), self._default)
 
 
 def foreign_load(running: Reassignment) -> frozenset[BrokerId]:
-    """The brokers that somebody else's reassignment loads; the source is taken to be the first that is not new."""
+    """The brokers that another tool's reassignment loads; the source is taken to be the first that is not new."""
     if not running.adding:
         return frozenset()
     return frozenset({*running.adding, *running.original[:1]})

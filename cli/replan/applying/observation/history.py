@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from replan.applying.observation.look import Observation
+from replan.applying.reasons import Stalled
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.planning.moves import Move
@@ -149,19 +150,17 @@ class PartitionHistory:
 
     def stalled(
         self, move: Move, seen: Observation, now: float, stalled_seconds: float
-    ) -> str | None:
-        """Why a copy stands still, if it does; measure and way out."""
+    ) -> Stalled | None:
+        """Where a copy does not move, if so."""
         state = seen.partitions.get(move.partition)
-        missing = [b for b in move.new if state is None or b not in state.isr]
-        for broker in missing:
+        for broker in move.new:
+            if state is not None and broker in state.isr:
+                continue
             if not seen.live(broker):
-                return f"broker {broker} is fenced; the copy goes on when it is back"
+                return Stalled(broker)
             size = self.sizes.get((move.partition, broker))
             if size is not None and now - size.moved_at >= stalled_seconds:
-                return (
-                    f"the replica on broker {broker} has stood at {size.bytes} bytes for "
-                    f"{now - size.moved_at:.0f} s; look at its log and at the throttle"
-                )
+                return Stalled(broker, size.bytes, now - size.moved_at)
         return None
 
 

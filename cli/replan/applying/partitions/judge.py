@@ -1,7 +1,7 @@
 """What to do about one partition: its next request, a wait, or its end. Pure.
 
-`next_request` says what the move needs; here it is held against what was asked before: whether an earlier request may
-still be on its way, whether an effect disappeared, whether the state is an echo of ours or a foreign hand.
+`next_request` says what the move needs; here it is compared with what was asked before: whether an earlier request may
+still be on its way, whether an effect disappeared, whether what runs is an echo of an earlier request.
 """
 
 from collections.abc import Mapping
@@ -9,8 +9,26 @@ from dataclasses import dataclass, replace
 
 from replan.applying.journal.records import Asked, MoveRecord, Reached, Status
 from replan.applying.observation.look import Observation
-from replan.applying.partitions.preconditions import AGAIN, precondition
-from replan.applying.reasons import advice, unseen, waits
+from replan.applying.partitions.preconditions import broken_precondition
+from replan.applying.reasons import (
+    AwaitingSync,
+    ChangedElsewhere,
+    Confirming,
+    EffectUndone,
+    EffectUnseen,
+    EndReason,
+    HoldReason,
+    ListChanged,
+    MetadataBehind,
+    NoLeader,
+    OtherReassignment,
+    OutcomePending,
+    Rechecking,
+    RejectedByKafka,
+    RejectionPending,
+    SameListElsewhere,
+    TopicReplaced,
+)
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
@@ -26,9 +44,9 @@ LOOK_AGAIN = frozenset({3, 80, 83, 84, 85})
 class Hold:
     """Nothing to ask now, and why."""
 
-    reason: str
+    reason: HoldReason
     soon: bool = False
-    """Look again in the next tick: it is a matter of seconds."""
+    """Judge it again in the next tick: it is a matter of seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +54,8 @@ class End:
     """This partition has ended."""
 
     status: Status
-    message: str = ""
+    reason: EndReason | None = None
+    """None where it is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +63,7 @@ class Suspect:
     """A conclusion that a second look, some seconds later, must agree with."""
 
     conclusion: Request | End
-    reason: str
+    reason: HoldReason
 
 
 Verdict = Request | Hold | End | Suspect
@@ -59,6 +78,7 @@ class PartitionInput:
     state: PartitionState | None
     seen: Observation
     settled: bool
+    settle_seconds: float
     racks: Mapping[BrokerId, str | None]
     answer: Answer | None = None
     """To the request of the tick before."""
@@ -77,7 +97,7 @@ def judge(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
     """The record of a partition as it stands now, and what to do about it."""
     move = sight.move
     if move.partition in sight.seen.unclear:
-        return sight.own, Hold("the controller is ahead of the brokers; looking again", soon=True)
+        return sight.own, Hold(MetadataBehind(), soon=True)
     needed = next_request(move, sight.state, settled=sight.settled)
     if sight.own is None or sight.asked is None:
         return sight.own, _not_begun(sight, needed)
@@ -95,53 +115,51 @@ def _not_begun(sight: PartitionInput, needed: Next) -> Verdict:
     if not planned or isinstance(needed, OffPath):
         return _elsewhere(move, state)
     if isinstance(needed, Wait):
-        return Hold(waits(needed, sight.seen, sight.logless), soon=needed.settling)
+        return Hold(_awaited(sight, needed), soon=needed.settling)
     return _if_as_planned(sight, needed)
 
 
 def _elsewhere(move: Move, state: PartitionState) -> Verdict:
-    """Neither the planned original nor the target stands there, and we have asked for nothing."""
-    if state.running is not None:
-        if state.running.target == move.target:
-            return Hold(
-                "somebody else's reassignment to the same list runs on it; waiting for its end"
-            )
-        return Suspect(
-            End(
-                Status.FOREIGN,
-                f"{move.partition}: somebody else's reassignment to {list(state.running.target)} runs on it "
-                f"(adding {list(state.running.adding)}, removing {list(state.running.removing)}); "
-                f"let it end or cancel it, then {AGAIN}",
-            ),
-            "somebody else's reassignment runs on it; looking twice",
-        )
-    return Suspect(
-        End(
-            Status.STALE,
-            f"{move.partition}: planned from {list(move.original)}, found {list(state.replicas)}; {AGAIN}",
-        ),
-        "not the list that was planned from; looking twice",
+    """It has neither the planned original nor the target, and nothing was asked for."""
+    running = state.running
+    if running is None:
+        return _suspect(Status.STALE, ListChanged(move.original, state.replicas))
+    if running.target == move.target:
+        return Hold(SameListElsewhere())
+    other = OtherReassignment(running.target, running.adding, running.removing)
+    return _suspect(Status.FOREIGN, other)
+
+
+def _suspect(status: Status, reason: EndReason) -> Suspect:
+    return Suspect(End(status, reason), Rechecking(reason))
+
+
+def _awaited(sight: PartitionInput, needed: Wait) -> HoldReason:
+    if needed.leaderless:
+        return NoLeader()
+    if needed.settling:
+        return Confirming(sight.settle_seconds)
+    missing = tuple(sorted(needed.missing))
+    live = [b for b in missing if sight.seen.live(b)]
+    return AwaitingSync(
+        missing,
+        fenced=tuple(b for b in missing if b not in live),
+        without_log=tuple(b for b in live if b in sight.logless),
     )
 
 
 def _stale_topic(move: Move, state: PartitionState | None) -> Verdict:
-    found = "no such partition" if state is None else f"topic id {state.topic_id}"
-    return Suspect(
-        End(
-            Status.STALE,
-            f"{move.partition}: planned for topic id {move.topic_id}, found {found}; {AGAIN}",
-        ),
-        "its topic is not the one that was planned for; looking twice",
-    )
+    found = None if state is None else state.topic_id
+    return _suspect(Status.STALE, TopicReplaced(move.topic_id, found))
 
 
 def _if_as_planned(sight: PartitionInput, request: Request) -> Verdict:
     seen = sight.seen
-    broken = precondition(
+    broken = broken_precondition(
         sight.move, seen.topics.get(sight.move.partition.topic), seen.brokers, sight.racks
     )
     if broken is not None:
-        return Suspect(End(Status.STALE, broken), "not as it was planned; looking twice")
+        return _suspect(Status.STALE, broken)
     return request
 
 
@@ -172,28 +190,19 @@ def _begun(sight: PartitionInput, own: MoveRecord, needed: Next) -> Verdict:
         case OffPath(found):
             return _off_path(sight, own, found)
         case Wait():
-            return Hold(waits(needed, sight.seen, sight.logless))
+            return Hold(_awaited(sight, needed))
         case Request():
             return _again_or_next(sight, own, needed)
 
 
 def _off_path(sight: PartitionInput, own: MoveRecord, found: PartitionState) -> Verdict:
-    """A running state that equals an earlier request of ours is its echo; anything else is somebody else's."""
+    """A running state that equals an earlier request of replan is its echo; anything else is another tool's."""
     if found.running is not None and found.running.target in own.past:
         return _unless_quarantined(sight, own, CANCEL)
-    what = (
-        f"replicas {list(found.replicas)}"
-        if found.running is None
-        else f"a reassignment to {list(found.running.target)}"
-    )
-    return Suspect(
-        End(
-            Status.FOREIGN,
-            f"{sight.move.partition}: on the way to {list(sight.move.target)} somebody else changed it: found {what}; "
-            f"it is left as it is. Find out who, then {AGAIN}",
-        ),
-        "somebody else seems to have changed it; looking twice",
-    )
+    running = found.running
+    listed = found.replicas if running is None else running.target
+    changed = ChangedElsewhere(sight.move.target, listed, running is not None)
+    return _suspect(Status.FOREIGN, changed)
 
 
 def _again_or_next(sight: PartitionInput, own: MoveRecord, needed: Request) -> Verdict:
@@ -214,7 +223,9 @@ def _again(sight: PartitionInput, needed: Request) -> Verdict:
     verdict = _if_as_planned(sight, needed)
     if isinstance(sight.answer, OutcomeUnknown) or not isinstance(verdict, Request):
         return verdict
-    return Suspect(needed, unseen(needed.kind, rejection))
+    if rejection is None:
+        return Suspect(needed, EffectUnseen(needed.kind))
+    return Suspect(needed, EffectUnseen(needed.kind, rejection.code, rejection.name))
 
 
 def _taken_back(own: MoveRecord, needed: Request) -> bool:
@@ -229,29 +240,15 @@ def _taken_back(own: MoveRecord, needed: Request) -> bool:
 
 
 def _disappeared(sight: PartitionInput, own: MoveRecord) -> Verdict:
-    state = sight.state
-    return Suspect(
-        End(
-            Status.FOREIGN,
-            f"{sight.move.partition}: it was {own.reached.name.lower()} on the way to {list(sight.move.target)}, and "
-            f"somebody else took it back: found replicas {[] if state is None else list(state.replicas)}; "
-            f"it is not asked for again. Find out who, then {AGAIN}",
-        ),
-        "what we did seems to be taken back; looking twice",
-    )
+    found = () if sight.state is None else sight.state.replicas
+    return _suspect(Status.FOREIGN, EffectUndone(sight.move.target, own.reached, found))
 
 
 def _rejected(sight: PartitionInput, rejection: Rejected) -> Verdict:
+    code, name = rejection.code, rejection.name
     if sight.quarantine_seconds is not None:
-        return Hold(
-            f"rejected with {rejection.code} {rejection.name}, but an earlier copy of the request may still arrive; "
-            f"waiting {sight.quarantine_seconds:.0f} s more"
-        )
-    return End(
-        Status.REJECTED,
-        f"{sight.move.partition}: Kafka rejected it with {rejection.code} {rejection.name}: "
-        f"{rejection.message} {advice(rejection.code)}",
-    )
+        return Hold(RejectionPending(code, name, sight.quarantine_seconds))
+    return End(Status.REJECTED, RejectedByKafka(code, name, rejection.message))
 
 
 def _unless_quarantined(sight: PartitionInput, own: MoveRecord, ask: Request) -> Verdict:
@@ -260,7 +257,4 @@ def _unless_quarantined(sight: PartitionInput, own: MoveRecord, ask: Request) ->
     if asked is None or asked.confirmed or (asked.kind, asked.replicas) == (ask.kind, ask.replicas):
         return ask
     left = sight.quarantine_seconds or 0.0
-    return Hold(
-        f"the outcome of {asked.kind} {list(asked.replicas)} is not known and it may still arrive; "
-        f"{ask.kind} follows in {left:.0f} s"
-    )
+    return Hold(OutcomePending(asked.kind, asked.replicas, ask.kind, left))

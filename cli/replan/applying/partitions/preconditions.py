@@ -5,53 +5,37 @@ A precondition is about topic, configured values and racks. It never reads ISR, 
 
 from collections.abc import Mapping
 
+from replan.applying.reasons import (
+    BrokerUnregistered,
+    EndReason,
+    MinIsrChanged,
+    RackChanged,
+    TopicGone,
+    UncleanElectionChanged,
+)
 from replan.model.broker import Broker
 from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId
 from replan.planning.moves import Move
 
-AGAIN = "make a new plan"
 
-
-def precondition(
+def broken_precondition(
     move: Move,
     settings: TopicSettings | None,
     brokers: Mapping[BrokerId, Broker],
     racks: Mapping[BrokerId, str | None],
-) -> str | None:
-    """What is not as it was when planned, expected and found; None where all is."""
+) -> EndReason | None:
+    """What is not as it was when planned; None where all is."""
     if settings is None:
-        return f"{move.partition}: topic {move.partition.topic} is not there any more; {AGAIN}"
+        return TopicGone()
     if settings.min_insync_replicas != move.min_insync_replicas:
-        return (
-            f"{move.partition}: planned with min.insync.replicas {move.min_insync_replicas}, "
-            f"found {settings.min_insync_replicas}; {AGAIN}"
-        )
+        return MinIsrChanged(move.min_insync_replicas, settings.min_insync_replicas)
     if settings.unclean_election != move.unclean_election:
-        return (
-            f"{move.partition}: planned with unclean.leader.election.enable {_yes(move.unclean_election)}, "
-            f"found {_yes(settings.unclean_election)}; {AGAIN}"
-        )
-    return _brokers_as_planned(move, brokers, racks)
-
-
-def _brokers_as_planned(
-    move: Move, brokers: Mapping[BrokerId, Broker], racks: Mapping[BrokerId, str | None]
-) -> str | None:
+        return UncleanElectionChanged(move.unclean_election, settings.unclean_election)
     for broker in move.target:
         found = brokers.get(broker)
         if found is None:
-            return (
-                f"{move.partition}: broker {broker} of target {list(move.target)} was registered when planned, "
-                f"now it is not; {AGAIN}"
-            )
+            return BrokerUnregistered(broker, move.target)
         if found.rack != racks.get(broker):
-            return (
-                f"{move.partition}: broker {broker} was planned in rack {racks.get(broker)}, "
-                f"found in rack {found.rack}; {AGAIN}"
-            )
+            return RackChanged(broker, racks.get(broker), found.rack)
     return None
-
-
-def _yes(value: bool) -> str:
-    return "true" if value else "false"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Forget, Record
+from replan.applying.reasons import ThrottleContested
 from replan.applying.throttles.broker_rates import (
     Rate,
     RateStep,
@@ -189,19 +190,11 @@ def _again(where: Place, history: ThrottleHistory) -> str:
     return "it is the second time: no more copies are started until this application is run again"
 
 
-def admission_closed(history: ThrottleHistory) -> str | None:
+def admission_closed(history: ThrottleHistory) -> ThrottleContested | None:
     """Why nothing new may be admitted because of throttles, if so."""
-    fought = sorted(
-        (f"{'topic' if isinstance(place[0], str) else 'broker'} {place[0]}: {place[1]}")
-        for place, times in history.wiped.items()
-        if times > 1
-    )
-    if not fought:
-        return None
-    return (
-        f"somebody else removed a throttle twice ({'; '.join(fought)}); "
-        "find out who, then run the same command again"
-    )
+    contested = [place for place, times in history.wiped.items() if times > 1]
+    places = tuple(sorted(contested, key=lambda place: (str(place[0]), place[1])))
+    return ThrottleContested(places) if places else None
 
 
 def in_place(

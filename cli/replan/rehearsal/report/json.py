@@ -5,10 +5,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
+from replan.applying.outcome import PartitionResult
+from replan.applying.reasons import EndReason, HoldReason, kind_of
 from replan.model.names import TopicPartition
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import Report
+from replan.reporting.hold_text import hold_text, result_text
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 FORMAT_VERSION = 1
 KIND = "replan.rehearsal"
@@ -76,9 +83,19 @@ def _plain(value: object) -> object:
         case tuple():
             return [_plain(v) for v in value]
         case _ if is_dataclass(value) and not isinstance(value, type):
-            return {_camel(f.name): _plain(getattr(value, f.name)) for f in fields(value)}
+            return _object(value)
         case _:
             return value
+
+
+def _object(value: "DataclassInstance") -> dict[str, object]:
+    """Its fields; a reason has its kind and its sentence too."""
+    plain = {_camel(f.name): _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, PartitionResult):
+        return {**plain, "message": result_text(value)}
+    if isinstance(value, HoldReason):
+        return {"kind": kind_of(value), **plain, "text": hold_text(value)}
+    return {"kind": kind_of(value), **plain} if isinstance(value, EndReason) else plain
 
 
 def _camel(name: str) -> str:

@@ -15,6 +15,7 @@ from replan.rehearsal.report.sentences import (
     waiter,
 )
 from replan.rehearsal.result import BrokerLoad, Rehearsal
+from replan.reporting.hold_text import hold_text
 from replan.reporting.quantities import duration, rate, size
 from replan.wording import left_out
 
@@ -112,7 +113,7 @@ def signed(amount: int) -> str:
 
 def _waits(rehearsal: Rehearsal) -> Table:
     rows = [
-        (duration(found.longest_seconds), waiter(found), found.reason)
+        (duration(found.longest_seconds), waiter(found), hold_text(found.reason))
         for found in rehearsal.waits[:WAITS_SHOWN]
     ]
     more = left_out(len(rehearsal.waits) - WAITS_SHOWN, "reason")

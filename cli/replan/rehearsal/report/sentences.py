@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import RandomRun, Report
 from replan.rehearsal.result import Harm, Headroom, InjectedFault, Rehearsal, Waited
+from replan.reporting.hold_text import result_text
 from replan.reporting.quantities import duration, rate, size
 from replan.wording import capped, count
 
@@ -58,7 +59,9 @@ def stopped(rehearsal: Rehearsal) -> Iterator[str]:
     """What was not done, each complete with its reason."""
     if rehearsal.completed:
         return
-    yield from capped(rehearsal.stopped, lambda s: f"{s.result}: {s.message}", limit=STOPPED_SHOWN)
+    yield from capped(
+        rehearsal.stopped, lambda s: f"{s.result}: {result_text(s)}", limit=STOPPED_SHOWN
+    )
     yield from rehearsal.text.splitlines()[1:]
 
 

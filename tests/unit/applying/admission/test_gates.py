@@ -6,6 +6,15 @@ from tests.builders import brokers, move, state
 from replan.applying.admission.disk_space import Room
 from replan.applying.admission.gates import closed_gate
 from replan.applying.observation.look import Observation
+from replan.applying.reasons import (
+    HoldReason,
+    NewBrokerCordoned,
+    NewBrokerFenced,
+    NoRoom,
+    TopicReassigned,
+    UncleanElectionPossible,
+    WritesWouldStop,
+)
 from replan.model.broker import Broker, LogDir
 from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId, TopicPartition, replicas
@@ -25,29 +34,25 @@ def seen(*fenced: int, settings: TopicSettings = AS_PLANNED, cordoned: int = 0) 
     return Observation(brokers=found, topics={"orders": settings})
 
 
-LOW = (
-    "in sync and live: [1], with min.insync.replicas 2 at least 2 are needed before replicas are added, "
-    "or writes stop for the whole copy; bring back the others first"
-)
+LOW = WritesWouldStop(replicas(1), 2, 2)
 
 
 @pytest.mark.parametrize(
-    ("planned", "found", "around", "message"),
+    ("planned", "found", "around", "reason"),
     [
         pytest.param(SWAP, state([1, 2, 3]), seen(), None, id="all well"),
         pytest.param(
             SWAP,
             state([1, 2, 3]),
             seen(4),
-            "broker 4 is to receive a replica and is fenced; start it",
+            NewBrokerFenced(BrokerId(4)),
             id="new broker fenced",
         ),
         pytest.param(
             SWAP,
             state([1, 2, 3]),
             seen(cordoned=5),
-            "broker 5 is to receive a replica and all its log directories are cordoned; "
-            "uncordon it, or plan without it",
+            NewBrokerCordoned(BrokerId(5)),
             id="new broker cordoned",
         ),
         pytest.param(SWAP, state([1, 2, 3], [1, 2]), seen(), None, id="at min ISR"),
@@ -68,16 +73,14 @@ LOW = (
             move([1, 2], [1, 2, 4], min_insync_replicas=3),
             state([1, 2]),
             seen(),
-            LOW.replace("[1]", "[1, 2]").replace("replicas 2 at least 2", "replicas 3 at least 3"),
+            WritesWouldStop(replicas(1, 2), 3, 3),
             id="the minimum would rise",
         ),
         pytest.param(
             SWAP,
             state([1, 2, 3], [1]),
             seen(settings=TopicSettings(2, unclean_election=True)),
-            "unclean.leader.election.enable is true and only [1] is in sync: an empty new replica could be "
-            "elected; run `kafka-configs.sh --alter --entity-type topics --entity-name orders "
-            "--add-config unclean.leader.election.enable=false` first, or bring back another replica",
+            UncleanElectionPossible("orders", replicas(1)),
             id="unclean guard",
         ),
         pytest.param(
@@ -90,36 +93,33 @@ LOW = (
     ],
 )
 def test_a_gate_says_why_nothing_is_added_now(
-    planned: Move, found: PartitionState, around: Observation, message: str | None
+    planned: Move, found: PartitionState, around: Observation, reason: HoldReason | None
 ) -> None:
-    assert closed_gate(planned, planned.expanded, found, around, Room()) == message
+    assert closed_gate(planned, planned.expanded, found, around, Room()) == reason
 
 
 def test_room_is_judged_by_the_larger_of_planned_and_seen_size() -> None:
     room = Room((LogDir(BrokerId(5), "/a", 1000, 250, 0),))
     assert closed_gate(SWAP, SWAP.expanded, state([1, 2, 3]), seen(), room) is None
     closed = closed_gate(SWAP, SWAP.expanded, state([1, 2, 3], size=200), seen(), room)
-    assert closed is not None
-    assert closed.startswith("broker 5 has no room: 200 bytes to /a")
+    assert isinstance(closed, NoRoom)
+    assert (closed.broker, closed.path, closed.size) == (5, "/a", 200)
 
 
 @pytest.mark.parametrize(
-    ("guarded", "topic", "message"),
+    ("guarded", "topic", "reason"),
     [
         (True, "orders", None),
         (False, "clicks", None),
         (
             False,
             "orders",
-            (
-                "somebody else reassigns orders-7; this cluster (before 4.1) cannot guard a reorder against it; "
-                "it goes on when that has ended"
-            ),
+            TopicReassigned((TopicPartition("orders", 7),)),
         ),
     ],
 )
 def test_without_the_guard_a_reorder_waits_for_others_on_its_topic(
-    guarded: bool, topic: str, message: str | None
+    guarded: bool, topic: str, reason: HoldReason | None
 ) -> None:
     running = {
         TopicPartition(topic, 7): Reassignment(replicas(1, 2, 3, 4), replicas(4), replicas())
@@ -128,7 +128,7 @@ def test_without_the_guard_a_reorder_waits_for_others_on_its_topic(
         brokers={b.id: b for b in brokers()}, running=running, features=Features(guarded, guarded)
     )
     reorder = move([1, 2, 3], [2, 1, 3])
-    assert closed_gate(reorder, reorder.target, state([1, 2, 3]), around, Room()) == message
+    assert closed_gate(reorder, reorder.target, state([1, 2, 3]), around, Room()) == reason
 
 
 def test_a_list_that_adds_nothing_passes_the_gates_of_copies() -> None:

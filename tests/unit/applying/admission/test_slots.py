@@ -4,6 +4,7 @@ import pytest
 
 from replan.applying.admission.disk_space import Room
 from replan.applying.admission.slots import Slots, foreign_load, grown, halved
+from replan.applying.reasons import NoSlot
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import Reassignment
@@ -20,15 +21,10 @@ def test_a_copy_takes_a_slot_on_each_broker_once() -> None:
     assert slots.first_full((B3,)) == B3
 
 
-def test_the_wait_for_a_slot_names_measure_and_limit() -> None:
+def test_the_wait_for_a_slot_names_broker_and_limit() -> None:
     slots = Slots({B2: 1}, 5, [(B1, B2)] * 2)
-    assert slots.why_full(B2) == (
-        "broker 2 takes part in 2 copies (at most 1, 5 before in-sync replicas were lost); "
-        "the next one to end makes room"
-    )
-    assert slots.why_full(B1) == (
-        "broker 1 takes part in 2 copies (at most 5); the next one to end makes room"
-    )
+    assert slots.why_full(B2) == NoSlot(B2, limit=1, usual=5)
+    assert slots.why_full(B1) == NoSlot(B1, limit=5, usual=5)
 
 
 def test_what_is_free_can_be_reserved_and_what_is_full_stays_full() -> None:
@@ -62,53 +58,37 @@ def log_dir(path: str, usable: int | None, logs: int, **more: object) -> LogDir:
 
 
 @pytest.mark.parametrize(
-    ("dirs", "size", "reason"),
+    ("dirs", "size", "chosen"),
     [
         ([], 100, None),
         ([log_dir("/a", None, 0)], 100, None),
         ([log_dir("/a", 200, 0)], 100, None),
         ([log_dir("/a", 200, 0)], 0, None),
-        (
-            [log_dir("/a", 199, 0)],
-            100,
-            (
-                "broker 1 has no room: 100 bytes to /a (the directory with the fewest logs), 199 usable, "
-                "100 must stay free; make room there"
-            ),
-        ),
+        ([log_dir("/a", 199, 0)], 100, ("/a", 199)),
         ([log_dir("/a", 900, 1), log_dir("/b", 150, 2)], 100, None),
-        (
-            [log_dir("/a", 900, 2), log_dir("/b", 150, 1)],
-            100,
-            (
-                "broker 1 has no room: 100 bytes to /b (the directory with the fewest logs), 150 usable, "
-                "100 must stay free; make room there"
-            ),
-        ),
-        (
-            [log_dir("/a", 900, 1), log_dir("/b", 150, 1)],
-            100,
-            (
-                "broker 1 has no room: 100 bytes to /b (the directory with the fewest logs), 150 usable, "
-                "100 must stay free; make room there"
-            ),
-        ),
-        ([log_dir("/a", 900, 1), log_dir("/b", 9, 0, error="offline")], 100, None),
+        ([log_dir("/a", 900, 2), log_dir("/b", 150, 1)], 100, ("/b", 150)),
+        ([log_dir("/a", 900, 1), log_dir("/b", 150, 1)], 100, ("/b", 150)),
         ([log_dir("/a", 900, 1), log_dir("/b", 9, 0, cordoned=True)], 100, None),
+        ([log_dir("/a", 900, 1), log_dir("/b", 9, 0, error="offline")], 100, None),
     ],
 )
 def test_a_replica_must_fit_where_kafka_puts_it(
-    dirs: list[LogDir], size: int, reason: str | None
+    dirs: list[LogDir], size: int, chosen: tuple[str, int] | None
 ) -> None:
-    assert Room(tuple(dirs)).why_not(P0, B1, size) == reason
+    found = Room(tuple(dirs)).why_not(P0, B1, size)
+    if chosen is None:
+        assert found is None
+        return
+    assert found is not None
+    assert (found.broker, found.path, found.usable) == (B1, *chosen)
+    assert (found.size, found.promised, found.kept_free) == (size, 0, 100)
 
 
 def test_what_was_promised_is_not_there_any_more() -> None:
     room = Room((log_dir("/a", 300, 0),)).reserve(P1, [B1, B2], 120)
-    assert room.why_not(P0, B1, 100) == (
-        "broker 1 has no room: 100 bytes to /a (the directory with the fewest logs), 300 usable, "
-        "120 of them promised to other copies, 100 must stay free; make room there"
-    )
+    found = room.why_not(P0, B1, 100)
+    assert found is not None
+    assert (found.usable, found.promised, found.kept_free) == (300, 120, 100)
     assert room.why_not(P0, B1, 80) is None
     assert room.why_not(P1, B1, 120) is None, "its own room is reserved already"
     assert room.reserve(P1, [B1], 120) == room

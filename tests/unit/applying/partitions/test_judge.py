@@ -8,13 +8,30 @@ from tests.builders import TOPIC_ID, brokers, move, state
 from replan.applying.journal.records import Asked, MoveRecord, Reached, Status
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.judge import End, Hold, PartitionInput, Suspect, Verdict, judge
-from replan.applying.reasons import advice, waits
+from replan.applying.reasons import (
+    AwaitingSync,
+    ChangedElsewhere,
+    Confirming,
+    EffectUndone,
+    EffectUnseen,
+    EndReason,
+    ListChanged,
+    MetadataBehind,
+    MinIsrChanged,
+    NoLeader,
+    OtherReassignment,
+    OutcomePending,
+    Rechecking,
+    RejectedByKafka,
+    RejectionPending,
+    SameListElsewhere,
+    TopicReplaced,
+)
 from replan.model.configs import TopicSettings
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
-from replan.model.names import BrokerId, TopicId, replicas
+from replan.model.names import TopicId, replicas
 from replan.model.partition import PartitionState
 from replan.planning.moves import Move
-from replan.planning.next_request import Wait
 from replan.planning.requests import Request, RequestKind
 
 SWAP = move([1, 2, 3], [4, 1, 5])
@@ -70,24 +87,26 @@ def sight(
             unclear=frozenset({planned.partition}) if unclear else frozenset(),
         ),
         settled=settled,
+        settle_seconds=15,
         racks={b.id: b.rack for b in brokers()},
         answer=answer,
         quarantine_seconds=quarantine,
     )
 
 
-def foreign(message: str, reason: str) -> Suspect:
-    return Suspect(End(Status.FOREIGN, message), reason)
+def suspected(status: Status, reason: EndReason) -> Suspect:
+    return Suspect(End(status, reason), Rechecking(reason))
 
 
-def stale(message: str, reason: str) -> Suspect:
-    return Suspect(End(Status.STALE, message), reason)
+def foreign(reason: EndReason) -> Suspect:
+    return suspected(Status.FOREIGN, reason)
 
 
-MIN_ISR_CHANGED = stale(
-    "orders-0: planned with min.insync.replicas 2, found 3; make a new plan",
-    "not as it was planned; looking twice",
-)
+def stale(reason: EndReason) -> Suspect:
+    return suspected(Status.STALE, reason)
+
+
+MIN_ISR_CHANGED = stale(MinIsrChanged(2, 3))
 
 
 @pytest.mark.parametrize(
@@ -100,28 +119,22 @@ MIN_ISR_CHANGED = stale(
         ),
         pytest.param(
             sight(None, state([1, 2, 3], leader=None)),
-            Hold("no leader; bring back one of its in-sync replicas"),
+            Hold(NoLeader()),
             id="no leader",
         ),
         pytest.param(
             sight(None, state([1, 2, 3], [1, 3]), planned=FLIP),
-            Hold("waiting until 2 is in sync"),
+            Hold(AwaitingSync(replicas(2))),
             id="the first of the order is out of sync",
         ),
         pytest.param(
             sight(None, None),
-            stale(
-                f"orders-0: planned for topic id {TOPIC_ID}, found no such partition; make a new plan",
-                "its topic is not the one that was planned for; looking twice",
-            ),
+            stale(TopicReplaced(TOPIC_ID, None)),
             id="gone",
         ),
         pytest.param(
             sight(None, state([1, 2, 4])),
-            stale(
-                "orders-0: planned from [1, 2, 3], found [1, 2, 4]; make a new plan",
-                "not the list that was planned from; looking twice",
-            ),
+            stale(ListChanged(SWAP.original, replicas(1, 2, 4))),
             id="another list",
         ),
         pytest.param(
@@ -129,23 +142,19 @@ MIN_ISR_CHANGED = stale(
         ),
         pytest.param(
             sight(None, state([1, 2, 3, 4], [1, 2, 3], adding=[4])),
-            foreign(
-                "orders-0: somebody else's reassignment to [1, 2, 3, 4] runs on it (adding [4], removing []); "
-                "let it end or cancel it, then make a new plan",
-                "somebody else's reassignment runs on it; looking twice",
-            ),
+            foreign(OtherReassignment(replicas(1, 2, 3, 4), replicas(4), ())),
             id="somebody else's reassignment",
         ),
         pytest.param(
             sight(
                 None, state([4, 1, 5, 2, 3], [1, 2, 3], leader=1, adding=[4, 5], removing=[2, 3])
             ),
-            Hold("somebody else's reassignment to the same list runs on it; waiting for its end"),
+            Hold(SameListElsewhere()),
             id="somebody else heads to the same list",
         ),
         pytest.param(
             sight(None, None, unclear=True),
-            Hold("the controller is ahead of the brokers; looking again", soon=True),
+            Hold(MetadataBehind(), soon=True),
             id="unclear",
         ),
     ],
@@ -158,19 +167,15 @@ RUNNING = state(EXPANDED, [1, 2, 3], adding=[4, 5])
 COPIED = state(EXPANDED, EXPANDED, leader=1)
 BACK = state([1, 2, 3])
 QUARANTINED = Hold(
-    "the outcome of expand [1, 2, 3, 4, 5] is not known and it may still arrive; assign follows in 33 s"
+    OutcomePending(RequestKind.EXPAND, replicas(*EXPANDED), RequestKind.ASSIGN, 33.3)
 )
 
 
 @pytest.mark.parametrize(
     ("given", "verdict"),
     [
-        pytest.param(
-            sight(own(EXPAND), RUNNING), Hold("waiting until 4, 5 are in sync"), id="copying"
-        ),
-        pytest.param(
-            sight(own(EXPAND), COPIED), Hold("in sync; waiting whether it stays so"), id="settling"
-        ),
+        pytest.param(sight(own(EXPAND), RUNNING), Hold(AwaitingSync(replicas(4, 5))), id="copying"),
+        pytest.param(sight(own(EXPAND), COPIED), Hold(Confirming(15)), id="settling"),
         pytest.param(sight(own(EXPAND), COPIED, settled=True), ASSIGN, id="settled"),
         pytest.param(
             sight(own(EXPAND), COPIED, settled=True, min_isr=3),
@@ -194,7 +199,7 @@ QUARANTINED = Hold(
         ),
         pytest.param(
             sight(own(EXPAND), BACK, answer=Accepted()),
-            Suspect(EXPAND, "expand was accepted and is not seen yet"),
+            Suspect(EXPAND, EffectUnseen(RequestKind.EXPAND)),
             id="accepted and not seen",
         ),
         pytest.param(
@@ -204,48 +209,34 @@ QUARANTINED = Hold(
         ),
         pytest.param(
             sight(own(EXPAND, Reached.EXPANDED), BACK),
-            foreign(
-                "orders-0: it was expanded on the way to [4, 1, 5], and somebody else took it back: found replicas "
-                "[1, 2, 3]; it is not asked for again. Find out who, then make a new plan",
-                "what we did seems to be taken back; looking twice",
-            ),
+            foreign(EffectUndone(SWAP.target, Reached.EXPANDED, replicas(1, 2, 3))),
             id="expand taken back",
         ),
         pytest.param(
             sight(own(ASSIGN, Reached.ASSIGNED), COPIED, settled=True),
-            foreign(
-                "orders-0: it was assigned on the way to [4, 1, 5], and somebody else took it back: found replicas "
-                "[1, 2, 3, 4, 5]; it is not asked for again. Find out who, then make a new plan",
-                "what we did seems to be taken back; looking twice",
-            ),
+            foreign(EffectUndone(SWAP.target, Reached.ASSIGNED, replicas(*EXPANDED))),
             id="assign taken back",
         ),
         pytest.param(
             sight(own(EXPAND), BACK, answer=REFUSED),
-            End(
-                Status.REJECTED,
-                "orders-0: Kafka rejected it with 44 POLICY_VIOLATION: Not on Fridays. A policy of this cluster "
-                "forbids it; ask those who run it.",
-            ),
+            End(Status.REJECTED, RejectedByKafka(44, "POLICY_VIOLATION", "Not on Fridays.")),
             id="rejected",
         ),
         pytest.param(
             sight(own(EXPAND, confirmed=False), BACK, answer=REFUSED, quarantine=20),
-            Hold(
-                "rejected with 44 POLICY_VIOLATION, but an earlier copy of the request may still arrive; "
-                "waiting 20 s more"
-            ),
+            Hold(RejectionPending(44, "POLICY_VIOLATION", 20)),
             id="rejected, with an earlier copy under way",
         ),
         pytest.param(
             sight(own(EXPAND), RUNNING, answer=REFUSED),
-            Hold("waiting until 4, 5 are in sync"),
+            Hold(AwaitingSync(replicas(4, 5))),
             id="rejected, but an earlier copy had its effect",
         ),
         pytest.param(
             sight(own(ELECT, Reached.ASSIGNED), state([4, 1, 5], leader=1), answer=NO_LEADER_THERE),
             Suspect(
-                ELECT, "elect: Kafka answered 80 PREFERRED_LEADER_NOT_AVAILABLE; looking again"
+                ELECT,
+                EffectUnseen(RequestKind.ELECT, 80, "PREFERRED_LEADER_NOT_AVAILABLE"),
             ),
             id="an election that was not possible",
         ),
@@ -254,7 +245,7 @@ QUARANTINED = Hold(
         ),
         pytest.param(
             sight(own(ASSIGN), state([4, 1, 5], [1, 5], leader=1)),
-            Hold("waiting until 4 is in sync"),
+            Hold(AwaitingSync(replicas(4))),
             id="assigned, the preferred leader out of sync",
         ),
         pytest.param(sight(own(ELECT), state([4, 1, 5])), End(Status.DONE), id="done"),
@@ -269,40 +260,27 @@ QUARANTINED = Hold(
                 state([1, 2, 3, 4, 5], [4, 1, 5], adding=[2, 3]),
                 quarantine=5,
             ),
-            Hold(
-                "the outcome of assign [4, 1, 5] is not known and it may still arrive; cancel follows in 5 s"
-            ),
+            Hold(OutcomePending(RequestKind.ASSIGN, SWAP.target, RequestKind.CANCEL, 5)),
             id="an echo within the quarantine",
         ),
         pytest.param(
             sight(own(EXPAND), state([1, 2, 7])),
-            foreign(
-                "orders-0: on the way to [4, 1, 5] somebody else changed it: found replicas [1, 2, 7]; "
-                "it is left as it is. Find out who, then make a new plan",
-                "somebody else seems to have changed it; looking twice",
-            ),
+            foreign(ChangedElsewhere(SWAP.target, replicas(1, 2, 7), running=False)),
             id="another list",
         ),
         pytest.param(
             sight(own(EXPAND), state([1, 2, 3, 5], [1, 2, 3], adding=[5])),
-            foreign(
-                "orders-0: on the way to [4, 1, 5] somebody else changed it: found a reassignment to [1, 2, 3, 5]; "
-                "it is left as it is. Find out who, then make a new plan",
-                "somebody else seems to have changed it; looking twice",
-            ),
+            foreign(ChangedElsewhere(SWAP.target, replicas(1, 2, 3, 5), running=True)),
             id="another reassignment",
         ),
         pytest.param(
             sight(own(EXPAND), state(EXPANDED, topic_id=TopicId("another"))),
-            stale(
-                f"orders-0: planned for topic id {TOPIC_ID}, found topic id another; make a new plan",
-                "its topic is not the one that was planned for; looking twice",
-            ),
+            stale(TopicReplaced(TOPIC_ID, TopicId("another"))),
             id="another topic",
         ),
         pytest.param(
             sight(own(EXPAND), COPIED, unclear=True),
-            Hold("the controller is ahead of the brokers; looking again", soon=True),
+            Hold(MetadataBehind(), soon=True),
             id="unclear",
         ),
     ],
@@ -335,34 +313,13 @@ def test_the_record_takes_in_what_is_definite_and_what_was_seen(
 
 
 @pytest.mark.parametrize(
-    ("code", "words"),
-    [
-        (
-            31,
-            "The principal needs the operation ALTER on the cluster; grant it, then run the same command again.",
-        ),
-        (38, "Somebody else changes its number of replicas; let that end, then make a new plan."),
-        (60, "Another reassignment runs on it; let it end, then make a new plan."),
-        (
-            -1,
-            "Make a new plan; if it is rejected again, the log of the active controller says why.",
-        ),
-    ],
+    ("logless", "without_log"), [((), ()), ((4, 5), (5,))], ids=["fenced", "no log"]
 )
-def test_advice_says_what_to_do(code: int, words: str) -> None:
-    assert advice(code) == words
-
-
-def test_a_wait_names_the_fenced_ones() -> None:
-    around = Observation(brokers={b.id: b for b in brokers(fenced=[4])})
-    missing = frozenset({BrokerId(4), BrokerId(5)})
-    assert waits(Wait(missing), around) == "waiting until 4, 5 are in sync; fenced: 4"
-
-
-def test_a_wait_names_brokers_that_show_no_log_unless_they_are_fenced() -> None:
-    around = Observation(brokers={b.id: b for b in brokers(fenced=[4])})
-    missing = frozenset({BrokerId(4), BrokerId(5)})
-    assert waits(Wait(missing), around, missing) == (
-        "waiting until 4, 5 are in sync; fenced: 4; "
-        "no log of it on 5: look at the disks there, and start it again"
-    )
+def test_a_wait_names_the_fenced_ones_and_live_ones_that_show_no_log(
+    logless: tuple[int, ...], without_log: tuple[int, ...]
+) -> None:
+    given = sight(own(EXPAND), RUNNING)
+    around = replace(given.seen, brokers={b.id: b for b in brokers(fenced=[4])})
+    given = replace(given, seen=around, logless=frozenset(replicas(*logless)))
+    awaited = AwaitingSync(replicas(4, 5), replicas(4), replicas(*without_log))
+    assert judge(given)[1] == Hold(awaited)

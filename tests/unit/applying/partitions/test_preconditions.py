@@ -1,7 +1,15 @@
 import pytest
 from tests.builders import brokers, move
 
-from replan.applying.partitions.preconditions import precondition
+from replan.applying.partitions.preconditions import broken_precondition
+from replan.applying.reasons import (
+    BrokerUnregistered,
+    EndReason,
+    MinIsrChanged,
+    RackChanged,
+    TopicGone,
+    UncleanElectionChanged,
+)
 from replan.model.broker import Broker
 from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId
@@ -13,35 +21,35 @@ SWAP = move([1, 2, 3], [4, 2, 5], size=100)
 
 
 @pytest.mark.parametrize(
-    ("settings", "registered", "message"),
+    ("settings", "registered", "reason"),
     [
         (AS_PLANNED, REGISTERED, None),
-        (None, REGISTERED, "orders-0: topic orders is not there any more; make a new plan"),
+        (None, REGISTERED, TopicGone()),
         (
             TopicSettings(min_insync_replicas=3),
             REGISTERED,
-            "orders-0: planned with min.insync.replicas 2, found 3; make a new plan",
+            MinIsrChanged(2, 3),
         ),
         (
             TopicSettings(min_insync_replicas=2, unclean_election=True),
             REGISTERED,
-            "orders-0: planned with unclean.leader.election.enable false, found true; make a new plan",
+            UncleanElectionChanged(planned=False, found=True),
         ),
         (
             AS_PLANNED,
             {b: r for b, r in REGISTERED.items() if b != 5},
-            "orders-0: broker 5 of target [4, 2, 5] was registered when planned, now it is not; make a new plan",
+            BrokerUnregistered(BrokerId(5), SWAP.target),
         ),
         (
             AS_PLANNED,
             REGISTERED | {BrokerId(4): Broker(BrokerId(4), None)},
-            "orders-0: broker 4 was planned in rack a, found in rack None; make a new plan",
+            RackChanged(BrokerId(4), "a", None),
         ),
         (AS_PLANNED, {b: r for b, r in REGISTERED.items() if b != 3}, None),
         (AS_PLANNED, REGISTERED | {BrokerId(4): Broker(BrokerId(4), "a", fenced=True)}, None),
     ],
 )
 def test_a_precondition_says_what_was_expected_and_what_is_found(
-    settings: TopicSettings | None, registered: dict[BrokerId, Broker], message: str | None
+    settings: TopicSettings | None, registered: dict[BrokerId, Broker], reason: EndReason | None
 ) -> None:
-    assert precondition(SWAP, settings, registered, RACKS) == message
+    assert broken_precondition(SWAP, settings, registered, RACKS) == reason

@@ -5,6 +5,7 @@ from tests.builders import move
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Forget, Record, SavedRate, SavedReplicaList
+from replan.applying.reasons import ThrottleContested
 from replan.applying.throttles.broker_rates import (
     RateStep,
     leftovers,
@@ -431,10 +432,7 @@ def test_rates_stay_while_more_copies_are_to_come() -> None:
 
 def test_a_throttle_that_was_wiped_twice_closes_admission() -> None:
     places: dict[Place, int] = {WHERE: 2, RATE: 3, ("clicks", LEADER_REPLICAS): 1}
-    assert admission_closed(ThrottleHistory(wiped=places)) == (
-        "somebody else removed a throttle twice (broker 4: follower.replication.throttled.rate; "
-        "topic orders: leader.replication.throttled.replicas); find out who, then run the same command again"
-    )
+    assert admission_closed(ThrottleHistory(wiped=places)) == ThrottleContested((RATE, WHERE))
     assert admission_closed(ThrottleHistory(wiped={WHERE: 1})) is None
 
 

@@ -1,0 +1,312 @@
+"""Sentences of why a partition waits or has ended: measure, limit, way out."""
+
+from collections.abc import Iterable
+
+from replan.applying.outcome import PartitionResult, Result
+from replan.applying.reasons import (
+    AwaitingSync,
+    AwaitingThrottle,
+    BrokerUnregistered,
+    ChangedElsewhere,
+    Confirming,
+    EffectUndone,
+    EffectUnseen,
+    EndReason,
+    HoldReason,
+    ListChanged,
+    MetadataBehind,
+    MinIsrChanged,
+    NewBrokerCordoned,
+    NewBrokerFenced,
+    NextBatch,
+    NoLeader,
+    NoRoom,
+    NoSlot,
+    OtherReassignment,
+    OutcomePending,
+    RackChanged,
+    Rechecking,
+    RejectedByKafka,
+    RejectionPending,
+    SameListElsewhere,
+    Stalled,
+    Stopping,
+    ThrottleContested,
+    ThrottleRefused,
+    TopicGone,
+    TopicReassigned,
+    TopicReplaced,
+    UncleanElectionChanged,
+    UncleanElectionPossible,
+    WritesWouldStop,
+)
+from replan.model.names import TopicPartition
+
+REPLAN = "make a new plan"
+
+
+def hold_text(reason: HoldReason) -> str:
+    """Why a partition waits."""
+    match reason:
+        case (
+            NewBrokerFenced() | NewBrokerCordoned() | WritesWouldStop() | UncleanElectionPossible()
+        ):
+            return _gate(reason)
+        case NoRoom() | NoSlot() | TopicReassigned() | ThrottleContested():
+            return _shared(reason)
+        case Rechecking() | EffectUnseen() | RejectionPending() | OutcomePending():
+            return _pending(reason)
+        case AwaitingSync() | Confirming() | NextBatch():
+            return _measured(reason)
+        case _:
+            return _plain(reason)
+
+
+def _plain(
+    reason: MetadataBehind | NoLeader | SameListElsewhere | AwaitingThrottle | Stopping,
+) -> str:
+    match reason:
+        case MetadataBehind():
+            return "brokers show older metadata than the controller; rechecking"
+        case NoLeader():
+            return "no leader; bring back one of its in-sync replicas"
+        case SameListElsewhere():
+            return "another tool already reassigns it to the same list; waiting for that to end"
+        case AwaitingThrottle():
+            return "waiting for the throttle to take effect"
+        case Stopping():
+            return "stopping"
+
+
+def _measured(reason: AwaitingSync | Confirming | NextBatch) -> str:
+    match reason:
+        case AwaitingSync():
+            return _awaiting_sync(reason)
+        case Confirming(seconds):
+            return f"in sync; confirming for {seconds:.0f} s"
+        case NextBatch(elections):
+            return f"waiting for the next batch{' of elections' if elections else ''}"
+
+
+def _awaiting_sync(reason: AwaitingSync) -> str:
+    verb = "is" if len(reason.missing) == 1 else "are"
+    parts = [f"waiting until {_listed(reason.missing)} {verb} in sync"]
+    if reason.fenced:
+        parts.append(f"fenced: {_listed(reason.fenced)}")
+    if reason.without_log:
+        parts.append(
+            f"no log of it on {_listed(reason.without_log)}: check the disks there and restart it"
+        )
+    return "; ".join(parts)
+
+
+def _gate(
+    reason: NewBrokerFenced | NewBrokerCordoned | WritesWouldStop | UncleanElectionPossible,
+) -> str:
+    match reason:
+        case NewBrokerFenced(broker):
+            return f"broker {broker} is to receive a replica and is fenced; start it"
+        case NewBrokerCordoned(broker):
+            return (
+                f"broker {broker} is to receive a replica and all its log directories are cordoned; "
+                "uncordon it, or plan without it"
+            )
+        case WritesWouldStop(in_sync, m, needed):
+            return (
+                f"in sync and live: {list(in_sync)}; with min.insync.replicas {m} at least {needed} are needed before "
+                "replicas are added, or writes stop for the whole copy; bring the others back first"
+            )
+        case UncleanElectionPossible(topic, in_sync):
+            return (
+                f"unclean.leader.election.enable is true and only {list(in_sync)} is in sync: an empty new replica "
+                f"could be elected; run `kafka-configs.sh --alter --entity-type topics --entity-name {topic} "
+                "--add-config unclean.leader.election.enable=false` first, or bring another replica back"
+            )
+
+
+def _shared(reason: NoRoom | NoSlot | TopicReassigned | ThrottleContested) -> str:
+    match reason:
+        case NoRoom():
+            also = (
+                f", {reason.promised} of them promised to other copies" if reason.promised else ""
+            )
+            return (
+                f"broker {reason.broker} has no room: {reason.size} bytes to {reason.path} (the directory with the "
+                f"fewest logs), {reason.usable} usable{also}, {reason.kept_free} must stay free; make room there"
+            )
+        case NoSlot(broker, limit, usual):
+            if limit < usual:
+                return f"broker {broker} is at its limit ({limit}, not {usual}: in-sync replicas were lost)"
+            return f"broker {broker} is at its limit (`--slots {limit}`)"
+        case TopicReassigned(partitions):
+            named = _listed(partitions[:3])
+            return (
+                f"another tool reassigns {named}; a cluster before 4.1 cannot guard a reorder against that; "
+                "waiting for that to end"
+            )
+        case ThrottleContested(places):
+            named = "; ".join(
+                f"{'topic' if isinstance(place, str) else 'broker'} {place}: {key}"
+                for place, key in places
+            )
+            return f"another tool removed a throttle twice ({named}); find out which, then rerun to resume"
+
+
+def _pending(reason: Rechecking | EffectUnseen | RejectionPending | OutcomePending) -> str:
+    match reason:
+        case Rechecking(suspected):
+            return f"{_suspected(suspected)}; rechecking"
+        case EffectUnseen(request, None):
+            return f"{request} shows no effect yet; rechecking"
+        case EffectUnseen(request, code, name):
+            return f"{request}: Kafka answered {code} {name}; rechecking"
+        case RejectionPending(code, name, seconds):
+            return (
+                f"rejected with {code} {name}, but an earlier copy of the request may still arrive; "
+                f"waiting {seconds:.0f} s more"
+            )
+        case OutcomePending(asked, replicas, following, seconds):
+            return (
+                f"the outcome of {asked} {list(replicas)} is unknown and it may still arrive; "
+                f"{following} follows in {seconds:.0f} s"
+            )
+
+
+def _suspected(reason: EndReason) -> str:
+    match reason:
+        case TopicReplaced():
+            return "its topic is not the one that was planned for"
+        case ListChanged():
+            return "replicas differ from the plan"
+        case OtherReassignment():
+            return "another tool reassigns it"
+        case ChangedElsewhere():
+            return "possibly changed by another tool"
+        case EffectUndone():
+            return "possibly undone by another tool"
+        case _:
+            return "topic or brokers differ from the plan"
+
+
+def stalled_text(stalled: Stalled) -> str:
+    """Why a copy does not move."""
+    if stalled.bytes is None:
+        return f"broker {stalled.broker} is fenced; the copy goes on when it is back"
+    return (
+        f"the replica on broker {stalled.broker} has been at {stalled.bytes} bytes for {stalled.seconds:.0f} s; "
+        "check its log and the throttle"
+    )
+
+
+def end_text(partition: TopicPartition, reason: EndReason) -> str:
+    """Why a partition has ended without being done: a sentence of its own, which the journal keeps."""
+    match reason:
+        case RejectedByKafka(code, name, message):
+            text = f"Kafka rejected it with {code} {name}: {message} {advice(code)}"
+        case ThrottleRefused():
+            text = (
+                f"the throttle of {reason.scope} {reason.resource} cannot be set: Kafka answered {reason.code} "
+                f"{reason.name}: {reason.message} The copy was not started without it; "
+                "grant ALTER_CONFIGS or plan without throttles"
+            )
+        case OtherReassignment() | ChangedElsewhere() | EffectUndone():
+            text = _changed_elsewhere(reason)
+        case _:
+            text = f"{_stale(partition, reason)}; {REPLAN}"
+    return f"{partition}: {text}"
+
+
+def _changed_elsewhere(reason: OtherReassignment | ChangedElsewhere | EffectUndone) -> str:
+    match reason:
+        case OtherReassignment(target, adding, removing):
+            return (
+                f"another tool's reassignment to {list(target)} is running (adding {list(adding)}, removing "
+                f"{list(removing)}); let it end or cancel it, then {REPLAN}"
+            )
+        case ChangedElsewhere(target, found, running):
+            what = f"a reassignment to {list(found)}" if running else f"replicas {list(found)}"
+            return (
+                f"on the way to {list(target)} another tool changed it: found {what}; it is left as it is. "
+                f"Find out which tool, then {REPLAN}"
+            )
+        case EffectUndone(target, reached, found):
+            return (
+                f"it was {reached.name.lower()} on the way to {list(target)}, and another tool undid that: found "
+                f"replicas {list(found)}; it is not asked for again. Find out which tool, then {REPLAN}"
+            )
+
+
+def _stale(
+    partition: TopicPartition,
+    reason: TopicReplaced
+    | ListChanged
+    | TopicGone
+    | MinIsrChanged
+    | UncleanElectionChanged
+    | BrokerUnregistered
+    | RackChanged,
+) -> str:
+    match reason:
+        case TopicGone():
+            return f"topic {partition.topic} no longer exists"
+        case BrokerUnregistered(broker, target):
+            return f"broker {broker} of target {list(target)} was registered when planned, now it is not"
+        case RackChanged(broker, planned, found):
+            return f"broker {broker} was planned in rack {planned}, found in rack {found}"
+        case _:
+            planned_text, found_text = _planned_and_found(reason)
+            return f"planned {planned_text}, found {found_text}"
+
+
+def _planned_and_found(
+    reason: TopicReplaced | ListChanged | MinIsrChanged | UncleanElectionChanged,
+) -> tuple[str, str]:
+    match reason:
+        case TopicReplaced(topic_id, found_id):
+            now = "no such partition" if found_id is None else f"topic id {found_id}"
+            return f"for topic id {topic_id}", now
+        case ListChanged(planned_list, found_list):
+            return f"from {list(planned_list)}", f"{list(found_list)}"
+        case MinIsrChanged(planned_m, found_m):
+            return f"with min.insync.replicas {planned_m}", f"{found_m}"
+        case UncleanElectionChanged(planned, found):
+            return f"with unclean.leader.election.enable {_yes(planned)}", _yes(found)
+
+
+def advice(code: int) -> str:
+    """What to do about a rejection."""
+    match code:
+        case 29 | 31:
+            return "The principal needs the operation ALTER on the cluster; grant it, then rerun to resume."
+        case 38:
+            return (
+                "Another tool changes its number of replicas; let that end, then make a new plan."
+            )
+        case 39:
+            return (
+                "A broker in the list is not registered, or all its log directories are cordoned; "
+                "bring it back, uncordon it, or declare another one."
+            )
+        case 44:
+            return "A policy of this cluster forbids it; ask those who run it."
+        case 60:
+            return "Another reassignment runs on it; let it end, then make a new plan."
+        case _:
+            return "Make a new plan; if it is rejected again, the log of the active controller says why."
+
+
+def result_text(result: PartitionResult) -> str:
+    """How one partition stands in the end, with why."""
+    if result.result not in {Result.RUNNING, Result.WAITING}:
+        return result.message
+    if result.hold is not None:
+        return f"{result.partition}: {hold_text(result.hold)}"
+    return f"{result.partition}: {'started' if result.result is Result.RUNNING else 'not started'}"
+
+
+def _listed(names: Iterable[object]) -> str:
+    return ", ".join(map(str, names))
+
+
+def _yes(value: bool) -> str:
+    return "true" if value else "false"

@@ -1,0 +1,313 @@
+"""The sentences of why a partition waits or has ended."""
+
+from typing import get_args
+
+import pytest
+from tests.builders import TOPIC_ID
+
+from replan.applying.journal.records import Reached
+from replan.applying.outcome import PartitionResult, Result
+from replan.applying.reasons import (
+    AwaitingSync,
+    AwaitingThrottle,
+    BrokerUnregistered,
+    ChangedElsewhere,
+    Confirming,
+    EffectUndone,
+    EffectUnseen,
+    EndReason,
+    HoldReason,
+    ListChanged,
+    MetadataBehind,
+    MinIsrChanged,
+    NewBrokerCordoned,
+    NewBrokerFenced,
+    NextBatch,
+    NoLeader,
+    NoRoom,
+    NoSlot,
+    OtherReassignment,
+    OutcomePending,
+    RackChanged,
+    Rechecking,
+    RejectedByKafka,
+    RejectionPending,
+    SameListElsewhere,
+    Stalled,
+    Stopping,
+    ThrottleContested,
+    ThrottleRefused,
+    TopicGone,
+    TopicReassigned,
+    TopicReplaced,
+    UncleanElectionChanged,
+    UncleanElectionPossible,
+    WritesWouldStop,
+    is_routine,
+    kind_of,
+)
+from replan.model.configs import FOLLOWER_RATE, LEADER_REPLICAS, ConfigScope
+from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
+from replan.planning.requests import RequestKind
+from replan.reporting.hold_text import advice, end_text, hold_text, result_text, stalled_text
+
+NAME = TopicPartition("orders", 0)
+B4 = BrokerId(4)
+TARGET = replicas(4, 1, 5)
+
+HOLDS: list[tuple[HoldReason, str]] = [
+    (MetadataBehind(), "brokers show older metadata than the controller; rechecking"),
+    (NoLeader(), "no leader; bring back one of its in-sync replicas"),
+    (AwaitingSync(replicas(2)), "waiting until 2 is in sync"),
+    (
+        AwaitingSync(replicas(4, 5), fenced=replicas(4), without_log=replicas(5)),
+        "waiting until 4, 5 are in sync; fenced: 4; no log of it on 5: check the disks there and restart it",
+    ),
+    (Confirming(15), "in sync; confirming for 15 s"),
+    (
+        SameListElsewhere(),
+        "another tool already reassigns it to the same list; waiting for that to end",
+    ),
+    (Rechecking(ListChanged((), ())), "replicas differ from the plan; rechecking"),
+    (
+        Rechecking(TopicReplaced(TOPIC_ID, None)),
+        "its topic is not the one that was planned for; rechecking",
+    ),
+    (Rechecking(MinIsrChanged(2, 3)), "topic or brokers differ from the plan; rechecking"),
+    (Rechecking(OtherReassignment((), (), ())), "another tool reassigns it; rechecking"),
+    (
+        Rechecking(ChangedElsewhere(TARGET, (), running=False)),
+        "possibly changed by another tool; rechecking",
+    ),
+    (
+        Rechecking(EffectUndone(TARGET, Reached.EXPANDED, ())),
+        "possibly undone by another tool; rechecking",
+    ),
+    (EffectUnseen(RequestKind.EXPAND), "expand shows no effect yet; rechecking"),
+    (
+        EffectUnseen(RequestKind.ELECT, 80, "PREFERRED_LEADER_NOT_AVAILABLE"),
+        "elect: Kafka answered 80 PREFERRED_LEADER_NOT_AVAILABLE; rechecking",
+    ),
+    (
+        RejectionPending(44, "POLICY_VIOLATION", 20),
+        "rejected with 44 POLICY_VIOLATION, but an earlier copy of the request may still arrive; waiting 20 s more",
+    ),
+    (
+        OutcomePending(RequestKind.EXPAND, replicas(1, 2), RequestKind.ASSIGN, 33.3),
+        "the outcome of expand [1, 2] is unknown and it may still arrive; assign follows in 33 s",
+    ),
+    (NewBrokerFenced(B4), "broker 4 is to receive a replica and is fenced; start it"),
+    (
+        NewBrokerCordoned(B4),
+        "broker 4 is to receive a replica and all its log directories are cordoned; uncordon it, or plan without it",
+    ),
+    (
+        WritesWouldStop(replicas(1), 2, 2),
+        (
+            "in sync and live: [1]; with min.insync.replicas 2 at least 2 are needed before replicas are added, "
+            "or writes stop for the whole copy; bring the others back first"
+        ),
+    ),
+    (
+        UncleanElectionPossible("orders", replicas(1)),
+        (
+            "unclean.leader.election.enable is true and only [1] is in sync: an empty new replica could be elected; "
+            "run `kafka-configs.sh --alter --entity-type topics --entity-name orders "
+            "--add-config unclean.leader.election.enable=false` first, or bring another replica back"
+        ),
+    ),
+    (
+        NoRoom(B4, "/a", 100, 300, 120, 100),
+        (
+            "broker 4 has no room: 100 bytes to /a (the directory with the fewest logs), 300 usable, 120 of them "
+            "promised to other copies, 100 must stay free; make room there"
+        ),
+    ),
+    (
+        NoRoom(B4, "/a", 100, 199, 0, 100),
+        (
+            "broker 4 has no room: 100 bytes to /a (the directory with the fewest logs), 199 usable, 100 must "
+            "stay free; make room there"
+        ),
+    ),
+    (
+        TopicReassigned(tuple(TopicPartition("orders", p) for p in range(4))),
+        (
+            "another tool reassigns orders-0, orders-1, orders-2; a cluster before 4.1 cannot guard a reorder against "
+            "that; waiting for that to end"
+        ),
+    ),
+    (NoSlot(B4, 5, 5), "broker 4 is at its limit (`--slots 5`)"),
+    (NoSlot(B4, 1, 5), "broker 4 is at its limit (1, not 5: in-sync replicas were lost)"),
+    (
+        ThrottleContested(((B4, FOLLOWER_RATE), ("orders", LEADER_REPLICAS))),
+        (
+            "another tool removed a throttle twice (broker 4: follower.replication.throttled.rate; "
+            "topic orders: leader.replication.throttled.replicas); find out which, then rerun to resume"
+        ),
+    ),
+    (AwaitingThrottle(), "waiting for the throttle to take effect"),
+    (NextBatch(elections=False), "waiting for the next batch"),
+    (NextBatch(elections=True), "waiting for the next batch of elections"),
+    (Stopping(), "stopping"),
+]
+
+ENDS: list[tuple[EndReason, str]] = [
+    (
+        TopicReplaced(TopicId("a"), TopicId("b")),
+        "planned for topic id a, found topic id b; make a new plan",
+    ),
+    (
+        TopicReplaced(TopicId("a"), None),
+        "planned for topic id a, found no such partition; make a new plan",
+    ),
+    (
+        ListChanged(replicas(1, 2), replicas(1, 3)),
+        "planned from [1, 2], found [1, 3]; make a new plan",
+    ),
+    (TopicGone(), "topic orders no longer exists; make a new plan"),
+    (MinIsrChanged(2, 3), "planned with min.insync.replicas 2, found 3; make a new plan"),
+    (
+        UncleanElectionChanged(planned=False, found=True),
+        "planned with unclean.leader.election.enable false, found true; make a new plan",
+    ),
+    (
+        BrokerUnregistered(B4, TARGET),
+        "broker 4 of target [4, 1, 5] was registered when planned, now it is not; make a new plan",
+    ),
+    (
+        RackChanged(B4, "a", None),
+        "broker 4 was planned in rack a, found in rack None; make a new plan",
+    ),
+    (
+        OtherReassignment(replicas(1, 2, 3, 4), replicas(4), ()),
+        (
+            "another tool's reassignment to [1, 2, 3, 4] is running (adding [4], removing []); "
+            "let it end or cancel it, then make a new plan"
+        ),
+    ),
+    (
+        ChangedElsewhere(TARGET, replicas(1, 2, 7), running=False),
+        (
+            "on the way to [4, 1, 5] another tool changed it: found replicas [1, 2, 7]; it is left as it is. "
+            "Find out which tool, then make a new plan"
+        ),
+    ),
+    (
+        ChangedElsewhere(TARGET, replicas(1, 2, 7), running=True),
+        (
+            "on the way to [4, 1, 5] another tool changed it: found a reassignment to [1, 2, 7]; it is left as it is. "
+            "Find out which tool, then make a new plan"
+        ),
+    ),
+    (
+        EffectUndone(TARGET, Reached.EXPANDED, replicas(1, 2, 3)),
+        (
+            "it was expanded on the way to [4, 1, 5], and another tool undid that: found replicas [1, 2, 3]; "
+            "it is not asked for again. Find out which tool, then make a new plan"
+        ),
+    ),
+    (
+        RejectedByKafka(44, "POLICY_VIOLATION", "Not on Fridays."),
+        (
+            "Kafka rejected it with 44 POLICY_VIOLATION: Not on Fridays. A policy of this cluster forbids it; "
+            "ask those who run it."
+        ),
+    ),
+    (
+        ThrottleRefused(ConfigScope.BROKER, "4", 31, "CLUSTER_AUTHORIZATION_FAILED", "Denied."),
+        (
+            "the throttle of broker 4 cannot be set: Kafka answered 31 CLUSTER_AUTHORIZATION_FAILED: Denied. "
+            "The copy was not started without it; grant ALTER_CONFIGS or plan without throttles"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("reason", "text"), HOLDS)
+def test_a_hold_is_said_with_measure_and_way_out(reason: HoldReason, text: str) -> None:
+    assert hold_text(reason) == text
+
+
+@pytest.mark.parametrize(("reason", "text"), ENDS)
+def test_an_end_is_a_sentence_that_stands_alone(reason: EndReason, text: str) -> None:
+    assert end_text(NAME, reason) == f"orders-0: {text}"
+
+
+def test_every_reason_has_its_sentence_here_and_a_kind_of_its_own() -> None:
+    assert {type(reason) for reason, _ in HOLDS} == set(get_args(HoldReason))
+    assert {type(reason) for reason, _ in ENDS} == set(get_args(EndReason))
+    every = [reason for reason, _ in HOLDS] + [reason for reason, _ in ENDS]
+    assert len({kind_of(reason) for reason in every}) == len({type(reason) for reason in every})
+    assert kind_of(NewBrokerFenced(B4)) == "new-broker-fenced"
+
+
+def test_a_hold_that_counts_down_is_the_same_hold() -> None:
+    first, later = (
+        OutcomePending(RequestKind.EXPAND, replicas(1), RequestKind.ASSIGN, left)
+        for left in (33, 32)
+    )
+    assert first == later
+    assert NewBrokerFenced(B4) != NewBrokerFenced(BrokerId(5))
+
+
+@pytest.mark.parametrize(
+    ("reason", "routine"),
+    [
+        (AwaitingSync(replicas(4)), True),
+        (AwaitingSync(replicas(4), fenced=replicas(4)), False),
+        (AwaitingSync(replicas(4), without_log=replicas(4)), False),
+        (EffectUnseen(RequestKind.EXPAND), True),
+        (EffectUnseen(RequestKind.ELECT, 80, "X"), False),
+        (Confirming(15), True),
+        (NoSlot(B4, 5, 5), False),
+    ],
+)
+def test_what_every_move_waits_for_is_routine(reason: HoldReason, routine: bool) -> None:
+    assert is_routine(reason) is routine
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (
+            31,
+            "The principal needs the operation ALTER on the cluster; grant it, then rerun to resume.",
+        ),
+        (38, "Another tool changes its number of replicas; let that end, then make a new plan."),
+        (60, "Another reassignment runs on it; let it end, then make a new plan."),
+        (
+            -1,
+            "Make a new plan; if it is rejected again, the log of the active controller says why.",
+        ),
+    ],
+)
+def test_advice_says_what_to_do(code: int, words: str) -> None:
+    assert advice(code) == words
+
+
+@pytest.mark.parametrize(
+    ("stalled", "text"),
+    [
+        (Stalled(B4), "broker 4 is fenced; the copy goes on when it is back"),
+        (
+            Stalled(B4, 70, 300),
+            "the replica on broker 4 has been at 70 bytes for 300 s; check its log and the throttle",
+        ),
+    ],
+)
+def test_a_copy_that_does_not_move_is_named_with_its_broker(stalled: Stalled, text: str) -> None:
+    assert stalled_text(stalled) == text
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        (PartitionResult(NAME, Result.WAITING), "orders-0: not started"),
+        (PartitionResult(NAME, Result.RUNNING), "orders-0: started"),
+        (PartitionResult(NAME, Result.RUNNING, hold=Stopping()), "orders-0: stopping"),
+        (PartitionResult(NAME, Result.STALE, "orders-0: gone"), "orders-0: gone"),
+    ],
+)
+def test_a_partition_in_the_end_is_said_with_why(result: PartitionResult, text: str) -> None:
+    assert result_text(result) == text
