@@ -204,7 +204,7 @@ def _topics(snapshot: Snapshot) -> dict[str, Topic]:
             strict=True,
         )
     )
-    return {name: Topic(TopicId(ids[name]), partitions) for name, partitions in found.items()}
+    return {name: Topic(TopicId(ids[name]), found.get(name, {})) for name in ids}
 
 
 def _partition(row: Mapping[str, Any]) -> Partition:
