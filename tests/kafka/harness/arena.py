@@ -8,11 +8,11 @@ none seeing another. Codes are Kafka's; 0 is success.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from types import MappingProxyType, TracebackType
-from typing import Self
+from types import MappingProxyType
 from uuid import UUID
 
 from tests.kafka.harness.clients import until
+from tests.kafka.harness.closing import Closing
 from tests.kafka.harness.codec import Message
 from tests.kafka.harness.fake_brokers import (
     ONE_DIRECTORY,
@@ -55,7 +55,7 @@ class Answer:
     message: str | None = None
 
 
-class Arena:
+class Arena(Closing):
     """A trace's brokers and topics; closing it takes them off the controller again."""
 
     def __init__(
@@ -389,17 +389,6 @@ class Arena:
                 self.unregister(broker)
         names = [{"Name": self._names.real_name(topic)} for topic in self._topics]
         self._controller.controller.ask("DeleteTopics", Topics=names, TimeoutMs=TIMEOUT_MS)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def real_id(self, broker: int) -> int:
         """The id by which the controller knows an arena's broker."""

@@ -1,32 +1,44 @@
 """Tier 3: one JVM per node, for what only a process can suffer: SIGKILL, SIGSTOP, a restart.
 
-Five brokers and a controller are ready in some four seconds on two cores. Nodes are named by
-their ids: brokers as the layout says, controllers from 101. Where no process has to die, the
-one JVM of `one_jvm` is quicker.
+Five brokers and a controller are ready in some four seconds on two cores; nodes that a test leaves
+alone can share a JVM, which is quicker. Nodes are named by their ids: brokers as the layout says,
+controllers from 101. Where no process has to die, take `one_jvm`.
 """
 
 import os
 import signal
-from types import TracebackType
-from typing import Self
+from collections.abc import Collection
 
 from tests.kafka.harness.clients import await_brokers
+from tests.kafka.harness.closing import Closing
 from tests.kafka.harness.formatting import write_meta_properties
 from tests.kafka.harness.ground import prepare_ground
 from tests.kafka.harness.jvm import STARTUP_SECONDS, NodesJvm, tail
 from tests.kafka.harness.layout import Layout, choose_addresses
 
 HEAP_MEGABYTES = 256
+SHARED_HEAP_MEGABYTES = 768
 
 
-class Cluster:
-    """A running cluster of processes; close it, or use it as a context manager."""
+class Cluster(Closing):
+    """A running cluster of processes; close it, or use it as a context manager.
 
-    def __init__(self, layout: Layout) -> None:
+    The nodes `in_one_jvm` share a JVM: they run until the cluster is closed, and only the others
+    can be stopped, killed and frozen.
+    """
+
+    def __init__(self, layout: Layout, *, in_one_jvm: Collection[int] = ()) -> None:
         self.ground = prepare_ground(layout, choose_addresses(layout))
         self._jvms: dict[int, NodesJvm] = {}
+        self._shared: NodesJvm | None = None
         try:
-            self.start(*self.ground.files)
+            if in_one_jvm:
+                self._shared = self.ground.start_jvm(
+                    *in_one_jvm, heap_megabytes=SHARED_HEAP_MEGABYTES
+                )
+            self.start(*(node for node in self.ground.files if node not in in_one_jvm))
+            if self._shared:
+                _await_started(self._shared, in_one_jvm)
             await_brokers(self.bootstrap, tuple(layout.racks))
         except BaseException:
             self.close()
@@ -40,7 +52,8 @@ class Cluster:
     @property
     def pids(self) -> tuple[int, ...]:
         """The processes that run now."""
-        return tuple(jvm.process.pid for jvm in self._jvms.values())
+        shared = [self._shared] if self._shared else []
+        return tuple(jvm.process.pid for jvm in (*shared, *self._jvms.values()))
 
     def start(self, *nodes: int) -> None:
         """Start nodes that are down, together, and wait until brokers among them are unfenced.
@@ -52,7 +65,7 @@ class Cluster:
                 raise ValueError(f"node {node} runs already")
             self._jvms[node] = self.ground.start_jvm(node, heap_megabytes=HEAP_MEGABYTES)
         for node in nodes:
-            self._jvms[node].await_answer(f"started {node}", limit_seconds=STARTUP_SECONDS)
+            _await_started(self._jvms[node], [node])
 
     def stop(self, *nodes: int) -> None:
         """Stop nodes cleanly (SIGTERM: a broker hands over its leaderships) and wait."""
@@ -108,13 +121,7 @@ class Cluster:
         """Kill every node and remove its data."""
         self.ground.home.close()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+def _await_started(jvm: NodesJvm, nodes: Collection[int]) -> None:
+    for node in nodes:
+        jvm.await_answer(f"started {node}", limit_seconds=STARTUP_SECONDS)

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import count
-from types import MappingProxyType, TracebackType
-from typing import Self
+from types import MappingProxyType
 from uuid import NAMESPACE_OID, UUID, uuid4, uuid5
 
 from tests.kafka.harness.clients import until
+from tests.kafka.harness.closing import Closing
 from tests.kafka.harness.codec import Message, Schemas
 from tests.kafka.harness.distribution import DEFAULT_VERSION, schema_folder
 from tests.kafka.harness.ground import prepare_ground
@@ -78,7 +78,7 @@ def directory_id(broker: int, name: str) -> UUID:
     return uuid5(NAMESPACE_OID, f"{broker}/{name}")
 
 
-class FakeBrokers:
+class FakeBrokers(Closing):
     """A running controller and the fake brokers registered with it.
 
     With the session timeout of an hour, time plays no part: brokers live without heartbeats.
@@ -237,17 +237,6 @@ class FakeBrokers:
         self._closing.set()
         with self._beating:
             self._open.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @property
     def _hour_long(self) -> bool:

@@ -9,11 +9,12 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType, TracebackType
-from typing import Any, Self
+from types import MappingProxyType
+from typing import Any
 
 from confluent_kafka import Producer
 from tests.kafka.harness.clients import admin, partition_metadata
+from tests.kafka.harness.closing import Closing
 
 NO_SETTINGS: Mapping[str, str | int] = MappingProxyType({})
 ANSWER_SECONDS = 60.0
@@ -54,7 +55,7 @@ class _Tally:
     last_offsets: dict[int, int] = field(default_factory=dict)
 
 
-class ProducerLoad:
+class ProducerLoad(Closing):
     """Small records in turn to every partition of a topic, until closed.
 
     The client retries as an application's would: librdkafka's defaults hold unless `settings`
@@ -105,17 +106,6 @@ class ProducerLoad:
         self._thread.join()
         self._producer.flush(ANSWER_SECONDS)
         return self.account()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _produce(self) -> None:
         due = time.monotonic()

@@ -4,10 +4,8 @@ Good for client code, configs, throttles, the journal and moves. A broker can be
 and started again; for SIGKILL and freezing take `cluster.Cluster`.
 """
 
-from types import TracebackType
-from typing import Self
-
 from tests.kafka.harness.clients import await_brokers
+from tests.kafka.harness.closing import Closing
 from tests.kafka.harness.ground import prepare_ground
 from tests.kafka.harness.jvm import STARTUP_SECONDS, NodesJvm, tail
 from tests.kafka.harness.layout import Layout, choose_addresses
@@ -15,7 +13,7 @@ from tests.kafka.harness.layout import Layout, choose_addresses
 HEAP_MEGABYTES = 768
 
 
-class OneJvmCluster:
+class OneJvmCluster(Closing):
     """A running cluster in one JVM; close it, or use it as a context manager."""
 
     def __init__(self, layout: Layout) -> None:
@@ -56,17 +54,6 @@ class OneJvmCluster:
     def close(self) -> None:
         """End the JVM and remove its data."""
         self.ground.home.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _start(self) -> NodesJvm:
         layout = self.ground.layout

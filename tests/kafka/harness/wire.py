@@ -7,16 +7,16 @@ opinion.
 
 import socket
 import struct
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from tests.kafka.harness.closing import Closing
 from tests.kafka.harness.codec import Message, Reader, Schemas, decode, encode
 
 CLIENT = b"harness"
 PATIENCE_SECONDS = 60.0
 
 
-class Wire:
+class Wire(Closing):
     """A connection to a node's listener."""
 
     def __init__(self, address: str, schemas: Schemas) -> None:
@@ -42,17 +42,6 @@ class Wire:
     def close(self) -> None:
         """End the connection."""
         self._socket.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _receive(self, count: int) -> bytes:
         parts: list[bytes] = []
