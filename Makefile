@@ -4,8 +4,13 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -q
+FAST   := not kafka and not spark and not nightly
+# Of tests on one cluster a worker takes all; one more than there are cores, since many wait.
+KAFKA_WORKERS ?= 3
+# What is compiled is kept: tests start the command hundreds of times.
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo demo-kafka test test-fast test-nightly lint format types contracts package bench jars lock clean
+.PHONY: help install jars-all demo demo-kafka test test-fast test-nightly lint format types contracts package bench jars lock clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -31,13 +36,15 @@ demo: install    ## plan, apply, drift on the embedded cluster; a broker dies in
 demo-kafka: jars ## the same on a real local cluster of five brokers
 	@$(BIN)/python -m tests.kafka.demo
 
-test: lint types contracts jars-all   ## everything CI runs
-	$(PYTEST) tests -m "not kafka and not spark and not nightly" -n 2
-	$(PYTEST) tests -m "(kafka or spark) and not nightly"
+test: install    ## everything CI runs; stops at the first part that fails, the quickest first
+	@$(MAKE) --no-print-directory -j2 -O lint contracts types jars-all
+	$(PYTEST) tests -m "$(FAST)" -n 2
+	$(PYTEST) tests -m "(kafka or spark) and not nightly" --maxfail 10 \
+	  -n $(KAFKA_WORKERS) --dist loadscope --no-loadscope-reorder
 	@$(MAKE) --no-print-directory package
 
-test-fast: install   ## the inner loop: no JVM, a taste of each law
-	HYPOTHESIS_PROFILE=fast $(PYTEST) tests -m "not kafka and not spark and not nightly and not command" -n 2
+test-fast: install   ## the inner loop: no JVM, no process of its own, a taste of each law
+	HYPOTHESIS_PROFILE=fast $(PYTEST) tests -m "$(FAST) and not command and not slow" -n 2
 
 test-nightly: install jars-all   ## the slow ones: thousands of cases, frozen controllers
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) tests --timeout 7200

@@ -1,4 +1,4 @@
-"""For every test: how hard Hypothesis tries, and no network where none is meant.
+"""For every test: how hard Hypothesis tries, no network where none is meant, which worker takes it (`workers`).
 
 `HYPOTHESIS_PROFILE` chooses: `ci` (200 examples, the same each time; the default), `fast` (a taste, for the inner loop)
 or `nightly` (5,000, random).
@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.workers import Workers, sort
 
 HERE = Path(__file__).parent
 NETWORKED_FOLDERS = (HERE / "kafka", HERE / "fleet")
 NETWORKED_MARKS = ("kafka", "spark")
 NETWORK_EVENTS = ("socket.connect", "socket.bind", "socket.sendto", "socket.getaddrinfo")
+pytest_plugins = ["tests.kafka.clusters"]
 GATE = pytest.StashKey["NetworkGate"]()
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -56,6 +58,19 @@ def _networked(item: pytest.Item) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[GATE] = NetworkGate()
     sys.addaudithook(config.stash[GATE])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Ours for `--dist loadscope`, xdist's for the rest."""
+    return Workers(config, log) if config.getoption("dist") == "loadscope" else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Sort the tests once they are shuffled."""
+    if config.getoption("loadscopereorder", default=True) is False:
+        sort(items)
 
 
 @pytest.hookimpl(wrapper=True)

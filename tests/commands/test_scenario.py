@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from tests.commandline import replan
 
+pytestmark = pytest.mark.command
 BEGINNING = "cluster from cluster.json\nkill 3\n"
 SOUND = BEGINNING + "tick 10s\n----\n9s    broker 3 is fenced\n9s    orders-0: in sync [1,2]\n"
 

@@ -1,37 +1,32 @@
 """Each test of this folder runs on the simulator and, marked `kafka`, on real brokers."""
 
-import os
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.conformance.lab import Lab
 from tests.conformance.simulator_lab import SimulatorLab
+from tests.kafka.clusters import one_jvm_cluster
 
-VERSION_VARIABLE = "REPLAN_KAFKA_VERSION"
-
-
-@pytest.fixture(scope="session")
-def version() -> str:
-    """The Kafka version that both labs are asked for."""
-    return os.environ.get(VERSION_VARIABLE, "4.3.1")
-
-
-@pytest.fixture(scope="session")
-def real_brokers(version: str) -> Iterator[object]:
-    """Five brokers in one JVM."""
+if TYPE_CHECKING:
     from tests.kafka.harness.layout import Layout
     from tests.kafka.harness.one_jvm import OneJvmCluster
 
+
+@pytest.fixture(scope="session")
+def real_brokers(layout: "Layout", pytestconfig: pytest.Config) -> "Iterator[OneJvmCluster]":
+    """Five brokers in one JVM."""
     # A broker is let in again only when its last session has ended (from 4.0 on).
-    with OneJvmCluster(Layout(version=version, broker_session_timeout_ms=3000)) as cluster:
+    with one_jvm_cluster(replace(layout, broker_session_timeout_ms=3000), pytestconfig) as cluster:
         yield cluster
 
 
 @pytest.fixture(params=["simulator", pytest.param("kafka", marks=pytest.mark.kafka)])
-def lab(request: pytest.FixtureRequest, version: str) -> Iterator[Lab]:
+def lab(request: pytest.FixtureRequest, kafka_version: str) -> Iterator[Lab]:
     """A cluster to hold the port against."""
     if request.param == "simulator":
-        yield SimulatorLab(version)
+        yield SimulatorLab(kafka_version)
         return
     from tests.conformance.kafka_lab import KafkaLab
 

@@ -4,9 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from replan.fleet.shipping import zip_package
 
 
+@pytest.mark.command
 def test_everything_that_executors_call_works_out_of_the_zip(tmp_path: Path) -> None:
     zip_package(tmp_path / "replan.zip")
     placement = tmp_path / "placement.yaml"

@@ -94,6 +94,7 @@ def test_without_the_extra_the_way_to_it_is_said() -> None:
     )
 
 
+@pytest.mark.command
 def test_importing_the_entry_point_and_the_report_imports_no_spark() -> None:
     script = (
         "import sys, replan.fleet.drift, replan.fleet.report; "

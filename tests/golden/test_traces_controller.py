@@ -5,7 +5,6 @@
 """
 
 import os
-from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
@@ -16,17 +15,16 @@ from tests.golden.language import Driver, perform
 from tests.golden.simulator_driver import SimulatorDriver
 from tests.golden.steady import steadily
 from tests.golden.traces import RESTARTS, STEPS, Words, traces
+from tests.kafka.clusters import Controllers
 from tests.kafka.harness.distribution import DEFAULT_VERSION, VERSIONS
-from tests.kafka.harness.fake_brokers import FakeBrokers
 
-pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("controllers")]
+pytestmark = pytest.mark.kafka
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
 STORIES = {"fast": (4, 10), "ci": (20, 200), "nightly": (500, 5000)}
 """By profile: on each other version, and on the version that tests use by default."""
 RESTARTING = {"fast": 2, "ci": 12, "nightly": 250}
 """By profile, on each version: each restart waits for a session to end."""
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
-SHORT_SESSION_MS = 1500
 SINCE_4_1 = ("cordon", "guarded")
 STUMBLING = [
     ("topic", "[4,2,6]", "[3,1,6]", "min.insync.replicas=3"),
@@ -39,24 +37,11 @@ STUMBLING = [
 KINDS = [(v, elr) for v in VERSIONS for elr in (False, True) if not (elr and v.startswith("3."))]
 
 
-@pytest.fixture(scope="module", params=KINDS, ids=[f"{v}{'-elr' * elr}" for v, elr in KINDS])
-def controller(request: pytest.FixtureRequest) -> Iterator[tuple[FakeBrokers, str, bool]]:
-    version, elr = request.param
-    with FakeBrokers(version, eligible_leader_replicas=elr) as started:
-        yield started, version, elr
-
-
-@pytest.fixture(scope="module", params=[v for v in VERSIONS if not v.startswith("3.")])
-def restarting(request: pytest.FixtureRequest) -> Iterator[tuple[FakeBrokers, str]]:
-    """Controllers with ELR and sessions so short that brokers can restart."""
-    with FakeBrokers(request.param, session_timeout_ms=SHORT_SESSION_MS) as started:
-        yield started, request.param
-
-
+@pytest.mark.parametrize(("version", "elr"), KINDS, ids=[f"{v}{'-elr' * elr}" for v, elr in KINDS])
 def test_the_simulator_agrees_with_the_controller_on_any_story(
-    controller: tuple[FakeBrokers, str, bool],
+    version: str, elr: bool, fake_brokers: Controllers
 ) -> None:
-    started, version, elr = controller
+    started = fake_brokers(version, eligible_leader_replicas=elr)
 
     @settings(max_examples=stories(version), phases=PHASES)
     @given(trace=traces(STEPS, shortest=20, longest=25))
@@ -75,12 +60,13 @@ def stories(version: str) -> int:
     return of_version // sum(1 for v, _ in KINDS if v == version)
 
 
+@pytest.mark.parametrize("version", [v for v in VERSIONS if not v.startswith("3.")])
 @settings(max_examples=RESTARTING[PROFILE], phases=PHASES)
 @given(trace=traces(one_of(STEPS, RESTARTS, RESTARTS), shortest=1, longest=20))
 def test_the_simulator_agrees_where_brokers_restart(
-    restarting: tuple[FakeBrokers, str], trace: list[Words]
+    version: str, fake_brokers: Controllers, trace: list[Words]
 ) -> None:
-    started, version = restarting
+    started = fake_brokers(version, restarts=True)
 
     def both() -> None:
         with closing(ControllerDriver(started)) as real:

@@ -19,7 +19,7 @@ from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
 
 BROKERS = {1: "a", 2: "b", 3: "c"}
 NAME = TopicPartition("orders", 0)
-Start = Callable[[Layout], Cluster]
+Start = Callable[..., Cluster]
 
 
 @pytest.fixture(scope="module")

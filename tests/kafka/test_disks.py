@@ -19,14 +19,15 @@ SECOND = 1
 
 
 @pytest.fixture
-def cluster(kafka_cluster: Callable[[Layout], Cluster], layout: Layout) -> Cluster:
+def cluster(kafka_cluster: Callable[..., Cluster], layout: Layout) -> Cluster:
     """Three brokers with two directories each, which look at them twice a second."""
     running = kafka_cluster(
         replace(
             layout,
             racks={1: "a", 2: "b", 3: "c"},
             broker_properties={"replica.high.watermark.checkpoint.interval.ms": "500"},
-        )
+        ),
+        in_one_jvm=(1, 2, 101),
     )
     clients.create_topic(running.bootstrap, "orders", [[3, 1, 2]] * 4)
     clients.create_topic(running.bootstrap, "clicks", [[1, 2]])

@@ -4,17 +4,15 @@ The vectors are numbered as in the conformance table of the simulator; here a fe
 that the harness can tell the versions apart.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from tests.kafka.clusters import Controllers
 from tests.kafka.harness.arena import Answer, Arena, ConfigOperation, Election
 from tests.kafka.harness.clients import until
 from tests.kafka.harness.distribution import VERSIONS
 from tests.kafka.harness.fake_brokers import FakeBrokers, Refused
 from tests.kafka.harness.metadata_log import PartitionState
-
-Controllers = Callable[..., FakeBrokers]
 
 WITH_ELR = tuple(version for version in VERSIONS if not version.startswith("3."))
 P = ("orders", 0)
@@ -179,7 +177,7 @@ def test_vector_38_writing_min_insync_replicas_clears_the_elr(
 def test_vector_51_a_restart_keeps_its_place_in_the_elr_only_when_clean(
     fake_brokers: Controllers, version: str, cleanly: bool, elr: tuple[int, ...]
 ) -> None:
-    with arena(fake_brokers(version, session_timeout_ms=1500), 0, 1, 2) as trace:
+    with arena(fake_brokers(version, restarts=True), 0, 1, 2) as trace:
         trace.create_topic("orders", [[0, 1, 2]], {"min.insync.replicas": "2"})
         trace.fence(2, 1)
         assert state(trace, P).elr == (1,)

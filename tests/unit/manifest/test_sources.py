@@ -45,6 +45,7 @@ def read_as_an_ordinary_user(name: str, folder: Path) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.command
 def test_a_file_without_permission_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     closed = tmp_path / "placement.yaml"
@@ -57,6 +58,7 @@ def test_a_file_without_permission_is_named(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.command
 @pytest.mark.parametrize("inside", ["", "/placement.yaml"])
 def test_a_folder_without_permission_is_named(tmp_path: Path, inside: str) -> None:
     tmp_path.chmod(0o755)

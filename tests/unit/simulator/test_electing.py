@@ -80,6 +80,7 @@ def test_electing_everywhere_leaves_out_what_needs_no_election() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "expected"),
     [

@@ -231,6 +231,7 @@ def test_what_is_valid_is_applied_though_others_are_refused() -> None:
     assert controller.partition(1).replicas == (3, 2, 1)
 
 
+@pytest.mark.slow
 def test_beyond_ten_thousand_records_the_surplus_fails_and_the_rest_is_applied() -> None:
     count = MAX_RECORDS + 2
     controller = Controller(*[[1, 2, 3]] * count)

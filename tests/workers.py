@@ -1,0 +1,48 @@
+"""Which tests one worker takes, when several share a run: `-n 3 --dist loadscope --no-loadscope-reorder`.
+
+Tests that share a cluster or a Spark session stay together, so that each is started once. Units are told from
+names alone, since xdist's scheduler knows no more. (Its own groups, `--dist loadgroup`, find nothing with pytest 9.2.)
+"""
+
+import re
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+CONTROLLERS = re.compile(
+    r"tests/(?:golden|kafka/test_fake_brokers)[^[]*(?:\[(?:.*-)?(\d+\.\d+\.\d+)\b)?"
+)
+DEFAULT_VERSION = "4.3.1"
+FOLDERS = re.compile(r"tests/(conformance|fleet)/")
+ALONE = "tests/kafka/test_main_job.py"
+"""Each test of it takes a minute or more, most of that waiting."""
+
+
+class Workers(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """Gives each worker a unit at a time."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return unit_of(nodeid)
+
+
+def unit_of(name: str) -> str:
+    """The unit of a test, by its node id."""
+    if found := CONTROLLERS.match(name):
+        return f"controllers of {found[1] or DEFAULT_VERSION}"
+    if found := FOLDERS.match(name):
+        return found[1]
+    return name if name.startswith(ALONE) else name.partition("::")[0]
+
+
+def sort(items: list[pytest.Item]) -> None:
+    """Bring what waits to the front, so that others run meanwhile, then the large units; keep the order else."""
+    sizes: dict[str, int] = {}
+    for item in items:
+        unit = unit_of(item.nodeid)
+        sizes[unit] = sizes.get(unit, 0) + 1
+    items.sort(
+        key=lambda item: (
+            item.get_closest_marker("waits") is None,
+            -sizes[unit_of(item.nodeid)],
+        )
+    )
