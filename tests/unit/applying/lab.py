@@ -51,6 +51,8 @@ class Boundary:
     kill_before: int | None = None
     kill_after: int | None = None
     crossings: int = 0
+    lists: Callable[[Mapping[TopicPartition, Replicas | None]], None] | None = None
+    """Sees every list that is about to be asked for."""
     log: list[str] = field(default_factory=list)
     """What crossed, and `tick` at the end of each."""
 
@@ -121,6 +123,8 @@ class MortalControlPlane:
         *,
         allow_replication_factor_change: bool,
     ) -> Mapping[TopicPartition, Answer]:
+        if self.boundary.lists is not None:
+            self.boundary.lists(lists)
         return self.boundary.cross(
             "reassign",
             lambda: self.real.reassign(
@@ -197,9 +201,6 @@ class Lab:
         stored = self.plane.simulation.cluster.configs
         return {where: dict(values) for where, values in stored.items() if values}
 
-    def notes(self) -> list[str]:
-        return [n for progress in self.reports for n in progress.notes]
-
 
 def lab(
     states: Sequence[PartitionState],
@@ -213,11 +214,15 @@ def lab(
     journal: Journal | None = None,
     settings: Settings | None = None,
     remember: Collection[TopicPartition] = (),
+    unclean: bool = False,
 ) -> Lab:
     """A lab with these partitions and a plan of these moves."""
     clock = VirtualClock()
     plane = SimulatedControlPlane(
-        simulation(states, version, registered), clock, schedule=schedule, watch=watch
+        simulation(states, version, registered, unclean=unclean),
+        clock,
+        schedule=schedule,
+        watch=watch,
     )
     return Lab(
         plane,
@@ -229,12 +234,18 @@ def lab(
 
 
 def simulation(
-    states: Sequence[PartitionState], version: str, registered: Sequence[Broker] | None = None
+    states: Sequence[PartitionState],
+    version: str,
+    registered: Sequence[Broker] | None = None,
+    *,
+    unclean: bool = False,
 ) -> Simulation:
-    """A cluster of this version with these partitions, as such a cluster is by default."""
+    """A cluster of this version with these partitions; `unclean`: unclean.leader.election.enable of all topics."""
     rules = rules_of(version)
     features = Features(rules.replication_factor_guard, rules.elr_by_default)
-    return from_snapshot(snapshot(states, registered=registered, features=features), version)
+    topics = {s.partition.topic for s in states} if unclean else set[str]()
+    seen = snapshot(states, registered=registered, features=features, unclean=sorted(topics))
+    return from_snapshot(seen, version)
 
 
 def plan_of(
