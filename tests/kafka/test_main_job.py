@@ -168,7 +168,7 @@ def test_an_interrupted_apply_goes_on_where_it_was(own_site: Site) -> None:
     finally:
         process.kill()
     assert code == 130
-    assert "Run the same command again to go on from here." in out
+    assert "Rerun to resume." in out
     assert "Copies that run go on by themselves under their throttle" in out
     assert any("throttled" in line for line in site.leftovers()), (
         "running copies keep their throttle"

@@ -6,11 +6,11 @@ What a running copy of an open application needs stays, and so does everything t
 from collections.abc import Callable
 
 from replan.applying.decide import Decision
-from replan.applying.journal.ledger import Ledger, fold
+from replan.applying.journal.ledger import Ledger, fold, open_applications
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import ApplicationStatus
 from replan.applying.observation.look import Observation, Wanted, look
-from replan.applying.opening import closing, open_plan
+from replan.applying.opening import closing, ended, open_plan
 from replan.applying.outcome import Outcome, results_of, summary
 from replan.applying.run_state import throttled
 from replan.applying.sending import Sender, intents
@@ -32,14 +32,14 @@ def throttle_clear(
     settings: Settings,
     report: Callable[[str], None] | None = None,
 ) -> Outcome:
-    """Restore what is ours and needed by no running copy, and stay until no late change of ours can undo it.
+    """Restore what replan set and no running copy needs, and stay until no late change can undo that.
 
     Raises ClusterUnreachable, Held.
     """
     ledger = fold(journal.read())
     plan, began = open_plan(ledger), clock.now()
     touched = frozenset(throttled(ledger))
-    told = False
+    reported = False
     while True:
         late = clock.now() - began
         may_arrive = touched if late < settings.quarantine_seconds else frozenset()
@@ -48,8 +48,8 @@ def throttle_clear(
         view = ThrottleInput(seen.topics, seen.configs, ThrottleHistory(may_arrive=may_arrive))
         throttle = None if plan is None else plan.throttle
         tick = throttle_tick(copies, throttle, ledger, view, keep_rates=False)
-        if tick.quiet and may_arrive and not told:
-            told = _tell(report, settings.quarantine_seconds - late)
+        if tick.quiet and may_arrive and not reported:
+            reported = _report(report, settings.quarantine_seconds - late)
         over = late >= settings.quarantine_seconds + settings.patience_seconds
         if (tick.quiet and not may_arrive) or over:
             return _outcome(ledger, copies, seen)
@@ -61,9 +61,9 @@ def throttle_clear(
         clock.sleep(settings.poll_seconds)
 
 
-def _tell(report: Callable[[str], None] | None, left: float) -> bool:
+def _report(report: Callable[[str], None] | None, left: float) -> bool:
     if report is not None:
-        report(f"put back; watching for {left:.0f} s whether a late request sets it again")
+        report(f"restored; watching {left:.0f} s for late changes")
     return True
 
 
@@ -77,8 +77,11 @@ def abandon(
 ) -> Outcome:
     """Give the open application up: its moves stay as they are, its throttles are put back; BadUsage without one.
 
-    Copies that run go on without a throttle.
+    Copies that run go on without a throttle. Where two processes wrote to the journal at once, all applications end.
     """
+    records = journal.read()
+    for other in open_applications(records)[:-1]:
+        journal.append(ended(other, records, ApplicationStatus.ABANDONED, "abandoned"))
     ledger = fold(journal.read())
     plan = open_plan(ledger)
     if plan is None:
@@ -116,14 +119,18 @@ def _outcome(ledger: Ledger, copies: list[Copy], seen: Observation) -> Outcome:
     left = tuple(leftovers(ledger.rates, seen.configs))
     if left:
         named = "\n".join(left)
-        return Outcome(Exit.HELD, f"throttles of ours: not all put back\n{named}", leftovers=left)
+        return Outcome(
+            Exit.HELD, f"throttles set by replan: not all restored\n{named}", leftovers=left
+        )
     if copies:
         named = ", ".join(str(c.move.partition) for c in copies)
-        return Outcome(Exit.OK, f"throttles of ours: put back, except for copies that run: {named}")
+        return Outcome(
+            Exit.OK, f"throttles set by replan: restored, except for running copies: {named}"
+        )
     if ledger.entries or ledger.rates:
         return Outcome(
             Exit.ERROR,
-            "throttles of ours: some could not be put back; run the same command again, "
-            "and look whether the principal may ALTER_CONFIGS",
+            "throttles set by replan: some could not be restored; rerun, "
+            "and check that the principal may ALTER_CONFIGS",
         )
-    return Outcome(Exit.OK, "throttles of ours: all put back to what was there before")
+    return Outcome(Exit.OK, "throttles set by replan: all restored to what was there before")

@@ -34,7 +34,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.plan import Plan
 
-AGAIN = "Run the same command again to go on from here."
+RESUME_HINT = "Rerun to resume."
 
 
 def apply_plan(
@@ -236,7 +236,7 @@ class ApplicationRun:
         return results_of(order, self._state.ledger, self._state.holds)
 
     def _leftovers(self) -> tuple[str, ...]:
-        """What of ours still stands and is not needed for what runs."""
+        """Settings of replan that are still there and that no running copy needs."""
         dead = leftovers(self._state.ledger.rates, self._answering)
         refused = (
             f"{scope} {name}: Kafka answered {answer.code} {answer.name}: {answer.message}"
@@ -246,7 +246,7 @@ class ApplicationRun:
 
     def _left_open(self) -> Outcome:
         results, left = self._results(), self._leftovers()
-        named = "\n".join(left) or "throttles of ours are still in place; " + AGAIN
+        named = "\n".join(left) or "throttles set by replan are still in place; " + RESUME_HINT
         text = f"{summary(results)}; the application stays open:\n{named}"
         return Outcome(Exit.HELD, text, results, left, self._state.notes)
 
@@ -255,10 +255,10 @@ class ApplicationRun:
         running = [str(n) for n, own in sorted(self._state.ledger.open.items()) if own.expanding]
         lines = [f"{why}: {summary(results)}"]
         if running:
-            throttled = " under their throttle" if self._job.plan.throttle is not None else ""
-            lines.append(f"Copies that run go on by themselves{throttled}: {', '.join(running)}.")
+            throttled = ", throttled" if self._job.plan.throttle is not None else ""
+            lines.append(f"These copies continue{throttled}: {', '.join(running)}.")
         lines += left
-        lines.append(AGAIN)
+        lines.append(RESUME_HINT)
         return self._left(Exit.INTERRUPTED, "\n".join(lines), results, left)
 
     def _unreachable(self, now: float, error: ClusterUnreachable) -> Outcome | None:
@@ -266,9 +266,7 @@ class ApplicationRun:
         if silent < self._job.settings.patience_seconds and self._stopping is None:
             return None
         results = self._results()
-        text = (
-            f"the cluster has not answered for {silent:.0f} s: {error}\n{summary(results)}\n{AGAIN}"
-        )
+        text = f"the cluster has not answered for {silent:.0f} s: {error}\n{summary(results)}\n{RESUME_HINT}"
         code = Exit.ERROR if self._stopping is None else Exit.INTERRUPTED
         return self._left(code, text, results, ())
 
@@ -279,7 +277,7 @@ class ApplicationRun:
         results = self._results()
         text = (
             f"the journal could not be written for {silent:.0f} s, so nothing more was asked: {error}\n"
-            f"{summary(results)}\n{AGAIN}"
+            f"{summary(results)}\n{RESUME_HINT}"
         )
         code = Exit.ERROR if self._stopping is None else Exit.INTERRUPTED
         return self._left(code, text, results, ())

@@ -4,6 +4,9 @@ At most one application is open on a cluster. The same plan takes up the open on
 and the three ways on.
 """
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import (
     Application,
@@ -86,22 +89,20 @@ def _chunks(application: str, text: str) -> list[PlanChunk]:
 
 
 def closing(ledger: Ledger, status: ApplicationStatus, summary: str) -> tuple[Record, ...]:
-    """The records that close the open application: what is over need not be kept."""
+    """The records that close the open application."""
     application = ledger.application
     if application is None:
         return ()
-    over = [
-        Forget(r.key)
-        for r in ledger.records.values()
+    return ended(application, ledger.records.values(), status, summary)
+
+
+def ended(
+    application: Application, records: Iterable[Record], status: ApplicationStatus, summary: str
+) -> tuple[Record, ...]:
+    """The records that end an application: what is over need not be kept."""
+    over = {
+        r.key: Forget(r.key)
+        for r in records
         if isinstance(r, MoveRecord | PlanChunk) and r.application == application.id
-    ]
-    closed = Application(
-        id=application.id,
-        status=status,
-        plan_digest=application.plan_digest,
-        manifest_digest=application.manifest_digest,
-        cluster_id=application.cluster_id,
-        owner=application.owner,
-        summary=summary,
-    )
-    return closed, *over
+    }
+    return replace(application, status=status, summary=summary), *over.values()

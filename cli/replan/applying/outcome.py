@@ -1,4 +1,4 @@
-"""How an application ended, or was left: a value, with the exit code that it means. Rendering is somebody else's."""
+"""How an application ended, or was left: a value, with the exit code that it means. Rendering is in `reporting`."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import MoveRecord, Status
-from replan.applying.reasons import HoldReason
+from replan.applying.reasons import HoldReason, Note
 from replan.errors import Exit
 from replan.model.names import TopicPartition
 
@@ -45,9 +45,9 @@ class Outcome:
     results: tuple[PartitionResult, ...] = ()
     """In plan order."""
     leftovers: tuple[str, ...] = ()
-    """What of ours still stands in the cluster's configuration, and how it goes away."""
-    notes: tuple[str, ...] = ()
-    """What others did to us, and what was left to them."""
+    """Settings of replan that are still there, and how they go away."""
+    notes: tuple[Note | str, ...] = ()
+    """What other tools did to throttles; text where a rehearsal adds its own."""
     interrupted: bool = False
     """The same command goes on where this one stopped."""
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from replan.applying.observation.history import PartitionHistory
-from replan.applying.reasons import HoldReason, Stalled
+from replan.applying.reasons import HoldReason, Note, Stalled
 from replan.applying.run_state import RunState
 from replan.applying.tick_input import TickInput
 from replan.model.names import BrokerId, TopicPartition
@@ -53,8 +53,8 @@ class Progress:
     """Why each partition that is looked at now waits."""
     admission: HoldReason | None = None
     """Why nothing new is begun at all, if so."""
-    notes: tuple[str, ...] = ()
-    """What was first noticed in this tick."""
+    notes: tuple[Note | str, ...] = ()
+    """What was first noticed in this tick; text where another reporter adds its own."""
 
 
 Report = Callable[[Progress], None]

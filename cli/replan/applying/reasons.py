@@ -324,13 +324,59 @@ class Stalled:
     seconds: float = field(default=0.0, compare=False)
 
 
-def kind_of(reason: HoldReason | EndReason) -> str:
+# --- what other tools did to throttles -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class EntriesRemoved:
+    """Entries that replan had set in a throttled-replicas list are gone."""
+
+    topic: str
+    config: str
+    entries: tuple[str, ...]
+    again: bool
+    """Not for the first time: nothing new is started."""
+
+
+@dataclass(frozen=True, slots=True)
+class RateRemoved:
+    """A rate that replan had set is gone."""
+
+    broker: BrokerId
+    config: str
+    again: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RateChanged:
+    """While copies run a rate has another value than replan had set; it is left alone."""
+
+    broker: BrokerId
+    config: str
+    found: str
+    """Bytes per second."""
+
+
+@dataclass(frozen=True, slots=True)
+class RateKept:
+    """A rate was to be restored and has another value than replan had set; it is left as it is."""
+
+    broker: BrokerId
+    config: str
+    found: str | None
+    before: str | None
+
+
+Note = EntriesRemoved | RateRemoved | RateChanged | RateKept
+
+
+def kind_of(reason: HoldReason | EndReason | Note) -> str:
     """The name of a reason in JSON: `new-broker-fenced`."""
     return re.sub(r"(?<!^)(?=[A-Z])", "-", type(reason).__name__).lower()
 
 
 def is_routine(reason: HoldReason) -> bool:
-    """Whether a hold is part of every move, and nothing to be told of as a wait."""
+    """Whether a hold is part of every move, and not worth a report."""
     match reason:
         case AwaitingSync(_, fenced, without_log):
             return not fenced and not without_log

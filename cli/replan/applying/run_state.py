@@ -16,7 +16,7 @@ from replan.applying.observation.history import PartitionHistory, held_since
 from replan.applying.observation.look import Wanted
 from replan.applying.partitions.judge import End
 from replan.applying.partitions.phase import Admitted, Ended, InFlight, Phase, Waiting
-from replan.applying.reasons import HoldReason
+from replan.applying.reasons import HoldReason, Note
 from replan.applying.throttles.tick import ThrottleHistory
 from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import LogDir
@@ -70,7 +70,7 @@ class RunState:
     refused_configs: Mapping[Configured, Rejected] = field(default_factory=dict)
     missing_since: Mapping[str, float] = field(default_factory=dict)
     """Topics with throttles set by replan that no look has found."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def phase(self, name: TopicPartition) -> Phase:
         """The phase of a partition that is looked at: what is Deferred or Parked waits in the queue unseen."""

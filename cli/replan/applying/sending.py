@@ -26,7 +26,7 @@ Subject = TypeVar("Subject")
 
 
 def intents(decision: Decision, ledger: Ledger) -> Sequence[Record]:
-    """What to append before sending: putting back needs no record, but an append of ours, since that is the fence.
+    """What to append before sending: restoring needs no record, but an append of this process, since that is the fence.
 
     A process whose journal was taken over learns it from its append and from nothing else; so something that is written
     there already is written again.

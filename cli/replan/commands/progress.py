@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from replan.applying.progress import Progress, Report
+from replan.reporting.note_text import note_text
 from replan.reporting.progress_text import copies, counts
 
 PLAIN_SECONDS = 5.0
@@ -27,7 +28,7 @@ def progress_to(stream: TextIO) -> Iterator[Report]:
 
         def show(progress: Progress) -> None:
             for note in progress.notes:
-                console.print(Text(note))
+                console.print(Text(note_text(note)))
             text = Text("\n".join([counts(progress), *copies(progress)]))
             text.no_wrap, text.overflow = True, "ellipsis"
             live.update(text, refresh=True)
@@ -46,7 +47,7 @@ class _Plain:
     def show(self, progress: Progress) -> None:
         """Write what is new."""
         for note in progress.notes:
-            self._write(note)
+            self._write(note_text(note))
         now, standing = time.monotonic(), _standing(progress)
         if standing == self._standing and now - self._shown_at < PLAIN_SECONDS:
             return

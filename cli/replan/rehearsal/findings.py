@@ -32,6 +32,7 @@ from replan.rehearsal.result import (
     Rehearsal,
     Waited,
 )
+from replan.reporting.note_text import note_text
 from replan.simulator.cluster.physical_state import ReplicaName, Simulation
 
 Histories = Mapping[TopicPartition, Trajectory]
@@ -101,7 +102,7 @@ def rehearsal_of(finding: Finding) -> Rehearsal:
         leaders=tuple(_leaders(run.histories, began)),
         waits=run.waits,
         faults=tuple(_injected(finding)),
-        notes=run.outcome.notes,
+        notes=tuple(map(note_text, run.outcome.notes)),
         broken=tuple(_broken(finding)),
     )
 

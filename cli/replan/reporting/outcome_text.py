@@ -1,6 +1,7 @@
 """How an application ended, as text: first what went wrong, by partition, then the line that sums it up."""
 
 from replan.applying.outcome import Outcome, Result
+from replan.reporting.note_text import note_text
 from replan.wording import capped
 
 
@@ -10,5 +11,5 @@ def render_outcome(outcome: Outcome) -> str:
         r for r in outcome.results if r.result in (Result.STALE, Result.REJECTED, Result.FOREIGN)
     ]
     lines = capped(stopped, lambda r: f"{r.result}: {r.message}")
-    lines += [f"note: {note}" for note in outcome.notes]
+    lines += [f"note: {note_text(note)}" for note in outcome.notes]
     return "\n".join([*lines, outcome.text]) + "\n"

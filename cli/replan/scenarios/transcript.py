@@ -9,6 +9,7 @@ from replan.applying.progress import Progress
 from replan.applying.reasons import HoldReason
 from replan.model.names import TopicPartition
 from replan.reporting.hold_text import hold_text
+from replan.reporting.note_text import note_text
 from replan.reporting.quantities import brokers
 from replan.simulator.cluster.disks import path_of
 from replan.simulator.cluster.physical_state import Simulation
@@ -76,7 +77,7 @@ class Transcript:
 
     def progress(self, progress: Progress, now: float) -> None:
         """Record notes, and waits that are new; a countdown once."""
-        for text in progress.notes:
+        for text in map(note_text, progress.notes):
             self.add(now, f"note: {text}", note=True)
         for name, reason in sorted((progress.holds or {}).items()):
             if reason != self._holds.get(name):

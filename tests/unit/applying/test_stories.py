@@ -10,7 +10,7 @@ from tests.unit.applying.lab import MB, Boundary, Killed, lab, plan_of
 from replan.applying.clear import abandon, throttle_clear
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import MemoryJournal
-from replan.applying.journal.records import ApplicationStatus, Record
+from replan.applying.journal.records import Application, ApplicationStatus, PlanChunk, Record
 from replan.applying.opening import open_plan
 from replan.applying.outcome import Result
 from replan.applying.reasons import (
@@ -29,6 +29,7 @@ from replan.model.names import BrokerId, TopicId, replicas
 from replan.model.placement import MoveThrottle
 from replan.planning import requests
 from replan.planning.plan import Plan
+from replan.planning.plan_file import dumps
 from replan.simulator.cluster.faults import (
     Ask,
     At,
@@ -173,13 +174,13 @@ def test_throttle_clear_restores_what_is_left_and_keeps_what_a_running_copy_need
     )
     assert (kept.exit_code, kept.text) == (
         Exit.OK,
-        "throttles of ours: put back, except for copies that run: orders-0",
+        "throttles set by replan: restored, except for running copies: orders-0",
     )
-    assert told == ["put back; watching for 90 s whether a late request sets it again"]
+    assert told == ["restored; watching 90 s for late changes"]
     assert made.configs()[ConfigScope.TOPIC, "orders"][FOLLOWER_REPLICAS] == "0:4"
     made.clock.sleep(600)
     cleared = throttle_clear(made.plane, made.journal, made.clock, settings=made.settings)
-    assert cleared.text == "throttles of ours: all put back to what was there before"
+    assert cleared.text == "throttles set by replan: all restored to what was there before"
     assert made.configs() == before
 
 
@@ -286,7 +287,7 @@ def test_a_journal_that_cannot_be_written_stops_every_request(
             "journal: cannot write the journal: no space left on device"
         ),
         "1 running",
-        "Run the same command again to go on from here.",
+        "Rerun to resume.",
     ]
 
 
@@ -297,12 +298,29 @@ def test_an_abandoned_application_leaves_its_moves_and_takes_its_throttles() -> 
     outcome = abandon(made.plane, made.journal, made.clock, settings=made.settings)
     assert (outcome.exit_code, outcome.text) == (
         Exit.OK,
-        "abandoned: 1 running\nthrottles of ours: all put back to what was there before",
+        "abandoned: 1 running\nthrottles set by replan: all restored to what was there before",
     )
     assert made.configs() == before
     assert made.partition(GROW).replicas == GROW.expanded
     with pytest.raises(BadUsage, match="no application is open on this cluster"):
         abandon(made.plane, made.journal, made.clock, settings=made.settings)
+
+
+def test_abandon_is_the_way_out_where_two_applications_are_open() -> None:
+    made = lab([state([1, 2, 3], size=50 * MB)], [GROW], throttle=SLOW)
+    before = made.configs()
+    made.apply(stop=made.stop_at(5))
+    made.journal.append([Application("b-1", ApplicationStatus.OPEN, "e", "m", "c", "bob@ops-2")])
+    with pytest.raises(Held, match="`replan abandon` ends them all"):
+        made.apply()
+    other = plan_of([move([1, 2, 3], [1, 2, 5])])
+    made.journal.append([PlanChunk("b-1", 0, dumps(other))])
+    outcome = abandon(made.plane, made.journal, made.clock, settings=made.settings)
+    assert outcome.exit_code is Exit.OK
+    assert made.configs() == before
+    kept = fold(made.journal.read())
+    assert kept.application is None
+    assert {type(record) for record in kept.records.values()} == {Application}
 
 
 def test_another_machine_finds_the_plan_in_the_journal() -> None:
@@ -320,9 +338,9 @@ def test_throttle_clear_says_what_a_dead_broker_still_has() -> None:
     outcome = throttle_clear(made.plane, made.journal, made.clock, settings=made.settings)
     assert outcome.exit_code is Exit.HELD
     assert outcome.text == (
-        "throttles of ours: not all put back\n"
+        "throttles set by replan: not all restored\n"
         "rate of broker 3 to be restored: leader.replication.throttled.rate to be removed; broker 3 does not "
-        "answer. Run the same command, or `replan throttle clear`, when it is back"
+        "answer. Rerun, or run `replan throttle clear`, when it is back"
     )
 
 

@@ -25,12 +25,6 @@ from replan.applying.journal.records import Kept, Record
 from replan.documents.json_text import parse_json
 from replan.errors import BadFile, Held
 
-NOT_LOCKED_ELSEWHERE = (
-    "journal: a file on this machine; "
-    "nothing keeps a replan on another machine from applying to the same cluster"
-)
-"""What the command line prints when this journal is used with a real cluster."""
-
 
 class FileJournal:
     """A journal in one file; open it with `with`, or close it."""

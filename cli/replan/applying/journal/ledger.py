@@ -1,7 +1,7 @@
 """What the journal's records mean together: a pure fold, and questions about it.
 
 Invariant: `owned` holds the partitions of the open application and of no other. A journal in which two applications
-are open was written by two hands at once; folding it raises Held, and a person has to look.
+are open was written by two processes at once; folding it raises Held, and `abandon` ends both.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -112,18 +112,21 @@ def _folded(together: dict[str, Kept]) -> Ledger:
 
 
 def _open_application(together: Mapping[str, Kept]) -> Application | None:
-    opened = [
-        r
-        for r in together.values()
-        if isinstance(r, Application) and r.status is ApplicationStatus.OPEN
-    ]
+    opened = open_applications(list(together.values()))
     if len(opened) > 1:
         named = ", ".join(f"{a.id} of {a.owner}" for a in opened)
         raise Held(
             f"the journal holds {len(opened)} open applications: {named}\n"
-            "Two processes wrote to it at once. Look at `replan journal show`, then abandon all but one."
+            "Two processes wrote to it at once. `replan abandon` ends them all: their moves stay as they are, and "
+            "throttles set by replan are restored."
         )
     return opened[0] if opened else None
+
+
+def open_applications(records: Iterable[Record]) -> list[Application]:
+    """All open applications of a journal; more than one where two processes wrote to it at once."""
+    kept = latest({}, list(records)).values()
+    return [r for r in kept if isinstance(r, Application) and r.status is ApplicationStatus.OPEN]
 
 
 def _place(

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from replan.applying.journal.records import Forget, Record, SavedRate
+from replan.applying.reasons import Note, RateChanged, RateKept
 from replan.applying.throttles.replica_lists import Copy, follower_entries, leader_entries
 from replan.model.configs import (
     FOLLOWER_RATE,
@@ -35,8 +36,8 @@ class RateStep:
     in_place: bool = True
     """Nothing faster than wanted is in force."""
     wiped: bool = False
-    """We had seen our value in place, and somebody took it away."""
-    note: str | None = None
+    """Our value was seen in place, and another tool removed it."""
+    note: Note | None = None
 
 
 def wanted_rates(copies: Iterable[Copy], throttle: MoveThrottle | None) -> dict[Rate, int]:
@@ -84,7 +85,7 @@ def raise_step(
     if found == wanted:
         return RateStep(_recorded(prior, wanted))
     if found is not None and found != prior.before and found not in prior.ours:
-        return RateStep(note=_changed_by_others(where, found))
+        return RateStep(note=RateChanged(*where, found))
     wiped = seen_in_place and found not in prior.ours
     ours = (*(v for v in prior.ours if v != wanted), wanted)
     step = _set(where, SavedRate(*where, prior.before, ours), known=prior)
@@ -106,12 +107,14 @@ def _of(prior: SavedRate) -> Rate:
 
 
 def restore_step(prior: SavedRate, configs: Configs, *, may_arrive: bool = False) -> RateStep:
-    """What to do about a rate that is not wanted any more; while one of ours `may_arrive` yet it stays written down."""
+    """What to do about a rate that is not wanted any more; it stays written down while a SET `may_arrive` yet."""
     found = own_value(configs, prior.config)
     if found == prior.before:
         return RateStep(() if may_arrive else (Forget(prior.key),))
     if found not in prior.ours:
-        return RateStep((Forget(prior.key),), note=_left_alone(prior, found))
+        return RateStep(
+            (Forget(prior.key),), note=RateKept(prior.broker, prior.config, found, prior.before)
+        )
     if prior.before is None:
         change = broker_change(*_of(prior), ConfigOperation.DELETE)
     else:
@@ -124,23 +127,7 @@ def leftovers(rates: Mapping[Rate, SavedRate], answered: Collection[BrokerId]) -
     return [
         f"rate of broker {prior.broker} to be restored: {prior.config} "
         f"{'to be removed' if prior.before is None else f'back to {prior.before} B/s'}; broker {prior.broker} "
-        "does not answer. Run the same command, or `replan throttle clear`, when it is back"
+        "does not answer. Rerun, or run `replan throttle clear`, when it is back"
         for (broker, _), prior in sorted(rates.items())
         if broker not in answered
     ]
-
-
-def _changed_by_others(where: Rate, found: str) -> str:
-    return (
-        f"{where[1]} of broker {where[0]} was changed to {found} B/s by somebody else; "
-        "it is left alone, copies go at that rate"
-    )
-
-
-def _left_alone(prior: SavedRate, found: str | None) -> str:
-    now = "removed" if found is None else f"changed to {found} B/s"
-    before = "it was not set" if prior.before is None else f"it was {prior.before} B/s"
-    return (
-        f"{prior.config} of broker {prior.broker} was {now} by somebody else; "
-        f"it is left as it is (before this application {before})"
-    )

@@ -109,8 +109,8 @@ def list_step(
 ) -> ListStep:
     """What to do about one list: at most one SUBTRACT or DELETE, and one APPEND.
 
-    `seen_in_place` are entries of ours that an earlier reading showed. Without `may_raise` nothing is appended. While
-    an APPEND of ours `may_arrive` yet, what is ours stays written down although it is gone.
+    `seen_in_place` are entries set by replan that an earlier reading showed. Without `may_raise` nothing is
+    appended. While an earlier APPEND `may_arrive` yet, what replan set stays written down although it is gone.
     """
     present = set(elements(override))
     ours = frozenset(prior.ours) if prior else frozenset()

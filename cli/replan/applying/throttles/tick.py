@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Forget, Record
-from replan.applying.reasons import ThrottleContested
+from replan.applying.reasons import EntriesRemoved, Note, RateRemoved, ThrottleContested
 from replan.applying.throttles.broker_rates import (
     Rate,
     RateStep,
@@ -40,15 +40,15 @@ class ThrottleHistory:
     """What earlier readings of this process showed."""
 
     entries: Mapping[List, frozenset[str]] = field(default_factory=dict)
-    """Entries of ours that were seen in place."""
+    """Entries set by replan that were seen in place."""
     rates: frozenset[Rate] = frozenset()
-    """Rates of ours that were seen in place."""
+    """Rates set by replan that were seen in place."""
     wiped: Mapping[Place, int] = field(default_factory=dict)
     """How often somebody took away what we had set."""
     gone: frozenset[str] = frozenset()
     """Topics that two agreeing readings did not find."""
     may_arrive: frozenset[tuple[ConfigScope, str]] = frozenset()
-    """Topics and brokers that an earlier change of ours may reach yet: what is ours there stays written down."""
+    """Topics and brokers that an earlier change may still reach: what replan set there stays written down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class ThrottleTick:
     additions: tuple[ConfigChange, ...] = ()
     """APPEND of entries; SET and DELETE of rates."""
     wiped: frozenset[Place] = frozenset()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     entries: Entries = field(default_factory=dict)
     """What is wanted."""
     rates_in_force: frozenset[Rate] = frozenset()
@@ -165,29 +165,17 @@ def _may_raise(where: Place, history: ThrottleHistory) -> bool:
 
 
 def _notes(
-    lists: Mapping[List, ListStep],
-    rates: Mapping[Rate, RateStep],
-    history: ThrottleHistory,
-) -> tuple[str, ...]:
-    notes = [step.note for step in rates.values() if step.note is not None]
+    lists: Mapping[List, ListStep], rates: Mapping[Rate, RateStep], history: ThrottleHistory
+) -> tuple[Note, ...]:
+    notes: list[Note] = [step.note for step in rates.values() if step.note is not None]
     for where, step in lists.items():
         if step.wiped:
-            removed = ",".join(sorted(step.wiped))
-            notes.append(
-                f"{where[1]} of topic {where[0]}: somebody else removed {removed}; {_again(where, history)}"
-            )
+            again = history.wiped.get(where, 0) > 0
+            notes.append(EntriesRemoved(*where, tuple(sorted(step.wiped)), again))
     for rate, rated in rates.items():
         if rated.wiped:
-            notes.append(
-                f"{rate[1]} of broker {rate[0]}: somebody else removed it; {_again(rate, history)}"
-            )
+            notes.append(RateRemoved(*rate, history.wiped.get(rate, 0) > 0))
     return tuple(notes)
-
-
-def _again(where: Place, history: ThrottleHistory) -> str:
-    if history.wiped.get(where, 0) == 0:
-        return "set again, this once"
-    return "it is the second time: no more copies are started until this application is run again"
 
 
 def admission_closed(history: ThrottleHistory) -> ThrottleContested | None:

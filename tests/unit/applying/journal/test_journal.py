@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 from tests.builders import TOPIC_ID
 
-from replan.applying.journal.file import NOT_LOCKED_ELSEWHERE, FileJournal
+from replan.applying.journal.file import FileJournal
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import Journal, MemoryJournal
 from replan.applying.journal.record_json import decode, encode
@@ -247,13 +247,6 @@ def test_a_file_in_the_place_of_its_folder_is_refused(path: Path) -> None:
         FileJournal(path / "journal")
 
 
-def test_the_announcement_says_what_the_lock_does_not_reach() -> None:
-    assert NOT_LOCKED_ELSEWHERE == (
-        "journal: a file on this machine; nothing keeps a replan on another machine from applying "
-        "to the same cluster"
-    )
-
-
 def filled() -> Journal:
     journal = MemoryJournal()
     journal.append(RECORDS)
@@ -289,11 +282,12 @@ def test_folding_step_by_step_is_folding_at_once() -> None:
     assert ledger.after([]) is ledger
 
 
-def test_two_open_applications_are_a_matter_for_a_person() -> None:
+def test_two_open_applications_are_refused_with_the_command_that_ends_both() -> None:
     other = Application("b-1", ApplicationStatus.OPEN, "e", "m", "cluster", "bob@ops-2")
     with pytest.raises(Held) as held:
         fold([APP, other])
     assert str(held.value) == (
         "the journal holds 2 open applications: a-1 of ann@ops-1, b-1 of bob@ops-2\n"
-        "Two processes wrote to it at once. Look at `replan journal show`, then abandon all but one."
+        "Two processes wrote to it at once. `replan abandon` ends them all: their moves stay as they are, and "
+        "throttles set by replan are restored."
     )

@@ -5,7 +5,7 @@ from tests.builders import move
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Forget, Record, SavedRate, SavedReplicaList
-from replan.applying.reasons import ThrottleContested
+from replan.applying.reasons import RateChanged, RateKept, RateRemoved, ThrottleContested
 from replan.applying.throttles.broker_rates import (
     RateStep,
     leftovers,
@@ -309,11 +309,8 @@ def ours(before: str | None, *values: str) -> SavedRate:
         pytest.param(
             ours(None, "50"),
             rate("70"),
-            RateStep(
-                note="follower.replication.throttled.rate of broker 4 was changed to 70 B/s by somebody else; "
-                "it is left alone, copies go at that rate"
-            ),
-            id="somebody else's",
+            RateStep(note=RateChanged(B4, FOLLOWER_RATE, "70")),
+            id="another tool's",
         ),
     ],
 )
@@ -352,8 +349,7 @@ def test_a_rate_that_was_seen_and_is_gone_was_wiped() -> None:
             rate("70"),
             RateStep(
                 (Forget(ours(None).key),),
-                note="follower.replication.throttled.rate of broker 4 was changed to 70 B/s by somebody else; "
-                "it is left as it is (before this application it was 90 B/s)",
+                note=RateKept(B4, FOLLOWER_RATE, "70", "90"),
             ),
             id="changed by others",
         ),
@@ -362,8 +358,7 @@ def test_a_rate_that_was_seen_and_is_gone_was_wiped() -> None:
             rate(None),
             RateStep(
                 (Forget(ours(None).key),),
-                note="follower.replication.throttled.rate of broker 4 was removed by somebody else; "
-                "it is left as it is (before this application it was 90 B/s)",
+                note=RateKept(B4, FOLLOWER_RATE, None, "90"),
             ),
             id="removed by others",
         ),
@@ -378,11 +373,11 @@ def test_leftovers_name_broker_rate_and_way_out() -> None:
     assert leftovers(known, {}) == [
         (
             "rate of broker 4 to be restored: follower.replication.throttled.rate back to 90 B/s; broker 4 does not "
-            "answer. Run the same command, or `replan throttle clear`, when it is back"
+            "answer. Rerun, or run `replan throttle clear`, when it is back"
         ),
         (
             "rate of broker 4 to be restored: leader.replication.throttled.rate to be removed; broker 4 does not "
-            "answer. Run the same command, or `replan throttle clear`, when it is back"
+            "answer. Rerun, or run `replan throttle clear`, when it is back"
         ),
     ]
     assert leftovers(known, {B4}) == []
@@ -443,10 +438,7 @@ def test_a_rate_that_was_wiped_twice_is_not_set_again() -> None:
     tick = throttle_tick([COPY], THROTTLE, ledger, view, keep_rates=True)
     assert [c for c in tick.additions if c.name == "4"] == []
     assert RATE not in tick.rates_in_force
-    assert (
-        "follower.replication.throttled.rate of broker 4: somebody else removed it; "
-        "it is the second time: no more copies are started until this application is run again"
-    ) in tick.notes
+    assert RateRemoved(B4, FOLLOWER_RATE, again=True) in tick.notes
 
 
 def test_traces_keep_what_was_seen_and_count_what_was_wiped() -> None:

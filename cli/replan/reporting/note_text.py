@@ -1,0 +1,36 @@
+"""Sentences of what other tools did to throttles while a plan was applied."""
+
+from replan.applying.reasons import EntriesRemoved, Note, RateChanged, RateKept, RateRemoved
+
+
+def note_text(note: Note | str) -> str:
+    """What was noticed, and what was done about it."""
+    match note:
+        case str():
+            return note
+        case EntriesRemoved(topic, config, entries, again):
+            return f"{config} of topic {topic}: another tool removed {','.join(entries)}; {_set(again=again)}"
+        case RateRemoved(broker, config, again):
+            return f"{config} of broker {broker}: another tool removed it; {_set(again=again)}"
+        case RateChanged(broker, config, found):
+            return (
+                f"{config} of broker {broker} was changed to {found} B/s by another tool; "
+                "it is left alone, copies go at that rate"
+            )
+        case RateKept():
+            return _kept(note)
+
+
+def _set(*, again: bool) -> str:
+    if again:
+        return "for the second time: no more copies are started until you rerun to resume"
+    return "set again, this once"
+
+
+def _kept(note: RateKept) -> str:
+    now = "removed" if note.found is None else f"changed to {note.found} B/s"
+    before = "it was not set" if note.before is None else f"it was {note.before} B/s"
+    return (
+        f"{note.config} of broker {note.broker} was {now} by another tool; "
+        f"it is left as it is (before this application {before})"
+    )

@@ -1,0 +1,56 @@
+"""The sentences of what other tools did to throttles."""
+
+from typing import get_args
+
+import pytest
+
+from replan.applying.reasons import EntriesRemoved, Note, RateChanged, RateKept, RateRemoved
+from replan.model.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS
+from replan.model.names import BrokerId
+from replan.reporting.note_text import note_text
+
+B4 = BrokerId(4)
+NOTES: list[tuple[Note, str]] = [
+    (
+        EntriesRemoved("orders", FOLLOWER_REPLICAS, ("0:4", "1:4"), again=False),
+        "follower.replication.throttled.replicas of topic orders: another tool removed 0:4,1:4; set again, this once",
+    ),
+    (
+        RateRemoved(B4, FOLLOWER_RATE, again=True),
+        (
+            "follower.replication.throttled.rate of broker 4: another tool removed it; "
+            "for the second time: no more copies are started until you rerun to resume"
+        ),
+    ),
+    (
+        RateChanged(B4, FOLLOWER_RATE, "70"),
+        (
+            "follower.replication.throttled.rate of broker 4 was changed to 70 B/s by another tool; "
+            "it is left alone, copies go at that rate"
+        ),
+    ),
+    (
+        RateKept(B4, FOLLOWER_RATE, "70", "90"),
+        (
+            "follower.replication.throttled.rate of broker 4 was changed to 70 B/s by another tool; "
+            "it is left as it is (before this application it was 90 B/s)"
+        ),
+    ),
+    (
+        RateKept(B4, FOLLOWER_RATE, None, None),
+        (
+            "follower.replication.throttled.rate of broker 4 was removed by another tool; "
+            "it is left as it is (before this application it was not set)"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("note", "text"), NOTES)
+def test_a_note_says_what_was_done_about_it(note: Note, text: str) -> None:
+    assert note_text(note) == text
+
+
+def test_every_note_has_its_sentence_and_text_stays_text() -> None:
+    assert {type(note) for note, _ in NOTES} == set(get_args(Note))
+    assert note_text("fault: kill 3") == "fault: kill 3"
