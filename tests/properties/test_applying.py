@@ -38,9 +38,10 @@ from replan.simulator.cluster.faults import (
 )
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
+from replan.simulator.controller.versions import RULES
 
 BROKERS = tuple(BrokerId(b) for b in range(1, 6))
-VERSIONS = ("3.9", "4.2", "4.3", "4.4")
+VERSIONS = tuple(RULES)
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ from replan.simulator.cluster.faults import (
 )
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.controller.versions import rules_of
+from replan.simulator.controller.versions import RULES, rules_of
 from replan.simulator.persistence.snapshot_form import from_snapshot
 
 CASES = {"fast": 10, "ci": 500, "nightly": 20_000}
@@ -72,7 +72,7 @@ TOPIC_IDS = {
     "clicks": TopicId("Y2xpY2tzLWNsaWNrcy0wMA"),
     "orders": TopicId("b3JkZXJzLW9yZGVycy0wMA"),
 }
-VERSIONS = ("3.9", "4.0", "4.2", "4.3", "4.4")
+VERSIONS = tuple(RULES)
 SLACK = Slack(in_sync_seconds=5, leaderless_seconds=15)
 """A broker that starts again catches up while it shares its network with copies."""
 

@@ -237,12 +237,14 @@ def status(
     known = [] if cluster.snapshot is not None else told(read_ledger(cluster, seen.cluster_id))
     application = "\n".join(known) or None
     rows = status_text.replica_progress(health, sizes)
-    renderers = {
-        "text": status_text.render_status,
-        "markdown": status_text.render_status_markdown,
-        "json": status_text.render_status_json,
-    }
-    result(renderers[form](health, rows, application, seen.observed_at))
+    match form:
+        case "text":
+            render = status_text.render_status
+        case "markdown":
+            render = status_text.render_status_markdown
+        case "json":
+            render = status_text.render_status_json
+    result(render(health, rows, application, seen.observed_at))
     return Exit.CHANGES if health.running and not exit_zero else Exit.OK
 
 

@@ -21,7 +21,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.admission_order import admission_order
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.cluster_check import check_cluster, check_names
-from replan.planning.comparison.diff import DifferenceKind, Differences, compare
+from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences, compare
 from replan.planning.comparison.overlays import Wanted, blacklist_reaches, wanted
 from replan.planning.moves import Move
 from replan.planning.plan import Plan, Refusal
@@ -104,8 +104,8 @@ def _facts(placement: Placement, snapshot: Snapshot, differs: pa.Table) -> _Fact
 def _differences(
     differs: Differences, asked: Wanted, snapshot: Snapshot
 ) -> Iterator[tuple[_Difference, PartitionState]]:
-    """What differs beside what is observed, by topic and partition; those already on their way are left out."""
-    planned = pc.not_equal(differs.table.column("kind"), DifferenceKind.RUNNING)
+    """What a move can remove, with what is observed, by topic and partition."""
+    planned = pc.is_in(differs.table.column("kind"), pa.array(MOVABLE))
     table = differs.table.filter(planned)
     at = differs.positions[np.asarray(planned)]
     marks = (asked.explicit[at], asked.demoted[at], asked.remember[at])

@@ -1,4 +1,4 @@
-"""Drift as text, markdown and json: by class, every partition named, a cap where nobody reads on."""
+"""Drift as text, markdown and json: by kind, every partition with its name, cut where a list gets too long to read."""
 
 import json
 
@@ -10,23 +10,17 @@ from replan.reporting.table import columns
 from replan.wording import count, left_out
 
 SHOWN = 500
-CLASSES = {
-    DifferenceKind.MISSING: "declared, but not in the cluster",
-    DifferenceKind.REPLICAS: "other replicas",
-    DifferenceKind.ORDER: "other order",
-    DifferenceKind.LEADER: "another leader",
-}
 
 
 def render_drift(drift: Drift, *, everything: bool = False) -> str:
-    """Plain text; ends with a newline. The worst class first, the summary last."""
+    """Plain text; ends with a newline. The worst kind first, the summary last."""
     lines: list[str] = []
-    for kind, meaning in CLASSES.items():
+    for kind in DifferenceKind:
         members = [d for d in drift.partitions if d.kind == kind]
         if members:
             shown = members if everything else members[:SHOWN]
             more = left_out(len(members) - len(shown), way_out="--all lists them")
-            lines += [f"{_capital(meaning)} ({len(members):,}):"]
+            lines += [f"{_capital(_meaning(kind))} ({len(members):,}):"]
             lines += [f"  {line}" for line in (*columns(list(map(_columns, shown))), *more)]
             lines += [""]
     if drift.counts:
@@ -45,6 +39,20 @@ def _columns(drifted: Drifted) -> tuple[str, str, str]:
     if drifted.kind is DifferenceKind.LEADER:
         return name, f"declared {drifted.declared[0]} of {declared}", f"led by {drifted.leader}"
     return name, f"declared {declared}", f"has {brokers(drifted.observed)}"
+
+
+def _meaning(kind: DifferenceKind) -> str:
+    match kind:
+        case DifferenceKind.MISSING:
+            return "declared, but not in the cluster"
+        case DifferenceKind.REPLICAS:
+            return "other replicas"
+        case DifferenceKind.ORDER:
+            return "other order"
+        case DifferenceKind.RUNNING:
+            return "on the way to the declared list"
+        case DifferenceKind.LEADER:
+            return "another leader"
 
 
 def _capital(text: str) -> str:
@@ -72,7 +80,7 @@ def render_drift_markdown(drift: Drift) -> str:
         text += f"\n{head('topic', 'partitions declared', 'has')}\n"
         text += fitted(rows, len(drift.counts), LIMIT // 4, "more topic")
     if drift.partitions:
-        rank = {kind: i for i, kind in enumerate(CLASSES)}
+        rank = {kind: i for i, kind in enumerate(DifferenceKind)}
         worst_first = sorted(drift.partitions, key=lambda d: (rank[d.kind], d.partition))
         text += f"\n{head('partition', 'what', 'declared', 'has', 'leader')}\n"
         rows = (_row(d) for d in worst_first)
@@ -84,7 +92,7 @@ def _row(drifted: Drifted) -> str:
     found = code(brokers(drifted.observed)) if drifted.observed else "–"
     leader = "–" if drifted.leader is None else str(drifted.leader)
     declared = code(brokers(drifted.declared))
-    return row((code(str(drifted.partition)), CLASSES[drifted.kind], declared, found, leader))
+    return row((code(str(drifted.partition)), _meaning(drifted.kind), declared, found, leader))
 
 
 def render_drift_json(drift: Drift) -> str:

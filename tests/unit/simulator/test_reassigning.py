@@ -13,7 +13,7 @@ from replan.simulator.controller.partition.replica_lists import (
     reverted,
 )
 from replan.simulator.controller.reassignment import MAX_RECORDS
-from replan.simulator.controller.versions import Completion, rules_of
+from replan.simulator.controller.versions import RULES, Completion, rules_of
 
 Ids = tuple[int, ...]
 
@@ -270,6 +270,6 @@ def test_an_unknown_version_is_named_with_those_that_are_known() -> None:
     with pytest.raises(ValueError, match=r"Kafka '2\.8\.1' is not simulated") as failure:
         rules_of("2.8.1")
     assert str(failure.value) == (
-        "Kafka '2.8.1' is not simulated; the simulated versions are 3.9, 4.0, 4.1, 4.2, 4.3, 4.4"
+        f"Kafka '2.8.1' is not simulated; the simulated versions are {', '.join(RULES)}"
     )
     assert rules_of("4.3.1") == rules_of("4.3")

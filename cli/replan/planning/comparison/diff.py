@@ -56,6 +56,9 @@ class DifferenceKind(StrEnum):
     """As declared, but another replica leads although the first one is in the ISR."""
 
 
+MOVABLE = (DifferenceKind.REPLICAS, DifferenceKind.ORDER, DifferenceKind.LEADER)
+"""The kinds that a move can remove; the planner makes a move, or a refusal, of each such partition."""
+
 KINDS = tuple(DifferenceKind)
 _MISSING, _REPLICAS, _ORDER, _RUNNING, _LEADER = range(len(KINDS))
 
