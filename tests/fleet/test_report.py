@@ -148,5 +148,5 @@ def test_a_folder_of_something_else_is_never_replaced(tmp_path: Path) -> None:
     with pytest.raises(BadFile) as refused:
         publish(EVERYTHING, tmp_path)
     assert str(refused.value) == (
-        f"{tmp_path}: something else stands there already; remove it or choose another name"
+        f"{tmp_path}: something else is there already; remove it or choose another name"
     )

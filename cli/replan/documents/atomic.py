@@ -39,14 +39,14 @@ def write_file(path: Path, content: str) -> None:
 def publish_folder(path: Path, fill: Callable[[Path], None], mine: Callable[[Path], bool]) -> None:
     """Let `fill` write a folder, then put it at `path`; raises BadFile.
 
-    A folder that stands there is replaced if it is empty or `mine` says so; nothing else is ever removed.
+    A folder that is there is replaced if it is empty or `mine` says so; nothing else is ever removed.
     While one replaces another there is an instant without either.
     """
     try:
         target = path.resolve()
         if target.exists() and not _replaceable(target, mine):
             raise BadFile(
-                f"{path}: something else stands there already; remove it or choose another name"
+                f"{path}: something else is there already; remove it or choose another name"
             )
         partial = _partial(target)
         partial.mkdir()

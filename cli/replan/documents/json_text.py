@@ -74,7 +74,7 @@ def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
         twice = next(key for key, number in Counter(key for key, _ in pairs).items() if number > 1)
-        raise NotJson(f'the key "{twice}" stands twice in one object; keep one')
+        raise NotJson(f'the key "{twice}" is given twice in one object; keep one')
     return found
 
 

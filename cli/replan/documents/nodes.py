@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One value of a document; where it stands is spelled out only when somebody complains."""
+    """One value of a document; its path is spelled out only for an error."""
 
     value: object
     source: str
@@ -34,7 +34,7 @@ class Node:
     key: str | int = ""
 
     def path(self) -> str:
-        """Where it stands, as `$.topics[2].partitions[0]`."""
+        """Its path, as `$.topics[2].partitions[0]`."""
         if self.parent is None:
             return "$"
         mark = f"[{self.key}]" if isinstance(self.key, int) else f".{self.key}"
@@ -141,7 +141,7 @@ def optional(node: Node | None, read: Callable[[Node], T], default: T) -> T:
 
 
 def shown(value: object, limit: int = 60) -> str:
-    """A value as it stands in the file, cut where it is long."""
+    """A value as the file has it, cut where it is long."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=repr)
     except RecursionError:

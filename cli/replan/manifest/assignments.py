@@ -154,7 +154,7 @@ def _explain(row: Value) -> Iterator[tuple[int | None, str]]:
     if row is None:
         yield (
             None,
-            f"nothing stands here; {_ROW}; to leave partitions out, use the form {{0: [1, 2, 3]}}",
+            f"nothing is written here; {_ROW}; to leave partitions out, use the form {{0: [1, 2, 3]}}",
         )
         return
     if not isinstance(row, YamlList):
@@ -169,6 +169,6 @@ def _explain(row: Value) -> Iterator[tuple[int | None, str]]:
         elif not 0 <= broker <= LARGEST_ID:
             yield i, f"{broker} is not a broker id; write {_BOUND}"
         elif broker in seen:
-            yield i, f"broker {broker} stands twice in {show(row)}; name each broker once"
+            yield i, f"broker {broker} is listed twice in {show(row)}; name each broker once"
         else:
             seen.add(broker)

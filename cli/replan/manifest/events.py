@@ -1,4 +1,4 @@
-"""YAML text into plain values that remember where they stand.
+"""YAML text into plain values that remember their places.
 
 Built on the event stream of libyaml instead of a loader: that is a dozen times faster, knows the place of
 every key and value, and lets nothing pass silently that a loader would (a key given twice keeps the last
@@ -28,7 +28,7 @@ from replan.manifest.sources import Source
 from replan.manifest.values import Value, YamlList, YamlMapping
 
 DEEPEST = 20
-"""Levels of nesting; the deepest thing of a manifest stands on the sixth."""
+"""Levels of nesting; the deepest thing of a manifest is on the sixth."""
 
 
 _Path = tuple["_Path", str | int] | None
@@ -83,7 +83,7 @@ def _not_yaml(problem: yaml.YAMLError, text: str) -> tuple[int, str]:
     if not isinstance(problem, yaml.MarkedYAMLError):
         found = yaml.reader.Reader.NON_PRINTABLE.search(text)
         at = found.start() if found else 0
-        return at, f"character {text[at : at + 1]!a} may not stand in YAML; remove it"
+        return at, f"character {text[at : at + 1]!a} is not allowed in YAML; remove it"
     mark = problem.problem_mark or problem.context_mark
     at = mark.index if mark else 0
     if text[at : at + 1] == "\t":
@@ -208,7 +208,7 @@ class _Reader:
             if key in entries:
                 first = self.source.where(key_at[list(entries).index(key)])
                 self.refuse(
-                    event, (path, key), f"this key stands here twice, first at {first}; keep one"
+                    event, (path, key), f"this key is given twice, first at {first}; keep one"
                 )
                 continue
             entries[key] = value

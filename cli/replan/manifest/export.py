@@ -1,6 +1,6 @@
 """Write the manifest that describes a cluster as it is: loading and planning it changes nothing.
 
-Lists are written as they stand, in their order, whoever leads now; while a reassignment runs, as it will
+Lists are written as they are, in their order, whoever leads now; while a reassignment runs, as it will
 end. What cannot be observed (reasons, throttles for moves, preferences by rule) is not made up.
 """
 

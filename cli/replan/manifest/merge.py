@@ -13,7 +13,7 @@ BROKER_RATES: KeyPath = ("throttles", "moves", "brokers")
 
 
 def merge(declarations: Sequence[Declaration], problems: Problems) -> Merged:
-    """All declarations by path; notes those that stand twice, naming both places."""
+    """All declarations by path; notes those that are given twice, naming both places."""
     merged: dict[KeyPath, Declaration] = {}
     for found in declarations:
         first = merged.setdefault(found.path, found)
@@ -25,7 +25,7 @@ def merge(declarations: Sequence[Declaration], problems: Problems) -> Merged:
             )
             problems.add(found.where, found.path[:-1], text)
         else:
-            text = f"this key stands twice, first at {first.where}; keep one"
+            text = f"this key is given twice, first at {first.where}; keep one"
             problems.add(found.where, found.path, text)
     return merged
 

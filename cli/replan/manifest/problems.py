@@ -1,7 +1,7 @@
-"""What is wrong with a manifest, gathered, so that one run tells everything.
+"""What is wrong with a manifest, gathered, so that one run reports everything.
 
 A problem is a place, the path of keys that leads there, and a sentence: what is wrong; what would be right.
-Of several problems with one thing only the first is told: the others follow from it.
+Of several problems with one thing only the first is reported: the others follow from it.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What JSON Schema finds wrong with a manifest, told so that its author can repair it.
+"""What JSON Schema finds wrong with a manifest, said so that its author can correct it.
 
 The schema carries the words: `errorMessage` completes "must be ...", editors show it too. Keys of many
 equal rows (explicit assignments, preferred leaders by partition) are left out before jsonschema sees the
@@ -123,7 +123,7 @@ def _wrong_value(error: ValidationError, schema: Schema) -> str:
     value = cast("Value", error.instance)
     right = schema.get("errorMessage", error.message)
     if value is None:
-        return f"nothing stands here; write {right}, or remove the key"
+        return f"nothing is written here; write {right}, or remove the key"
     if error.validator == "format" and error.cause is not None:
         return str(error.cause)
     if error.validator == "type":

@@ -21,7 +21,7 @@ def is_pattern(text: str) -> bool:
 
 
 def literal_prefix(pattern: str) -> str:
-    """What stands before the first wild character; the whole of a plain name."""
+    """What comes before the first wild character; the whole of a plain name."""
     return _WILD.split(pattern, maxsplit=1)[0]
 
 

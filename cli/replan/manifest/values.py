@@ -30,7 +30,7 @@ Value = Scalar | YamlMapping | YamlList
 
 
 def place_of(root: YamlMapping, path: KeyPath) -> int:
-    """Where the value at a path stands; the nearest one above it where the path leads on."""
+    """Where the value at a path is written; the nearest one above it where the path leads on."""
     at = 0
     here: Value = root
     for key in path:
@@ -47,7 +47,7 @@ def place_of(root: YamlMapping, path: KeyPath) -> int:
 
 
 def key_place_of(root: YamlMapping, path: KeyPath) -> int:
-    """Where the key at the end of a path stands; an item of a list is its own key."""
+    """Where the key at the end of a path is written; an item of a list is its own key."""
     holder: Value = root
     for key in path[:-1]:
         holder = holder[key]  # type: ignore[index]  # the path was walked before

@@ -23,7 +23,7 @@ class Broker:
 
 @dataclass(frozen=True, slots=True)
 class LogDir:
-    """One log directory of one live broker, as DescribeLogDirs (KIP-827, KIP-1066) tells it."""
+    """One log directory of one live broker, as DescribeLogDirs (KIP-827, KIP-1066) reports it."""
 
     broker: BrokerId
     path: str

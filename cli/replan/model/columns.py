@@ -50,7 +50,7 @@ def to_matrix(column: pa.Array | pa.ChunkedArray, width: int | None = None) -> M
 
 
 def from_matrix(matrix: Matrix) -> pa.ListArray:
-    """The rows as lists; padding is left out, which must stand at the end of each row."""
+    """The rows as lists; padding is left out, which must be at the end of each row."""
     inside = matrix != PAD
     offsets = np.zeros(len(matrix) + 1, dtype=np.int32)
     np.cumsum(inside.sum(axis=1), out=offsets[1:])

@@ -37,7 +37,7 @@ Configs = Mapping[str, ConfigValue]
 
 
 def can_hold(key: str, value: str) -> bool:
-    """Whether a value can stand under a key: a throttle rate is a LONG of at least 0 (KIP-73), other keys take any."""
+    """Whether a key takes a value: a throttle rate is a LONG of at least 0 (KIP-73), other keys take any."""
     if key not in {LEADER_RATE, FOLLOWER_RATE}:
         return True
     return value.isascii() and value.isdecimal() and len(value) < 20 and int(value) < 2**63

@@ -1,10 +1,11 @@
-"""How the partitions of a snapshot stand: the four health words of Kafka's own metrics, and what runs.
+"""The health of a snapshot's partitions in the four words of Kafka's own metrics, and what runs.
 
 under-replicated, under-min-ISR, at-min-ISR, offline, as kafka.cluster.Partition counts them; the effective minimum
 is min(min.insync.replicas, assigned replicas) since Kafka 3.7 (KAFKA-15583). The first that fits is a partition's word.
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 import pyarrow.compute as pc
@@ -13,15 +14,25 @@ from replan.model.broker import Broker
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot, topic_codes
 
-WORDS = ("offline", "under-min-ISR", "at-min-ISR", "under-replicated")
+
+class HealthState(StrEnum):
+    """What is wrong with a partition; the worst first."""
+
+    OFFLINE = "offline"
+    UNDER_MIN_ISR = "under-min-ISR"
+    AT_MIN_ISR = "at-min-ISR"
+    UNDER_REPLICATED = "under-replicated"
+
+
+STATES = tuple(HealthState)
 
 
 @dataclass(frozen=True, slots=True)
-class Ailing:
+class Unhealthy:
     """One partition that is not whole."""
 
     state: PartitionState
-    word: str
+    health: HealthState
     min_insync: int
     """The effective minimum."""
 
@@ -31,14 +42,14 @@ class Health:
     """A whole cluster."""
 
     partitions: int
-    ailing: tuple[Ailing, ...]
+    unhealthy: tuple[Unhealthy, ...]
     """Worst first, then by name."""
     running: tuple[PartitionState, ...]
     fenced: tuple[Broker, ...]
 
-    def count(self, word: str) -> int:
-        """How many partitions stand so."""
-        return sum(1 for a in self.ailing if a.word == word)
+    def count(self, health: HealthState) -> int:
+        """How many partitions are in this state."""
+        return sum(1 for found in self.unhealthy if found.health is health)
 
 
 def judge(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> Health:
@@ -67,13 +78,15 @@ def judge(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> Health:
     moving = (adding > 0) | (np.asarray(pc.list_value_length(table.column("removing"))) > 0)
     chosen = _chosen(snapshot, topics)
     rows = np.flatnonzero((word >= 0) & chosen)
-    ailing = [
-        Ailing(state, WORDS[int(word[at])], int(minimum[at]))
+    unhealthy = [
+        Unhealthy(state, STATES[int(word[at])], int(minimum[at]))
         for at, state in zip(rows, snapshot.states(rows), strict=True)
     ]
     return Health(
         partitions=int(chosen.sum()),
-        ailing=tuple(sorted(ailing, key=lambda a: (WORDS.index(a.word), a.state.partition))),
+        unhealthy=tuple(
+            sorted(unhealthy, key=lambda u: (STATES.index(u.health), u.state.partition))
+        ),
         running=tuple(snapshot.states(np.flatnonzero(moving & chosen))),
         fenced=tuple(b for b in snapshot.brokers if b.fenced),
     )

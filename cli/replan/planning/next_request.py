@@ -47,7 +47,7 @@ class Stale:
 
 @dataclass(frozen=True, slots=True)
 class OffPath:
-    """A list that this move never asks for: an echo of an earlier request of ours, or another tool's doing."""
+    """A list that this move never asks for: an echo of an earlier request of replan, or another tool's doing."""
 
     found: PartitionState
 

@@ -12,7 +12,7 @@ from replan.model.names import Replicas
 
 
 class RequestKind(StrEnum):
-    """What a request is for; the words stand in plans' previews and in journals."""
+    """What a request is for; previews and journals use these words."""
 
     EXPAND = "expand"
     """The original with the new replicas behind: data is copied, nothing else changes (AlterPartitionReassignments)."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.health import WORDS, Ailing, Health
+from replan.planning.health import Health, HealthState, Unhealthy
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
 from replan.reporting.quantities import brokers, size
 from replan.reporting.table import columns
@@ -46,23 +46,25 @@ def render_status(
     health: Health, rows: list[ReplicaProgress], application: str | None, observed_at: str
 ) -> str:
     """Plain text; ends with a newline."""
-    words = ", ".join(f"{health.count(word):,} {word}" for word in WORDS if health.count(word))
+    words = ", ".join(
+        f"{health.count(state):,} {state}" for state in HealthState if health.count(state)
+    )
     lines = [f"{count(health.partitions, 'partition')}: {words or 'all in sync'}."]
     if health.fenced:
         lines.append("Fenced: " + ", ".join(f"broker {b.id}" for b in health.fenced) + ".")
-    lines += [f"  {line}" for line in capped(health.ailing, _ailing)]
+    lines += [f"  {line}" for line in capped(health.unhealthy, _unhealthy)]
     lines += _running(rows) if rows else ["No reassignment is running."]
     if application is not None:
         lines.append(application)
     return "\n".join([*lines, f"As of {observed_at}."]) + "\n"
 
 
-def _ailing(ailing: Ailing) -> str:
-    state = ailing.state
+def _unhealthy(found: Unhealthy) -> str:
+    state = found.state
     leader = "no leader" if state.leader is None else f"leader {state.leader}"
     return (
-        f"{state.partition}  {ailing.word}  in sync {brokers(state.isr)} of {brokers(state.replicas)}, "
-        f"minimum {ailing.min_insync}, {leader}"
+        f"{state.partition}  {found.health}  in sync {brokers(state.isr)} of {brokers(state.replicas)}, "
+        f"minimum {found.min_insync}, {leader}"
     )
 
 
@@ -86,7 +88,9 @@ def render_status_markdown(
     health: Health, rows: list[ReplicaProgress], application: str | None, observed_at: str
 ) -> str:
     """For a pull request or a chat: the summary, then tables, as much as a comment holds; ends with a newline."""
-    words = ", ".join(f"{health.count(word):,} {word}" for word in WORDS if health.count(word))
+    words = ", ".join(
+        f"{health.count(state):,} {state}" for state in HealthState if health.count(state)
+    )
     text = (
         f"## replan status\n\n{count(health.partitions, 'partition')}: {words or 'all in sync'}. "
     )
@@ -95,10 +99,10 @@ def render_status_markdown(
         text += "\nFenced: " + ", ".join(f"broker {b.id}" for b in health.fenced) + ".\n"
     if application is not None:
         text += "\n" + "".join(f"> {escape(line)}\n" for line in application.splitlines())
-    if health.ailing:
-        ailing = (_ailing_row(a) for a in health.ailing)
+    if health.unhealthy:
+        rows_of_health = (_unhealthy_row(a) for a in health.unhealthy)
         text += f"\n{head('partition', 'health', 'in sync', 'replicas', 'min ISR', 'leader')}\n"
-        text += fitted(ailing, len(health.ailing), LIMIT // 2, "more partition")
+        text += fitted(rows_of_health, len(health.unhealthy), LIMIT // 2, "more partition")
     if rows:
         running = (
             row((code(str(r.partition)), str(r.broker), r.status, _copied(r) or "–")) for r in rows
@@ -110,11 +114,11 @@ def render_status_markdown(
     return text
 
 
-def _ailing_row(ailing: Ailing) -> str:
-    state = ailing.state
+def _unhealthy_row(found: Unhealthy) -> str:
+    state = found.state
     lists = (code(brokers(state.isr)), code(brokers(state.replicas)))
     leader = "none" if state.leader is None else str(state.leader)
-    return row((code(str(state.partition)), ailing.word, *lists, str(ailing.min_insync), leader))
+    return row((code(str(state.partition)), found.health, *lists, str(found.min_insync), leader))
 
 
 def render_status_json(
@@ -126,19 +130,19 @@ def render_status_json(
         "kind": "replan.status",
         "observedAt": observed_at,
         "partitions": health.partitions,
-        "health": {word: health.count(word) for word in WORDS},
+        "health": {state: health.count(state) for state in HealthState},
         "fenced": [b.id for b in health.fenced],
-        "ailing": [
+        "unhealthy": [
             {
                 "topic": a.state.partition.topic,
                 "partition": a.state.partition.partition,
-                "word": a.word,
+                "state": a.health,
                 "isr": list(a.state.isr),
                 "replicas": list(a.state.replicas),
                 "leader": a.state.leader,
                 "effectiveMinInsync": a.min_insync,
             }
-            for a in health.ailing
+            for a in health.unhealthy
         ],
         "running": [
             {

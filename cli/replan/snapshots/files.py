@@ -1,4 +1,4 @@
-"""Snapshots by path: which of the two forms stands there, or should.
+"""Snapshots by path: which of the two forms is there, or should be.
 
 A folder is the Parquet form, a file is the JSON form. A path that ends in `.json` is written as a document,
 any other as a folder. Both are there whole or not at all.

@@ -84,7 +84,7 @@ def to_document(snapshot: Snapshot) -> dict[str, object]:
 def from_document(document: Mapping[str, object], source: str) -> Snapshot:
     """Read a parsed JSON document; raises BadFile naming `source` and the JSON path of what is wrong.
 
-    A key `simulation` at the top is somebody else's and is not looked at.
+    A key `simulation` at the top is the simulator's and is not read.
     """
     root = Node(dict(document), source)
     identity = identity_of(root)
@@ -172,7 +172,7 @@ def _read_brokers(
         node.mapping(BROKER_KEYS)
         broker = BrokerId(node.child("id").int32())
         if broker in brokers:
-            raise node.child("id").wrong(f"broker {broker} stands here twice; keep one")
+            raise node.child("id").wrong(f"broker {broker} is listed twice; keep one")
         brokers[broker] = Broker(
             broker,
             optional(node.get("rack"), _text_or_null, None),

@@ -81,7 +81,7 @@ def read_topics(root: Node) -> tuple[pa.Table, pa.Table]:
         node.mapping(TOPIC_KEYS)
         name = node.child("name").text()
         if name in nodes:
-            raise node.child("name").wrong(f"topic {name} stands here twice; keep one")
+            raise node.child("name").wrong(f"topic {name} is listed twice; keep one")
         nodes[name] = node
     names = sorted(nodes)
     topics = pa.Table.from_pylist([_read_topic(nodes[n], n) for n in names], schema=TOPICS_SCHEMA)
@@ -120,7 +120,7 @@ def _numbered(topic: Node) -> list[tuple[int, Node]]:
         node.mapping(PARTITION_KEYS)
         number = optional(node.get("partition"), Node.int32, position)
         if number in found:
-            raise node.wrong(f"partition {number} stands here twice; keep one")
+            raise node.wrong(f"partition {number} is listed twice; keep one")
         found[number] = node
     return sorted(found.items(), key=lambda entry: entry[0])
 

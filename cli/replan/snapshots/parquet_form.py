@@ -61,7 +61,7 @@ _DAMAGE = (pa.ArrowException, ValueError, TypeError, KeyError, OverflowError)
 
 
 def write_folder(snapshot: Snapshot, path: Path) -> None:
-    """Write the snapshot as a folder, in place of a snapshot that stands there; raises BadFile."""
+    """Write the snapshot as a folder, in place of a snapshot that is there; raises BadFile."""
     tables = to_tables(snapshot)
 
     def fill(folder: Path) -> None:
@@ -207,11 +207,11 @@ def _coded_by(topics: pa.Table, partitions: pa.Table, path: Path) -> pa.Table:
 def _check_order(topics: pa.Table, partitions: pa.Table, path: Path) -> None:
     names = topics.column("name").to_pylist()
     if any(left >= right for left, right in pairwise(names)):
-        raise BadFile(f"{path / 'topics.parquet'}: not sorted by name, or a name stands twice")
+        raise BadFile(f"{path / 'topics.parquet'}: not sorted by name, or a name occurs twice")
     keys = (topic_codes(partitions).astype(np.int64) << 32) + partitions.column(
         "partition"
     ).to_numpy()
     if (np.diff(keys) <= 0).any():
         raise BadFile(
-            f"{path / 'partitions.parquet'}: not sorted by topic and partition, or one stands twice"
+            f"{path / 'partitions.parquet'}: not sorted by topic and partition, or one occurs twice"
         )

@@ -13,7 +13,7 @@ WRONG_TEXTS = [
     ('{"a": 1,\n "b" 2}', "f:2:6: this is not JSON: Expecting ':' delimiter"),
     ("", "f:1:1: this is not JSON: Expecting value"),
     ("[1]", "f: expected a JSON object, found list"),
-    ('{"a": {"b": 1, "b": 2}}', 'f: the key "b" stands twice in one object; keep one'),
+    ('{"a": {"b": 1, "b": 2}}', 'f: the key "b" is given twice in one object; keep one'),
     ('{"a": NaN}', "f: NaN is no number in JSON"),
     ('{"a": ' + "[" * 100_000, "f: this is nested too deeply for a document of replan's"),
     ('{\n "a": ' + "9" * 4301 + "}", "f:2:7: a number has more than 4,300 digits"),
@@ -35,7 +35,7 @@ def test_text_that_is_no_document_is_refused_with_its_place(text: str, message: 
 def test_keys_are_compared_in_time_that_grows_with_their_number() -> None:
     keys = [f"k{number}" for number in range(60_000)]
     text = "{" + ", ".join(f'"{key}": 1' for key in (*keys, keys[-1])) + "}"
-    with pytest.raises(NotJson, match='the key "k59999" stands twice'):
+    with pytest.raises(NotJson, match='the key "k59999" is given twice'):
         parse_json(text)
 
 

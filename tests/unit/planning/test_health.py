@@ -7,8 +7,8 @@ from replan.planning.health import judge
 
 
 def word(found: PartitionState) -> str | None:
-    ailing = judge(snapshot([found], min_insync_replicas=2)).ailing
-    return ailing[0].word if ailing else None
+    unhealthy = judge(snapshot([found], min_insync_replicas=2)).unhealthy
+    return unhealthy[0].health if unhealthy else None
 
 
 def test_adding_replicas_do_not_make_a_partition_under_replicated() -> None:

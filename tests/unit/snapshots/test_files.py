@@ -92,7 +92,7 @@ def test_an_empty_folder_is_filled_and_another_one_is_left_alone(
     with pytest.raises(BadFile) as refused:
         write_snapshot(orders, other)
     assert str(refused.value) == (
-        f"{other}: something else stands there already; remove it or choose another name"
+        f"{other}: something else is there already; remove it or choose another name"
     )
     assert [p.name for p in other.iterdir()] == ["cat.jpg"]
 
@@ -196,7 +196,7 @@ BROKEN_TABLES: list[tuple[Callable[[Path], None], str]] = [
     ),
     (null_in_isr, "its columns are not those of a snapshot: a list in isr holds a null"),
     (first_row_only, "has 1 rows where header.json says 2"),
-    (upside_down, "not sorted by topic and partition, or one stands twice"),
+    (upside_down, "not sorted by topic and partition, or one occurs twice"),
     (other_topic, "names topics that topics.parquet does not have"),
     (no_leader_column, "has no column leader"),
     (

@@ -251,7 +251,7 @@ WRONG_DOCUMENTS = [
     ),
     (
         document(topics=[{"name": "a"}, {"name": "a"}]),
-        "f: $.topics[1].name: topic a stands here twice; keep one",
+        "f: $.topics[1].name: topic a is listed twice; keep one",
     ),
     (
         document(topics=[{"name": "a", "minInsyncReplicas": 0}]),
@@ -294,11 +294,11 @@ WRONG_DOCUMENTS = [
                 {"name": "a", "partitions": [{"replicas": [1]}, {"replicas": [1], "partition": 0}]}
             ]
         ),
-        "f: $.topics[0].partitions[1]: partition 0 stands here twice; keep one",
+        "f: $.topics[0].partitions[1]: partition 0 is listed twice; keep one",
     ),
     (
         document(brokers=[{"id": 1}, {"id": 1}]),
-        "f: $.brokers[1].id: broker 1 stands here twice; keep one",
+        "f: $.brokers[1].id: broker 1 is listed twice; keep one",
     ),
     (
         document(brokers=[{"id": 1, "logDirs": [{"path": "/d", "logs": 1.5}]}]),

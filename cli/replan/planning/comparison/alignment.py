@@ -58,8 +58,6 @@ class Alignment:
     snapshot: Snapshot
     observed: PartitionIndex
     """Of the snapshot's partitions."""
-    declared: PartitionIndex
-    """Of the placement's explicit lists."""
     explicit_rows: Ints
     """The observed row of each explicit list, -1 where the cluster has none."""
     leader_rows: Ints
@@ -73,7 +71,6 @@ class Alignment:
             placement,
             snapshot,
             observed,
-            PartitionIndex.of(placement.explicit),
             observed.rows(placement.explicit),
             observed.rows(named_partitions(placement.preferred_leaders)),
         )

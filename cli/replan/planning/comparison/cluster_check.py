@@ -14,7 +14,7 @@ from replan.model.columns import PAD, row, to_matrix
 from replan.model.names import BrokerId
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.alignment import Alignment, named_partitions
+from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
 from replan.planning.comparison.diff import targets_of
 from replan.wording import capped
 
@@ -89,7 +89,7 @@ def _preferred_leaders(aligned: Alignment) -> Iterator[str]:
     preferences, partitions = aligned.placement.preferred_leaders, aligned.snapshot.partitions
     if not preferences:
         return
-    declared = aligned.declared.rows(named_partitions(preferences))
+    declared = rows_of(named_partitions(preferences), aligned.placement.explicit)
     exists = aligned.leader_rows >= 0
     live, _ = targets_of(partitions.take(pa.array(aligned.leader_rows[exists])))
     lists = to_matrix(aligned.placement.explicit.column("replicas"))

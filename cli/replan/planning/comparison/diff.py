@@ -160,8 +160,8 @@ def _table(
     position = np.full(len(kind), -1, dtype=np.int64)
     position[found] = np.arange(len(found))
     at = position[chosen]
-    stands = np.full((len(chosen), targets.shape[1]), PAD, dtype=np.int32)
-    stands[at >= 0] = targets[at[at >= 0]]
+    has = np.full((len(chosen), targets.shape[1]), PAD, dtype=np.int32)
+    has[at >= 0] = targets[at[at >= 0]]
     leaders = np.full(len(chosen), -1, dtype=np.int32)
     leaders[at >= 0] = np.asarray(compared.column("leader"), dtype=np.int32)[at[at >= 0]]
     rows = declared.select(["topic", "partition"]).take(pa.array(chosen))
@@ -171,7 +171,7 @@ def _table(
             rows.column("partition").cast(pa.int32()),
             pa.array(np.array([str(k) for k in KINDS], dtype=object)[kind[chosen]], pa.string()),
             from_matrix(lists[chosen]),
-            from_matrix(stands),
+            from_matrix(has),
             pa.array(leaders, pa.int32()),
         ],
         schema=DIFFERENCE_SCHEMA,

@@ -183,7 +183,7 @@ def _lead_for_now(lists: Matrix, listed: Flags, found: Ints, snapshot: Snapshot)
     """Where a listed broker leads and the first of the order is out of sync, an unlisted one in sync leads.
 
     Kafka's preferred election would answer 80 there (PREFERRED_LEADER_NOT_AVAILABLE) and leave the listed one.
-    The one that stands in then stays, until the first of the order is in sync again.
+    The substitute then stays, until the first of the order is in sync again.
     """
     leaders = _leaders(found, snapshot)
     headed = listed.any(axis=1) & ~listed[:, :1].any(axis=1)
@@ -202,7 +202,7 @@ def _lead_for_now(lists: Matrix, listed: Flags, found: Ints, snapshot: Snapshot)
 def _stand_in(order: Replicas, demoted: set[int], seen: PartitionState) -> Replicas | None:
     """The order with another one first for now; None where the order itself will do.
 
-    A new replica at the head is in sync when it is assigned, and so are all where one leaves: nobody stands in.
+    A new replica at the head is in sync when it is assigned, and so are all where one leaves: no substitute is needed.
     """
     if order[0] in seen.isr or order[0] not in seen.replicas or seen.running is not None:
         return None

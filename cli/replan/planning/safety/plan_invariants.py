@@ -68,7 +68,7 @@ def broken_laws(
 
 
 def only_what_was_asked(snapshot: Snapshot, plan: Plan, judged: Judged) -> Iterator[Broken]:
-    """The plan is for this cluster, each partition is in it at most once, from what stands there, to something else."""
+    """The plan is for this cluster, each partition is in it at most once, from what is observed, to something else."""
     if plan.cluster_id != snapshot.cluster_id:
         yield _asked("the plan", f"it is for cluster {plan.cluster_id}, not {snapshot.cluster_id}")
     if dict(plan.racks) != {b.id: b.rack for b in snapshot.brokers}:
@@ -84,11 +84,9 @@ def only_what_was_asked(snapshot: Snapshot, plan: Plan, judged: Judged) -> Itera
             yield _asked(name, "it is refused and moved")
         if (move.original, move.topic_id) != (seen.replicas, seen.topic_id):
             found = f"{list(seen.replicas)} of topic id {seen.topic_id}"
-            yield _asked(
-                name, f"it is planned from {list(move.original)}, and {found} stands there"
-            )
+            yield _asked(name, f"it is planned from {list(move.original)}, and {found} is observed")
         if move.original == move.target and (seen.leader == move.target[0] or not move.elect):
-            yield _asked(name, f"it stands where it belongs, {list(move.target)}, and is moved")
+            yield _asked(name, f"it is where it belongs, {list(move.target)}, and is moved")
         if seen.adding or seen.removing:
             yield _asked(name, "a reassignment runs on it, and it is moved")
     if not plan.remember <= names:
@@ -107,7 +105,7 @@ def safe_at_every_prefix(move: Move, seen: PartitionState) -> Iterator[Broken]:
 
 
 def _expands_behind(move: Move) -> Iterator[Broken]:
-    """Expand asks for what stands there, in its order, with the new ones behind: nothing leaves, nobody else leads."""
+    """Expand asks for what is observed, in its order, with the new ones behind: nothing leaves, nobody else leads."""
     named = tuple(b for b in move.original if b not in move.unnameable)
     wide = move.expanded
     if wide[: len(named)] != named or set(wide[len(named) :]) != set(move.target).difference(
@@ -166,7 +164,7 @@ def arrives(
         yield Broken(
             "arrives",
             str(name),
-            f"{name}: after its move it stands at {found['observed']} led by {found['leader']}, and planning again "
+            f"{name}: after its move its list is {found['observed']} led by {found['leader']}, and planning again "
             f"would move it ({found['kind']}) to {found['declared']}",
         )
 

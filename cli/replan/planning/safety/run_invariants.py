@@ -1,4 +1,4 @@
-"""How partitions fared over a run, and the laws that hold of it: above all, that nobody is worse off because of us.
+"""How partitions fared over a run, and the laws that hold of it: above all, that no plan makes a partition worse off.
 
 Here belong the history of one partition as a value, and laws over histories as pure functions that return what they
 find broken. Who records a history (the simulator's rehearsal, a test) fills in the values; nothing here lets time pass.
@@ -77,7 +77,7 @@ class Trajectory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ends:
-    """The same partition under the same faults, standing still: at its original, and at its target.
+    """The same partition under the same faults, without the plan: at its original, and at its target.
 
     A move leads from one to the other, so a fault that only the target can meet is no harm done by the steps.
     """
@@ -157,7 +157,7 @@ def _stretches(
 
 
 UNKNOWN_SECONDS = 12.0
-"""broker.session.timeout.ms (9 s), a poll, and metadata that lags: so long nobody can know that a broker is dead."""
+"""broker.session.timeout.ms (9 s), a poll, and metadata that lags: until then a death cannot be known."""
 
 
 def drops_only_what_was_replaced(
@@ -190,13 +190,13 @@ def _not_settled(
 
 
 def arrived(move: Move, ours: Trajectory) -> Iterator[Broken]:
-    """At the end the partition stands at its target, and was led by its first replica there, if it is to be."""
+    """At the end the partition has its target, and was led by its first replica there, if it is to be."""
     last, first = ours.samples[-1], move.target[0]
     if last.replicas != move.target:
         yield Broken(
             "arrives",
             str(move.partition),
-            f"{move.partition}: it is said to be done, and stands at {list(last.replicas)} instead of "
+            f"{move.partition}: it counts as done, and its list is {list(last.replicas)} instead of "
             f"{list(move.target)}",
         )
     elif move.elect and not any(
@@ -205,7 +205,7 @@ def arrived(move: Move, ours: Trajectory) -> Iterator[Broken]:
         yield Broken(
             "arrives",
             str(move.partition),
-            f"{move.partition}: it is said to be done, and {first}, the first of {list(move.target)}, never led it",
+            f"{move.partition}: it counts as done, and {first}, the first of {list(move.target)}, never led it",
         )
 
 
@@ -221,7 +221,7 @@ Settings = Mapping[tuple[str, str, str], str]
 def throttles_are_known(
     before: Settings, after: Settings, journalled: frozenset[tuple[str, str, str]]
 ) -> Iterator[Broken]:
-    """Whatever stands otherwise than in the beginning is in the journal, so that it can be put back."""
+    """Whatever differs from the beginning is in the journal, so that it can be put back."""
     for where in sorted({*before, *after} - journalled):
         if before.get(where) != after.get(where):
             scope, name, key = where

@@ -47,7 +47,7 @@ def test_a_plan_that_does_not_arrive_is_told_where_it_ends() -> None:
     elsewhere = only([replace(planned().moves[0], target=lists(4, 2, 1))])
     assert messages(elsewhere) == [
         (
-            "orders-0: after its move it stands at [4, 2, 1] led by 4, and planning again would move it (replicas) to "
+            "orders-0: after its move its list is [4, 2, 1] led by 4, and planning again would move it (replicas) to "
             "[4, 2, 5] [arrives]"
         )
     ]
@@ -61,7 +61,7 @@ def test_a_plan_that_arrives_in_another_order_does_not_arrive() -> None:
 def test_a_move_of_what_stands_where_it_belongs_was_not_asked_for() -> None:
     idle = move([3, 1, 2], [3, 1, 2], partition=1, leader=3)
     assert messages(only([idle])) == [
-        "orders-1: it stands where it belongs, [3, 1, 2], and is moved [only-what-was-asked]"
+        "orders-1: it is where it belongs, [3, 1, 2], and is moved [only-what-was-asked]"
     ]
 
 
@@ -96,7 +96,7 @@ def test_a_move_from_what_does_not_stand_there_is_told() -> None:
     stale = replace(first, topic_id=TopicId("another"), unnameable=frozenset())
     assert messages(only([stale])) == [
         (
-            "orders-0: it is planned from [1, 2, 3], and [1, 2, 3] of topic id b3JkZXJzLW9yZGVycy0wMA stands there "
+            "orders-0: it is planned from [1, 2, 3], and [1, 2, 3] of topic id b3JkZXJzLW9yZGVycy0wMA is observed "
             "[only-what-was-asked]"
         )
     ]
@@ -168,7 +168,7 @@ def test_a_lawless_plan_is_refused_as_a_bug_of_ours() -> None:
         require_invariants(ASKED, SEEN, elsewhere, judged_in(SEEN, elsewhere))
     assert str(refused.value) == (
         "the plan breaks laws that every plan must keep, so it is not made:\n"
-        "  orders-0: after its move it stands at [4, 2, 1] led by 4, and planning again would move it (replicas) to "
+        "  orders-0: after its move its list is [4, 2, 1] led by 4, and planning again would move it (replicas) to "
         "[4, 2, 5]  [arrives]\n"
         "This is a bug in replan, not in the placement. Please report it, with the placement and the output of "
         "`replan snapshot`; nothing was changed"

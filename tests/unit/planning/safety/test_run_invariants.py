@@ -146,14 +146,14 @@ def test_a_broker_that_died_within_its_session_could_not_be_known_to_be_dead(
 
 def test_a_move_that_is_said_to_be_done_stands_at_its_target() -> None:
     assert [b.message for b in arrived(MOVE, WHOLE)] == [
-        "orders-0: it is said to be done, and stands at [1, 2, 3] instead of [4, 2, 5]"
+        "orders-0: it counts as done, and its list is [1, 2, 3] instead of [4, 2, 5]"
     ]
 
 
 def test_a_move_that_is_said_to_be_done_was_led_by_the_first_of_its_target() -> None:
     ours = history(sample(0, (1, 2, 3)), sample(5, (4, 2, 5), leader=2))
     assert [b.message for b in arrived(MOVE, ours)] == [
-        "orders-0: it is said to be done, and 4, the first of [4, 2, 5], never led it"
+        "orders-0: it counts as done, and 4, the first of [4, 2, 5], never led it"
     ]
     once = history(*ours.samples, sample(6, (4, 2, 5)), sample(7, (4, 2, 5), leader=2))
     assert list(arrived(MOVE, once)) == []
