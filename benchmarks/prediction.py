@@ -243,6 +243,7 @@ def timed(plan: Plan, plane: ControlPlane, clock: Clock) -> Timing:
     outcome = apply_plan(
         plan,
         plane,
+        plane,
         MemoryJournal(),
         clock,
         plan_digest=digest(plan),

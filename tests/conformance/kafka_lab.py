@@ -10,6 +10,7 @@ from tests.kafka.harness.one_jvm import OneJvmCluster
 from replan.kafka.clock import SystemClock
 from replan.kafka.control_plane import open_cluster
 from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigOperation, broker_change
+from replan.model.control_plane import Wanted
 from replan.model.names import BrokerId, TopicPartition
 
 
@@ -54,7 +55,7 @@ class KafkaLab:
         self._stopped.remove(broker)
 
     def _all_in_sync(self, names: Sequence[TopicPartition]) -> bool:
-        seen = self.control_plane.partitions(names)
+        seen = self.control_plane.look(Wanted(partitions=names)).partitions
         return len(seen) == len(names) and all(set(s.isr) == set(s.replicas) for s in seen.values())
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from replan.model.configs import (
     broker_change,
     topic_change,
 )
-from replan.model.control_plane import Accepted, Clock, ControlPlane
+from replan.model.control_plane import Accepted, Clock, ControlPlane, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
 from replan.model.partition import PartitionState
 
@@ -86,14 +86,14 @@ def until_reads(lab: Lab, read: Callable[[], object], expected: object) -> None:
 def partition_of(lab: Lab, topic: str, partition: int = 0) -> PartitionState:
     """One partition that exists."""
     name = TopicPartition(topic, partition)
-    return lab.control_plane.partitions([name])[name]
+    return lab.control_plane.look(Wanted(partitions=[name])).partitions[name]
 
 
 def until_fenced(lab: Lab, broker: int) -> None:
     """Wait until a broker that was stopped is fenced; before 4.1 one that holds nothing is not told at all."""
 
     def fenced() -> bool:
-        told = lab.control_plane.brokers().get(BrokerId(broker))
+        told = lab.control_plane.look(Wanted()).brokers.get(BrokerId(broker))
         return told is None or told.fenced
 
     until(lab, fenced, f"{broker} to be fenced")
@@ -106,7 +106,7 @@ def until_listed(lab: Lab, topic: str, *wanted: int) -> None:
     def arrived() -> bool:
         seen = partition_of(lab, topic)
         return (
-            name not in lab.control_plane.running()
+            name not in lab.control_plane.look(Wanted()).running
             and seen.replicas == replicas(*wanted)
             and set(seen.isr) == set(wanted)
         )

@@ -7,6 +7,7 @@ from tests.conformance.lab import NO_CONFIGS, RACKS
 
 from replan.model.broker import LogDir
 from replan.model.configs import MIN_INSYNC_REPLICAS
+from replan.model.control_plane import Wanted
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.faults import Ask, Produce, StartBroker, StopBroker
@@ -44,7 +45,9 @@ class SimulatorLab:
         lists = tuple(replicas(*brokers) for brokers in assignments)
         command = CreateTopic(name, TopicId(f"{number:022d}"), lists, configs)
         self.control_plane.inject(Ask(command))
-        assert name in self.control_plane.topic_settings([name]), f"{name} was not created"
+        assert name in self.control_plane.look(Wanted(topics=[name])).topics, (
+            f"{name} was not created"
+        )
         return name
 
     def write(self, topic: str, bytes_per_partition: int) -> None:

@@ -13,6 +13,7 @@ from tests.conformance.lab import (
     until,
     until_reads,
 )
+from tests.readings import rates_of, sizes_of
 
 from replan.model.broker import Broker, LogDir
 from replan.model.configs import (
@@ -21,11 +22,11 @@ from replan.model.configs import (
     MIN_INSYNC_REPLICAS,
     UNCLEAN_ELECTION,
     ConfigOperation,
-    ConfigScope,
     ConfigSource,
     TopicSettings,
     topic_change,
 )
+from replan.model.control_plane import Wanted
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.snapshot import PARTITIONS_SCHEMA, TOPICS_SCHEMA, Features, topic_codes
 
@@ -38,7 +39,7 @@ def default_source(lab: Lab) -> ConfigSource:
 
 
 def test_all_brokers_are_listed_with_their_racks(lab: Lab) -> None:
-    assert dict(lab.control_plane.brokers()) == ALL_BROKERS
+    assert dict(lab.control_plane.look(Wanted()).brokers) == ALL_BROKERS
     assert lab.control_plane.observe().brokers == tuple(ALL_BROKERS.values())
 
 
@@ -91,7 +92,7 @@ def test_a_running_reassignment_reads_the_same_everywhere(lab: Lab) -> None:
     reassign(lab, topic, 1, 2, 4)
     name = TopicPartition(topic, 0)
 
-    running = lab.control_plane.running()[name]
+    running = lab.control_plane.look(Wanted()).running[name]
     seen = partition_of(lab, topic)
     observed = lab.control_plane.observe().partition(name)
 
@@ -107,7 +108,7 @@ def test_sizes_are_told_for_each_replica_and_the_largest_in_the_snapshot(lab: La
     lab.write(topic, 300_000)
     name = TopicPartition(topic, 1)
 
-    sizes = lab.control_plane.replica_bytes([name, TopicPartition("nowhere", 0)])
+    sizes = sizes_of(lab.control_plane, [name, TopicPartition("nowhere", 0)])
 
     assert sorted(sizes) == [(name, 2), (name, 3), (name, 4)]
     assert min(sizes.values()) >= 300_000
@@ -140,22 +141,21 @@ def test_what_does_not_exist_is_left_out(lab: Lab) -> None:
     topic = lab.create_topic([[1, 2, 3]])
     known, unknown = TopicPartition(topic, 0), TopicPartition(topic, 7)
 
-    assert list(lab.control_plane.partitions([unknown, known, TopicPartition("nowhere", 0)])) == [
-        known
-    ]
-    assert list(lab.control_plane.topic_settings([topic, "nowhere"])) == [topic]
-    assert list(lab.control_plane.configs(ConfigScope.TOPIC, [topic, "nowhere"])) == [topic]
-    assert list(lab.control_plane.configs(ConfigScope.BROKER, ["1", "9"])) == ["1"]
+    assert list(
+        lab.control_plane.look(
+            Wanted(partitions=[unknown, known, TopicPartition("nowhere", 0)])
+        ).partitions
+    ) == [known]
+    assert list(lab.control_plane.look(Wanted(topics=[topic, "nowhere"])).topics) == [topic]
+    assert list(rates_of(lab.control_plane, 1, 9)) == [1]
 
 
 def test_nothing_asked_is_nothing_told(lab: Lab) -> None:
     lab.create_topic([[1, 2, 3]])
 
-    assert lab.control_plane.partitions([]) == {}
-    assert lab.control_plane.topic_settings([]) == {}
-    assert lab.control_plane.configs(ConfigScope.TOPIC, []) == {}
-    assert lab.control_plane.configs(ConfigScope.BROKER, []) == {}
-    assert lab.control_plane.replica_bytes([]) == {}
+    found = lab.control_plane.look(Wanted())
+
+    assert (found.partitions, found.topics, found.rates, found.sizes) == ({}, {}, {}, {})
     assert lab.control_plane.reassign({}, allow_replication_factor_change=True) == {}
     assert lab.control_plane.alter_configs([]) == {}
 
@@ -187,7 +187,7 @@ def test_settings_of_a_topic_carry_their_source(
 ) -> None:
     topic = lab.create_topic([[1, 2, 3]], configs)
 
-    assert lab.control_plane.topic_settings([topic]) == {topic: expected}
+    assert lab.control_plane.look(Wanted(topics=[topic])).topics == {topic: expected}
     assert lab.control_plane.observe().settings(topic) == expected
 
 
@@ -195,7 +195,7 @@ def test_the_minimum_of_the_cluster_is_told_as_such(lab: Lab) -> None:
     topic = lab.create_topic([[1, 2, 3]])
     expected = TopicSettings(min_insync_replicas=2, min_insync_source=default_source(lab))
 
-    assert lab.control_plane.topic_settings([topic]) == {topic: expected}
+    assert lab.control_plane.look(Wanted(topics=[topic])).topics == {topic: expected}
     assert lab.control_plane.observe().settings(topic) == expected
 
 
@@ -205,7 +205,7 @@ def test_an_empty_override_is_told_apart_from_none(lab: Lab) -> None:
     lab.control_plane.alter_configs([change])
 
     def overrides() -> tuple[str | None, str | None]:
-        settings = lab.control_plane.topic_settings([topic])[topic]
+        settings = lab.control_plane.look(Wanted(topics=[topic])).topics[topic]
         return settings.leader_throttled, settings.follower_throttled
 
     until_reads(lab, overrides, ("", None))

@@ -12,7 +12,7 @@ from tests.conformance.lab import (
     until_listed,
 )
 
-from replan.model.control_plane import Accepted, Answer, Rejected
+from replan.model.control_plane import Accepted, Answer, Rejected, Wanted
 from replan.model.names import Replicas, TopicPartition, replicas
 
 
@@ -47,7 +47,7 @@ def test_a_shrink_is_done_within_the_request(lab: Lab) -> None:
 
     reassign(lab, topic, 2, 3)
 
-    assert TopicPartition(topic, 0) not in lab.control_plane.running()
+    assert TopicPartition(topic, 0) not in lab.control_plane.look(Wanted()).running
     until_listed(lab, topic, 2, 3)
 
 
@@ -57,7 +57,7 @@ def test_a_reorder_moves_no_leader_and_is_never_listed_as_running(lab: Lab) -> N
 
     assert ask(lab, topic, 3, 1, 2, grows=False) == Accepted()
 
-    assert TopicPartition(topic, 0) not in lab.control_plane.running()
+    assert TopicPartition(topic, 0) not in lab.control_plane.look(Wanted()).running
     until_listed(lab, topic, 3, 1, 2)
     seen = partition_of(lab, topic)
     assert (seen.leader, seen.leader_epoch) == (1, epoch)
@@ -70,7 +70,7 @@ def test_a_held_copy_stays_open_until_it_is_let_go(lab: Lab) -> None:
     reassign(lab, topic, 1, 2, 3, 4)
     lab.clock.sleep(1)
 
-    assert lab.control_plane.running()[TopicPartition(topic, 0)].adding == replicas(4)
+    assert lab.control_plane.look(Wanted()).running[TopicPartition(topic, 0)].adding == replicas(4)
     assert 4 not in partition_of(lab, topic).isr
 
     release_copies_to(lab, 4)
@@ -82,7 +82,9 @@ def test_a_cancel_keeps_the_members_and_loses_the_order(lab: Lab) -> None:
     lab.write(topic, HELD_BYTES)
     hold_copies_to(lab, topic, source=3, destination=4)
     reassign(lab, topic, 4, 1, 3)
-    assert lab.control_plane.running()[TopicPartition(topic, 0)].replicas == replicas(4, 1, 3, 2)
+    assert lab.control_plane.look(Wanted()).running[TopicPartition(topic, 0)].replicas == replicas(
+        4, 1, 3, 2
+    )
 
     assert cancel(lab, topic) == Accepted()
 
@@ -195,7 +197,7 @@ def test_many_partitions_are_asked_for_at_once(lab: Lab) -> None:
         lab,
         lambda: all(
             seen.replicas == replicas(3, 2, 1)
-            for seen in lab.control_plane.partitions(names).values()
+            for seen in lab.control_plane.look(Wanted(partitions=names)).partitions.values()
         ),
         "all reordered",
     )

@@ -1,9 +1,10 @@
 """What the port tells of a broker that is registered and not there."""
 
 from tests.conformance.lab import Lab, partition_of, until, until_fenced, until_listed
+from tests.readings import rates_of, sizes_of
 
 from replan.model.configs import LEADER_RATE, ConfigOperation, ConfigScope, broker_change
-from replan.model.control_plane import Rejected
+from replan.model.control_plane import Rejected, Wanted
 from replan.model.names import BrokerId, TopicPartition, replicas
 
 
@@ -12,7 +13,7 @@ def test_a_stopped_broker_is_named_as_fenced_and_comes_back(lab: Lab) -> None:
     lab.stop_broker(5)
     until_fenced(lab, 5)
 
-    fenced = lab.control_plane.brokers()[BrokerId(5)]
+    fenced = lab.control_plane.look(Wanted()).brokers[BrokerId(5)]
     snapshot = lab.control_plane.observe()
 
     assert fenced.rack == "b" or lab.version < (4, 1)  # older clusters do not tell it
@@ -25,7 +26,7 @@ def test_a_stopped_broker_is_named_as_fenced_and_comes_back(lab: Lab) -> None:
 
     lab.start_broker(5)
     until_listed(lab, topic, 5, 2, 3)
-    assert not lab.control_plane.brokers()[BrokerId(5)].fenced
+    assert not lab.control_plane.look(Wanted()).brokers[BrokerId(5)].fenced
 
 
 def test_a_stopped_broker_tells_neither_sizes_nor_configurations(lab: Lab) -> None:
@@ -35,8 +36,8 @@ def test_a_stopped_broker_tells_neither_sizes_nor_configurations(lab: Lab) -> No
     until_fenced(lab, 5)
     name = TopicPartition(topic, 0)
 
-    assert sorted(lab.control_plane.replica_bytes([name])) == [(name, 2), (name, 3)]
-    assert list(lab.control_plane.configs(ConfigScope.BROKER, ["2", "5"])) == ["2"]
+    assert sorted(sizes_of(lab.control_plane, [name])) == [(name, 2), (name, 3)]
+    assert list(rates_of(lab.control_plane, 2, 5)) == [2]
 
 
 def test_the_rate_of_a_fenced_broker_is_refused_at_once_and_by_name(lab: Lab) -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.kafka.harness import clients
 from tests.kafka.harness.layout import free_ports
 from tests.kafka.harness.one_jvm import OneJvmCluster
+from tests.readings import sizes_of
 
 from replan.errors import ClusterUnreachable
 from replan.kafka.clock import SystemClock
@@ -17,9 +18,9 @@ from replan.kafka.control_plane import KafkaControlPlane, open_cluster
 from replan.kafka.properties.client_properties import client_properties
 from replan.kafka.reads.partitions import pages
 from replan.kafka.reads.patience import Reads
-from replan.kafka.wire.wire import connect
+from replan.kafka.wire.bootstrap import connect
 from replan.model.configs import ConfigOperation, ConfigScope, broker_change, topic_change
-from replan.model.control_plane import Accepted
+from replan.model.control_plane import Accepted, Wanted
 from replan.model.names import BrokerId, TopicPartition, replicas
 
 
@@ -50,7 +51,7 @@ def test_a_failed_connection_leaves_no_thread_either() -> None:
     before = set(threading.enumerate())
 
     with pytest.raises(ClusterUnreachable):
-        open_cluster(f"127.0.0.1:{free_ports(1)[0]}", None, bootstrap_seconds=0.2)
+        open_cluster(f"127.0.0.1:{free_ports(1)[0]}", None, timeout_seconds=0.2)
     gc.collect()
 
     assert set(threading.enumerate()) <= before
@@ -83,14 +84,16 @@ def test_pages_come_together_wherever_they_are_cut(one_jvm: OneJvmCluster, page:
         clients.create_topic(one_jvm.bootstrap, topic, [[1]] * count)
     names = [TopicPartition(topic, number) for topic in counts for number in range(counts[topic])]
     asked = [*counts, f"page-aa-{page}-that-is-nowhere"]
-    wire = connect(client_properties(one_jvm.bootstrap, None), limit_seconds=10)
-    reads = Reads(wire, SystemClock(), patience_seconds=10)
+    clock = SystemClock()
+    wire = connect(client_properties(one_jvm.bootstrap, None), clock.interrupt, limit_seconds=10)
+    reads = Reads(wire, clock, patience_seconds=10, broker_seconds=3)
 
     def told(topics: list[str] | None) -> list[TopicPartition]:
         return [
-            TopicPartition(topic.name, row.partition_index)
-            for topic in pages(reads, topics, page=page)
-            for row in topic.partitions
+            TopicPartition(topic.name, number)
+            for told in pages(reads, topics, page=page)
+            for topic in told.topics
+            for number in told.numbers("p")[topic.first : topic.first + topic.count].tolist()
         ]
 
     try:
@@ -106,7 +109,7 @@ def test_pages_come_together_wherever_they_are_cut(one_jvm: OneJvmCluster, page:
 
 def wait_until_known(control_plane: KafkaControlPlane, names: list[TopicPartition]) -> None:
     clients.until(
-        lambda: len(control_plane.partitions(names)) == len(names),
+        lambda: len(control_plane.look(Wanted(partitions=names)).partitions) == len(names),
         "the broker that is asked to know the topic",
         limit_seconds=60,
     )
@@ -118,7 +121,7 @@ def test_many_topics_are_described_in_pieces(
     clients.create_topic(one_jvm.bootstrap, "one-of-many", [[1]])
     asked = ["one-of-many", *(f"nowhere-{number}" for number in range(2500))]
 
-    assert list(control_plane.topic_settings(asked)) == ["one-of-many"]
+    assert list(control_plane.look(Wanted(topics=asked)).topics) == ["one-of-many"]
 
 
 def test_a_cordoned_broker_is_told_so(
@@ -142,9 +145,14 @@ def test_a_cordoned_broker_is_told_so(
         await_cordon(control_plane, frozenset())
 
 
+def cordoned(control_plane: KafkaControlPlane) -> frozenset[BrokerId]:
+    found = control_plane.look(Wanted(cordons_of=[BrokerId(b) for b in range(1, 6)])).brokers
+    return frozenset(b.id for b in found.values() if b.cordoned)
+
+
 def await_cordon(control_plane: KafkaControlPlane, wanted: frozenset[BrokerId]) -> None:
     clients.until(
-        lambda: frozenset(b.id for b in control_plane.brokers().values() if b.cordoned) == wanted,
+        lambda: cordoned(control_plane) == wanted,
         f"exactly {sorted(wanted)} to be cordoned",
         limit_seconds=20,
     )
@@ -157,7 +165,7 @@ def test_several_threads_may_ask_at_once(
     names = [TopicPartition("threads", number) for number in range(2)]
     wait_until_known(control_plane, names)
     clients.until(
-        lambda: len(control_plane.replica_bytes(names)) == 4,
+        lambda: len(sizes_of(control_plane, names)) == 4,
         "all logs to be made",
         limit_seconds=30,
     )
@@ -166,8 +174,8 @@ def test_several_threads_may_ask_at_once(
     def ask() -> None:
         try:
             for _ in range(10):
-                assert len(control_plane.partitions(names)) == 2
-                assert len(control_plane.replica_bytes(names)) == 4
+                assert len(control_plane.look(Wanted(partitions=names)).partitions) == 2
+                assert len(sizes_of(control_plane, names)) == 4
         except BaseException as failure:  # noqa: BLE001  # told by the main thread
             failures.append(failure)
 
@@ -203,7 +211,7 @@ def test_now_is_asked_only_when_a_snapshot_is_taken(one_jvm: OneJvmCluster) -> N
         return asked[-1]
 
     with open_cluster(one_jvm.bootstrap, None, wall_clock=wall_clock) as connected:
-        connected.brokers()
+        connected.look(Wanted())
         assert asked == []
         connected.observe()
         assert len(asked) == 1

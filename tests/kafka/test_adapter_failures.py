@@ -8,13 +8,16 @@ import pytest
 from tests.kafka.harness import clients
 from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout, free_ports
+from tests.readings import rates_of
 
 from replan.errors import ClusterUnreachable
 from replan.kafka.control_plane import KafkaControlPlane, open_cluster
 from replan.kafka.properties.client_properties import client_properties
-from replan.kafka.wire.wire import connect
+from replan.kafka.wire.bootstrap import connect
+from replan.kafka.wire.frames import Question
+from replan.kafka.wire.interrupt import Interrupt
 from replan.model.configs import LEADER_RATE, ConfigOperation, ConfigScope, broker_change
-from replan.model.control_plane import Accepted, Answer, ElectionType, OutcomeUnknown
+from replan.model.control_plane import Accepted, Answer, ElectionType, OutcomeUnknown, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
 
 BROKERS = {1: "a", 2: "b", 3: "c"}
@@ -57,9 +60,11 @@ def active_controller(cluster: Cluster) -> int:
             )
         ]
     )
-    wire = connect(client_properties(cluster.bootstrap, None), limit_seconds=10)
+    properties = client_properties(cluster.bootstrap, None)
+    wire = connect(properties, Interrupt(), limit_seconds=10)
     try:
-        return int(wire.ask(request, limit_seconds=10).topics[0].partitions[0].leader_id)
+        told = wire.ask(Question(request), limit_seconds=10)
+        return int(told.topics[0].partitions[0].leader_id)
     finally:
         wire.close()
 
@@ -88,7 +93,7 @@ def test_a_dead_address_among_living_ones_costs_little(cluster: Cluster, dead_ad
 
     def ask() -> None:
         with open_cluster(bootstrap, None) as connected:
-            assert len(connected.brokers()) == 3
+            assert len(connected.look(Wanted()).brokers) == 3
 
     assert max(seconds(ask) for _ in range(4)) < 3
 
@@ -97,7 +102,7 @@ def test_when_nobody_answers_each_address_is_named_with_what_it_did() -> None:
     first, second = sorted(free_ports(2))
 
     with pytest.raises(ClusterUnreachable) as raised:
-        open_cluster(f"127.0.0.1:{first},127.0.0.1:{second}", None, bootstrap_seconds=1)
+        open_cluster(f"127.0.0.1:{first},127.0.0.1:{second}", None, timeout_seconds=1)
 
     assert str(raised.value) == (
         "no broker answers; tried for 1 s:\n"
@@ -110,7 +115,7 @@ def test_when_nobody_answers_each_address_is_named_with_what_it_did() -> None:
 
 def test_a_name_that_does_not_resolve_is_told_as_such() -> None:
     with pytest.raises(ClusterUnreachable, match=r"kafka\.invalid:9092: DNS"):
-        open_cluster("kafka.invalid:9092", None, bootstrap_seconds=1)
+        open_cluster("kafka.invalid:9092", None, timeout_seconds=1)
 
 
 def test_a_frozen_broker_among_the_addresses_is_passed_over(cluster: Cluster) -> None:
@@ -119,7 +124,7 @@ def test_a_frozen_broker_among_the_addresses_is_passed_over(cluster: Cluster) ->
 
         def ask() -> None:
             with open_cluster(cluster.bootstrap, None) as connected:
-                assert connected.partitions([NAME])
+                assert connected.look(Wanted(partitions=[NAME])).partitions
 
         assert max(seconds(ask) for _ in range(3)) < 15
     finally:
@@ -141,7 +146,7 @@ def test_a_broker_that_has_just_died_is_named_as_silent_and_holds_nobody_up(
         assert snapshot.silent == (3,)
         assert {d.broker for d in snapshot.log_dirs} == {1, 2}
         assert [b.id for b in snapshot.brokers] == [1, 2, 3]
-        assert list(control_plane.configs(ConfigScope.BROKER, ["1", "2", "3"])) == ["1", "2"]
+        assert list(rates_of(control_plane, 1, 2, 3)) == [1, 2]
     finally:
         cluster.start(3)
         settle(cluster)
@@ -170,8 +175,8 @@ def test_reading_goes_on_when_the_broker_that_answers_dies(
     for broker in BROKERS:
         cluster.kill(broker)
         try:
-            assert seconds(lambda: control_plane.partitions([NAME])) < 10
-            assert NAME in control_plane.partitions([NAME])
+            assert seconds(lambda: control_plane.look(Wanted(partitions=[NAME])).partitions) < 10
+            assert NAME in control_plane.look(Wanted(partitions=[NAME])).partitions
         finally:
             cluster.start(broker)
             settle(cluster)
@@ -187,7 +192,7 @@ def test_a_killed_controller_is_survived(
         began = time.monotonic()
         while Accepted() not in answers and time.monotonic() - began < 45:
             answers.append(reorder(control_plane, 1, 2, 3))
-            assert control_plane.running() == {}
+            assert control_plane.look(Wanted()).running == {}
 
         assert answers[-1] == Accepted()
         assert all(isinstance(a, Accepted | OutcomeUnknown) for a in answers)
@@ -208,7 +213,7 @@ def test_a_frozen_controller_makes_writes_unknown_and_readings_wait(
         assert isinstance(answer, OutcomeUnknown | Accepted)
         assert time.monotonic() - began < 25
 
-        assert control_plane.running() == {}
+        assert control_plane.look(Wanted()).running == {}
         assert time.monotonic() - began < 60
         assert reorder(control_plane, 1, 2, 3) == Accepted()
     finally:
@@ -218,13 +223,13 @@ def test_a_frozen_controller_makes_writes_unknown_and_readings_wait(
 def test_a_cluster_that_is_down_is_unreachable_after_the_patience_and_found_again(
     cluster: Cluster,
 ) -> None:
-    with open_cluster(cluster.bootstrap, None, patience_seconds=2) as connected:
+    with open_cluster(cluster.bootstrap, None, timeout_seconds=2) as connected:
         connected.observe()
         cluster.kill(*BROKERS)
         try:
             began = time.monotonic()
             with pytest.raises(ClusterUnreachable) as raised:
-                connected.partitions([NAME])
+                connected.look(Wanted(partitions=[NAME]))
             waited = time.monotonic() - began
             unknown = reorder(connected, 1, 2, 3)
             elected = connected.elect([NAME], ElectionType.PREFERRED)[NAME]
@@ -236,4 +241,4 @@ def test_a_cluster_that_is_down_is_unreachable_after_the_patience_and_found_agai
         assert str(raised.value).startswith("the cluster did not answer ListPartitionReassignments")
         assert isinstance(unknown, OutcomeUnknown)
         assert isinstance(elected, OutcomeUnknown)
-        assert NAME in connected.partitions([NAME])
+        assert NAME in connected.look(Wanted(partitions=[NAME])).partitions

@@ -10,6 +10,7 @@ import pytest
 from tests.kafka.harness import clients
 from tests.kafka.harness.ground import prepare_ground
 from tests.kafka.harness.layout import Layout, choose_addresses, free_ports
+from tests.readings import rates_of
 
 from replan.errors import ClusterRefused, ClusterUnreachable
 from replan.kafka.control_plane import KafkaControlPlane, open_cluster
@@ -21,7 +22,7 @@ from replan.model.configs import (
     ConfigValue,
     broker_change,
 )
-from replan.model.control_plane import Accepted, Rejected
+from replan.model.control_plane import Accepted, Rejected, Wanted
 from replan.model.names import BrokerId, TopicPartition, replicas
 
 USERS = {"boss": "boss-word", "reader": "reader-word"}
@@ -53,7 +54,7 @@ class Secured:
 
     def open(self, file: Path) -> KafkaControlPlane:
         """Connect as the file says."""
-        return open_cluster(self.bootstrap, file, bootstrap_seconds=3, patience_seconds=3)
+        return open_cluster(self.bootstrap, file, timeout_seconds=3)
 
 
 @pytest.fixture(scope="module")
@@ -121,8 +122,8 @@ def test_one_file_opens_the_cluster_to_both_clients(secured: Secured, tmp_path: 
 
         assert answers == {(ConfigScope.BROKER, "1"): Accepted()}
         assert snapshot.topics.column("name").to_pylist() == ["orders"]
-        assert connected.configs(ConfigScope.BROKER, ["1"]) == {
-            "1": {LEADER_RATE: ConfigValue("1000000", ConfigSource.BROKER)}
+        assert rates_of(connected, 1) == {
+            1: {LEADER_RATE: ConfigValue("1000000", ConfigSource.BROKER)}
         }
 
 
@@ -152,24 +153,24 @@ def test_a_plain_connection_to_a_secured_listener_is_told_to_check_the_protocol(
     secured: Secured,
 ) -> None:
     with pytest.raises(ClusterUnreachable, match=r"security\.protocol is the one of that listener"):
-        open_cluster(secured.bootstrap, None, bootstrap_seconds=1)
+        open_cluster(secured.bootstrap, None, timeout_seconds=1)
 
 
 def test_what_a_user_may_not_read_names_the_acl(secured: Secured, tmp_path: Path) -> None:
     with secured.open(secured.properties(tmp_path, "reader", USERS["reader"])) as connected:
         with pytest.raises(ClusterRefused) as refused:
-            connected.running()
+            connected.look(Wanted())
         assert str(refused.value).startswith(
             "ListPartitionReassignments is not permitted: CLUSTER_AUTHORIZATION_FAILED (31): "
         )
         assert "this user needs the ACL Describe on Cluster" in str(refused.value)
 
         with pytest.raises(ClusterRefused, match="DescribeConfigs on Topic"):
-            connected.topic_settings(["orders"])
+            connected.look(Wanted(topics=["orders"]))
         with pytest.raises(ClusterRefused, match="DescribeConfigs on Cluster"):
-            connected.configs(ConfigScope.BROKER, ["1"])
+            rates_of(connected, 1)
         with pytest.raises(ClusterRefused, match="Describe on Cluster"):
-            connected.replica_bytes([TopicPartition("orders", 0)])
+            connected.look(Wanted(sizes_of={BrokerId(1): [TopicPartition("orders", 0)]}))
 
 
 def test_what_a_user_may_not_change_is_refused(secured: Secured, tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ import pytest
 from tests.kafka.harness import clients
 from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout
+from tests.readings import sizes_of
 
 from replan.kafka.control_plane import KafkaControlPlane, open_cluster
-from replan.model.control_plane import Accepted
+from replan.model.control_plane import Accepted, Wanted
 from replan.model.names import BrokerId, TopicPartition, replicas
 
 PATIENCE_SECONDS = 30
@@ -47,7 +48,7 @@ def lying_in(cluster: Cluster, number: int) -> set[TopicPartition]:
 
 
 def in_sync(plane: KafkaControlPlane, name: TopicPartition) -> set[int]:
-    return set(plane.partitions([name])[name].isr)
+    return set(plane.look(Wanted(partitions=[name])).partitions[name].isr)
 
 
 def await_isr(plane: KafkaControlPlane, name: TopicPartition, isr: set[int]) -> None:
@@ -73,10 +74,10 @@ def test_a_broker_loses_a_disk_goes_on_and_gets_another_one(
     cluster.lose_disk(3, SECOND)
     for name in lost:
         await_isr(plane, name, {1, 2})
-        assert plane.partitions([name])[name].leader == 1
+        assert plane.look(Wanted(partitions=[name])).partitions[name].leader == 1
     for name in kept:
         assert in_sync(plane, name) == {1, 2, 3}
-        assert plane.partitions([name])[name].leader == THREE
+        assert plane.look(Wanted(partitions=[name])).partitions[name].leader == THREE
     told = [d for d in plane.observe().log_dirs if d.broker == THREE]
     assert [d.error for d in told] == [None, "KAFKA_STORAGE_ERROR"]
     assert (told[SECOND].total_bytes, told[SECOND].usable_bytes, told[SECOND].logs) == (
@@ -84,7 +85,7 @@ def test_a_broker_loses_a_disk_goes_on_and_gets_another_one(
         None,
         0,
     )
-    assert (gone, THREE) not in plane.replica_bytes([gone])
+    assert (gone, THREE) not in sizes_of(plane, [gone])
 
     reassign(plane, TopicPartition("clicks", 0), 1, 2, 3)  # a new replica goes to the other disk
     await_isr(plane, TopicPartition("clicks", 0), {1, 2, 3})

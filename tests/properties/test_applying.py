@@ -20,6 +20,7 @@ from replan.model.configs import (
     broker_change,
     topic_change,
 )
+from replan.model.control_plane import Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.placement import MoveThrottle
 from replan.planning.moves import Move
@@ -377,7 +378,7 @@ def never_left(case: Case) -> Callable[[float, TopicPartition], Replicas]:
     )
     plane.alter_configs(case.standing)
     clock.sleep(4_000)
-    plane.brokers()
+    plane.look(Wanted())
 
     def steady_until(seconds: float, name: TopicPartition) -> Replicas:
         last = {m.partition: case.never_dropped(m) for m in case.moves}

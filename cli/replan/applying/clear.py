@@ -9,7 +9,7 @@ from replan.applying.decide import Decision
 from replan.applying.journal.ledger import Ledger, fold, open_applications
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import ApplicationStatus
-from replan.applying.observation.look import Observation, Wanted, look
+from replan.applying.observation.look import Observation
 from replan.applying.opening import closing, ended, open_plan
 from replan.applying.outcome import Outcome, results_of, summary
 from replan.applying.run_state import throttled
@@ -19,13 +19,13 @@ from replan.applying.throttles.broker_rates import leftovers
 from replan.applying.throttles.replica_lists import Copy
 from replan.applying.throttles.tick import ThrottleHistory, ThrottleInput, throttle_tick
 from replan.errors import BadUsage, Exit
-from replan.model.control_plane import Clock, ControlPlane
-from replan.model.snapshot import Features
+from replan.model.control_plane import Clock, ClusterReader, ClusterWriter, Wanted
 from replan.planning.plan import Plan
 
 
 def throttle_clear(
-    control_plane: ControlPlane,
+    reader: ClusterReader,
+    writer: ClusterWriter,
     journal: Journal,
     clock: Clock,
     *,
@@ -43,9 +43,9 @@ def throttle_clear(
     while True:
         late = clock.now() - began
         may_arrive = touched if late < settings.quarantine_seconds else frozenset()
-        seen = look(control_plane, _wanted(ledger), Features())
+        seen = reader.look(_wanted(ledger))
         copies = _running_copies(ledger, plan, seen)
-        view = ThrottleInput(seen.topics, seen.configs, ThrottleHistory(may_arrive=may_arrive))
+        view = ThrottleInput(seen.topics, seen.rates, ThrottleHistory(may_arrive=may_arrive))
         throttle = None if plan is None else plan.throttle
         tick = throttle_tick(copies, throttle, ledger, view, keep_rates=False)
         if tick.quiet and may_arrive and not reported:
@@ -57,7 +57,7 @@ def throttle_clear(
         decision = Decision(records=tick.records, throttles=tick)
         journal.append(intents(decision, ledger))
         ledger = ledger.after(tick.records)
-        Sender(control_plane, clock, until).send(decision)
+        Sender(writer, clock, until).send(decision)
         clock.sleep(settings.poll_seconds)
 
 
@@ -68,7 +68,8 @@ def _report(report: Callable[[str], None] | None, left: float) -> bool:
 
 
 def abandon(
-    control_plane: ControlPlane,
+    reader: ClusterReader,
+    writer: ClusterWriter,
     journal: Journal,
     clock: Clock,
     *,
@@ -88,7 +89,7 @@ def abandon(
         raise BadUsage("no application is open on this cluster; there is nothing to abandon")
     results = results_of([m.partition for m in plan.moves], ledger, {})
     journal.append(closing(ledger, ApplicationStatus.ABANDONED, summary(results)))
-    cleared = throttle_clear(control_plane, journal, clock, settings=settings, report=report)
+    cleared = throttle_clear(reader, writer, journal, clock, settings=settings, report=report)
     text = f"abandoned: {summary(results)}\n{cleared.text}"
     return Outcome(cleared.exit_code, text, results, cleared.leftovers)
 
@@ -96,7 +97,9 @@ def abandon(
 def _wanted(ledger: Ledger) -> Wanted:
     copying = [name for name, own in ledger.open.items() if own.expanding]
     return Wanted(
-        copying, {topic for topic, _ in ledger.entries}, {broker for broker, _ in ledger.rates}
+        partitions=copying,
+        topics={topic for topic, _ in ledger.entries},
+        rates_of={broker for broker, _ in ledger.rates},
     )
 
 
@@ -116,7 +119,7 @@ def _running_copies(ledger: Ledger, plan: Plan | None, seen: Observation) -> lis
 
 
 def _outcome(ledger: Ledger, copies: list[Copy], seen: Observation) -> Outcome:
-    left = tuple(leftovers(ledger.rates, seen.configs))
+    left = tuple(leftovers(ledger.rates, seen.rates))
     if left:
         named = "\n".join(left)
         return Outcome(

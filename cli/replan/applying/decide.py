@@ -256,7 +256,7 @@ class TickBuilder:
 
     def _throttle_input(self) -> ThrottleInput:
         seen = self._tick.seen
-        return ThrottleInput(seen.topics, seen.configs, self._state.throttle_history)
+        return ThrottleInput(seen.topics, seen.rates, self._state.throttle_history)
 
     def ask(self) -> None:
         """Fill the requests of this tick up to their limits, and write down what they ask."""

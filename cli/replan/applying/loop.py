@@ -4,7 +4,7 @@ This is the only place where an application meets the outside. It holds no rule 
 silent cluster or journal is borne, when to leave, and what is said then.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from replan.applying.copies import lingering
@@ -12,7 +12,7 @@ from replan.applying.decide import Decision, decide
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import ApplicationStatus, Record, Status
-from replan.applying.observation.look import look
+from replan.applying.observation.look import Readings
 from replan.applying.opening import check_cluster, closing, finished, opening
 from replan.applying.outcome import (
     Outcome,
@@ -23,15 +23,15 @@ from replan.applying.outcome import (
     summary,
 )
 from replan.applying.progress import Progress, Report, copies_in_progress
-from replan.applying.run_state import RunState, first_state
+from replan.applying.run_state import Configured, RunState, first_state
 from replan.applying.sending import Sender, intents
 from replan.applying.settings import Settings
 from replan.applying.throttles.broker_rates import leftovers
 from replan.applying.tick_input import EndText, Job, TickInput
 from replan.errors import BadFile, ClusterUnreachable, Exit
-from replan.model.control_plane import Clock, ControlPlane
+from replan.model.broker import LogDir
+from replan.model.control_plane import Clock, ClusterReader, ClusterWriter
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.snapshot import Snapshot
 from replan.planning.plan import Plan
 
 RESUME_HINT = "Rerun to resume."
@@ -39,7 +39,8 @@ RESUME_HINT = "Rerun to resume."
 
 def apply_plan(
     plan: Plan,
-    control_plane: ControlPlane,
+    reader: ClusterReader,
+    writer: ClusterWriter,
     journal: Journal,
     clock: Clock,
     *,
@@ -54,28 +55,32 @@ def apply_plan(
     Raises WrongCluster, Held (another application is open, or another process took over), ClusterRefused, and
     ClusterUnreachable or BadFile where cluster or journal cannot be read at the beginning, within the patience.
     """
-    snapshot = _observed(control_plane, clock, settings, stop)
-    check_cluster(plan, snapshot.cluster_id)
+    log_dirs = _first_reading(plan, reader, clock, settings, stop)
     ledger = fold(journal.read())
-    if ledger.application is None and finished(plan, plan_digest, ledger, control_plane):
+    if ledger.application is None and finished(plan, plan_digest, ledger, reader):
         results = tuple(PartitionResult(m.partition, Result.DONE) for m in plan.moves)
         if not ledger.entries and not ledger.rates:
             return Outcome(Exit.OK, "nothing to do: the cluster is as the plan wants it", results)
     opened = opening(plan, plan_digest, ledger, settings.owner)
     journal.append(opened)
-    ports = _Ports(control_plane, journal, clock, report, stop)
+    ports = _Ports(reader, writer, journal, clock, report, stop)
     job = Job.of(plan, settings, end_text)
-    return ApplicationRun(job, ledger.after(opened), ports, snapshot).to_end()
+    return ApplicationRun(job, ledger.after(opened), ports, log_dirs).to_end()
 
 
-def _observed(
-    control_plane: ControlPlane, clock: Clock, settings: Settings, stop: Callable[[], bool]
-) -> Snapshot:
-    """The first look; a cluster that does not answer is asked again for a while."""
+def _first_reading(
+    plan: Plan,
+    cluster: ClusterReader,
+    clock: Clock,
+    settings: Settings,
+    stop: Callable[[], bool],
+) -> Sequence[LogDir]:
+    """The room on disks, of the cluster that the plan is for; one that does not answer is asked again for a while."""
     until = clock.now() + settings.patience_seconds
     while True:
         try:
-            return control_plane.observe()
+            check_cluster(plan, cluster.cluster_id())
+            return cluster.log_dirs()
         except ClusterUnreachable:
             if clock.now() >= until or stop():
                 raise
@@ -86,7 +91,8 @@ def _observed(
 class _Ports:
     """The outside of one run."""
 
-    control_plane: ControlPlane
+    reader: ClusterReader
+    writer: ClusterWriter
     journal: Journal
     clock: Clock
     report: Report
@@ -96,13 +102,13 @@ class _Ports:
 class ApplicationRun:
     """One process's part of an application."""
 
-    def __init__(self, job: Job, ledger: Ledger, ports: _Ports, snapshot: Snapshot) -> None:
+    def __init__(self, job: Job, ledger: Ledger, ports: _Ports, log_dirs: Sequence[LogDir]) -> None:
         now = ports.clock.now()
         self._job, self._ports = job, ports
-        self._features = snapshot.features
-        self._state = first_state(self._job, ledger, now).with_room(self._job, snapshot.log_dirs)
+        self._state = first_state(self._job, ledger, now).with_room(self._job, log_dirs)
+        self._readings = Readings()
+        self._changed: Collection[Configured] = ()
         self._began = self._seen_at = self._written_at = self._moved_at = self._disks_at = now
-        self._sizes_at = float("-inf")
         self._ended_at: float | None = None
         self._stopping: tuple[float, str] | None = None
         self._answering: frozenset[BrokerId] = frozenset()
@@ -132,8 +138,9 @@ class ApplicationRun:
             return self._unwritable(now, error)
         self._written_at = now
         until = began + self._job.settings.intent_seconds
-        answers = Sender(self._ports.control_plane, self._ports.clock, until).send(decision)
+        answers = Sender(self._ports.writer, self._ports.clock, until).send(decision)
         self._state = after.answered(answers, self._ports.clock.now())
+        self._changed = answers.configs.keys()
         self._report(tick, before, decision)
         return self._outcome(tick, decision)
 
@@ -147,32 +154,33 @@ class ApplicationRun:
             self._stopping = now, f"nothing has moved for {limit:.0f} s"
 
     def _look(self, now: float) -> TickInput:
-        job, plane = self._job, self._ports.control_plane
+        job = self._job
         state = self._state.without_old_unknowns(now, job.settings.quarantine_seconds)
         candidates: tuple[TopicPartition, ...] = ()
         admitting = self._stopping is None
         if admitting:
             state, candidates = state.chosen(job, now)
         self._state = state
-        seen = look(plane, state.wanted(job, candidates), self._features)
-        self._answering = frozenset(seen.configs)
-        self._read_sizes(now)
+        every_tick = state.wanted(job, candidates)
+        asked = self._readings.wanted(
+            every_tick,
+            now,
+            job.settings,
+            urgent=state.urgent(job, self._changed, now),
+            copying=state.copying(job),
+        )
+        look = self._ports.reader.look(asked)
+        self._readings, seen = self._readings.after(every_tick, asked, look, now)
+        self._answering = frozenset(seen.rates)
+        history = state.history.with_sizes(job.moves, seen.sizes, now)
+        self._state = replace(state, history=history)
         self._read_disks(now)
         return TickInput(job=job, seen=seen, now=now, candidates=candidates, admitting=admitting)
-
-    def _read_sizes(self, now: float) -> None:
-        state, job = self._state, self._job
-        copying = [n for n, record in state.ledger.open.items() if record.expanding]
-        if copying and now - self._sizes_at >= job.settings.sizes_seconds:
-            sizes = self._ports.control_plane.replica_bytes(copying)
-            history = state.history.with_sizes(job.moves, sizes, now)
-            self._state = replace(state, history=history)
-            self._sizes_at = now
 
     def _read_disks(self, now: float) -> None:
         due = now - self._disks_at >= self._job.settings.disk_seconds
         if due and self._state.copies_waiting and self._stopping is None:
-            log_dirs = self._ports.control_plane.observe().log_dirs
+            log_dirs = self._ports.reader.log_dirs()
             self._state = self._state.with_room(self._job, log_dirs)
             self._disks_at = now
 

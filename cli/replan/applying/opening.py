@@ -17,7 +17,7 @@ from replan.applying.journal.records import (
     Record,
 )
 from replan.errors import Held, WrongCluster
-from replan.model.control_plane import ControlPlane
+from replan.model.control_plane import ClusterReader, Wanted
 from replan.planning.next_request import Done, next_request
 from replan.planning.plan import Plan
 from replan.planning.plan_file import dumps, loads
@@ -35,13 +35,16 @@ def check_cluster(plan: Plan, cluster_id: str) -> None:
         )
 
 
-def finished(plan: Plan, plan_digest: str, ledger: Ledger, control_plane: ControlPlane) -> bool:
+def finished(plan: Plan, plan_digest: str, ledger: Ledger, cluster: ClusterReader) -> bool:
     """Whether this plan was applied before, or asks for nothing, and the cluster stands where it leads."""
     if plan.moves and not ledger.applications(plan_digest):
         return False
-    seen = control_plane.partitions([m.partition for m in plan.moves]) if plan.moves else {}
-    return all(
-        isinstance(next_request(m, seen.get(m.partition), settled=False), Done) for m in plan.moves
+    if not plan.moves:
+        return True
+    seen = cluster.look(Wanted(partitions=[m.partition for m in plan.moves]))
+    return not seen.unclear and all(
+        isinstance(next_request(m, seen.partitions.get(m.partition), settled=False), Done)
+        for m in plan.moves
     )
 
 

@@ -13,7 +13,6 @@ from replan.applying.admission.slots import Slots, halved
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Status
 from replan.applying.observation.history import PartitionHistory, held_since
-from replan.applying.observation.look import Wanted
 from replan.applying.partitions.judge import End
 from replan.applying.partitions.phase import Admitted, Ended, InFlight, Phase, Waiting
 from replan.applying.reasons import HoldReason, Note
@@ -21,8 +20,8 @@ from replan.applying.throttles.tick import ThrottleHistory
 from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import LogDir
 from replan.model.configs import ConfigScope
-from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.control_plane import Answer, OutcomeUnknown, Rejected, Wanted
+from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.planning.requests import Request
 
 LEAST_WINDOW = 500
@@ -88,7 +87,7 @@ class RunState:
         return replace(self, queue=queue), tuple(job.plan.moves[p].partition for p in places)
 
     def wanted(self, job: Job, candidates: Iterable[TopicPartition]) -> Wanted:
-        """What to look at in this tick."""
+        """What this tick is decided by; `Readings` says what of it is read now."""
         names = {*self.ledger.open, *self.admitted, *candidates}
         topics = {n.topic for n in names} | {topic for topic, _ in self.ledger.entries}
         brokers = {broker for broker, _ in self.ledger.rates}
@@ -96,7 +95,36 @@ class RunState:
             for name in names:
                 move = job.moves[name]
                 brokers.update((*move.original, *move.new) if move.new else ())
-        return Wanted(sorted(names), topics, brokers)
+        return Wanted(
+            partitions=sorted(names),
+            topics=sorted(topics),
+            rates_of=sorted(brokers),
+            cordons_of=sorted({b for n in self.admitted for b in job.moves[n].new}),
+            registered=job.plan.racks.keys(),
+        )
+
+    def urgent(self, job: Job, changed: Iterable[Configured], now: float) -> frozenset[BrokerId]:
+        """The brokers whose rates are read in this tick, because it may change them or waits for a change.
+
+        A change is decided by what was just read: a broker that died meanwhile does not answer, and is not asked.
+        """
+        settling = now - job.settings.settle_seconds + 2 * job.settings.poll_seconds
+        asked = (*changed, *self.configs_unknown_since)
+        own = {BrokerId(int(name)) for scope, name in asked if scope is ConfigScope.BROKER}
+        copying, ending = set[BrokerId](), set[BrokerId]()
+        for name, replicas in self.copying(job).items():
+            copied_soon = self.history.new_in_sync.get(name, now) <= settling
+            (ending if copied_soon else copying).update(replicas)
+        ending.update(*((*job.moves[n].original, *job.moves[n].new) for n in self.admitted))
+        return frozenset(own | ending | ({broker for broker, _ in self.ledger.rates} - copying))
+
+    def copying(self, job: Job) -> dict[TopicPartition, Replicas]:
+        """The replicas of the copies that run."""
+        return {
+            n: (*job.moves[n].original, *job.moves[n].new)
+            for n, record in self.ledger.open.items()
+            if record.expanding
+        }
 
     def observed(self, tick: TickInput) -> "RunState":
         """Take in what a look shows only beside earlier ones."""

@@ -16,7 +16,7 @@ from replan.model.configs import ConfigChange, ConfigScope
 from replan.model.control_plane import (
     Answer,
     Clock,
-    ControlPlane,
+    ClusterWriter,
     ElectionType,
     OutcomeUnknown,
 )
@@ -41,7 +41,7 @@ def intents(decision: Decision, ledger: Ledger) -> Sequence[Record]:
 class Sender:
     """Sends the requests of one tick."""
 
-    control_plane: ControlPlane
+    writer: ClusterWriter
     clock: Clock
     until: float
     """On the clock: when the intents of this tick are too old."""
@@ -60,20 +60,18 @@ class Sender:
         self, changes: Sequence[ConfigChange]
     ) -> Mapping[tuple[ConfigScope, str], Answer]:
         subjects = list(dict.fromkeys((c.scope, c.name) for c in changes))
-        return self._sent(subjects, lambda: self.control_plane.alter_configs(changes))
+        return self._sent(subjects, lambda: self.writer.alter_configs(changes))
 
     def _reassign(
         self, lists: Mapping[TopicPartition, Replicas | None], *, may_resize: bool
     ) -> Mapping[TopicPartition, Answer]:
         return self._sent(
             list(lists),
-            lambda: self.control_plane.reassign(lists, allow_replication_factor_change=may_resize),
+            lambda: self.writer.reassign(lists, allow_replication_factor_change=may_resize),
         )
 
     def _elect(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Answer]:
-        return self._sent(
-            partitions, lambda: self.control_plane.elect(partitions, ElectionType.PREFERRED)
-        )
+        return self._sent(partitions, lambda: self.writer.elect(partitions, ElectionType.PREFERRED))
 
     def _sent(
         self, subjects: Sequence[Subject], request: Callable[[], Mapping[Subject, Answer]]

@@ -27,7 +27,9 @@ class Settings:
     retry_seconds: float = 10.0
     """How often a closed gate is looked at again."""
     sizes_seconds: float = 5.0
-    """How often the sizes of running copies are read."""
+    """How often the sizes of running copies are read; less often where that takes many brokers (`sizes_period`)."""
+    rates_seconds: float = 20.0
+    """How often throttle rates are read that nobody waits for."""
     disk_seconds: float = 60.0
     """How often the room on log directories is read while copies wait."""
     window: int = 5_000
@@ -39,3 +41,7 @@ class Settings:
     elections_per_leader: int = 250
     give_up_seconds: float | None = None
     """Leave, resumable, when nothing has happened for so long; None waits for ever."""
+
+    def sizes_period(self, brokers: int) -> float:
+        """Seconds between two readings of sizes on so many brokers: at most four requests a second on average."""
+        return max(self.sizes_seconds, brokers / 4)

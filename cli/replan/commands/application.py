@@ -52,7 +52,7 @@ def plan_of_files(
 
 def begun_plan(cluster: Target, connection: Connection) -> Plan:
     """The plan of the open application; raises BadUsage where none is open."""
-    cluster_id = connection.control_plane.observe().cluster_id
+    cluster_id = connection.control_plane.cluster_id()
     plan = open_plan(read_ledger(cluster, cluster_id))
     if plan is None:
         path = journal_path(cluster, cluster_id)
@@ -93,12 +93,17 @@ def perform(
 ) -> Exit:
     """Perform a plan until nothing is left, or somebody asks to stop; `inject` begins faults and reports them."""
     path = journal_path(cluster, plan.cluster_id)
-    with FileJournal(path) as journal, asked_to_stop() as stop, progress_to(sys.stderr) as report:
+    with (
+        FileJournal(path) as journal,
+        asked_to_stop(connection.interrupt) as stop,
+        progress_to(sys.stderr) as report,
+    ):
         note(f"journal: {path}")
         if cluster.is_real:
             note(NOT_LOCKED)
         outcome = apply_plan(
             plan,
+            connection.control_plane,
             connection.control_plane,
             journal,
             connection.clock,
@@ -115,9 +120,10 @@ def perform(
 def with_journal(do: Callable[..., Outcome], cluster: Target) -> Exit:
     """Do something to the open application rather than go on with it."""
     with cluster.connect() as connection:
-        path = journal_path(cluster, connection.control_plane.observe().cluster_id)
+        path = journal_path(cluster, connection.control_plane.cluster_id())
         with FileJournal(path) as journal:
             outcome = do(
+                connection.control_plane,
                 connection.control_plane,
                 journal,
                 connection.clock,
@@ -131,8 +137,9 @@ def with_journal(do: Callable[..., Outcome], cluster: Target) -> Exit:
 class _Stop:
     """Set by the first SIGINT or SIGTERM; the second interrupts at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, interrupt: Callable[[], None]) -> None:
         self.asked = False
+        self._interrupt = interrupt
 
     def __call__(self) -> bool:
         return self.asked
@@ -142,13 +149,14 @@ class _Stop:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
+        self._interrupt()
         note("stopping at the next safe point; once more to leave at once")
 
 
 @contextmanager
-def asked_to_stop() -> Iterator[_Stop]:
-    """Turn SIGINT and SIGTERM into a question that the loop asks, for as long as it runs."""
-    stop = _Stop()
+def asked_to_stop(interrupt: Callable[[], None]) -> Iterator[_Stop]:
+    """Turn SIGINT and SIGTERM into a question that the loop asks, for as long as it runs; `interrupt` ends its wait."""
+    stop = _Stop(interrupt)
     before = {
         number: signal.signal(number, stop.on_signal) for number in (signal.SIGINT, signal.SIGTERM)
     }

@@ -263,8 +263,9 @@ def _observed(cluster: JournaledTarget) -> "Snapshot":
 
 def _health(
     cluster: JournaledTarget, patterns: list[str]
-) -> "tuple[Snapshot, Health, Mapping[tuple[TopicPartition, BrokerId], int]]":
+) -> "tuple[Snapshot, Health, Mapping[BrokerId, Mapping[TopicPartition, int]]]":
     from replan.manifest.export import topics_named
+    from replan.model.control_plane import Wanted, by_broker
     from replan.planning.health import judge
 
     if cluster.snapshot is not None:
@@ -273,6 +274,6 @@ def _health(
     with cluster.connect() as connection:
         seen = connection.control_plane.observe()
         health = judge(seen, topics_named(seen, patterns))
-        running = [s.partition for s in health.running]
-        sizes = connection.control_plane.replica_bytes(running) if running else {}
+        sizes_of = by_broker({s.partition: s.replicas for s in health.running})
+        sizes = connection.control_plane.look(Wanted(sizes_of=sizes_of)).sizes if sizes_of else {}
     return seen, health, sizes

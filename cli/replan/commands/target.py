@@ -4,7 +4,8 @@ Here belong the options that name a cluster, and the environment. A command has 
 """
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +19,19 @@ if TYPE_CHECKING:
     from replan.model.control_plane import Clock, ControlPlane
     from replan.model.snapshot import Snapshot
 
+DEFAULT_TIMEOUT_SECONDS = 60.0
+"""Longer than the 30 s for which brokers keep talking to a frozen controller (controller.socket.timeout.ms)."""
 BOOTSTRAP_VARIABLE = "REPLAN_BOOTSTRAP_SERVER"
 CONFIG_VARIABLE = "REPLAN_COMMAND_CONFIG"
+
+
+def seconds(text: str | float) -> float:
+    """Read a duration: a number of seconds, or one with ms, s, m or h. Raises BadParameter."""
+    units = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|)", str(text).strip())
+    if found is None or float(found[1]) == 0:
+        raise typer.BadParameter(f"{text!r} is no duration; write e.g. 3s, 500ms or 2m")
+    return float(found[1]) * units[found[2]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +40,8 @@ class Connection:
 
     control_plane: "ControlPlane"
     clock: "Clock"
+    interrupt: Callable[[], None] = lambda: None
+    """Ends what is waited for at this moment, from a signal handler."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +69,15 @@ class Target:
             metavar="FILE", help="The embedded cluster whose state is FILE, e.g. a snapshot."
         ),
     ] = None
+    timeout: Annotated[
+        float,
+        typer.Option(
+            metavar="DURATION",
+            parser=seconds,
+            help="How long a real cluster may take to answer, e.g. 3s or 2m: for connecting, and for each request with "
+            "all its attempts. Waits are not limited by it.",
+        ),
+    ] = DEFAULT_TIMEOUT_SECONDS
     snapshot: Path | None = None
     journal: Path | None = None
 
@@ -117,9 +140,11 @@ class Target:
         from replan.kafka.control_plane import open_cluster
 
         clock = SystemClock()
-        real = open_cluster(self.bootstrap_server, self.command_config, clock=clock)
+        real = open_cluster(
+            self.bootstrap_server, self.command_config, clock=clock, timeout_seconds=self.timeout
+        )
         try:
-            yield Connection(real, clock)
+            yield Connection(real, clock, clock.interrupt)
         finally:
             real.close()
 

@@ -1,23 +1,23 @@
-"""The clock of the real world: monotonic seconds, and a sleep that a signal handler can cut short."""
+"""The clock of the real world: monotonic seconds, and waits that a signal handler can cut short."""
 
-import threading
+import select
 import time
+
+from replan.kafka.wire.interrupt import Interrupt
 
 
 class SystemClock:
-    """Monotonic time of this process; `interrupt` ends the sleep that runs and all that come."""
+    """Monotonic time of this process."""
 
     def __init__(self) -> None:
-        self._interrupted = threading.Event()
+        self.interrupt = Interrupt()
+        """Called, it ends the sleep or the silent reading that goes on at this moment."""
 
     def now(self) -> float:
         """Seconds since some fixed moment."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
-        """Wait; returns at once after `interrupt`."""
-        self._interrupted.wait(seconds)
-
-    def interrupt(self) -> None:
-        """Let every sleep return early from now on; may be called from a signal handler."""
-        self._interrupted.set()
+        """Wait; returns early when `interrupt` is called."""
+        if select.select([self.interrupt.file], [], [], seconds)[0]:
+            self.interrupt.forget()

@@ -30,6 +30,11 @@ NOT_THERE = 3
 TOPIC_FORBIDDEN = 29
 INVALID_REQUEST = 42
 
+
+class NotTrusted(KafkaError):  # type: ignore[misc]  # kafka-python has no types
+    """The broker's certificate does not prove that it is the broker; asking again does not help."""
+
+
 _CREDENTIALS = (
     SaslAuthenticationFailedError,
     UnsupportedSaslMechanismError,
@@ -42,12 +47,14 @@ class Operation:
     """One of Kafka's requests, and the ACL that it needs (KafkaApis, ControllerApis)."""
 
     name: str
-    permission: str
+    permission: str | None = None
+    """None: everybody may."""
 
 
-API_VERSIONS = Operation("ApiVersions", "no ACL")
-DESCRIBE_CLUSTER = Operation("DescribeCluster", "no ACL")
+DESCRIBE_CLUSTER = Operation("DescribeCluster")
 DESCRIBE_PARTITIONS = Operation("DescribeTopicPartitions", "Describe on Topic")
+METADATA = Operation("Metadata", "Describe on Topic")
+ALTER_CONFIGS = Operation("IncrementalAlterConfigs", "AlterConfigs on Topic and on Cluster")
 LIST_REASSIGNMENTS = Operation("ListPartitionReassignments", "Describe on Cluster")
 ALTER_REASSIGNMENTS = Operation("AlterPartitionReassignments", "Alter on Cluster")
 ELECT_LEADERS = Operation("ElectLeaders", "Alter on Cluster")
@@ -80,7 +87,9 @@ def passes(failure: Exception) -> bool:
     """Whether a reading may succeed if it is asked again."""
     if isinstance(failure, BrokerResponseError):
         return failure.errno in PASSING
-    return isinstance(failure, KafkaError) and not isinstance(failure, KafkaProtocolError)
+    return isinstance(failure, KafkaError) and not isinstance(
+        failure, KafkaProtocolError | NotTrusted
+    )
 
 
 def refusal(operation: Operation, failure: Exception) -> ClusterRefused:
@@ -90,10 +99,20 @@ def refusal(operation: Operation, failure: Exception) -> ClusterRefused:
             f"the cluster does not accept these credentials: {reason(failure)}\n"
             "  check security.protocol and the sasl.* keys of the client properties"
         )
+    if isinstance(failure, NotTrusted):
+        return ClusterRefused(
+            f"the broker's certificate is not trusted: {reason(failure)}\n"
+            "  set ssl.ca.location in the client properties to the PEM file of the authority that signed it,"
+            " and connect by a name that stands in it"
+        )
     if isinstance(failure, AuthorizationError):
         return ClusterRefused(
             f"{operation.name} is not permitted: {reason(failure)}\n"
-            f"  this user needs the ACL {operation.permission}; ask for it, or use another user"
+            + (
+                "  check the ACLs of this user"
+                if operation.permission is None
+                else f"  this user needs the ACL {operation.permission}; ask for it, or use another user"
+            )
         )
     if isinstance(failure, UnsupportedVersionError):
         return ClusterRefused(

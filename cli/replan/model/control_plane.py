@@ -4,14 +4,20 @@ Reading methods raise ClusterUnreachable or ClusterRefused when the whole reques
 never raise for a single partition: each gets an Answer. An answer is a hint: the next observation is the
 result. Whole-request failures whose effect is not known (timeouts, lost connections, codes -1, 7, 41)
 give OutcomeUnknown for every partition of that request.
+
+Lag. The active controller knows first; brokers show partitions as they were a moment ago (seconds under load), each
+its own moment. Both implementations promise the same: `Look.running` is the controller's list, and `Look.partitions`
+is what one broker shows. Where that list has a reassignment and the broker shows other replicas than it, the broker
+lags (or the reassignment ended in between), and the partition is `unclear` instead. Where nothing runs, what is shown
+may be old. An observation takes the lists of what runs from the controller.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Protocol
 
-from replan.model.broker import Broker
+from replan.model.broker import Broker, LogDir
 from replan.model.configs import ConfigChange, Configs, ConfigScope, TopicSettings
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState, Reassignment
@@ -49,8 +55,85 @@ class ElectionType(IntEnum):
     UNCLEAN = 1
 
 
-class ControlPlane(Protocol):
-    """A cluster that can be observed and asked to change."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a look is to read; what is not wanted costs nothing."""
+
+    partitions: Collection[TopicPartition] = ()
+    topics: Collection[str] = ()
+    """Whose settings."""
+    rates_of: Collection[BrokerId] = ()
+    """Whose throttle rates: one request each."""
+    cordons_of: Collection[BrokerId] = ()
+    """Of which brokers it is to be read whether all their directories are cordoned: one request each."""
+    sizes_of: Mapping[BrokerId, Collection[TopicPartition]] = field(default_factory=dict)
+    """The replicas whose sizes on disk are read, by their broker: one request each."""
+    registered: Collection[BrokerId] = ()
+    """Brokers that were registered when the caller last knew: before Kafka 4.1 nobody lists one that is fenced, so
+    these are taken to be fenced when they are not live."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What one round of requests found."""
+
+    brokers: Mapping[BrokerId, Broker]
+    """All registered brokers, fenced ones included; cordoned as of when their cordons were last wanted."""
+    running: Mapping[TopicPartition, Reassignment] = field(default_factory=dict)
+    """All running reassignments of the cluster, as the active controller lists them."""
+    partitions: Mapping[TopicPartition, PartitionState] = field(default_factory=dict)
+    """The wanted ones that exist and are clear, with the lists of what runs; ELR and size are not read."""
+    unclear: frozenset[TopicPartition] = frozenset()
+    """Wanted ones of which the broker shows other replicas than the controller lists."""
+    topics: Mapping[str, TopicSettings] = field(default_factory=dict)
+    """Settings of the wanted ones that exist."""
+    rates: Mapping[BrokerId, Configs] = field(default_factory=dict)
+    """Throttle rates of the wanted live brokers that answered, each with its source."""
+    sizes: Mapping[BrokerId, Mapping[TopicPartition, int]] = field(default_factory=dict)
+    """Bytes of the wanted replicas on the brokers that answered; a replica that has no log there is left out."""
+    silent: Mapping[BrokerId, str] = field(default_factory=dict)
+    """Live brokers that were asked about themselves and did not answer, with the reason."""
+    features: Features = field(default_factory=Features)
+
+    def live(self, broker: BrokerId) -> bool:
+        """Whether a broker is registered and not fenced."""
+        found = self.brokers.get(broker)
+        return found is not None and found.live
+
+
+def by_broker(
+    replicas: Mapping[TopicPartition, Iterable[BrokerId]],
+) -> dict[BrokerId, list[TopicPartition]]:
+    """The partitions of each broker, as `Wanted.sizes_of` takes them."""
+    found: dict[BrokerId, list[TopicPartition]] = {}
+    for name, brokers in replicas.items():
+        for broker in brokers:
+            found.setdefault(broker, []).append(name)
+    return found
+
+
+def agreeing(
+    shown: Mapping[TopicPartition, PartitionState], running: Mapping[TopicPartition, Reassignment]
+) -> tuple[dict[TopicPartition, PartitionState], frozenset[TopicPartition]]:
+    """Put what runs into what is shown, and name what does not fit together."""
+    clear: dict[TopicPartition, PartitionState] = {}
+    for name, state in shown.items():
+        runs = running.get(name)
+        if runs is None:
+            clear[name] = (
+                replace(state, adding=(), removing=()) if state.adding or state.removing else state
+            )
+        elif runs.replicas == state.replicas:
+            clear[name] = replace(state, adding=runs.adding, removing=runs.removing)
+    return clear, frozenset(shown.keys() - clear.keys())
+
+
+class ClusterReader(Protocol):
+    """A cluster that can be observed."""
+
+    def cluster_id(self) -> str:
+        """The id that the cluster gave itself when it was formatted."""
+        ...
 
     def features(self) -> Features:
         """What the cluster can do."""
@@ -60,36 +143,21 @@ class ControlPlane(Protocol):
         """Everything at one moment; brokers that do not answer are named in it, not raised."""
         ...
 
-    def brokers(self) -> Mapping[BrokerId, Broker]:
-        """All registered brokers, fenced ones included."""
+    def look(self, wanted: Wanted) -> Look:
+        """What is wanted, in one round of requests; tried for seconds, not for the patience of the other methods."""
         ...
 
-    def running(self) -> Mapping[TopicPartition, Reassignment]:
-        """All running reassignments of the cluster, read from the active controller."""
+    def log_dirs(self) -> Sequence[LogDir]:
+        """The log directories of the live brokers that answer, by broker and path; later looks know their cordons."""
         ...
 
-    def partitions(
-        self, wanted: Collection[TopicPartition]
-    ) -> Mapping[TopicPartition, PartitionState]:
-        """The named partitions as brokers show them; those that do not exist are left out.
-
-        Read `running` first: metadata may lag behind the controller, never the other way round.
-        """
+    def close(self) -> None:
+        """Let go of connections and files."""
         ...
 
-    def topic_settings(self, topics: Collection[str]) -> Mapping[str, TopicSettings]:
-        """Settings of the named topics; those that do not exist are left out."""
-        ...
 
-    def configs(self, scope: ConfigScope, names: Collection[str]) -> Mapping[str, Configs]:
-        """Effective configurations; brokers that are not live, and topics that do not exist, are left out."""
-        ...
-
-    def replica_bytes(
-        self, wanted: Collection[TopicPartition]
-    ) -> Mapping[tuple[TopicPartition, BrokerId], int]:
-        """Sizes on disk of the replicas of the named partitions, on the brokers that answer."""
-        ...
+class ClusterWriter(Protocol):
+    """A cluster that can be asked to change."""
 
     def reassign(
         self,
@@ -112,9 +180,9 @@ class ControlPlane(Protocol):
         """Change configurations; one answer per topic or broker, which fails or succeeds as a whole."""
         ...
 
-    def close(self) -> None:
-        """Let go of connections and files."""
-        ...
+
+class ControlPlane(ClusterReader, ClusterWriter, Protocol):
+    """A cluster that can be observed and asked to change."""
 
 
 class Clock(Protocol):

@@ -96,6 +96,7 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
         apply_plan,
         plan,
         plane,
+        plane,
         journal,
         plan_digest=digest(plan),
         settings=settings,

@@ -24,15 +24,15 @@ class ReplicaProgress:
 
 
 def replica_progress(
-    health: Health, sizes: Mapping[tuple[TopicPartition, BrokerId], int]
+    health: Health, sizes: Mapping[BrokerId, Mapping[TopicPartition, int]]
 ) -> list[ReplicaProgress]:
     """Each replica that comes or goes, by size against its leader's; compaction and retention may distort it."""
     rows: list[ReplicaProgress] = []
     for state in health.running:
-        total = None if state.leader is None else sizes.get((state.partition, state.leader))
+        total = None if state.leader is None else sizes.get(state.leader, {}).get(state.partition)
         for broker in state.adding:
             status = "in sync" if broker in state.isr else "copying"
-            copied = sizes.get((state.partition, broker))
+            copied = sizes.get(broker, {}).get(state.partition)
             rows.append(ReplicaProgress(state.partition, broker, status, copied, total))
         rows += [
             ReplicaProgress(state.partition, b, "leaving", None, None)

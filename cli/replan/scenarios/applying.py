@@ -23,7 +23,7 @@ from replan.planning.plan_file import digest, loads
 from replan.reporting.hold_text import end_text
 from replan.reporting.plan_notes import refusal_text
 from replan.reporting.progress_text import counts
-from replan.scenarios.effect_boundary import Boundary, Crash, RecordedControlPlane, RecordedJournal
+from replan.scenarios.effect_boundary import Boundary, Crash, RecordedJournal, RecordedWriter
 from replan.scenarios.planning import planned
 from replan.scenarios.process import Killed, Process
 from replan.scenarios.session import Session
@@ -106,9 +106,11 @@ def clear(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
         session.transcript.add(session.clock.now(), text)
 
     def run(clock: Clock) -> Outcome:
-        plane = RecordedControlPlane(session.plane, Boundary(session.transcript, clock, {}))
+        writer = RecordedWriter(session.plane, Boundary(session.transcript, clock, {}))
         settings = Settings(owner=OWNER)
-        return throttle_clear(plane, session.journal, clock, settings=settings, report=report)
+        return throttle_clear(
+            session.plane, writer, session.journal, clock, settings=settings, report=report
+        )
 
     session.process = Process(session.clock, run)
     return _continue(session, _ApplyOptions())
@@ -181,7 +183,8 @@ def _begin(session: Session, plan: Plan, options: _ApplyOptions) -> None:
         boundary = Boundary(session.transcript, clock, moves, options.crash)
         return apply_plan(
             plan,
-            RecordedControlPlane(session.plane, boundary),
+            session.plane,
+            RecordedWriter(session.plane, boundary),
             RecordedJournal(session.journal, boundary),
             clock,
             plan_digest=digest(plan),

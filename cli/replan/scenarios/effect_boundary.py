@@ -11,17 +11,14 @@ from typing import TypeVar
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import Record
 from replan.faults.answers import answer_in_words
-from replan.model.broker import Broker
-from replan.model.configs import ConfigChange, Configs, ConfigScope, TopicSettings
+from replan.model.configs import ConfigChange, ConfigScope
 from replan.model.control_plane import (
     Answer,
     Clock,
-    ControlPlane,
+    ClusterWriter,
     ElectionType,
 )
-from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.partition import PartitionState, Reassignment
-from replan.model.snapshot import Features, Snapshot
+from replan.model.names import Replicas, TopicPartition
 from replan.planning.moves import Move
 from replan.reporting.quantities import brokers
 from replan.scenarios.process import Killed
@@ -104,47 +101,11 @@ class RecordedJournal:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedControlPlane:
-    """A control plane whose every writing request is an effect, and is recorded."""
+class RecordedWriter:
+    """A cluster's writing side: every request is an effect, and is recorded."""
 
-    real: ControlPlane
+    real: ClusterWriter
     boundary: Boundary
-
-    def features(self) -> Features:
-        """What the cluster can do."""
-        return self.real.features()
-
-    def observe(self) -> Snapshot:
-        """Everything at this moment."""
-        return self.real.observe()
-
-    def brokers(self) -> Mapping[BrokerId, Broker]:
-        """All registered brokers."""
-        return self.real.brokers()
-
-    def running(self) -> Mapping[TopicPartition, Reassignment]:
-        """All running reassignments."""
-        return self.real.running()
-
-    def partitions(
-        self, wanted: Collection[TopicPartition]
-    ) -> Mapping[TopicPartition, PartitionState]:
-        """The named partitions."""
-        return self.real.partitions(wanted)
-
-    def topic_settings(self, topics: Collection[str]) -> Mapping[str, TopicSettings]:
-        """Settings of the named topics."""
-        return self.real.topic_settings(topics)
-
-    def configs(self, scope: ConfigScope, names: Collection[str]) -> Mapping[str, Configs]:
-        """Effective configurations."""
-        return self.real.configs(scope, names)
-
-    def replica_bytes(
-        self, wanted: Collection[TopicPartition]
-    ) -> Mapping[tuple[TopicPartition, BrokerId], int]:
-        """Sizes of replicas."""
-        return self.real.replica_bytes(wanted)
 
     def reassign(
         self,
@@ -179,10 +140,6 @@ class RecordedControlPlane:
         """Change configurations."""
         asked = f"throttles: {changes_in_words(changes)}"
         return self._recorded(lambda: self.real.alter_configs(changes), asked)
-
-    def close(self) -> None:
-        """Close it."""
-        self.real.close()
 
     def _recorded(
         self, request: Callable[[], Mapping[T, Answer]], *asked: str

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import MoveRecord, Order, SavedRate, SavedReplicaList
 from replan.faults.token_reader import TokenReader
+from replan.model.control_plane import Wanted, by_broker
 from replan.model.names import TopicPartition
 from replan.planning.health import judge
 from replan.reporting.quantities import brokers, rate
@@ -43,8 +44,8 @@ def status(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     tokens.end()
     seen = session.plane.observe()
     health = judge(seen)
-    running = [s.partition for s in health.running]
-    rows = replica_progress(health, dict(session.plane.replica_bytes(running)))
+    sizes_of = by_broker({s.partition: s.replicas for s in health.running})
+    rows = replica_progress(health, session.plane.look(Wanted(sizes_of=sizes_of)).sizes)
     return render_status(health, rows, None, seen.observed_at)
 
 

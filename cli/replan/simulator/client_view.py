@@ -3,12 +3,13 @@
 Here belongs the translation from the controller's replies to the port's answers. Not here: sending (`control_plane`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
+from replan.simulator.cluster.disks import lies_on_lost_disk
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.controller.commands import Decision, Subject
 from replan.simulator.controller.error_codes import Code, rejected
@@ -56,10 +57,8 @@ def _as_known(answer: Answer) -> Answer:
     return answer
 
 
-def seen(
-    name: TopicPartition, topic: Topic, partition: Partition, known: Partition | None
-) -> PartitionState:
-    """A partition as brokers show it, with what runs on it as the controller knows it."""
+def seen(name: TopicPartition, topic: Topic, partition: Partition) -> PartitionState:
+    """A partition as brokers show it."""
     return PartitionState(
         partition=name,
         topic_id=topic.id,
@@ -67,8 +66,17 @@ def seen(
         isr=partition.isr,
         leader=partition.leader,
         leader_epoch=partition.leader_epoch,
-        adding=() if known is None else known.adding,
-        removing=() if known is None else known.removing,
-        elr=partition.elr,
-        last_known_elr=partition.last_known_elr,
     )
+
+
+def replica_sizes(
+    simulation: Simulation, broker: BrokerId, wanted: Iterable[TopicPartition]
+) -> dict[TopicPartition, int]:
+    """The sizes of the replicas that a broker has on disks that work."""
+    return {
+        name: simulation.world.replica_bytes(name, broker)
+        for name in sorted(wanted)
+        if (partition := simulation.cluster.partition(name)) is not None
+        and broker in partition.replicas
+        and not lies_on_lost_disk(simulation.world, (name, broker))
+    }

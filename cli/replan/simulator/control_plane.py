@@ -10,21 +10,30 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from replan.errors import ClusterUnreachable
-from replan.model.broker import Broker
-from replan.model.configs import ConfigChange, Configs, ConfigScope, TopicSettings
+from replan.model.broker import LogDir
+from replan.model.configs import ConfigChange, ConfigScope
 from replan.model.control_plane import (
     Answer,
     Clock,
     ElectionType,
+    Look,
     OutcomeUnknown,
+    Wanted,
+    agreeing,
 )
-from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.partition import PartitionState, Reassignment
+from replan.model.names import Replicas, TopicPartition
+from replan.model.partition import Reassignment
 from replan.model.snapshot import Features, Snapshot
-from replan.simulator.client_view import SubjectT, answers, answers_of, seen, unheard
+from replan.simulator.client_view import (
+    SubjectT,
+    answers,
+    answers_of,
+    replica_sizes,
+    seen,
+    unheard,
+)
 from replan.simulator.cluster.advance import Lookahead, Meter, advance
 from replan.simulator.cluster.apply_fault import apply_fault, later, scheduled
-from replan.simulator.cluster.disks import lies_on_lost_disk
 from replan.simulator.cluster.faults import (
     Ask,
     Fault,
@@ -35,7 +44,7 @@ from replan.simulator.cluster.faults import (
 )
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.cluster.submit import ask
-from replan.simulator.config_view import broker_configs, topic_configs, topic_settings
+from replan.simulator.config_view import broker_configs, topic_settings
 from replan.simulator.controller.commands import (
     AlterConfigs,
     AlterReassignments,
@@ -44,7 +53,12 @@ from replan.simulator.controller.commands import (
     ElectLeaders,
 )
 from replan.simulator.controller.state import ClusterState
-from replan.simulator.persistence.snapshot_form import broker_seen, features_of, to_snapshot
+from replan.simulator.persistence.snapshot_form import (
+    broker_seen,
+    features_of,
+    log_dirs_told,
+    to_snapshot,
+)
 
 REASSIGNMENTS_PER_REQUEST = 5_000
 ELECTIONS_PER_REQUEST = 1_000
@@ -116,6 +130,10 @@ class SimulatedControlPlane:
         self._catch_up()
         self._become(replace(self._simulation, world=scheduled(self._simulation.world, schedule)))
 
+    def cluster_id(self) -> str:
+        """The cluster's id."""
+        return self._read().cluster.cluster_id
+
     def features(self) -> Features:
         """What the cluster can do."""
         return features_of(self._read().cluster)
@@ -124,56 +142,43 @@ class SimulatedControlPlane:
         """Everything at this moment."""
         return to_snapshot(self._read(), self.clock.now())
 
-    def brokers(self) -> Mapping[BrokerId, Broker]:
-        """All registered brokers."""
-        return {b: broker_seen(r) for b, r in sorted(self._read().cluster.brokers.items())}
-
-    def running(self) -> Mapping[TopicPartition, Reassignment]:
-        """All running reassignments, from the controller."""
-        return {
-            name: Reassignment(p.replicas, p.adding, p.removing)
-            for name, p in self._read().cluster.reassigning()
-        }
-
-    def partitions(
-        self, wanted: Collection[TopicPartition]
-    ) -> Mapping[TopicPartition, PartitionState]:
-        """The named partitions as brokers show them, which may be a while ago; what runs, as the controller does."""
-        controller = self._read().cluster
-        shown = self._as_shown()
-        return {
-            name: seen(name, shown.topics[name.topic], partition, controller.partition(name))
-            for name in sorted(wanted)
+    def look(self, wanted: Wanted) -> Look:
+        """What is wanted: lists of what runs as the controller has them, partitions as brokers show them."""
+        simulation, shown = self._read(), self._as_shown()
+        cluster = simulation.cluster
+        states = {
+            name: seen(name, shown.topics[name.topic], partition)
+            for name in sorted(wanted.partitions)
             if (partition := shown.partition(name)) is not None
         }
-
-    def topic_settings(self, topics: Collection[str]) -> Mapping[str, TopicSettings]:
-        """Settings of the named topics that exist."""
-        cluster = self._read().cluster
-        return {t: topic_settings(cluster, t) for t in sorted(topics) if t in cluster.topics}
-
-    def configs(self, scope: ConfigScope, names: Collection[str]) -> Mapping[str, Configs]:
-        """Effective configurations of topics that exist and brokers that answer."""
-        simulation = self._read()
-        cluster = simulation.cluster
-        if scope is ConfigScope.TOPIC:
-            return {n: topic_configs(cluster, n) for n in sorted(names) if n in cluster.topics}
-        answering = {str(b): b for b in cluster.brokers if answers(simulation, b)}
-        return {n: broker_configs(cluster, answering[n]) for n in sorted(names) if n in answering}
-
-    def replica_bytes(
-        self, wanted: Collection[TopicPartition]
-    ) -> Mapping[tuple[TopicPartition, BrokerId], int]:
-        """Sizes of the replicas on brokers that answer."""
-        simulation = self._read()
-        return {
-            (name, broker): simulation.world.replica_bytes(name, broker)
-            for name in sorted(wanted)
-            if (partition := simulation.cluster.partition(name)) is not None
-            for broker in partition.replicas
-            if answers(simulation, broker)
-            and not lies_on_lost_disk(simulation.world, (name, broker))
+        running = {
+            name: Reassignment(p.replicas, p.adding, p.removing)
+            for name, p in cluster.reassigning()
         }
+        partitions, unclear = agreeing(states, running)
+        topics = {t: topic_settings(cluster, t) for t in wanted.topics if t in cluster.topics}
+        asked = sorted({*wanted.rates_of, *wanted.cordons_of, *wanted.sizes_of})
+        live = [b for b in asked if b in cluster.brokers and not cluster.brokers[b].fenced]
+        answering = {b for b in live if answers(simulation, b)}
+        return Look(
+            brokers={b: broker_seen(r) for b, r in sorted(cluster.brokers.items())},
+            running=running,
+            partitions=partitions,
+            unclear=unclear,
+            topics=topics,
+            rates={b: broker_configs(cluster, b) for b in sorted(answering & {*wanted.rates_of})},
+            sizes={
+                b: replica_sizes(simulation, b, of)
+                for b, of in wanted.sizes_of.items()
+                if b in answering
+            },
+            silent={b: "the broker does not answer" for b in live if b not in answering},
+            features=features_of(cluster),
+        )
+
+    def log_dirs(self) -> Sequence[LogDir]:
+        """The log directories of the brokers that answer."""
+        return log_dirs_told(self._read())
 
     def reassign(
         self,

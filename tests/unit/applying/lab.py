@@ -13,12 +13,12 @@ from replan.applying.outcome import Outcome
 from replan.applying.progress import Progress
 from replan.applying.settings import Settings
 from replan.model.broker import Broker
-from replan.model.configs import ConfigChange, Configs, ConfigScope, TopicSettings
-from replan.model.control_plane import Answer, ControlPlane, ElectionType
-from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.partition import PartitionState, Reassignment
+from replan.model.configs import ConfigChange, ConfigScope
+from replan.model.control_plane import Answer, ClusterWriter, ElectionType, Wanted
+from replan.model.names import Replicas, TopicPartition
+from replan.model.partition import PartitionState
 from replan.model.placement import MoveThrottle
-from replan.model.snapshot import Features, Snapshot
+from replan.model.snapshot import Features
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
@@ -83,39 +83,11 @@ class MortalJournal:
 
 
 @dataclass
-class MortalControlPlane:
-    """A control plane whose every writing request is a crossing."""
+class MortalWriter:
+    """A cluster whose every writing request is a crossing."""
 
-    real: ControlPlane
+    real: ClusterWriter
     boundary: Boundary
-
-    def features(self) -> Features:
-        return self.real.features()
-
-    def observe(self) -> Snapshot:
-        return self.real.observe()
-
-    def brokers(self) -> Mapping[BrokerId, Broker]:
-        return self.real.brokers()
-
-    def running(self) -> Mapping[TopicPartition, Reassignment]:
-        return self.real.running()
-
-    def partitions(
-        self, wanted: Collection[TopicPartition]
-    ) -> Mapping[TopicPartition, PartitionState]:
-        return self.real.partitions(wanted)
-
-    def topic_settings(self, topics: Collection[str]) -> Mapping[str, TopicSettings]:
-        return self.real.topic_settings(topics)
-
-    def configs(self, scope: ConfigScope, names: Collection[str]) -> Mapping[str, Configs]:
-        return self.real.configs(scope, names)
-
-    def replica_bytes(
-        self, wanted: Collection[TopicPartition]
-    ) -> Mapping[tuple[TopicPartition, BrokerId], int]:
-        return self.real.replica_bytes(wanted)
 
     def reassign(
         self,
@@ -141,9 +113,6 @@ class MortalControlPlane:
         self, changes: Sequence[ConfigChange]
     ) -> Mapping[tuple[ConfigScope, str], Answer]:
         return self.boundary.cross("configure", lambda: self.real.alter_configs(changes))
-
-    def close(self) -> None:
-        self.real.close()
 
 
 @dataclass
@@ -179,7 +148,8 @@ class Lab:
 
         return apply_plan(
             wanted,
-            MortalControlPlane(self.plane, crossing),
+            self.plane,
+            MortalWriter(self.plane, crossing),
             MortalJournal(self.journal, crossing),
             self.clock,
             plan_digest=digest(wanted),
@@ -194,7 +164,7 @@ class Lab:
         return lambda: self.clock.now() >= seconds
 
     def partition(self, move: Move) -> PartitionState:
-        return self.plane.partitions([move.partition])[move.partition]
+        return self.plane.look(Wanted(partitions=[move.partition])).partitions[move.partition]
 
     def configs(self) -> dict[Resource, dict[str, str]]:
         """All dynamic configurations as they are stored."""

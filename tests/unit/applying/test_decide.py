@@ -78,7 +78,7 @@ def case(
             brokers={b.id: b for b in brokers()},
             partitions={s.partition: s for s in found},
             topics={"orders": TopicSettings(2)},
-            configs={b.id: {} for b in brokers()},
+            rates={b.id: {} for b in brokers()},
             features=features,
             running=running or {},
         ),

@@ -170,7 +170,12 @@ def test_throttle_clear_restores_what_is_left_and_keeps_what_a_running_copy_need
     before, told = made.configs(), list[str]()
     made.apply(stop=made.stop_at(5))
     kept = throttle_clear(
-        made.plane, made.journal, made.clock, settings=made.settings, report=told.append
+        made.plane,
+        made.plane,
+        made.journal,
+        made.clock,
+        settings=made.settings,
+        report=told.append,
     )
     assert (kept.exit_code, kept.text) == (
         Exit.OK,
@@ -179,7 +184,9 @@ def test_throttle_clear_restores_what_is_left_and_keeps_what_a_running_copy_need
     assert told == ["restored; watching 90 s for late changes"]
     assert made.configs()[ConfigScope.TOPIC, "orders"][FOLLOWER_REPLICAS] == "0:4"
     made.clock.sleep(600)
-    cleared = throttle_clear(made.plane, made.journal, made.clock, settings=made.settings)
+    cleared = throttle_clear(
+        made.plane, made.plane, made.journal, made.clock, settings=made.settings
+    )
     assert cleared.text == "throttles set by replan: all restored to what was there before"
     assert made.configs() == before
 
@@ -295,7 +302,7 @@ def test_an_abandoned_application_leaves_its_moves_and_takes_its_throttles() -> 
     made = lab([state([1, 2, 3], size=50 * MB)], [GROW], throttle=SLOW)
     before = made.configs()
     made.apply(stop=made.stop_at(5))
-    outcome = abandon(made.plane, made.journal, made.clock, settings=made.settings)
+    outcome = abandon(made.plane, made.plane, made.journal, made.clock, settings=made.settings)
     assert (outcome.exit_code, outcome.text) == (
         Exit.OK,
         "abandoned: 1 running\nthrottles set by replan: all restored to what was there before",
@@ -303,7 +310,7 @@ def test_an_abandoned_application_leaves_its_moves_and_takes_its_throttles() -> 
     assert made.configs() == before
     assert made.partition(GROW).replicas == GROW.expanded
     with pytest.raises(BadUsage, match="no application is open on this cluster"):
-        abandon(made.plane, made.journal, made.clock, settings=made.settings)
+        abandon(made.plane, made.plane, made.journal, made.clock, settings=made.settings)
 
 
 def test_abandon_is_the_way_out_where_two_applications_are_open() -> None:
@@ -315,7 +322,7 @@ def test_abandon_is_the_way_out_where_two_applications_are_open() -> None:
         made.apply()
     other = plan_of([move([1, 2, 3], [1, 2, 5])])
     made.journal.append([PlanChunk("b-1", 0, dumps(other))])
-    outcome = abandon(made.plane, made.journal, made.clock, settings=made.settings)
+    outcome = abandon(made.plane, made.plane, made.journal, made.clock, settings=made.settings)
     assert outcome.exit_code is Exit.OK
     assert made.configs() == before
     kept = fold(made.journal.read())
@@ -335,7 +342,9 @@ def test_throttle_clear_says_what_a_dead_broker_still_has() -> None:
     made.apply(stop=made.stop_at(5))
     made.plane.inject(KillBroker(BrokerId(3)))
     made.clock.sleep(100)
-    outcome = throttle_clear(made.plane, made.journal, made.clock, settings=made.settings)
+    outcome = throttle_clear(
+        made.plane, made.plane, made.journal, made.clock, settings=made.settings
+    )
     assert outcome.exit_code is Exit.HELD
     assert outcome.text == (
         "throttles set by replan: not all restored\n"

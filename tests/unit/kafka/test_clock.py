@@ -14,12 +14,24 @@ def test_time_passes_while_one_sleeps() -> None:
     assert clock.now() >= before + 0.009
 
 
-def test_an_interrupt_ends_the_sleep_that_runs_and_all_that_come() -> None:
+def test_an_interrupt_ends_the_sleep_that_runs_and_no_other() -> None:
     clock = SystemClock()
     before = clock.now()
     threading.Timer(0.02, clock.interrupt).start()
 
     clock.sleep(60)
+
+    interrupted = clock.now()
+    assert interrupted - before < 30
+    clock.sleep(0.05)
+    assert clock.now() - interrupted >= 0.05
+
+
+def test_an_interrupt_before_a_sleep_ends_that_one() -> None:
+    clock = SystemClock()
+    clock.interrupt()
+    before = clock.now()
+
     clock.sleep(60)
 
     assert clock.now() - before < 30

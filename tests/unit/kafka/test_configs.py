@@ -1,11 +1,11 @@
 """Configurations: what a topic's settings are made of, and changes that are answered without asking."""
 
-from tests.unit.kafka.test_messages import topic
+from tests.unit.kafka.test_messages import page, topic
 
 from replan.kafka.reads.configs import settings
 from replan.kafka.reads.observe import tables
 from replan.kafka.reads.partitions import PartitionColumns
-from replan.kafka.writes.alter import ConfigWriter
+from replan.kafka.writes.alter import refused_unasked
 from replan.kafka.writes.send_once import chunks
 from replan.model.configs import (
     FOLLOWER_REPLICAS,
@@ -47,10 +47,11 @@ def test_a_throttled_list_counts_only_as_the_topics_own() -> None:
 
 def test_a_topic_that_is_deleted_while_the_cluster_is_observed_is_in_neither_table() -> None:
     columns = PartitionColumns({})
-    for told in (topic("a", [1], [2]), topic("gone", [3]), topic("z", [1, 2])):
-        columns.add(told)
+    columns.add(page(topic("a", [1], [2]), topic("gone", [3]), topic("z", [1, 2])))
 
-    topics, partitions = tables(columns, {"a": configured(), "z": configured("1")}, [5, 6, 7, 8])
+    topics, partitions = tables(
+        columns, {"a": settings(configured()), "z": settings(configured("1"))}, [5, 6, 7, 8]
+    )
 
     assert topics.column("name").to_pylist() == ["a", "z"]
     assert topics.column("min_insync_replicas").to_pylist() == [2, 1]
@@ -67,9 +68,7 @@ def test_a_cluster_without_topics_has_empty_tables() -> None:
 
 
 def test_what_need_not_be_asked_is_answered_without_a_connection() -> None:
-    writer = ConfigWriter({})
-
-    answers = writer.alter(
+    answers = refused_unasked(
         [
             broker_change(BrokerId(3), LEADER_RATE, ConfigOperation.SET, "1"),
             topic_change("orders", LEADER_REPLICAS, ConfigOperation.APPEND, "0:1"),

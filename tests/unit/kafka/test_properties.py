@@ -6,7 +6,11 @@ from typing import Any
 import pytest
 
 from replan.errors import BadFile, BadUsage
-from replan.kafka.properties.client_properties import ClientProperties, client_properties
+from replan.kafka.properties.client_properties import (
+    Address,
+    ClientProperties,
+    client_properties,
+)
 
 HIDDEN = "correct-horse-battery"
 PLAIN = f"""
@@ -15,6 +19,9 @@ sasl.mechanism=PLAIN
 sasl.username=replan
 sasl.password={HIDDEN}
 """
+
+
+OAUTH = "security.protocol=SASL_SSL\nsasl.mechanism=OAUTHBEARER\nsasl.oauthbearer.method=oidc\n"
 
 
 def read(tmp_path: Path, text: str) -> ClientProperties:
@@ -26,20 +33,23 @@ def read(tmp_path: Path, text: str) -> ClientProperties:
 def test_without_a_file_the_connection_is_plain() -> None:
     found = client_properties("kafka1:9092, kafka2:9093,[::1]:9094", None)
 
-    assert found.addresses == ("kafka1:9092", "kafka2:9093", "[::1]:9094")
-    assert found.client_id == "replan"
-    assert found.kafka_python == {"security_protocol": "PLAINTEXT"}
-    assert found.librdkafka == {
-        "bootstrap.servers": "kafka1:9092,kafka2:9093,[::1]:9094",
-        "client.id": "replan",
-    }
+    assert found.addresses == (
+        Address("kafka1", 9092),
+        Address("kafka2", 9093),
+        Address("::1", 9094),
+    )
+    assert [str(address) for address in found.addresses] == [
+        "kafka1:9092",
+        "kafka2:9093",
+        "[::1]:9094",
+    ]
+    assert (found.client_id, found.tls, found.sasl) == ("replan", None, None)
 
 
 def test_the_addresses_of_the_command_line_win_over_those_of_the_file(tmp_path: Path) -> None:
     found = read(tmp_path, "bootstrap.servers=elsewhere:1\n")
 
-    assert found.addresses == ("kafka1:9092",)
-    assert found.librdkafka["bootstrap.servers"] == "kafka1:9092"
+    assert found.addresses == (Address("kafka1", 9092),)
 
 
 def test_lines_are_read_as_java_reads_them(tmp_path: Path) -> None:
@@ -48,19 +58,16 @@ def test_lines_are_read_as_java_reads_them(tmp_path: Path) -> None:
     )
 
     assert found.client_id == "drift = job"
-    assert found.librdkafka["client.id"] == "drift = job"
-    assert found.librdkafka["linger.ms"] == "5"
-    assert found.kafka_python == {"security_protocol": "PLAINTEXT"}
+    assert (found.tls, found.sasl) == (None, None)
 
 
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        ("security.protocol=plaintext", {"security_protocol": "PLAINTEXT"}),
+        ("security.protocol=plaintext", None),
         (
             PLAIN,
             {
-                "security_protocol": "SASL_PLAINTEXT",
                 "sasl_mechanism": "PLAIN",
                 "sasl_plain_username": "replan",
                 "sasl_plain_password": HIDDEN,
@@ -69,31 +76,24 @@ def test_lines_are_read_as_java_reads_them(tmp_path: Path) -> None:
         (
             PLAIN.replace("sasl.mechanism=PLAIN", "sasl.mechanisms=SCRAM-SHA-512"),
             {
-                "security_protocol": "SASL_PLAINTEXT",
                 "sasl_mechanism": "SCRAM-SHA-512",
                 "sasl_plain_username": "replan",
                 "sasl_plain_password": HIDDEN,
             },
         ),
-        (
-            "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=GSSAPI\nsasl.kerberos.service.name=k",
-            {
-                "security_protocol": "SASL_PLAINTEXT",
-                "sasl_mechanism": "GSSAPI",
-                "sasl_kerberos_service_name": "k",
-            },
-        ),
         # What the protocol does not use is allowed, as it is in librdkafka.
-        (PLAIN.replace("SASL_PLAINTEXT", "PLAINTEXT"), {"security_protocol": "PLAINTEXT"}),
+        (PLAIN.replace("SASL_PLAINTEXT", "PLAINTEXT"), None),
     ],
-    ids=["any case", "plain", "scram by librdkafka's name", "kerberos", "sasl that is not used"],
+    ids=["any case", "plain", "scram by librdkafka's name", "sasl that is not used"],
 )
-def test_security_keys_are_mapped(tmp_path: Path, lines: str, expected: dict[str, object]) -> None:
-    assert read(tmp_path, lines).kafka_python == expected
+def test_security_keys_are_mapped(
+    tmp_path: Path, lines: str, expected: dict[str, object] | None
+) -> None:
+    assert read(tmp_path, lines).sasl == expected
 
 
 def test_tls_comes_as_a_context_that_verifies_names(tmp_path: Path) -> None:
-    context = read(tmp_path, "security.protocol=SSL\n").kafka_python["ssl_context"]
+    context = read(tmp_path, "security.protocol=SSL\n").tls
 
     assert getattr(context, "check_hostname", None) is True
 
@@ -106,8 +106,9 @@ def test_a_token_provider_is_made_for_oauth(tmp_path: Path) -> None:
         "sasl.oauthbearer.client.id=replan\n"
         f"sasl.oauthbearer.client.secret={HIDDEN}\n"
         "sasl.oauthbearer.scope=kafka\nsasl.oauthbearer.extensions=logicalCluster=a,pool=b\n",
-    ).kafka_python
+    ).sasl
 
+    assert found is not None
     assert found["sasl_mechanism"] == "OAUTHBEARER"
     provider: Any = found["sasl_oauth_token_provider"]
     assert provider.extensions() == {"logicalCluster": "a", "pool": "b"}
@@ -171,6 +172,26 @@ def test_a_token_provider_is_made_for_oauth(tmp_path: Path) -> None:
             "security.protocol=SSL\nssl.cipher.suites=ROT13",
             "ssl.cipher.suites names no cipher that OpenSSL knows",
         ),
+        (
+            "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=GSSAPI\nsasl.kerberos.service.name=k",
+            (
+                "sasl.mechanism=GSSAPI needs the Python package gssapi, which is not installed;"
+                " install it: pip install gssapi"
+            ),
+        ),
+        *(
+            (
+                f"{OAUTH}sasl.oauthbearer.token.endpoint.url={url}",
+                "sasl.oauthbearer.token.endpoint.url must be an http or https address",
+            )
+            for url in (
+                "not a url",
+                "file:///etc/passwd",
+                "https://",
+                "http://[::1",
+                "http://id:port",
+            )
+        ),
         ("transactional.id=mine", "transactional.id does not belong here; remove the line"),
     ],
 )
@@ -212,6 +233,10 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         ("kafka1:9092,kafka2:", "--bootstrap-server: 'kafka2:' is not HOST:PORT"),
         ("kafka1:99999", "--bootstrap-server: 'kafka1:99999' is not HOST:PORT"),
         (":9092", "--bootstrap-server: ':9092' is not HOST:PORT"),
+        (
+            "::1:9092",
+            "--bootstrap-server: '::1:9092' could be read in two ways; write [::1]:9092 for an IPv6 address",
+        ),
     ],
 )
 def test_an_address_must_be_host_and_port(bootstrap: str, message: str) -> None:
@@ -226,4 +251,6 @@ def test_secrets_do_not_show(tmp_path: Path) -> None:
 
     assert HIDDEN not in repr(found)
     assert HIDDEN not in str(found)
-    assert repr(found) == "ClientProperties(addresses=('kafka1:9092',), client_id='replan')"
+    assert repr(found) == (
+        "ClientProperties(addresses=(Address(host='kafka1', port=9092),), client_id='replan', tls=None)"
+    )

@@ -2,6 +2,7 @@
 
 import pytest
 from tests.builders import snapshot, state
+from tests.readings import rates_of, sizes_of
 
 from replan.errors import ClusterUnreachable
 from replan.model.configs import FOLLOWER_RATE, ConfigOperation, ConfigScope, broker_change
@@ -12,6 +13,7 @@ from replan.model.control_plane import (
     ElectionType,
     OutcomeUnknown,
     Rejected,
+    Wanted,
 )
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition, replicas
 from replan.model.partition import Reassignment
@@ -46,7 +48,7 @@ def reassign(plane: ControlPlane, *ids: int) -> Answer:
 
 
 def listed(plane: ControlPlane) -> Replicas:
-    return plane.partitions([P0])[P0].replicas
+    return plane.look(Wanted(partitions=[P0])).partitions[P0].replicas
 
 
 def test_it_is_a_control_plane() -> None:
@@ -91,7 +93,7 @@ def test_a_request_that_is_delivered_twice_is_answered_by_the_second_delivery() 
     assert plane.elect([P0], ElectionType.PREFERRED)[P0] == Rejected(
         84, "ELECTION_NOT_NEEDED", "Leader election not needed for topic partition."
     )
-    assert plane.partitions([P0])[P0].leader == 2
+    assert plane.look(Wanted(partitions=[P0])).partitions[P0].leader == 2
     plane.inject(RepeatRequests(RequestKind.REASSIGN))
     cancelled = plane.reassign({P0: None}, allow_replication_factor_change=True)[P0]
     assert cancelled == Rejected(
@@ -108,7 +110,7 @@ def test_a_cluster_that_is_cut_off_answers_nothing_for_a_while() -> None:
     assert str(failure.value) == "the simulated cluster does not answer until second 40"
     plane.clock.sleep(29)
     with pytest.raises(ClusterUnreachable):
-        plane.running()
+        plane.look(Wanted())
     plane.clock.sleep(1)
     assert listed(plane) == (1, 2, 3)
 
@@ -124,14 +126,15 @@ def test_brokers_may_show_a_list_later_than_the_controller_has_it() -> None:
     plane = opened(At(0, LagMetadata(5)))
     plane.clock.sleep(10)
     reassign(plane, 1, 2, 3, 4)
-    assert plane.running()[P0] == Reassignment(replicas(1, 2, 3, 4), replicas(4), ())
-    seen = plane.partitions([P0])[P0]
-    assert (seen.replicas, seen.adding) == ((1, 2, 3), (4,))
+    assert plane.look(Wanted()).running[P0] == Reassignment(replicas(1, 2, 3, 4), replicas(4), ())
+    behind = plane.look(Wanted(partitions=[P0]))
+    assert behind.unclear == {P0}
+    assert not behind.partitions
     plane.clock.sleep(5)
     assert listed(plane) == (1, 2, 3, 4)
-    assert plane.partitions([P0])[P0].isr == (1, 2, 3)
+    assert plane.look(Wanted(partitions=[P0])).partitions[P0].isr == (1, 2, 3)
     plane.clock.sleep(5)
-    assert plane.partitions([P0])[P0].isr == (1, 2, 3, 4)
+    assert plane.look(Wanted(partitions=[P0])).partitions[P0].isr == (1, 2, 3, 4)
 
 
 def test_other_tools_act_when_their_time_comes() -> None:
@@ -149,7 +152,7 @@ def test_every_state_of_the_controller_can_be_watched() -> None:
     plane = SimulatedControlPlane(from_snapshot(found), VirtualClock(), watch=states.append)
     reassign(plane, 1, 2, 3, 4)
     plane.clock.sleep(10)
-    plane.running()
+    plane.look(Wanted())
     lists = [s.cluster.topics["orders"].partitions[0] for s in states]
     assert [(p.adding, p.isr) for p in lists] == [((4,), (1, 2, 3)), ((), (1, 2, 3, 4))]
     assert [s.world.now for s in states] == pytest.approx([0, 0.25])
@@ -161,7 +164,7 @@ def test_a_dead_broker_tells_nothing_and_takes_nothing() -> None:
     resource = (ConfigScope.BROKER, "2")
     assert plane.alter_configs([change]) == {resource: OutcomeUnknown("broker 2 does not answer")}
     assert plane.observe().silent == (2,)
-    assert BrokerId(2) not in {b for _, b in plane.replica_bytes([P0])}
+    assert BrokerId(2) not in {b for _, b in sizes_of(plane, [P0])}
     plane.clock.sleep(10)
     assert plane.alter_configs([change]) == {
         resource: Rejected(
@@ -171,17 +174,16 @@ def test_a_dead_broker_tells_nothing_and_takes_nothing() -> None:
             "ask again when it is back",
         )
     }
-    assert plane.configs(ConfigScope.BROKER, ["1", "2"]) == {"1": {}}
+    assert rates_of(plane, 1, 2) == {1: {}}
     assert plane.observe().silent == ()
 
 
 def test_what_does_not_exist_is_left_out() -> None:
     plane = opened()
     nowhere = TopicPartition("clicks", 0)
-    assert plane.partitions([nowhere]) == {}
-    assert plane.replica_bytes([nowhere]) == {}
-    assert plane.topic_settings(["clicks"]) == {}
-    assert plane.configs(ConfigScope.TOPIC, ["clicks"]) == {}
+    assert plane.look(Wanted(partitions=[nowhere])).partitions == {}
+    assert sizes_of(plane, [nowhere]) == {}
+    assert plane.look(Wanted(topics=["clicks"])).topics == {}
 
 
 def test_more_partitions_than_fit_a_request_travel_in_several() -> None:
@@ -204,7 +206,9 @@ def test_the_guard_is_dropped_where_the_version_does_not_know_it() -> None:
 def test_new_topics_start_empty_and_in_sync() -> None:
     plane = opened(At(1, Ask(CreateTopic("clicks", plane_id(), (replicas(4, 5),)))))
     plane.clock.sleep(2)
-    seen = plane.partitions([TopicPartition("clicks", 0)])[TopicPartition("clicks", 0)]
+    seen = plane.look(Wanted(partitions=[TopicPartition("clicks", 0)])).partitions[
+        TopicPartition("clicks", 0)
+    ]
     assert (seen.isr, seen.leader, seen.bytes) == ((4, 5), 4, 0)
 
 

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 from tests.builders import snapshot, state
+from tests.readings import sizes_of
 from tests.unit.simulator.controllers import P0, Controller
 
 from replan.model.broker import LogDir
-from replan.model.control_plane import Accepted, Rejected
+from replan.model.control_plane import Accepted, Rejected, Wanted
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.disks import directory_of
@@ -42,7 +43,7 @@ def cluster(*lists: list[int], size: int = 100 * MB, **logs: int) -> SimulatedCo
 
 
 def isr(plane: SimulatedControlPlane, name: TopicPartition) -> set[int]:
-    return set(plane.partitions([name])[name].isr)
+    return set(plane.look(Wanted(partitions=[name])).partitions[name].isr)
 
 
 def place(simulation: Simulation, name: TopicPartition, broker: BrokerId) -> str | None:
@@ -79,7 +80,7 @@ def test_only_what_lies_on_the_lost_disk_leaves_the_isr() -> None:
     for name in (P0, P1):
         lost = place(before, name, THREE) == "b"
         assert isr(plane, name) == ({1, 2} if lost else {1, 2, 3})
-        assert plane.partitions([name])[name].leader == (1 if lost else 3)
+        assert plane.look(Wanted(partitions=[name])).partitions[name].leader == (1 if lost else 3)
     assert {isr(plane, name) == {1, 2} for name in (P0, P1)} == {True, False}
 
 
@@ -89,8 +90,8 @@ def test_a_lost_disk_tells_its_error_and_nothing_of_its_logs() -> None:
     found = {d.path: d for d in plane.observe().log_dirs if d.broker == THREE}
     assert found["b"] == LogDir(THREE, "b", error="KAFKA_STORAGE_ERROR")
     assert found["a"].error is None
-    assert (P0, THREE) not in plane.replica_bytes([P0])
-    assert (P0, ONE) in plane.replica_bytes([P0])
+    assert (P0, THREE) not in sizes_of(plane, [P0])
+    assert (P0, ONE) in sizes_of(plane, [P0])
 
 
 def test_a_copy_to_a_lost_disk_stops_and_the_other_ones_go_on() -> None:
@@ -134,7 +135,7 @@ def test_without_another_disk_a_start_brings_nothing_back() -> None:
         plane.inject(fault)
     plane.clock.sleep(60)
     assert isr(plane, P0) == {1, 2}
-    assert not plane.brokers()[THREE].fenced
+    assert not plane.look(Wanted()).brokers[THREE].fenced
 
 
 def test_a_new_disk_comes_with_a_restart_and_empty() -> None:
@@ -163,10 +164,10 @@ def test_a_broker_dies_with_its_first_or_its_last_disk_and_does_not_start_withou
     for fault in lost:
         plane.inject(fault)
     plane.clock.sleep(10)
-    assert plane.brokers()[THREE].fenced
+    assert plane.look(Wanted()).brokers[THREE].fenced
     plane.inject(StartBroker(THREE))
     plane.clock.sleep(30)
-    assert plane.brokers()[THREE].fenced
+    assert plane.look(Wanted()).brokers[THREE].fenced
     plane.inject(ReplaceDisks(THREE))
     plane.clock.sleep(30)
     assert isr(plane, P0) == {1, 2, 3}

@@ -15,6 +15,7 @@ from tests.builders import snapshot, state
 from tests.golden.language import perform as tell
 from tests.golden.simulator_driver import SimulatorDriver
 from tests.golden.traces import STEPS, Words, traces
+from tests.readings import sizes_of
 
 from replan.errors import BadFile, Held
 from replan.model.broker import LogDir
@@ -27,7 +28,7 @@ from replan.model.configs import (
     broker_change,
     topic_change,
 )
-from replan.model.control_plane import Accepted
+from replan.model.control_plane import Accepted, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.disks import directory_of
@@ -74,7 +75,7 @@ def reassign(plane: SimulatedControlPlane, *ids: int) -> None:
 
 
 def listed(plane: SimulatedControlPlane) -> Replicas:
-    return plane.partitions([P0])[P0].replicas
+    return plane.look(Wanted(partitions=[P0])).partitions[P0].replicas
 
 
 def test_every_change_is_in_the_file_at_once(
@@ -116,10 +117,10 @@ def test_the_next_process_goes_on_where_the_last_one_ended(
     first.close()
     second = opened()
     assert second.clock.now() == 5
-    assert second.replica_bytes([P0])[P0, BrokerId(4)] == 45_913_043
+    assert sizes_of(second, [P0])[P0, BrokerId(4)] == 45_913_043
     assert second.observe().observed_at == "2026-11-21T03:00:05Z"
     second.clock.sleep(5.8)
-    assert second.partitions([P0])[P0].isr == (1, 2, 3, 4)
+    assert second.look(Wanted(partitions=[P0])).partitions[P0].isr == (1, 2, 3, 4)
 
 
 def test_a_killed_process_loses_only_virtual_time_since_the_last_change(
@@ -128,10 +129,10 @@ def test_a_killed_process_loses_only_virtual_time_since_the_last_change(
     killed = opened()
     reassign(killed, 1, 2, 3, 4)
     killed.clock.sleep(100)
-    assert not killed.running()
+    assert not killed.look(Wanted()).running
     after = open_simulated(Path(copy(file, file.with_name("left.json"))))
     assert after.clock.now() == 0
-    assert list(after.running()) == [P0]
+    assert list(after.look(Wanted()).running) == [P0]
 
 
 def test_a_second_process_may_look_but_not_change(
@@ -172,7 +173,7 @@ def test_a_person_may_edit_the_file_between_two_commands(
     plane.close()
     edit(file, lambda d: d["topics"][0]["partitions"][0].update(replicas=[5, 2, 1]))
     plane = opened()
-    seen = plane.partitions([P0])[P0]
+    seen = plane.look(Wanted(partitions=[P0])).partitions[P0]
     assert (seen.replicas, seen.isr, seen.leader) == ((5, 2, 1), (5, 2, 1), 5)
 
 
@@ -183,11 +184,11 @@ def test_an_edit_while_a_process_works_is_taken_as_somebody_elses_doing(
     reassign(plane, 3, 2, 1)
     edit(file, lambda d: d["topics"][0]["partitions"][1].update(replicas=[1, 3]))
     reassign(plane, 2, 1, 3)
-    assert plane.partitions([P1])[P1].replicas == (1, 3)
+    assert plane.look(Wanted(partitions=[P1])).partitions[P1].replicas == (1, 3)
     edit(file, lambda d: d["topics"][0]["partitions"][1].update(replicas=[4, 5]))
     plane.close()
     again = opened()
-    assert again.partitions([P1])[P1].replicas == (4, 5)
+    assert again.look(Wanted(partitions=[P1])).partitions[P1].replicas == (4, 5)
 
 
 def test_a_broker_marked_as_fenced_by_hand_is_fenced_properly(
@@ -195,11 +196,11 @@ def test_a_broker_marked_as_fenced_by_hand_is_fenced_properly(
 ) -> None:
     edit(file, lambda d: d["brokers"][0].update(fenced=True))
     plane = opened()
-    seen = plane.partitions([P0])[P0]
+    seen = plane.look(Wanted(partitions=[P0])).partitions[P0]
     assert (seen.isr, seen.leader, seen.leader_epoch) == ((2, 3), 2, 1)
     plane.inject(StartBroker(BrokerId(1)))
     plane.clock.sleep(4)
-    assert plane.partitions([P0])[P0].isr == (2, 3, 1)
+    assert plane.look(Wanted(partitions=[P0])).partitions[P0].isr == (2, 3, 1)
 
 
 def test_the_file_may_say_which_kafka_it_is_and_how_fast(
@@ -214,10 +215,10 @@ def test_the_file_may_say_which_kafka_it_is_and_how_fast(
     assert plane.simulation.cluster.version == "4.4"
     reassign(plane, 2, 1, 3, 4)
     plane.clock.sleep(99)
-    assert list(plane.running()) == [P0]
+    assert list(plane.look(Wanted()).running) == [P0]
     plane.clock.sleep(9_901)
-    assert not plane.running()
-    assert plane.partitions([P0])[P0].leader == 1
+    assert not plane.look(Wanted()).running
+    assert plane.look(Wanted(partitions=[P0])).partitions[P0].leader == 1
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from tests.builders import brokers, snapshot, state
+from tests.readings import sizes_of
 
 from replan.model.broker import LogDir
 from replan.model.configs import (
@@ -18,7 +19,7 @@ from replan.model.configs import (
     broker_change,
     topic_change,
 )
-from replan.model.control_plane import Accepted
+from replan.model.control_plane import Accepted, Wanted
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
@@ -58,7 +59,7 @@ class Cluster:
         self.plane = SimulatedControlPlane(start, self.clock, schedule=faults)
 
     def seen(self, index: int = 0) -> PartitionState:
-        return self.plane.partitions([NAMES[index]])[NAMES[index]]
+        return self.plane.look(Wanted(partitions=[NAMES[index]])).partitions[NAMES[index]]
 
     def at(self, seconds: float) -> PartitionState:
         self.clock.sleep(seconds - self.clock.now())
@@ -76,7 +77,7 @@ class Cluster:
     def until_idle(self) -> float:
         """The second in which nothing runs any more."""
         limit = self.clock.now() + 10_000
-        while self.plane.running():
+        while self.plane.look(Wanted()).running:
             self.clock.sleep(0.05)
             assert self.clock.now() < limit
         return self.clock.now()
@@ -138,7 +139,7 @@ def test_copies_share_what_they_have_in_common_and_take_what_is_left() -> None:
     for index, target in enumerate((4, 5, 6)):
         cluster.reassign(1, 2, 3, target, index=index)
     cluster.clock.sleep(1.2)
-    found = cluster.plane.replica_bytes(NAMES[:3])
+    found = sizes_of(cluster.plane, NAMES[:3])
     got = [found[NAMES[i], BrokerId(b)] / MB for i, b in enumerate((4, 5, 6))]
     assert got == pytest.approx([10, 45, 45], abs=0.5)
 
@@ -182,7 +183,7 @@ def test_a_copy_never_ends_below_the_rate_of_producing() -> None:
     cluster.configure(FOLLOWER_LIST, set_rate(FOLLOWER_RATE, 4, 10 * MB))
     cluster.reassign(1, 2, 3, 4)
     assert cluster.at(3_000).adding == (4,)
-    assert cluster.plane.replica_bytes([P0])[P0, BrokerId(1)] == pytest.approx(33_100 * MB)
+    assert sizes_of(cluster.plane, [P0])[P0, BrokerId(1)] == pytest.approx(33_100 * MB)
     cluster.configure(set_rate(FOLLOWER_RATE, 4, 1_000 * MB))
     assert cluster.until_idle() < 4_000
 
@@ -239,7 +240,7 @@ def test_a_log_grows_until_retention_deletes_what_is_written(
         *(topic_change("orders", k, ConfigOperation.SET, v) for k, v in configs.items())
     )
     cluster.clock.sleep(10)
-    found = cluster.plane.replica_bytes([P0])
+    found = sizes_of(cluster.plane, [P0])
     assert found[P0, BrokerId(1)] == pytest.approx(megabytes * MB)
 
 
@@ -249,7 +250,7 @@ def test_what_retention_deletes_need_not_be_fetched_any_more() -> None:
     cluster.configure(FOLLOWER_LIST, set_rate(FOLLOWER_RATE, 4, 1 * MB))
     cluster.reassign(1, 2, 3, 4)
     cluster.clock.sleep(1_000)
-    found = cluster.plane.replica_bytes([P0])
+    found = sizes_of(cluster.plane, [P0])
     assert found[P0, BrokerId(4)] == 0, "deleted at the leader faster than it is fetched"
     cluster.configure(set_rate(FOLLOWER_RATE, 4, 1_000 * MB))
     assert cluster.until_idle() == pytest.approx(1_000 + 100 / (100 - 2 * 10 - 10), abs=0.1)
@@ -259,10 +260,10 @@ def test_a_killed_broker_is_fenced_when_its_session_ends_and_returns_when_it_sta
     cluster = Cluster(orders(100), At(5, KillBroker(BrokerId(1))), At(20, StartBroker(BrokerId(1))))
     assert (cluster.at(13.9).leader, cluster.seen().isr) == (1, (1, 2, 3))
     assert (cluster.at(14.1).leader, cluster.seen().isr) == (2, (2, 3))
-    assert cluster.plane.brokers()[BrokerId(1)].fenced
+    assert cluster.plane.look(Wanted()).brokers[BrokerId(1)].fenced
     assert cluster.at(22.9).isr == (2, 3)
     assert cluster.at(23.3).isr == (2, 3, 1)
-    assert not cluster.plane.brokers()[BrokerId(1)].fenced
+    assert not cluster.plane.look(Wanted()).brokers[BrokerId(1)].fenced
     assert (cluster.at(299).leader, cluster.at(301).leader) == (2, 1)
 
 
@@ -290,9 +291,9 @@ def test_what_was_written_meanwhile_has_to_be_fetched_on_return() -> None:
 def test_a_stopped_broker_hands_its_leaderships_over_at_once() -> None:
     cluster = Cluster(orders(100), At(5, StopBroker(BrokerId(1))))
     assert (cluster.at(5.1).leader, cluster.seen().isr) == (2, (2, 3))
-    assert not cluster.plane.brokers()[BrokerId(1)].fenced
+    assert not cluster.plane.look(Wanted()).brokers[BrokerId(1)].fenced
     cluster.clock.sleep(2)
-    assert cluster.plane.brokers()[BrokerId(1)].fenced
+    assert cluster.plane.look(Wanted()).brokers[BrokerId(1)].fenced
 
 
 def test_a_clean_stop_keeps_a_broker_electable_and_a_kill_does_not() -> None:
@@ -327,7 +328,7 @@ def test_an_unclean_leader_makes_its_shorter_log_the_log() -> None:
         found, At(1, DropFromIsr(P0, BrokerId(2), 60 * MB)), At(1.1, KillBroker(BrokerId(1)))
     )
     assert cluster.at(11).leader == 2
-    assert cluster.plane.replica_bytes([P0]) == {(P0, BrokerId(2)): 40 * MB}
+    assert sizes_of(cluster.plane, [P0]) == {(P0, BrokerId(2)): 40 * MB}
 
 
 def test_a_dropped_replica_gives_its_room_back_a_minute_later() -> None:
@@ -374,7 +375,7 @@ def test_what_happens_does_not_depend_on_how_often_one_looks() -> None:
     often, seldom = story(), story()
     for _ in range(500):
         often.clock.sleep(0.0625)
-        often.plane.running()
+        often.plane.look(Wanted())
     seldom.clock.sleep(500 * 0.0625)
     assert often.plane.simulation.cluster == seldom.plane.simulation.cluster
 
@@ -392,7 +393,7 @@ def test_a_deleted_topic_leaves_nothing_behind() -> None:
     cluster.reassign(1, 2, 3, 4)
     cluster.clock.sleep(100)
     world = cluster.plane.simulation.world
-    assert (world.lags, world.sizes, cluster.plane.running()) == ({}, {}, {})
+    assert (world.lags, world.sizes, cluster.plane.look(Wanted()).running) == ({}, {}, {})
 
 
 def test_what_cannot_happen_does_not() -> None:
@@ -431,5 +432,5 @@ def test_an_unregistered_broker_does_not_come_back() -> None:
         At(11, Ask(UnregisterBroker(gone))),
     )
     assert cluster.at(30).isr == (1, 2)
-    assert gone not in cluster.plane.brokers()
+    assert gone not in cluster.plane.look(Wanted()).brokers
     assert cluster.plane.simulation.world.starting == {}

@@ -127,21 +127,26 @@ class PartitionHistory:
         return _held(self.new_in_sync, name, now, settle_seconds)
 
     def with_sizes(
-        self, moves: Mapping[TopicPartition, Move], read: Mapping[Replica, int], now: float
+        self,
+        moves: Mapping[TopicPartition, Move],
+        read: Mapping[BrokerId, Mapping[TopicPartition, int]],
+        now: float,
     ) -> "PartitionHistory":
         """Take in the sizes of the replicas of running copies, and who shows none of a partition that others show."""
         sizes, totals, misses = dict(self.sizes), dict(self.totals), dict(self.misses)
-        for name in {name for name, _ in read if name in moves}:
+        for name in {name for of in read.values() for name in of if name in moves}:
             for broker in moves[name].target:
-                shown = (name, broker) in read
-                misses[name, broker] = 0 if shown else misses.get((name, broker), 0) + 1
-        for (name, broker), size in read.items():
-            if name not in moves:
-                continue
-            if broker in moves[name].new:
-                sizes[name, broker] = _resized(sizes.get((name, broker)), size, now)
-            else:
-                totals[name] = max(size, totals.get(name, 0))
+                if broker in read:  # one that does not answer shows nothing of anything
+                    shown = name in read[broker]
+                    misses[name, broker] = 0 if shown else misses.get((name, broker), 0) + 1
+        for broker, of in read.items():
+            for name, size in of.items():
+                if name not in moves:
+                    continue
+                if broker in moves[name].new:
+                    sizes[name, broker] = _resized(sizes.get((name, broker)), size, now)
+                else:
+                    totals[name] = max(size, totals.get(name, 0))
         return replace(self, sizes=sizes, totals=totals, misses=misses)
 
     def shows_no_log(self, name: TopicPartition, broker: BrokerId) -> bool:

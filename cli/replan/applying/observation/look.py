@@ -1,78 +1,60 @@
-"""What one tick sees of the cluster, and the reading of it.
+"""What is read in which tick: all that moves in each, and what changes slowly on a period of its own.
 
-The list of running reassignments comes from the controller and is read first; lists and ISRs come from a broker, whose
-metadata may lag. Where both speak of one partition and differ, the broker has not caught up: it is `unclear`, and
-nothing is concluded about it in this tick.
+A throttle rate costs a request to its broker, and so do the sizes of replicas. They are read at once where something
+waits for them (a change of this process is to be read back, a copy is about to begin), and else now and then. What was
+read last stands in for what is not read.
 """
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from replan.model.broker import Broker
-from replan.model.configs import Configs, ConfigScope, TopicSettings
-from replan.model.control_plane import ControlPlane
+from replan.applying.settings import Settings
+from replan.model.configs import Configs
+from replan.model.control_plane import Look, Wanted, by_broker
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.partition import PartitionState, Reassignment
-from replan.model.snapshot import Features
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
-    """One look at everything that a tick needs."""
-
-    brokers: Mapping[BrokerId, Broker]
-    running: Mapping[TopicPartition, Reassignment] = field(default_factory=dict)
-    partitions: Mapping[TopicPartition, PartitionState] = field(default_factory=dict)
-    unclear: frozenset[TopicPartition] = frozenset()
-    topics: Mapping[str, TopicSettings] = field(default_factory=dict)
-    configs: Mapping[BrokerId, Configs] = field(default_factory=dict)
-    """Of the brokers that answered."""
-    features: Features = field(default_factory=Features)
-
-    def live(self, broker: BrokerId) -> bool:
-        """Whether a broker is registered and not fenced."""
-        found = self.brokers.get(broker)
-        return found is not None and found.live
+Observation = Look
+"""One look at everything that a tick needs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What to look at."""
+class Readings:
+    """What was read last of what is not read in every tick, and when."""
 
-    partitions: Collection[TopicPartition]
-    topics: Collection[str]
-    rates_of: Collection[BrokerId]
+    rates: Mapping[BrokerId, Configs] = field(default_factory=dict)
+    rates_at: float = float("-inf")
+    sizes_at: float = float("-inf")
 
+    def wanted(
+        self,
+        every_tick: Wanted,
+        now: float,
+        settings: Settings,
+        *,
+        urgent: Collection[BrokerId],
+        copying: Mapping[TopicPartition, Collection[BrokerId]],
+    ) -> Wanted:
+        """What to read now.
 
-def look(control_plane: ControlPlane, wanted: Wanted, features: Features) -> Observation:
-    """Read what a tick needs, in the order that makes it mean something; raises ClusterUnreachable."""
-    running = control_plane.running()
-    shown = control_plane.partitions(wanted.partitions) if wanted.partitions else {}
-    partitions: dict[TopicPartition, PartitionState] = {}
-    unclear: set[TopicPartition] = set()
-    for name, state in shown.items():
-        reassignment = running.get(name)
-        if reassignment is None:
-            partitions[name] = replace(state, adding=(), removing=())
-        elif reassignment.replicas == state.replicas:
-            partitions[name] = replace(
-                state, adding=reassignment.adding, removing=reassignment.removing
-            )
-        else:
-            unclear.add(name)
-    return Observation(
-        brokers=control_plane.brokers(),
-        running=running,
-        partitions=partitions,
-        unclear=frozenset(unclear),
-        topics=control_plane.topic_settings(wanted.topics) if wanted.topics else {},
-        configs=_rates(control_plane, wanted.rates_of),
-        features=features,
-    )
+        The rates of `urgent` brokers are, and of those that are new; `copying` has its replicas.
+        """
+        due = now - self.rates_at >= settings.rates_seconds
+        rates_of = [b for b in every_tick.rates_of if due or b in urgent or b not in self.rates]
+        sizes_of = by_broker(copying)
+        if now - self.sizes_at < settings.sizes_period(len(sizes_of)):
+            sizes_of = {}
+        return replace(every_tick, rates_of=rates_of, sizes_of=sizes_of)
 
-
-def _rates(control_plane: ControlPlane, brokers: Collection[BrokerId]) -> dict[BrokerId, Configs]:
-    if not brokers:
-        return {}
-    found = control_plane.configs(ConfigScope.BROKER, [str(b) for b in sorted(brokers)])
-    return {BrokerId(int(name)): configs for name, configs in found.items()}
+    def after(
+        self, every_tick: Wanted, asked: Wanted, look: Look, now: float
+    ) -> tuple["Readings", Look]:
+        """What is known after a look, and the look with it; a broker that did not answer has no rates."""
+        live = {b for b in every_tick.rates_of if look.live(b)} - (
+            look.silent.keys() & set(asked.rates_of)
+        )
+        rates = {b: found for b, found in {**self.rates, **look.rates}.items() if b in live}
+        read = set(asked.rates_of) >= set(every_tick.rates_of)
+        readings = Readings(
+            rates, now if read else self.rates_at, now if asked.sizes_of else self.sizes_at
+        )
+        return readings, replace(look, rates=rates)

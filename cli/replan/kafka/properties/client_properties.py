@@ -1,8 +1,8 @@
-"""Client properties in librdkafka's spelling, turned into the settings of both Kafka clients.
+"""Client properties in librdkafka's spelling, understood.
 
-One file configures both, so a key that only one of them understands is a risk: a connection that is
-verified in one client and not in the other. Every key about security is therefore either mapped for
-kafka-python or refused by name. Other keys are tuning: librdkafka gets them, and judges them.
+Tools that share a file with replan may know keys that replan does not. A key about security that is ignored is a
+risk, a connection that is verified by one and not by the other; so each of them is understood or refused by name.
+Other keys are tuning, and have no meaning here.
 
 Secrets are kept out of `repr` and out of every message: a message names keys, never values.
 """
@@ -10,10 +10,11 @@ Secrets are kept out of `repr` and out of every message: a message names keys, n
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from ssl import SSLContext
 
 from replan.errors import BadFile, BadUsage
 from replan.kafka.properties.keys import UnsupportedKey
-from replan.kafka.properties.security import kafka_python_security
+from replan.kafka.properties.security import security
 
 _SECURITY_PREFIXES = (
     "sasl.",
@@ -29,15 +30,25 @@ _NOT_OURS = frozenset({"plugin.library.paths", "transactional.id", "group.id"})
 
 
 @dataclass(frozen=True, slots=True)
-class ClientProperties:
-    """What both clients are told; neither mapping shows in `repr`."""
+class Address:
+    """Where a broker listens."""
 
-    addresses: tuple[str, ...]
-    client_id: str
-    librdkafka: Mapping[str, str] = field(repr=False)
-    """For confluent-kafka, `bootstrap.servers` and `client.id` included."""
-    kafka_python: Mapping[str, object] = field(repr=False)
-    """For kafka-python's connection manager, without addresses and client id."""
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientProperties:
+    """Whom to ask first, and how connections are secured."""
+
+    addresses: tuple[Address, ...]
+    client_id: str = "replan"
+    tls: SSLContext | None = None
+    sasl: Mapping[str, object] | None = field(default=None, repr=False)
+    """The mechanism and its settings, as kafka-python names them."""
 
 
 def client_properties(bootstrap: str, file: Path | None) -> ClientProperties:
@@ -50,13 +61,12 @@ def client_properties(bootstrap: str, file: Path | None) -> ClientProperties:
     written = {} if file is None else _parse(file)
     where = "client properties" if file is None else str(file)
     addresses = _addresses(bootstrap)
-    client_id = written.get("client.id", "replan")
     try:
-        security = kafka_python_security(_security_keys(written))
+        secured = security(_security_keys(written))
     except UnsupportedKey as problem:
         raise BadFile(f"{where}: {problem}") from problem
-    librdkafka = written | {"bootstrap.servers": ",".join(addresses), "client.id": client_id}
-    return ClientProperties(addresses, client_id, librdkafka, security)
+    client_id = written.get("client.id", "replan")
+    return ClientProperties(addresses, client_id, secured.tls, secured.sasl)
 
 
 def _security_keys(written: Mapping[str, str]) -> dict[str, str]:
@@ -85,12 +95,21 @@ def _parse(file: Path) -> dict[str, str]:
     return found
 
 
-def _addresses(bootstrap: str) -> tuple[str, ...]:
-    found = tuple(part.strip() for part in bootstrap.split(",") if part.strip())
-    for address in found:
-        host, colon, port = address.rpartition(":")
-        if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
-            raise BadUsage(f"--bootstrap-server: {address!r} is not HOST:PORT")
+def _addresses(bootstrap: str) -> tuple[Address, ...]:
+    found = tuple(_address(part.strip()) for part in bootstrap.split(",") if part.strip())
     if not found:
         raise BadUsage("--bootstrap-server: no address; give HOST:PORT[,HOST:PORT...]")
     return found
+
+
+def _address(text: str) -> Address:
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise BadUsage(f"--bootstrap-server: {text!r} is not HOST:PORT")
+    if host.startswith("[") and host.endswith("]"):
+        return Address(host[1:-1], int(port))
+    if ":" in host:
+        raise BadUsage(
+            f"--bootstrap-server: {text!r} could be read in two ways; write [{host}]:{port} for an IPv6 address"
+        )
+    return Address(host, int(port))

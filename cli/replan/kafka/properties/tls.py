@@ -1,4 +1,4 @@
-"""The TLS settings of a properties file as an `ssl.SSLContext` for kafka-python."""
+"""The TLS settings of a properties file as an `ssl.SSLContext`."""
 
 import ssl
 import tempfile
@@ -11,19 +11,6 @@ _YES_NO = {"true": "true", "false": "false"}
 _IDENTIFICATION = {"https": "https", "none": "none"}
 
 
-class _ClosedOnFailure(ssl.SSLSocket):
-    """Sockets that are closed where the handshake fails; kafka-python leaves that to the garbage collection."""
-
-    def do_handshake(self, block: bool = False) -> None:
-        try:
-            super().do_handshake(block)
-        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
-            raise
-        except OSError:
-            self.close()
-            raise
-
-
 def tls_context(keys: Keys, *, used: bool) -> ssl.SSLContext | None:
     """Take the ssl.* keys; None where the protocol is without TLS.
 
@@ -31,7 +18,6 @@ def tls_context(keys: Keys, *, used: bool) -> ssl.SSLContext | None:
         UnsupportedKey: a file cannot be used, or a value is not known.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.sslsocket_class = _ClosedOnFailure
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     _verification(keys, context)
     _authorities(keys, context, used=used)

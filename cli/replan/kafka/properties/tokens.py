@@ -1,9 +1,7 @@
-"""Tokens for SASL/OAUTHBEARER in kafka-python, by the OAuth 2 client credentials grant (RFC 6749, 4.4).
-
-librdkafka fetches its own tokens (sasl.oauthbearer.method=oidc); kafka-python leaves that to its user.
-"""
+"""Tokens for SASL/OAUTHBEARER, by the OAuth 2 client credentials grant (RFC 6749, 4.4)."""
 
 import base64
+import http.client
 import json
 import ssl
 import threading
@@ -15,10 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kafka.errors import SaslAuthenticationFailedError
+from kafka.errors import KafkaConnectionError, SaslAuthenticationFailedError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
 _LIMIT_SECONDS = 10.0
+_SERVER_ERRORS = 500
 _USED_SHARE = 0.8
 """A token is renewed after this share of its life."""
 
@@ -63,7 +62,8 @@ def fetch_token(endpoint: TokenEndpoint) -> tuple[str, float]:
     """Ask for a token; returns it and the seconds that it lives.
 
     Raises:
-        SaslAuthenticationFailedError: the endpoint is not reachable or says no.
+        KafkaConnectionError: the endpoint does not answer, or not now.
+        SaslAuthenticationFailedError: it says no.
     """
     form = {"grant_type": "client_credentials"}
     if endpoint.scope is not None:
@@ -82,16 +82,27 @@ def fetch_token(endpoint: TokenEndpoint) -> tuple[str, float]:
         with urllib.request.urlopen(request, timeout=_LIMIT_SECONDS, context=context) as answer:  # noqa: S310
             said = json.load(answer)
         return str(said["access_token"]), float(said.get("expires_in", 300))
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+    except urllib.error.HTTPError as problem:
+        with problem:
+            text = f"no token from {_without_secrets(endpoint.url)}: it answered {problem.code} {problem.reason}"
+        kind = (
+            SaslAuthenticationFailedError if problem.code < _SERVER_ERRORS else KafkaConnectionError
+        )
+        raise kind(text) from problem
+    except OSError as problem:
+        why = problem.reason if isinstance(problem, urllib.error.URLError) else problem
+        raise KafkaConnectionError(
+            f"no token from {_without_secrets(endpoint.url)}: {why}"
+        ) from problem
+    except (ValueError, KeyError, TypeError, http.client.HTTPException) as problem:
+        missing = "its answer has no access_token"
         raise SaslAuthenticationFailedError(
-            f"no token from {endpoint.url}: {_why(problem)}"
+            f"no token from {_without_secrets(endpoint.url)}: {missing}"
         ) from problem
 
 
-def _why(problem: Exception) -> str:
-    if isinstance(problem, urllib.error.HTTPError):
-        with problem:
-            return f"it answered {problem.code} {problem.reason}"
-    if isinstance(problem, KeyError):
-        return "its answer has no access_token"
-    return str(problem)
+def _without_secrets(url: str) -> str:
+    """The address without user, password and query."""
+    parts = urllib.parse.urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return urllib.parse.urlunsplit((parts.scheme, host, parts.path, "", ""))

@@ -6,13 +6,15 @@ known, and a fenced broker that holds nothing does not show at all.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from kafka.protocol.admin import AlterPartitionReassignmentsRequest, DescribeClusterRequest
-from kafka.protocol.metadata import ApiVersionsRequest
+from kafka.protocol.admin import AlterPartitionReassignmentsRequest
 
-from replan.kafka.failures import API_VERSIONS, DESCRIBE_CLUSTER
-from replan.kafka.reads.patience import Reads
+from replan.kafka.failures import DESCRIBE_CLUSTER
+from replan.kafka.reads.patience import Reading, Reads
+from replan.kafka.wire.bootstrap import addresses_in, describe_cluster
+from replan.kafka.wire.wire import Wire
 from replan.model.broker import Broker
 from replan.model.names import BrokerId
 from replan.model.snapshot import Features
@@ -22,26 +24,30 @@ _REPLICATION_FACTOR_GUARD = 1
 _ELIGIBLE_LEADERS = "eligible.leader.replicas.version"
 
 
-def features(reads: Reads) -> Features:
-    """Ask what the cluster can do: its request versions and finalized features."""
-    told = reads.ask(API_VERSIONS, _ask_versions)
-    versions = {api.api_key: api.max_version for api in told.api_keys}
-    levels = {f.name: f.max_version_level for f in told.finalized_features or ()}
-    altering = versions.get(AlterPartitionReassignmentsRequest.API_KEY, -1)
+def features(wire: Wire) -> Features:
+    """What the cluster can do: its request versions and finalized features, as the home broker told at once."""
     return Features(
-        replication_factor_guard=altering >= _REPLICATION_FACTOR_GUARD,
-        eligible_leader_replicas=levels.get(_ELIGIBLE_LEADERS, 0) >= 1,
+        replication_factor_guard=wire.knows(
+            AlterPartitionReassignmentsRequest, _REPLICATION_FACTOR_GUARD
+        ),
+        eligible_leader_replicas=wire.features.get(_ELIGIBLE_LEADERS, 0) >= 1,
     )
 
 
-def _ask_versions() -> Any:
-    # Brokers refuse empty software names (KIP-511).
-    return ApiVersionsRequest(client_software_name="replan", client_software_version="1")
+def describing() -> Reading:
+    """The question for the cluster's id and its brokers."""
+    return Reading(DESCRIBE_CLUSTER, describe_cluster())
 
 
-def describe_cluster(reads: Reads) -> Any:
+def described(reads: Reads) -> Any:
     """Ask for the cluster's id and its brokers."""
-    return reads.ask(DESCRIBE_CLUSTER, lambda: DescribeClusterRequest(include_fenced_brokers=True))
+    return noted(reads.wire, reads.ask(DESCRIBE_CLUSTER, describe_cluster()))
+
+
+def noted(wire: Wire, told: Any) -> Any:
+    """Let the wire know where brokers listen now."""
+    wire.addresses = addresses_in(told)
+    return told
 
 
 def tells_fenced(described: Any) -> bool:
@@ -61,9 +67,15 @@ def listed(described: Any) -> dict[BrokerId, Broker]:
 
 
 def with_members(
-    known: Mapping[BrokerId, Broker], members: Iterable[int]
+    known: Mapping[BrokerId, Broker],
+    members: Iterable[int],
+    formerly: Mapping[BrokerId, Broker] | None = None,
 ) -> dict[BrokerId, Broker]:
-    """Add the members of replica lists that no broker list names, as fenced."""
-    missing = {BrokerId(m) for m in members} - known.keys()
-    everybody = {**known, **{b: Broker(b, fenced=True) for b in missing}}
+    """Add the brokers that no list names as fenced: members of replica lists, and those that were listed formerly."""
+    before = formerly or {}
+    missing = ({BrokerId(m) for m in members} | before.keys()) - known.keys()
+    everybody = {**known} | {
+        b: replace(before[b], fenced=True) if b in before else Broker(b, fenced=True)
+        for b in missing
+    }
     return {broker: everybody[broker] for broker in sorted(everybody)}

@@ -1,16 +1,11 @@
-"""Configurations, read: DescribeConfigs as raw messages, restricted to the keys that replan knows.
-
-Reading goes through kafka-python's messages because they can name the keys wanted: confluent-kafka always
-fetches every key with its synonyms (four times as long), and importing it would cost each `plan` 50 ms.
-Changing goes through confluent-kafka, in `alter`. A broker tells only its own configuration.
-"""
+"""Configurations, read: DescribeConfigs, restricted to the keys that replan knows. A broker tells only its own."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from kafka.errors import KafkaError
-from kafka.protocol.admin import DescribeConfigsRequest
+from kafka.protocol.admin import DescribeConfigsRequest, DescribeConfigsResponse
 
 from replan.kafka.failures import (
     DESCRIBE_BROKER_CONFIGS,
@@ -20,7 +15,8 @@ from replan.kafka.failures import (
     raise_for,
     refusal,
 )
-from replan.kafka.reads.patience import Reads
+from replan.kafka.reads.patience import Reading, Reads
+from replan.kafka.wire.frames import Question
 from replan.model.configs import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
@@ -41,27 +37,54 @@ TOPICS_PER_REQUEST = 1000
 _TOPIC, _BROKER = 2, 4  # ConfigResource.Type
 
 
-def of_topics(reads: Reads, topics: Collection[str]) -> dict[str, Configs]:
-    """What replan knows of the named topics; those that do not exist are left out."""
-    found: dict[str, Configs] = {}
-    for chunk in _chunks(sorted(topics), TOPICS_PER_REQUEST):
-        told = reads.ask(DESCRIBE_TOPIC_CONFIGS, partial(_request, _TOPIC, chunk, TOPIC_KEYS))
-        for result in told.results:
-            if result.error_code != NOT_THERE:
-                found[result.resource_name] = _values(DESCRIBE_TOPIC_CONFIGS, result)
+def of_topics(reads: Reads, topics: Collection[str]) -> dict[str, TopicSettings]:
+    """The settings of the named topics; those that do not exist are left out."""
+    found: dict[str, TopicSettings] = {}
+    for reading in asking_topics(reads, topics):
+        found |= reads.ask(reading.operation, reading.question)
     return found
 
 
-def of_brokers(
-    reads: Reads, brokers: Collection[BrokerId], *, limit_seconds: float
-) -> dict[BrokerId, Configs]:
-    """The throttle rates of the named live brokers; those that do not answer are left out."""
-    requests = {b: _request(_BROKER, [str(b)], BROKER_KEYS) for b in brokers}
-    told = reads.ask_each(DESCRIBE_BROKER_CONFIGS, requests, limit_seconds=limit_seconds)
+def asking_topics(reads: Reads, topics: Collection[str]) -> list[Reading]:
+    """The questions for the settings of topics; an answer is a mapping of those that exist."""
+
+    def make(number: int, chunk: Sequence[str]) -> Reading:
+        decode = reads.once_while_same(f"topic configs {number}", _topics)
+        return Reading(
+            DESCRIBE_TOPIC_CONFIGS, Question(_request(_TOPIC, chunk, TOPIC_KEYS), decode)
+        )
+
+    return [
+        reads.kept(f"topic configs {number}", chunk, partial(make, number, chunk))
+        for number, chunk in enumerate(_chunks(sorted(topics), TOPICS_PER_REQUEST))
+    ]
+
+
+def asking_broker(reads: Reads, broker: BrokerId) -> Reading:
+    """The question to a broker for its throttle rates."""
+
+    def make() -> Reading:
+        decode = reads.once_while_same(f"configs of {broker}", _rates)
+        return Reading(
+            DESCRIBE_BROKER_CONFIGS, Question(_request(_BROKER, [str(broker)], BROKER_KEYS), decode)
+        )
+
+    return reads.kept(f"configs of {broker}", broker, make)
+
+
+def _topics(body: memoryview, version: int) -> dict[str, TopicSettings]:
     return {
-        broker: _set_somewhere(_values(DESCRIBE_BROKER_CONFIGS, answer.results[0]))
-        for broker, answer in sorted(told.items())
+        result.resource_name: settings(_values(DESCRIBE_TOPIC_CONFIGS, result))
+        for result in DescribeConfigsResponse[version].decode(body).results
+        if result.error_code != NOT_THERE
     }
+
+
+def _rates(body: memoryview, version: int) -> Configs:
+    (result,) = DescribeConfigsResponse[version].decode(body).results
+    values = _values(DESCRIBE_BROKER_CONFIGS, result)
+    # A rate that is not set is not told, but while a broker takes one away it may call it a default.
+    return {k: v for k, v in values.items() if v.source is not ConfigSource.KAFKA_DEFAULT}
 
 
 def settings(configs: Configs) -> TopicSettings:
@@ -74,11 +97,6 @@ def settings(configs: Configs) -> TopicSettings:
         leader_throttled=_override(configs, LEADER_REPLICAS),
         follower_throttled=_override(configs, FOLLOWER_REPLICAS),
     )
-
-
-def _set_somewhere(rates: Configs) -> Configs:
-    """A rate that is not set is not told, but while a broker takes one away it may call it a default."""
-    return {k: v for k, v in rates.items() if v.source is not ConfigSource.KAFKA_DEFAULT}
 
 
 def _override(configs: Configs, key: str) -> str | None:

@@ -1,197 +1,265 @@
-"""Partitions as brokers show them: pages of DescribeTopicPartitions (KIP-966), straight into columns.
+"""Partitions as brokers show them, in columns: the whole cluster, or those that are wanted.
 
-A cluster may have a million partitions, so none becomes an object of ours here, and garbage collection
-rests while messages are decoded. Pages are no snapshot: each is read from what the broker knows just then.
-
-For a partition with a running reassignment, the list, its adding and its removing replicas come from the
-controller's list (ListPartitionReassignments), which is asked first; everything else comes from the pages.
-So the three always fit each other, although metadata may be a moment behind or ahead.
+The whole cluster comes in pages of DescribeTopicPartitions (KIP-966). Pages are no snapshot: each is read from what the
+broker knows just then. Wanted partitions come with all of their topic in one Metadata request; of a topic that has many
+more than are wanted, only their rows, by a cursor and a limit.
 """
 
-import base64
-from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from kafka.errors import TopicAuthorizationFailedError
 from kafka.protocol.admin import DescribeTopicPartitionsRequest
+from kafka.protocol.metadata import MetadataRequest
 
-from replan.kafka.failures import DESCRIBE_PARTITIONS, TOPIC_FORBIDDEN, refusal
-from replan.kafka.reads.log_dirs import TopicRows
-from replan.kafka.reads.patience import Reads
-from replan.model.names import BrokerId, TopicId, TopicPartition
+from replan.kafka.failures import DESCRIBE_PARTITIONS, METADATA
+from replan.kafka.reads.patience import Reading, Reads
+from replan.kafka.reads.rows import (
+    ELR,
+    ISR,
+    LAST_KNOWN_ELR,
+    REPLICAS,
+    Columns,
+    Ids,
+    Page,
+    metadata,
+    partitions_described,
+)
+from replan.kafka.wire.frames import Question
+from replan.model.columns import Ints
+from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState, Reassignment
 
 PAGE = 2000
 """Brokers cut larger pages down to this (max.request.partition.size.limit)."""
+ROWS_INSTEAD_OF_A_REQUEST = 1000
+"""So many rows that nobody wants cost what one more request costs."""
+_METADATA_VERSION = 12
 Running = Mapping[TopicPartition, Reassignment]
-_IDLE: Mapping[int, Reassignment] = {}
-_NO_BROKERS: tuple[int, ...] = ()
 
 
-def pages(reads: Reads, topics: Collection[str] | None, *, page: int = PAGE) -> Iterator[Any]:
+def pages(reads: Reads, topics: Collection[str] | None, *, page: int = PAGE) -> Iterator[Page]:
     """Topics with their partitions, by name, a page at a time; None asks for all of them.
 
     A topic that does not exist comes with its error code and no partitions.
     """
     if topics is not None and not topics:
         return
-    request, cursor = DescribeTopicPartitionsRequest, None
-    wanted = sorted(topics or ())
+    wanted, cursor = sorted(topics or ()), None
     while True:
-        told = reads.ask(DESCRIBE_PARTITIONS, partial(_request, wanted, cursor, page))
-        for topic in told.topics:
-            if topic.error_code == TOPIC_FORBIDDEN:
-                raise refusal(DESCRIBE_PARTITIONS, TopicAuthorizationFailedError(topic.name))
-            yield topic
-        if told.next_cursor is None:
+        told = reads.ask(
+            DESCRIBE_PARTITIONS, Question(_described(wanted, cursor, page), partitions_described)
+        )
+        yield told
+        if told.next is None:
             return
-        at = told.next_cursor
-        cursor = request.Cursor(topic_name=at.topic_name, partition_index=at.partition_index)
-        wanted = [name for name in wanted if name >= at.topic_name]  # must contain the cursor's
+        cursor = told.next
+        wanted = [name for name in wanted if name >= cursor[0]]  # must contain the cursor's
 
 
-def _request(wanted: Sequence[str], cursor: Any, page: int) -> Any:
+def _described(wanted: Sequence[str], cursor: tuple[str, int] | None, page: int) -> Any:
     request = DescribeTopicPartitionsRequest
     return request(
         topics=[request.TopicRequest(name=name) for name in wanted],
         response_partition_limit=page,
-        cursor=cursor,
+        cursor=cursor and request.Cursor(topic_name=cursor[0], partition_index=cursor[1]),
     )
+
+
+def wanted_rows(
+    reads: Reads, wanted: Collection[TopicPartition], counts: Mapping[str, int]
+) -> list[Reading]:
+    """The questions for some partitions; `counts` has how many partitions topics are known to have."""
+    numbers: dict[str, list[int]] = {}
+    for topic, partition in sorted(wanted):
+        numbers.setdefault(topic, []).append(partition)
+    whole, asked = [], []
+    for topic, of in numbers.items():
+        runs = _runs(of)
+        if counts.get(topic, 0) - len(of) > ROWS_INSTEAD_OF_A_REQUEST * len(runs):
+            for first, last in runs:
+                message = _described([topic], (topic, first), last - first + 1)
+                asked.append(Reading(DESCRIBE_PARTITIONS, Question(message, partitions_described)))
+        else:
+            whole.append(topic)
+    if whole:
+        asked.insert(0, reads.kept("metadata", whole, lambda: _of_topics(reads, whole)))
+    return asked
+
+
+def _of_topics(reads: Reads, topics: Sequence[str]) -> Reading:
+    topic_of = MetadataRequest.MetadataRequestTopic
+    message = MetadataRequest(
+        topics=[topic_of(name=name) for name in topics],
+        allow_auto_topic_creation=False,
+        include_topic_authorized_operations=False,
+        min_version=_METADATA_VERSION,
+    )
+    return Reading(METADATA, Question(message, reads.once_while_same("metadata", metadata)))
+
+
+def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """First and last of what is asked for together; a page is the most that a broker gives at once."""
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        if (
+            runs
+            and number - runs[-1][1] < ROWS_INSTEAD_OF_A_REQUEST
+            and number - runs[-1][0] < PAGE
+        ):
+            runs[-1] = runs[-1][0], number
+        else:
+            runs.append((number, number))
+    return runs
 
 
 def states(
-    reads: Reads, wanted: Collection[TopicPartition], running: Running
+    found: Sequence[Page], wanted: Collection[TopicPartition]
 ) -> dict[TopicPartition, PartitionState]:
-    """The named partitions as objects; those that do not exist are left out."""
-    found: dict[TopicPartition, PartitionState] = {}
-    asked = frozenset(wanted)
-    for topic in pages(reads, {each.topic for each in asked}):
-        for told in topic.partitions:
-            name = TopicPartition(topic.name, told.partition_index)
-            if name in asked:
-                found[name] = _state(name, topic_id(topic), told, running.get(name))
-    return found
+    """The named partitions as objects, with the lists of the pages; those that do not exist are left out."""
+    asked: dict[str, list[int]] = {}
+    for partition in wanted:
+        asked.setdefault(partition.topic, []).append(partition.partition)
+    states: dict[TopicPartition, PartitionState] = {}
+    for page in found:
+        columns = page.columns()
+        for topic in page.topics:
+            numbers = columns.numbers[topic.first : topic.first + topic.count]
+            for number in asked.get(topic.name, ()):
+                # A broker gives a topic's partitions in whatever order it has them.
+                for place in np.flatnonzero(numbers == number):
+                    name = TopicPartition(topic.name, number)
+                    states[name] = _state(columns, topic.first + int(place), name, topic.id)
+    return states
 
 
-def topic_id(topic: Any) -> TopicId:
-    """A topic's id as Kafka prints it (org.apache.kafka.common.Uuid)."""
-    return TopicId(base64.urlsafe_b64encode(topic.topic_id.bytes).decode().rstrip("="))
-
-
-def _state(
-    name: TopicPartition, of: TopicId, told: Any, running: Reassignment | None
-) -> PartitionState:
+def _state(columns: Columns, row: int, name: TopicPartition, topic_id: TopicId) -> PartitionState:
+    leader = int(columns.leaders[row])
     return PartitionState(
         partition=name,
-        topic_id=of,
-        replicas=_ids(told.replica_nodes) if running is None else running.replicas,
-        isr=_ids(told.isr_nodes),
-        leader=None if told.leader_id < 0 else BrokerId(told.leader_id),
-        leader_epoch=told.leader_epoch,
-        adding=() if running is None else running.adding,
-        removing=() if running is None else running.removing,
-        elr=_ids(told.eligible_leader_replicas),
-        last_known_elr=_ids(told.last_known_elr),
+        topic_id=topic_id,
+        replicas=tuple(map(BrokerId, columns.replicas.of(row))),
+        isr=tuple(map(BrokerId, columns.isr.of(row))),
+        leader=None if leader < 0 else BrokerId(leader),
+        leader_epoch=int(columns.epochs[row]),
     )
 
 
-def _ids(told: Sequence[int] | None) -> tuple[BrokerId, ...]:
-    return tuple(map(BrokerId, told or ()))
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic of the whole cluster, and which rows are its partitions: Kafka numbers them from 0 without gaps."""
 
-
-class _Lists:
-    """A column of broker lists on its way into Arrow: all ids in one row, and where each list ends."""
-
-    def __init__(self) -> None:
-        self.ids, self.ends = array("i"), array("i", [0])
-
-    def add(self, brokers: Sequence[int] | None) -> None:
-        if brokers:
-            self.ids.extend(brokers)
-        self.ends.append(len(self.ids))
-
-    def column(self) -> pa.ListArray:
-        ends = pa.array(np.asarray(self.ends, dtype=np.int32))
-        return pa.ListArray.from_arrays(ends, pa.array(np.asarray(self.ids, dtype=np.int32)))
-
-    def distinct(self) -> frozenset[int]:
-        return frozenset(np.unique(np.asarray(self.ids, dtype=np.int32)).tolist())
+    name: str
+    id: TopicId
+    first: int
+    count: int
 
 
 class PartitionColumns:
-    """All partitions of a cluster as columns, filled topic by topic as pages come in."""
+    """All partitions of a cluster as columns, filled page by page.
+
+    For a partition with a running reassignment, the list, its adding and its removing replicas come from the
+    controller's list (ListPartitionReassignments), which is asked first; everything else comes from the pages. So the
+    three always fit each other, although metadata may be a moment behind or ahead.
+    """
 
     def __init__(self, running: Running) -> None:
-        self.names: list[str] = []
-        self.ids: list[TopicId] = []
-        self._first_rows: list[int] = []
-        self._running: dict[str, dict[int, Reassignment]] = {}
-        for name, reassignment in running.items():
-            self._running.setdefault(name.topic, {})[name.partition] = reassignment
-        self._numbers, self._codes = array("i"), array("i")
-        self._leaders, self._epochs = array("i"), array("i")
-        self._lists = {
-            column: _Lists()
-            for column in ("replicas", "isr", "adding", "removing", "elr", "last_known_elr")
-        }
+        self.topics: list[Topic] = []
+        self._running = running
+        self._pages: list[Page] = []
+        self._rows = 0
 
-    def add(self, topic: Any) -> None:
-        """Take in a topic, or the next part of the one that came last."""
-        if not topic.partitions:
-            return
-        if not self.names or self.names[-1] != topic.name:
-            self.names.append(topic.name)
-            self.ids.append(topic_id(topic))
-            self._first_rows.append(len(self._numbers))
-        running = self._running.get(topic.name, _IDLE)
-        for told in topic.partitions:
-            self._add(told, running.get(told.partition_index))
+    def add(self, page: Page) -> None:
+        """Take in a page; it may begin with the next part of the topic that came last."""
+        for topic in page.topics:
+            if not topic.count:
+                continue
+            last = self.topics[-1] if self.topics else None
+            if last is not None and last.name == topic.name:
+                self.topics[-1] = Topic(last.name, last.id, last.first, last.count + topic.count)
+            else:
+                first = self._rows + topic.first
+                self.topics.append(Topic(topic.name, topic.id, first, topic.count))
+        self._pages.append(page)
+        self._rows += page.rows
 
-    def _add(self, told: Any, running: Reassignment | None) -> None:
-        self._numbers.append(told.partition_index)
-        self._codes.append(len(self.names) - 1)
-        self._leaders.append(told.leader_id)
-        self._epochs.append(told.leader_epoch)
-        lists = self._lists
-        lists["isr"].add(told.isr_nodes)
-        lists["elr"].add(told.eligible_leader_replicas)
-        lists["last_known_elr"].add(told.last_known_elr)
-        if running is None:
-            lists["replicas"].add(told.replica_nodes)
-            lists["adding"].add(_NO_BROKERS)
-            lists["removing"].add(_NO_BROKERS)
-        else:
-            lists["replicas"].add(running.replicas)
-            lists["adding"].add(running.adding)
-            lists["removing"].add(running.removing)
+    @property
+    def names(self) -> list[str]:
+        """The topics' names."""
+        return [topic.name for topic in self.topics]
+
+    @property
+    def rows(self) -> int:
+        """How many partitions there are."""
+        return self._rows
 
     def members(self) -> frozenset[int]:
         """Every broker that some replica list names."""
-        return self._lists["replicas"].distinct()
-
-    def rows(self) -> TopicRows:
-        """Where each topic's partitions stand (Kafka numbers them from 0 without gaps)."""
-        bounds = pairwise((*self._first_rows, len(self._numbers)))
-        places = {
-            name: (first, end - first)
-            for name, (first, end) in zip(self.names, bounds, strict=True)
-        }
-        return TopicRows(places, len(self._numbers))
+        found = {b for lists in self._running.values() for b in lists.replicas}
+        for page in self._pages:
+            found.update(np.unique(page.lists(REPLICAS)[0]).tolist())
+        return frozenset(found)
 
     def codes(self) -> pa.Array:
-        """The topic of each row, by its place in `names`."""
-        return pa.array(np.asarray(self._codes, dtype=np.int32))
+        """The topic of each row, by its place in `topics`."""
+        counts = [topic.count for topic in self.topics]
+        return pa.array(np.repeat(np.arange(len(counts), dtype=np.int32), counts))
 
     def columns(self) -> dict[str, pa.Array]:
         """Everything but the topic and the sizes, by the names of PARTITIONS_SCHEMA."""
+        running = self._running_rows()
+        lists = {"isr": ISR, "elr": ELR, "last_known_elr": LAST_KNOWN_ELR}
         return {
-            "partition": pa.array(np.asarray(self._numbers, dtype=np.int32)),
-            "leader": pa.array(np.asarray(self._leaders, dtype=np.int32)),
-            "leader_epoch": pa.array(np.asarray(self._epochs, dtype=np.int32)),
-            **{name: lists.column() for name, lists in self._lists.items()},
+            "partition": self._numbers("p"),
+            "leader": self._numbers("l"),
+            "leader_epoch": self._numbers("e"),
+            "replicas": self._column(REPLICAS, {r: of.replicas for r, of in running.items()}),
+            "adding": _few(self._rows, {r: of.adding for r, of in running.items()}),
+            "removing": _few(self._rows, {r: of.removing for r, of in running.items()}),
+            **{name: self._column(place, {}) for name, place in lists.items()},
         }
+
+    def _numbers(self, column: str) -> pa.Array:
+        parts = [page.numbers(column) for page in self._pages]
+        return pa.array(np.concatenate([np.zeros(0, np.int32), *parts]).astype(np.int32))
+
+    def _running_rows(self) -> dict[int, Reassignment]:
+        places = {topic.name: topic for topic in self.topics}
+        found = {
+            places[name.topic].first + name.partition: lists
+            for name, lists in self._running.items()
+            if name.topic in places and name.partition < places[name.topic].count
+        }
+        return dict(sorted(found.items()))
+
+    def _column(self, place: int, others: Mapping[int, Replicas]) -> pa.ListArray:
+        """A list of all rows, with other lists in some of them."""
+        parts = [page.lists(place) for page in self._pages]
+        ids = np.concatenate([np.zeros(0, np.int32), *(part[0] for part in parts)])
+        counts = np.concatenate([np.zeros(0, np.int64), *(part[1] for part in parts)])
+        if others:
+            ends = np.cumsum(counts)
+            kept = []
+            for before, row in pairwise((-1, *others)):
+                begin = 0 if before < 0 else int(ends[before])
+                kept += [ids[begin : int(ends[row] - counts[row])], np.array(others[row], np.int32)]
+            ids = np.concatenate([*kept, ids[int(ends[max(others)]) :]])
+            for row, replicas in others.items():
+                counts[row] = len(replicas)
+        return _list_column(ids.astype(np.int32), counts)
+
+
+def _few(rows: int, lists: Mapping[int, Replicas]) -> pa.ListArray:
+    """A column of lists that are empty but for a few."""
+    counts = np.zeros(rows, np.int64)
+    counts[list(lists)] = [len(of) for of in lists.values()]
+    ids = np.array([b for of in lists.values() for b in of], np.int32)
+    return _list_column(ids, counts)
+
+
+def _list_column(ids: Ids, counts: Ints) -> pa.ListArray:
+    ends = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(ends), pa.array(ids))

@@ -3,15 +3,17 @@
 Only readings come through here. A write is sent once and answered with what is known of it.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from kafka.errors import KafkaError
 
 from replan.errors import ClusterUnreachable
+from replan.kafka.clock import SystemClock
 from replan.kafka.failures import Operation, passes, raise_for, reason, refusal
+from replan.kafka.wire.frames import Decode, Question
 from replan.kafka.wire.wire import Wire
-from replan.model.control_plane import Clock
 from replan.model.names import BrokerId
 
 REQUEST_SECONDS = 10.0
@@ -22,66 +24,141 @@ _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 1.0
 
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A question, and what it is called where it fails."""
+
+    operation: Operation
+    question: Question
+
+
 class Reads:
-    """Asks a cluster, again and again within the patience."""
+    """Asks a cluster, again and again within a patience."""
 
-    def __init__(self, wire: Wire, clock: Clock, *, patience_seconds: float) -> None:
+    def __init__(
+        self, wire: Wire, clock: SystemClock, *, patience_seconds: float, broker_seconds: float
+    ) -> None:
+        """`patience_seconds` is for the cluster, `broker_seconds` for each broker that is asked about itself."""
         self.wire = wire
+        self.patience_seconds = patience_seconds
         self._clock = clock
-        self._patience_seconds = patience_seconds
+        self._broker_seconds = broker_seconds
+        self._last: dict[str, tuple[bytes, Any]] = {}
+        self._made: dict[str, tuple[object, Any]] = {}
 
-    def ask(self, operation: Operation, make_request: Callable[[], Any]) -> Any:
-        """Return the response of some broker; each attempt makes a new request, as versions may differ.
+    def ask(self, operation: Operation, question: Question) -> Any:
+        """Return the response of some broker.
 
         Raises:
             ClusterUnreachable: no answer within the patience.
             ClusterRefused: the cluster says no to the whole request.
         """
-        started = self._clock.now()
-        pause = _FIRST_PAUSE_SECONDS
-        while True:
-            try:
-                left = started + self._patience_seconds - self._clock.now()
-                limit_seconds = min(REQUEST_SECONDS, max(left, _SHORTEST_SECONDS))
-                return _checked(self.wire.ask(make_request(), limit_seconds=limit_seconds))
-            except KafkaError as failure:
-                if not passes(failure):
-                    raise refusal(operation, failure) from failure
-                waited = self._clock.now() - started
-                if waited >= self._patience_seconds or not self._slept(pause):
-                    raise _silent(operation, waited, failure) from failure
-            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
-
-    def _slept(self, seconds: float) -> bool:
-        """Sleep; False where the sleep was cut short, because the process is asked to stop."""
-        before = self._clock.now()
-        self._clock.sleep(seconds)
-        return self._clock.now() - before > seconds / 2
+        answers, _ = self.round([Reading(operation, question)], {}, self.patience_seconds)
+        return answers[0]
 
     def ask_each(
-        self, operation: Operation, requests: Mapping[BrokerId, Any], *, limit_seconds: float
+        self, operation: Operation, questions: Mapping[BrokerId, Question]
     ) -> dict[BrokerId, Any]:
         """Return the responses of the brokers that gave one; asks each broker once.
 
         Raises:
             ClusterRefused: a broker says no to the whole request.
         """
-        answered: dict[BrokerId, Any] = {}
-        for broker, found in self.wire.ask_each(requests, limit_seconds=limit_seconds).items():
-            try:
-                if isinstance(found, KafkaError):
-                    raise found
-                answered[broker] = _checked(found)
-            except KafkaError as failure:
-                if not passes(failure):
-                    raise refusal(operation, failure) from failure
-        return answered
+        asked = {broker: [Reading(operation, question)] for broker, question in questions.items()}
+        _, found = self.round([], asked, self._broker_seconds)
+        return {
+            b: answers[0] for b, answers in found.items() if not isinstance(answers[0], KafkaError)
+        }
+
+    def round(
+        self,
+        of_home: Sequence[Reading],
+        of_brokers: Mapping[BrokerId, Sequence[Reading]],
+        patience_seconds: float,
+    ) -> tuple[list[Any], dict[BrokerId, list[Any]]]:
+        """Ask the home broker these, in order, and meanwhile each broker its own, for whose answer a KafkaError may
+        stand.
+
+        Raises:
+            ClusterUnreachable: no answer of a home broker within the patience.
+            ClusterRefused: a broker says no to a whole request.
+        """
+        began, pause, calls = self._clock.now(), _FIRST_PAUSE_SECONDS, self._clock.interrupt.calls
+        while True:
+            left = began + patience_seconds - self._clock.now()
+            answers, others = self.wire.round(
+                [reading.question for reading in of_home],
+                {b: [reading.question for reading in asked] for b, asked in of_brokers.items()},
+                home_seconds=min(
+                    REQUEST_SECONDS, max(left, min(_SHORTEST_SECONDS, patience_seconds))
+                ),
+                broker_seconds=min(self._broker_seconds, patience_seconds),
+            )
+            failed = _first_failure(of_home, answers)
+            if failed is None:
+                return answers, {b: _told(of_brokers[b], found) for b, found in others.items()}
+            waited = self._clock.now() - began
+            interrupted = self._clock.interrupt.calls > calls
+            if interrupted or waited + pause >= patience_seconds:
+                raise _silent(failed[0], waited, failed[1]) from failed[1]
+            self._clock.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+    def kept(self, name: str, key: object, make: Callable[[], T]) -> T:
+        """What was made under this name last, if it was made for an equal key; else made now."""
+        known = self._made.get(name)
+        if known is None or known[0] != key:
+            known = self._made[name] = key, make()
+        found: T = known[1]
+        return found
+
+    def once_while_same(self, name: str, decode: Decode) -> Decode:
+        """A decoder that does not read again what is byte for byte the same as last time under this name."""
+
+        def read(body: memoryview, version: int) -> Any:
+            known = self._last.get(name)
+            if known is None or known[0] != body:
+                known = self._last[name] = bytes(body), decode(body, version)
+            return known[1]
+
+        return read
 
 
-def _checked(response: Any) -> Any:
-    """The response itself, unless the whole request failed (its rows are filler then)."""
-    raise_for(getattr(response, "error_code", 0), getattr(response, "error_message", None))
-    return response
+def _first_failure(
+    asked: Sequence[Reading], answers: Sequence[Any]
+) -> tuple[Operation, KafkaError] | None:
+    """The first that may be asked again; raises where one cannot succeed."""
+    for reading, answer in zip(asked, answers, strict=True):
+        failure = _failure(answer)
+        if failure is not None:
+            if not passes(failure):
+                raise refusal(reading.operation, failure) from failure
+            return reading.operation, failure
+    return None
+
+
+def _told(asked: Sequence[Reading], answers: Sequence[Any]) -> list[Any]:
+    found = []
+    for reading, answer in zip(asked, answers, strict=True):
+        failure = _failure(answer)
+        if failure is not None and not passes(failure):
+            raise refusal(reading.operation, failure) from failure
+        found.append(answer if failure is None else failure)
+    return found
+
+
+def _failure(answer: Any) -> KafkaError | None:
+    """What an answer fails with: on the way, or as a whole (its rows are filler then)."""
+    if isinstance(answer, KafkaError):
+        return answer
+    try:
+        raise_for(getattr(answer, "error_code", 0), getattr(answer, "error_message", None))
+    except KafkaError as failure:
+        return failure
+    return None
 
 
 def _silent(operation: Operation, waited: float, failure: Exception) -> ClusterUnreachable:

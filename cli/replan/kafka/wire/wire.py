@@ -1,260 +1,250 @@
-"""The connection that carries kafka-python's message objects; the only module that knows its networking.
+"""A cluster that can be asked: one connection to each broker, and one to `home`, all of them in rounds with a deadline.
 
-kafka-python's admin client answers with dictionaries that lose codes and messages, and remembers a
-"controller" for ever; its message classes do neither. So this module drives the connection manager below
-the admin client: one IO thread, one connection per broker. A request without a broker goes to `home`, the one
-broker that answers until it fails: any broker forwards to the active controller (KIP-590), and successive
-views of the metadata should come from one place.
-
-A request is sent once, over a connection that is known to work. Asking again is the caller's business.
+A request without a broker goes to `home`, the one broker that answers until it fails: any broker forwards to the active
+controller (KIP-590), and successive views of the metadata should come from one place. A request is sent once; asking
+again is the caller's business. A broker that has not answered is asked again with back-off (`silence`).
 """
 
-import logging
 import random
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError
-from kafka.net.inet import KafkaNetSocket
-from kafka.net.manager import KafkaConnectionManager
-from kafka.net.selector import NetworkSelector
 
-from replan.errors import ClusterUnreachable
-from replan.kafka.failures import API_VERSIONS, passes, reason, refusal
-from replan.kafka.properties.client_properties import ClientProperties
+from replan.kafka.failures import passes, reason
+from replan.kafka.properties.client_properties import Address, ClientProperties
+from replan.kafka.wire.connection import Connection, opened
+from replan.kafka.wire.conversations import Conversation, converse, pause
+from replan.kafka.wire.frames import Question
+from replan.kafka.wire.interrupt import Interrupt
+from replan.kafka.wire.open_files import room_for_connections
+from replan.kafka.wire.silence import Silence
 from replan.model.names import BrokerId
 
 CONNECT_SECONDS = 5.0
 """To open a connection to one broker, security handshakes included."""
-_PAUSE_SECONDS = 0.05
 _STARTING_SECONDS = 1.0
-_ROUND_SECONDS = 0.25
+_PAUSE_SECONDS = 0.05
 _MISSES = 4
+_RACING = 3
+"""Brokers that are tried at the same time where any of them will do."""
 
 
 class Wire:
-    """An open connection to a cluster; made by `connect`."""
+    """Connections to one cluster; made by `bootstrap.connect`. Threads may share it, and take turns."""
 
-    def __init__(self, net: Any, manager: Any) -> None:
-        self._net = net
-        self._manager = manager
-        self._home: int | None = None
-        self._failed: int | None = None
+    def __init__(
+        self,
+        properties: ClientProperties,
+        addresses: Mapping[BrokerId, Address],
+        interrupt: Interrupt,
+    ) -> None:
+        self.interrupt = interrupt
+        self.addresses = dict(addresses)
+        """Where live brokers listen, as the cluster says."""
+        self._properties = properties
+        self._connections: dict[BrokerId, Connection] = {}
+        self._home: tuple[BrokerId, Connection] | None = None
+        self._failed: BrokerId | None = None
         self._misses = 0
+        self._silence = Silence()
+        self._room = room_for_connections(len(addresses))
+        self._turn = threading.RLock()
 
-    def ask(self, request: Any, *, limit_seconds: float) -> Any:
-        """Send one request to the home broker and return the decoded response.
-
-        Raises:
-            KafkaError: not delivered, not answered in time, or refused by the client itself.
-        """
-        return self._net.run(self._ask_home, request, limit_seconds)
-
-    def ask_each(
-        self, requests: Mapping[BrokerId, Any], *, limit_seconds: float
-    ) -> dict[BrokerId, Any]:
-        """Send each broker its request, all at once; the answer of a broker may be a KafkaError."""
-        found: dict[BrokerId, Any] = self._net.run(self._ask_all, requests, limit_seconds)
-        return found
+    @property
+    def features(self) -> Mapping[str, int]:
+        """The finalized features of the cluster, as the home broker knows them."""
+        return {} if self._home is None else self._home[1].features
 
     def knows(self, request: Any, version: int) -> bool:
-        """Whether the cluster takes this version of a request class."""
-        ranges = self._manager.broker_version_data.api_versions
-        return bool(ranges.get(request.API_KEY, (0, -1))[1] >= version)
+        """Whether the home broker takes this version of a request class."""
+        versions = {} if self._home is None else self._home[1].versions
+        return bool(versions.get(request.API_KEY, (0, -1))[1] >= version)
+
+    def ask(self, question: Question, *, limit_seconds: float) -> Any:
+        """Ask the home broker one thing.
+
+        Raises:
+            KafkaError: not delivered, not answered in time, or not understood.
+        """
+        (answer,), _ = self.round([question], {}, home_seconds=limit_seconds, broker_seconds=0)
+        if isinstance(answer, KafkaError):
+            raise answer
+        return answer
+
+    def round(
+        self,
+        of_home: Sequence[Question],
+        of_brokers: Mapping[BrokerId, Sequence[Question]],
+        *,
+        home_seconds: float,
+        broker_seconds: float,
+    ) -> tuple[list[Any], dict[BrokerId, list[Any]]]:
+        """Ask the home broker its questions, in this order, and meanwhile each broker its own, once.
+
+        A KafkaError stands for what was not answered.
+        """
+        with self._turn:
+            began = time.monotonic()
+            asking: dict[BrokerId | None, Conversation[list[Any]]] = {
+                broker: self._ask_broker(broker, questions, began + broker_seconds)
+                for broker, questions in of_brokers.items()
+            }
+            if of_home:
+                asking[None] = self._ask_home(of_home, began + home_seconds)
+            found = converse(
+                asking,
+                until=began + max(home_seconds, broker_seconds),
+                interrupt=self.interrupt,
+                at_once=self._room.at_once,
+            )
+            not_asked = KafkaTimeoutError("not asked: too many others did not answer")
+            of_all = {b: found.get(b, not_asked) for b in of_brokers}
+            return _each(found.get(None, not_asked), of_home), {
+                b: _each(answer, of_brokers[b]) for b, answer in of_all.items()
+            }
 
     def close(self) -> None:
-        """Close every connection and end the IO thread; a second call does nothing."""
-        if self._manager.closed:
-            return
-        self._net.run(self._manager.close)
-        self._net.close()
+        """Close every connection; a second call does nothing."""
+        with self._turn:
+            for connection in self._connections.values():
+                connection.close()
+            self._connections.clear()
+            if self._home is not None:
+                self._home[1].close()
 
-    async def _ask_home(self, request: Any, limit_seconds: float) -> Any:
-        deadline = time.monotonic() + limit_seconds
-        connection = await self._home_connection(min(deadline, time.monotonic() + CONNECT_SECONDS))
-        try:
-            response = await self._exchange(connection, request, deadline - time.monotonic())
-        except KafkaError:
-            self._missed()
-            raise
-        self._misses = 0
-        return response
+    def settle_at(self, broker: BrokerId, connection: Connection) -> tuple[BrokerId, Connection]:
+        """Take this open connection for home."""
+        if self._home is not None:
+            self._home[1].close()
+        self._home, self._misses = (broker, connection), 0
+        return self._home
 
-    def _missed(self) -> None:
-        """Leave the home broker only after several misses in a row.
+    def _ask_home(self, questions: Sequence[Question], until: float) -> Conversation[list[Any]]:
+        """Ask the home broker; leaves it for others where it should have answered and did not.
 
-        One whose controller is frozen lets go of it 30 s after it began to wait (controller.socket.timeout.ms),
-        while any other broker would begin only now. One that is dead or frozen itself takes no new
-        connection, and is left for that.
+        One whose controller is frozen lets go of it 30 s after it began to wait (controller.socket.timeout.ms), while
+        any other broker would begin only now: it is left only after several misses.
         """
-        self._misses += 1
-        if self._misses >= _MISSES:
-            self._failed, self._home, self._misses = self._home, None, 0
+        answers: list[Any] = []
+        try:
+            broker, connection = yield from self._connected_home(until)
+        except KafkaError as failure:
+            return [failure] * len(questions)
+        try:
+            yield from connection.ask(questions, until, answers)
+        except KafkaError as failure:
+            self._misses += 1
+            if not questions[len(answers)].forwarded or self._misses >= _MISSES:
+                self._home, self._failed, self._misses = None, broker, 0
+            return [*answers, *[failure] * (len(questions) - len(answers))]
+        self._misses = 0
+        return answers
 
-    async def _ask_all(
-        self, requests: Mapping[BrokerId, Any], limit_seconds: float
-    ) -> dict[BrokerId, Any]:
-        deadline = time.monotonic() + limit_seconds
-        exchanges = {
-            broker: self._manager.call_soon(self._ask_one, broker, request, deadline)
-            for broker, request in requests.items()
-        }
-        return {broker: await exchange for broker, exchange in exchanges.items()}
-
-    async def _ask_one(self, broker: BrokerId, request: Any, deadline: float) -> Any:
+    def _ask_broker(
+        self, broker: BrokerId, questions: Sequence[Question], until: float
+    ) -> Conversation[list[Any]]:
         """Ask one broker; one that takes no connection may be just starting, so it is tried for a second."""
-        give_up = min(deadline, time.monotonic() + _STARTING_SECONDS)
+        skipped = self._silence.why_not(broker)
+        if skipped is not None:
+            return [skipped] * len(questions)
+        began = time.monotonic()
+        answers: list[Any] = []
         while True:
             try:
-                connection = await self._connection(broker, deadline)
-                return await self._exchange(connection, request, deadline - time.monotonic())
-            except KafkaError as failure:
-                if time.monotonic() > give_up or not passes(failure):
-                    return failure
-            await self._net.sleep(_PAUSE_SECONDS)
+                connection = yield from self._connected(broker, until)
+                yield from connection.ask(questions, until, answers)
+            except KafkaError as problem:
+                failure, now = problem, time.monotonic()
+                refused = isinstance(problem, KafkaConnectionError) and not answers
+                if not refused or now - began > _STARTING_SECONDS or self._silence.knows(broker):
+                    break
+                yield from pause(_PAUSE_SECONDS)
+            else:
+                self._silence.heard(broker)
+                return answers
+        if passes(failure):
+            self._silence.missed(broker, time.monotonic() - began, reason(failure))
+        return [*answers, *[failure] * (len(questions) - len(answers))]
 
-    async def _home_connection(self, deadline: float) -> Any:
-        """Connect to the home broker, or to the first other one that takes a connection."""
-        while True:
-            last: KafkaError = KafkaConnectionError("no broker is known")
-            for broker in self._candidates():
-                try:
-                    connection = await self._connection(broker, deadline)
-                except KafkaError as failure:
-                    last = failure
-                else:
-                    self._home = broker
-                    return connection
-            if time.monotonic() > deadline or not passes(last):
-                raise last
-            await self._net.sleep(_PAUSE_SECONDS)
-
-    def _candidates(self) -> list[int]:
-        """All live brokers: home first, the one that failed last at the end, the rest in any order."""
-        known = [int(broker.node_id) for broker in self._manager.cluster.brokers()]
-        random.shuffle(known)
-        return sorted(known, key=lambda b: (b != self._home, b == self._failed))
-
-    async def _connection(self, broker: int, deadline: float) -> Any:
-        if self._manager.cluster.broker_metadata(broker) is None:
-            await self._manager.cluster.refresh_metadata()  # it may have joined since
-        connection = self._manager.get_connection(broker)
-        limit_seconds = min(CONNECT_SECONDS, deadline - time.monotonic())
-        await self._until_ready(connection, max(0.0, limit_seconds))
+    def _connected(self, broker: BrokerId, until: float) -> Conversation[Connection]:
+        known = self._connections.pop(broker, None)
+        if known is not None and known.usable():
+            self._connections[broker] = known  # the last one used stands last
+            return known
+        if known is not None:
+            known.close()
+        self._room.make(self._connections)
+        connection = yield from self._open(broker, until)
+        self._connections[broker] = connection
         return connection
 
-    async def _until_ready(self, connection: Any, limit_seconds: float) -> None:
-        """Wait for a connection; one that is not ready in time is given up (a TLS handshake has no limit)."""
+    def _open(self, broker: BrokerId, until: float) -> Conversation[Connection]:
+        address = self.addresses.get(broker)
+        if address is None:
+            raise KafkaConnectionError(f"broker {broker} is not live")
+        until = min(until, time.monotonic() + CONNECT_SECONDS)
         try:
-            await self._manager.wait_for(connection.init_future, limit_seconds * 1000)
-        except KafkaTimeoutError:
-            failure = KafkaConnectionError(f"no connection within {limit_seconds:.0f} s")
-            connection.close(failure)
-            raise failure from None
+            return (yield from opened(address, self._properties, until))
+        except KafkaConnectionError as failure:
+            raise KafkaConnectionError(
+                f"broker {broker} at {address}: {reason(failure)}"
+            ) from failure
+        except KafkaTimeoutError as failure:
+            raise KafkaTimeoutError(
+                f"broker {broker} at {address} did not answer in time"
+            ) from failure
 
-    async def _exchange(self, connection: Any, request: Any, limit_seconds: float) -> Any:
-        while connection.paused and limit_seconds > 0:  # a quota, or a full buffer
-            await self._net.sleep(_PAUSE_SECONDS)
-            limit_seconds -= _PAUSE_SECONDS
-        milliseconds = max(1.0, limit_seconds * 1000)
-        return await connection.send_request(request, request_timeout_ms=milliseconds)
+    def _connected_home(self, until: float) -> Conversation[tuple[BrokerId, Connection]]:
+        """The home broker, or the first other one that takes a connection.
 
-
-def connect(properties: ClientProperties, *, limit_seconds: float) -> Wire:
-    """Connect to the first address that answers; dead ones among living ones cost a few seconds at most.
-
-    Raises:
-        ClusterUnreachable: none answers within the limit; says what each address did.
-        ClusterRefused: the credentials are not accepted.
-    """
-    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # its news go into our errors instead
-    net = NetworkSelector(client_id=properties.client_id)
-    net.start()
-    try:
-        return Wire(net, _first_answering(net, properties, limit_seconds))
-    except BaseException:
-        net.close()
-        raise
-
-
-def _first_answering(net: Any, properties: ClientProperties, limit_seconds: float) -> Any:
-    addresses = list(properties.addresses)
-    random.shuffle(addresses)
-    deadline = time.monotonic() + limit_seconds
-    slice_seconds = min(3.0, max(1.0, limit_seconds / len(addresses)))
-    failures: dict[str, str] = {}
-    while True:
-        for address in addresses:
+        Raises:
+            KafkaError: none does; the failure of the last that was tried.
+        """
+        if self._home is not None and self._home[1].usable():
+            return self._home
+        last: KafkaError = KafkaConnectionError("no broker is known")
+        for broker in self._candidates():
             try:
-                return _bootstrap(net, properties, address, slice_seconds)
+                connection = yield from self._open(broker, until)
             except KafkaError as failure:
-                if not passes(failure):
-                    raise refusal(API_VERSIONS, failure) from failure
-                failures[address] = reason(failure)
-            if time.monotonic() > deadline:
-                raise unreachable(failures, limit_seconds)
-        time.sleep(_ROUND_SECONDS)
+                last = failure
+            else:
+                return self.settle_at(broker, connection)
+        raise last
+
+    def _candidates(self) -> list[BrokerId]:
+        """All live brokers: home first, the one that failed last at the end, the rest in any order."""
+        former = None if self._home is None else self._home[0]
+        known = list(self.addresses)
+        random.shuffle(known)
+        return sorted(known, key=lambda b: (b != former, b == self._failed))
+
+    def find_home(self, until: float) -> None:
+        """Open a connection to some broker, several tried at the same time.
+
+        Raises:
+            KafkaError: none takes one; the failure of the last that was tried.
+        """
+        candidates, failures = self._candidates(), list[KafkaError]()
+        while candidates and time.monotonic() < until:
+            racing, candidates = candidates[:_RACING], candidates[_RACING:]
+            found = converse(
+                {broker: self._open(broker, until) for broker in racing},
+                until=until,
+                interrupt=self.interrupt,
+                first_suffices=True,
+            )
+            for broker, result in found.items():
+                if not isinstance(result, KafkaError):
+                    self.settle_at(broker, result)
+                    return
+                failures.append(result)
+        raise failures[-1] if failures else KafkaConnectionError("no broker is known")
 
 
-class _ClosedOnFailure(KafkaNetSocket):  # type: ignore[misc]  # kafka-python has no types
-    """Sockets that are closed where connecting fails; kafka-python leaves that to the garbage collection."""
-
-    SCHEMES = ("replan",)
-
-    async def sock_connect(self, net: Any, sock: Any, sockaddr: Any, timeout_at: Any = None) -> Any:
-        try:
-            return await super().sock_connect(net, sock, sockaddr, timeout_at=timeout_at)
-        except BaseException:
-            sock.close()
-            raise
-
-
-def _bootstrap(net: Any, properties: ClientProperties, address: str, limit_seconds: float) -> Any:
-    """Learn of all brokers from one address."""
-    manager = KafkaConnectionManager(
-        net,
-        bootstrap_servers=[address],
-        client_id=properties.client_id,
-        max_in_flight_requests_per_connection=1000,  # more are refused, not queued
-        receive_message_max_bytes=1_000_000_000,
-        reconnect_backoff_max_ms=1000,
-        proxy_url="replan://no-proxy",  # chooses _ClosedOnFailure
-        socket_connection_setup_timeout_ms=CONNECT_SECONDS * 1000,
-        **properties.kafka_python,
-    )
-    try:
-        net.run(_probe, manager, limit_seconds)
-        manager.bootstrap(limit_seconds * 1000)
-    except BaseException:
-        net.run(manager.close)
-        raise
-    return manager
-
-
-async def _probe(manager: Any, limit_seconds: float) -> None:
-    """Connect to the bootstrap address, so that a failure tells its reason: `bootstrap` keeps it to itself."""
-    node = manager.cluster.bootstrap_brokers()[0].node_id
-    connection = manager.get_connection(
-        node,
-        timeout_ms=limit_seconds * 1000,
-        pop_on_close=False,
-        refresh_metadata_on_err=False,
-        reset_backoff_on_connect=False,
-    )
-    try:
-        await manager.wait_for(connection.init_future, limit_seconds * 1000)
-    except KafkaTimeoutError:
-        failure = KafkaConnectionError(f"no answer within {limit_seconds:.0f} s")
-        connection.close(failure)
-        raise failure from None
-
-
-def unreachable(failures: Mapping[str, str], seconds: float) -> ClusterUnreachable:
-    """Explain that nobody answers: who was tried, for how long, what each did, and what to check."""
-    tried = "".join(f"\n  {address}: {text}" for address, text in sorted(failures.items()))
-    return ClusterUnreachable(
-        f"no broker answers; tried for {seconds:.0f} s:{tried}\n"
-        "  check the addresses, that this machine may connect to them,"
-        " and that security.protocol is the one of that listener"
-    )
+def _each(answers: Any, questions: Sequence[Question]) -> list[Any]:
+    """An answer for each question, where one failure may stand for all."""
+    return [answers] * len(questions) if isinstance(answers, KafkaError) else list(answers)

@@ -1,86 +1,51 @@
-"""Configurations, changed: IncrementalAlterConfigs (KIP-339) through confluent-kafka.
+"""Configurations, changed: IncrementalAlterConfigs (KIP-339).
 
-All changes of one topic or broker travel together and succeed or fail together. A broker's own
-configuration can be changed only through that broker, so one that is fenced is answered here at once.
-confluent-kafka is imported by the first change, not before: most commands only read.
+All changes of one topic or broker travel together and succeed or fail together. A broker's own configuration can be
+changed only through that broker, so one that is fenced is answered here at once, and one that does not answer holds up
+nobody: all requests of a call are one round.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from replan.errors import BadFile
-from replan.kafka.failures import INVALID_REQUEST, UNKNOWN_OUTCOMES, answer, name_of
-from replan.kafka.writes.send_once import chunks
+from kafka.errors import BrokerResponseError, KafkaError
+from kafka.protocol.admin import IncrementalAlterConfigsRequest
+
+from replan.kafka.failures import INVALID_REQUEST, answer, name_of, reason, unknown_after
+from replan.kafka.wire.frames import Question
+from replan.kafka.wire.wire import Wire
+from replan.kafka.writes.send_once import ANSWER_SECONDS, chunks
 from replan.model.configs import ConfigChange, ConfigOperation, ConfigScope
-from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
+from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
 RESOURCES_PER_REQUEST = 1000
-ANSWER_SECONDS = 10.0
-"""Also how long librdkafka goes on trying to reach a broker that has just died."""
-_GRACE_SECONDS = 5.0
+BROKER_SECONDS = 3.0
+"""For a broker that changes its own configuration."""
+_KINDS = {ConfigScope.TOPIC: 2, ConfigScope.BROKER: 4}  # ConfigResource.Type
 Resource = tuple[ConfigScope, str]
 
 
-class ConfigWriter:
-    """Changes configurations of one cluster; connects at the first change."""
-
-    def __init__(self, librdkafka: Mapping[str, str]) -> None:
-        self._properties = librdkafka
-        self._admin: Any = None
-
-    def alter(
-        self, changes: Sequence[ConfigChange], live: Collection[BrokerId]
-    ) -> dict[Resource, Answer]:
-        """Apply the changes; one answer for each topic and broker among them."""
-        grouped = _by_resource(changes)
-        answers: dict[Resource, Answer] = {
-            resource: refused
-            for resource, of in grouped.items()
-            if (refused := _refused_unasked(resource, of, live)) is not None
-        }
-        asked = {r: of for r, of in grouped.items() if r not in answers}
-        pending = {r: f for part in _requests(asked) for r, f in self._send(part).items()}
-        return answers | {resource: _outcome(future) for resource, future in pending.items()}
-
-    def close(self) -> None:
-        """Let librdkafka end its threads and connections."""
-        self._admin = None
-
-    def _send(
-        self, changes: Mapping[Resource, Sequence[ConfigChange]]
-    ) -> "dict[Resource, Future[None]]":
-        from confluent_kafka.admin import ConfigResource
-
-        kinds = {
-            ConfigScope.TOPIC: ConfigResource.Type.TOPIC,
-            ConfigScope.BROKER: ConfigResource.Type.BROKER,
-        }
-        resources = {
-            ConfigResource(kinds[scope], name, incremental_configs=_entries(of)): (scope, name)
-            for (scope, name), of in changes.items()
-        }
-        futures = self._connected().incremental_alter_configs(
-            list(resources), request_timeout=ANSWER_SECONDS
-        )
-        return {resources[resource]: future for resource, future in futures.items()}
-
-    def _connected(self) -> Any:
-        if self._admin is None:
-            from confluent_kafka import KafkaException
-            from confluent_kafka.admin import AdminClient
-
-            try:
-                # log_level 0: what it has to say comes as errors of the requests.
-                self._admin = AdminClient(dict(self._properties) | {"log_level": 0})
-            except KafkaException as problem:
-                raise BadFile(
-                    f"client properties: confluent-kafka does not take them: {problem.args[0].str()}"
-                ) from problem
-        return self._admin
+def alter(wire: Wire, changes: Sequence[ConfigChange]) -> dict[Resource, Answer]:
+    """Apply the changes; one answer for each topic and broker among them."""
+    answers = refused_unasked(changes, wire.addresses.keys())
+    asked = {r: of for r, of in _by_resource(changes).items() if r not in answers}
+    topics = [r for r in asked if r[0] is ConfigScope.TOPIC]
+    parts = list(chunks(topics, RESOURCES_PER_REQUEST))
+    own = {
+        BrokerId(int(name)): (scope, name) for scope, name in asked if scope is ConfigScope.BROKER
+    }
+    of_home, of_brokers = wire.round(
+        [Question(_request({r: asked[r] for r in part}), forwarded=True) for part in parts],
+        {b: [Question(_request({r: asked[r]}))] for b, r in own.items()},
+        home_seconds=ANSWER_SECONDS,
+        broker_seconds=BROKER_SECONDS,
+    )
+    for part, told in zip(parts, of_home, strict=True):
+        answers |= _answers(part, told)
+    for broker, found in of_brokers.items():
+        answers |= _answers([own[broker]], found[0])
+    return answers
 
 
 def _by_resource(changes: Sequence[ConfigChange]) -> dict[Resource, list[ConfigChange]]:
@@ -90,61 +55,56 @@ def _by_resource(changes: Sequence[ConfigChange]) -> dict[Resource, list[ConfigC
     return grouped
 
 
-def _requests(
-    grouped: Mapping[Resource, Sequence[ConfigChange]],
-) -> list[dict[Resource, Sequence[ConfigChange]]]:
-    """Topics together, each broker alone: its request goes to the broker itself."""
-    topics = [r for r in grouped if r[0] is ConfigScope.TOPIC]
-    together = [*chunks(topics, RESOURCES_PER_REQUEST)]
-    alone = [[r] for r in grouped if r[0] is ConfigScope.BROKER]
-    return [{r: grouped[r] for r in request} for request in (*together, *alone)]
+def _request(grouped: Mapping[Resource, Sequence[ConfigChange]]) -> Any:
+    resource = IncrementalAlterConfigsRequest.AlterConfigsResource
+    return IncrementalAlterConfigsRequest(
+        resources=[
+            resource(
+                resource_type=_KINDS[scope],
+                resource_name=name,
+                configs=[
+                    resource.AlterableConfig(
+                        name=change.key,
+                        config_operation=int(change.operation),
+                        value=None if change.operation is ConfigOperation.DELETE else change.value,
+                    )
+                    for change in of
+                ],
+            )
+            for (scope, name), of in grouped.items()
+        ],
+        validate_only=False,
+    )
 
 
-def _entries(changes: Sequence[ConfigChange]) -> list[Any]:
-    from confluent_kafka.admin import AlterConfigOpType, ConfigEntry
-
-    return [
-        ConfigEntry(
-            change.key,
-            None if change.operation is ConfigOperation.DELETE else change.value,
-            incremental_operation=AlterConfigOpType(int(change.operation)),
-        )
-        for change in changes
-    ]
-
-
-def _refused_unasked(
-    resource: Resource, changes: Sequence[ConfigChange], live: Collection[BrokerId]
-) -> Rejected | None:
-    """What need not be asked; None where it must."""
-    scope, name = resource
-    if scope is ConfigScope.BROKER and not (name.isdecimal() and BrokerId(int(name)) in live):
-        return _invalid(
-            f"broker {name} is not live, and only a broker itself can change its configuration;"
-            " ask again when it is back"
-        )
-    if len({change.key for change in changes}) < len(changes):
-        # Kafka's own answer; librdkafka would refuse the other resources of the request with it.
-        return _invalid("Error due to duplicate config keys")
-    return None
+def refused_unasked(
+    changes: Sequence[ConfigChange], live: Collection[BrokerId]
+) -> dict[Resource, Answer]:
+    """The topics and brokers whose answer is known without asking."""
+    answers: dict[Resource, Answer] = {}
+    for (scope, name), of in _by_resource(changes).items():
+        if scope is ConfigScope.BROKER and not (name.isdecimal() and BrokerId(int(name)) in live):
+            answers[scope, name] = _invalid(
+                f"broker {name} is not live, and only a broker itself can change its configuration;"
+                " ask again when it is back"
+            )
+        elif len({change.key for change in of}) < len(of):
+            answers[scope, name] = _invalid("Error due to duplicate config keys")  # as Kafka says
+    return answers
 
 
 def _invalid(message: str) -> Rejected:
     return Rejected(INVALID_REQUEST, name_of(INVALID_REQUEST), message)
 
 
-def _outcome(future: "Future[None]") -> Answer:
-    from confluent_kafka import KafkaException
-
-    try:
-        future.result(ANSWER_SECONDS + _GRACE_SECONDS)
-    except KafkaException as failure:
-        error = failure.args[0]
-        code = int(error.code())
-        # librdkafka's own codes are below -1: timeouts, lost connections, no brokers.
-        if code < 0 or code in UNKNOWN_OUTCOMES:
-            return OutcomeUnknown(f"{error.name()}: {error.str()}")
-        return answer(code, error.str())
-    except TimeoutError:
-        return OutcomeUnknown(f"no answer within {ANSWER_SECONDS + _GRACE_SECONDS:.0f} s")
-    return Accepted()
+def _answers(asked: Sequence[Resource], told: Any) -> dict[Resource, Answer]:
+    if isinstance(told, BrokerResponseError):
+        return dict.fromkeys(asked, answer(int(told.errno), reason(told)))
+    if isinstance(told, KafkaError):
+        return dict.fromkeys(asked, unknown_after(told))
+    found: dict[tuple[int, str], Answer] = {
+        (row.resource_type, row.resource_name): answer(row.error_code, row.error_message)
+        for row in told.responses
+    }
+    missing = OutcomeUnknown("the answer leaves it out")
+    return {(scope, name): found.get((_KINDS[scope], name), missing) for scope, name in asked}

@@ -16,6 +16,7 @@ from kafka.errors import (
 )
 
 from replan.kafka.failures import Operation, answer, raise_for, reason, refusal, unknown_after
+from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire
 from replan.model.control_plane import Answer, OutcomeUnknown
 from replan.model.names import TopicPartition
@@ -30,7 +31,7 @@ _T = TypeVar("_T")
 def send_once(
     wire: Wire,
     operation: Operation,
-    request: Any,
+    message: Any,
     asked: Collection[TopicPartition],
     rows: Callable[[Any], Iterable[Row]],
 ) -> dict[TopicPartition, Answer]:
@@ -40,7 +41,7 @@ def send_once(
         ClusterRefused: the user may not do this, or the cluster does not know the request.
     """
     try:
-        response = wire.ask(request, limit_seconds=ANSWER_SECONDS)
+        response = wire.ask(Question(message, forwarded=True), limit_seconds=ANSWER_SECONDS)
         raise_for(response.error_code, getattr(response, "error_message", None))
     except (AuthorizationError, UnsupportedVersionError) as failure:
         raise refusal(operation, failure) from failure

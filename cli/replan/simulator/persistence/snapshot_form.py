@@ -77,16 +77,27 @@ def from_snapshot(snapshot: Snapshot, version: str = DEFAULT_VERSION) -> Simulat
 
 def to_snapshot(simulation: Simulation, now: float) -> Snapshot:
     """What an observer sees at a virtual second: dead brokers tell neither sizes nor configurations."""
-    cluster, world = simulation.cluster, simulation.world
-    serving = {b for b, r in cluster.brokers.items() if not r.fenced and world.serves(b)}
+    cluster, serving = simulation.cluster, _serving(simulation)
     mute = {b for b, r in cluster.brokers.items() if not r.fenced} - serving
     whole = whole_snapshot(simulation, now)
     return replace(
         whole,
-        log_dirs=tuple(log_dir_told(d) for d in whole.log_dirs if d.broker in serving),
+        log_dirs=log_dirs_told(simulation),
         broker_configs={b: c for b, c in whole.broker_configs.items() if b in serving},
         silent=tuple(sorted({*whole.silent, *mute} & cluster.brokers.keys())),
     )
+
+
+def log_dirs_told(simulation: Simulation) -> tuple[LogDir, ...]:
+    """The log directories of the brokers that answer."""
+    serving = _serving(simulation)
+    dirs = (d for d in simulation.world.log_dirs if d.broker in serving)
+    return tuple(log_dir_told(log_dir_seen(simulation, d)) for d in dirs)
+
+
+def _serving(simulation: Simulation) -> set[BrokerId]:
+    brokers, world = simulation.cluster.brokers, simulation.world
+    return {b for b, r in brokers.items() if not r.fenced and world.serves(b)}
 
 
 def whole_snapshot(simulation: Simulation, now: float) -> Snapshot:

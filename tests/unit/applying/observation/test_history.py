@@ -91,7 +91,7 @@ def test_settled_is_what_every_look_of_the_settle_time_showed(
 
 def test_a_partition_that_is_no_longer_looked_at_is_forgotten() -> None:
     watch = watched(*every(5, ALL))
-    watch = watch.with_sizes(MOVES, {(P0, BrokerId(4)): 5, (P0, BrokerId(1)): 9}, 15)
+    watch = watch.with_sizes(MOVES, {BrokerId(4): {P0: 5}, BrokerId(1): {P0: 9}}, 15)
     watch = watch.after({}, seen(None), 16, 15)
     assert not watch.settled(P0, 16, 15)
     assert P0 not in watch.isr
@@ -136,13 +136,11 @@ def test_sizes_give_speed_and_total() -> None:
     watch, four = PartitionHistory(), BrokerId(4)
     other = TopicPartition("clicks", 0)
     for at, size in ((0, 0), (10, 100), (20, 400)):
-        watch = watch.with_sizes(
-            MOVES, {(P0, four): size, (P0, BrokerId(1)): 900, (other, four): 1}, at
-        )
+        watch = watch.with_sizes(MOVES, {four: {P0: size, other: 1}, BrokerId(1): {P0: 900}}, at)
     found = watch.sizes[P0, four]
     assert (found.bytes, found.moved_at, found.bytes_per_second) == (400, 20, 20.0)
     assert watch.totals[P0] == 900
-    watch = watch.with_sizes(MOVES, {(P0, four): 7}, 20)
+    watch = watch.with_sizes(MOVES, {four: {P0: 7}}, 20)
     assert watch.sizes[P0, four] == found
 
 
@@ -159,7 +157,7 @@ def test_a_copy_stands_still_when_its_size_does_or_its_broker_is_fenced(
     now: float, fenced: tuple[int, ...], isr: list[int], reason: Stalled | None
 ) -> None:
     watch = PartitionHistory()
-    watch = watch.with_sizes(MOVES, {(P0, BrokerId(4)): 70}, 0)
+    watch = watch.with_sizes(MOVES, {BrokerId(4): {P0: 70}}, 0)
     look = seen(state(EXPANDED, isr, leader=1), fenced=fenced)
     found = watch.stalled(SWAP, look, now, 300)
     assert repr(found) == repr(reason), "with its measures, which equality leaves out"
@@ -167,20 +165,27 @@ def test_a_copy_stands_still_when_its_size_does_or_its_broker_is_fenced(
 
 def test_a_live_broker_that_shows_no_log_is_noticed_at_the_third_reading() -> None:
     watch, four = PartitionHistory(), BrokerId(4)
-    others = {(P0, BrokerId(b)): 900 for b in (1, 2, 3)}
+    others = {BrokerId(b): {P0: 900} for b in (1, 2, 3)}
     found = []
     for at in (0, 5, 10):
-        watch = watch.with_sizes(MOVES, others, at)
+        watch = watch.with_sizes(MOVES, {**others, four: {}}, at)
         found.append(watch.shows_no_log(P0, four))
     assert found == [False, False, True]
     assert not watch.shows_no_log(P0, BrokerId(2))
-    watch = watch.with_sizes(MOVES, {**others, (P0, four): 0}, 15)
+    watch = watch.with_sizes(MOVES, {**others, four: {P0: 0}}, 15)
     assert not watch.shows_no_log(P0, four)
 
 
 def test_a_broker_that_is_fenced_is_not_asked_for_its_log() -> None:
     watch, four = PartitionHistory(), BrokerId(4)
     for at in (0, 5, 10):
-        watch = watch.with_sizes(MOVES, {(P0, BrokerId(1)): 900}, at)
+        watch = watch.with_sizes(MOVES, {BrokerId(1): {P0: 900}, four: {}}, at)
     watch = watch.after(MOVES, seen(None, fenced=(4,)), 11, 15)
+    assert not watch.shows_no_log(P0, four)
+
+
+def test_a_broker_that_does_not_answer_does_not_show_that_a_log_is_missing() -> None:
+    watch, four = PartitionHistory(), BrokerId(4)
+    for at in (0, 5, 10, 15):
+        watch = watch.with_sizes(MOVES, {BrokerId(1): {P0: 900}}, at)
     assert not watch.shows_no_log(P0, four)

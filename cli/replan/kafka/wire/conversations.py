@@ -1,0 +1,177 @@
+"""Many conversations with brokers at once, in the thread that asks: each is a generator that yields what it waits for.
+
+There is no thread of its own and no event loop library: a tick is one round of conversations with a deadline, and what
+cannot be waited for on a socket (a name server, a token endpoint) goes to a thread whose end is a socket again.
+"""
+
+import selectors
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from kafka.errors import KafkaError, KafkaTimeoutError
+
+from replan.kafka.wire.interrupt import Interrupt
+
+READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
+HURRY_SECONDS = 1.0
+"""How long a round may go on once somebody has asked the process to stop."""
+
+T = TypeVar("T")
+K = TypeVar("K")
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What a conversation waits for: a socket, or the moment alone where there is none."""
+
+    until: float
+    """On the monotonic clock; a conversation that waits for a socket longer fails with KafkaTimeoutError."""
+    socket: Any = None
+    event: int = READ
+
+
+Conversation = Generator[Wait, None, T]
+
+
+def pause(seconds: float) -> Conversation[None]:
+    """Let some time pass."""
+    yield Wait(time.monotonic() + seconds)
+
+
+def in_background(work: Callable[[], T], until: float) -> Conversation[T]:
+    """The result of what may block for seconds, from a thread; nobody waits for the thread after `until`."""
+    ended, ends = socket.socketpair()
+    results: list[T] = []
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as failure:  # noqa: BLE001  # raised where it is waited for
+            failures.append(failure)
+        finally:
+            ends.close()
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        yield Wait(until, ended)
+    finally:
+        ended.close()
+    if failures:
+        raise failures[0]
+    return results[0]
+
+
+def converse(
+    conversations: Mapping[K, Conversation[T]],
+    *,
+    until: float,
+    interrupt: Interrupt | None = None,
+    first_suffices: bool = False,
+    at_once: int = 250,
+) -> dict[K, T | KafkaError]:
+    """Carry on all conversations until each has ended, failed, or run out of time; `at_once` of them together.
+
+    What was not begun in time is left out. With `first_suffices` the first that succeeds ends the others.
+    """
+    begun = _Round(conversations, until, interrupt, first_suffices=first_suffices)
+    return begun.carry_on(at_once)
+
+
+class _Round:
+    def __init__(
+        self,
+        conversations: Mapping[Any, Conversation[Any]],
+        until: float,
+        interrupt: Interrupt | None,
+        *,
+        first_suffices: bool,
+    ) -> None:
+        self._to_begin = deque(conversations.items())
+        self._until, self._interrupt, self._first_suffices = until, interrupt, first_suffices
+        self._selector = selectors.DefaultSelector()
+        self._waiting: dict[Any, tuple[Conversation[Any], Wait]] = {}
+        self._ended: dict[Any, Any] = {}
+
+    def carry_on(self, at_once: int) -> dict[Any, Any]:
+        if self._interrupt is not None:
+            self._selector.register(self._interrupt.file, READ, None)
+        try:
+            while self._waiting or (self._to_begin and time.monotonic() < self._until):
+                while self._to_begin and len(self._waiting) < at_once:
+                    key, conversation = self._to_begin.popleft()
+                    self._step(key, conversation)
+                self._select()
+        finally:
+            self._give_up()
+            self._selector.close()
+        return self._ended
+
+    def _select(self) -> None:
+        if not self._waiting:
+            return
+        now = time.monotonic()
+        due = min(wait.until for _, wait in self._waiting.values())
+        for selected, _ in self._selector.select(max(0.0, min(due, self._until) - now)):
+            if selected.data is None:
+                self._hurry()
+            else:
+                (key,) = selected.data
+                self._resume(key)
+        now = time.monotonic()
+        if due <= now or self._until <= now:
+            for key in [
+                k for k, (_, w) in self._waiting.items() if min(w.until, self._until) <= now
+            ]:
+                self._late(key)
+
+    def _hurry(self) -> None:
+        if self._interrupt is not None:
+            self._interrupt.forget()
+            self._until = min(self._until, time.monotonic() + HURRY_SECONDS)
+
+    def _resume(self, key: Any) -> None:
+        if key in self._waiting:
+            self._step(key, self._taken(key)[0])
+
+    def _late(self, key: Any) -> None:
+        conversation, wait = self._taken(key)
+        if wait.socket is None and time.monotonic() < self._until:
+            self._step(key, conversation)
+        else:
+            self._step(key, conversation, KafkaTimeoutError("no answer in time"))
+
+    def _taken(self, key: Any) -> tuple[Conversation[Any], Wait]:
+        conversation, wait = self._waiting.pop(key)
+        if wait.socket is not None:
+            self._selector.unregister(wait.socket)
+        return conversation, wait
+
+    def _step(
+        self, key: Any, conversation: Conversation[Any], failure: KafkaError | None = None
+    ) -> None:
+        try:
+            wait = conversation.send(None) if failure is None else conversation.throw(failure)
+        except StopIteration as ended:
+            self._ended[key] = ended.value
+            if self._first_suffices:
+                self._give_up()
+        except KafkaError as problem:
+            self._ended[key] = problem
+        else:
+            if wait.socket is not None:
+                self._selector.register(wait.socket, wait.event, (key,))
+            self._waiting[key] = conversation, wait
+
+    def _give_up(self) -> None:
+        """End what still runs, unheard."""
+        for key in list(self._waiting):
+            self._taken(key)[0].close()
+        for _, conversation in self._to_begin:
+            conversation.close()
+        self._to_begin.clear()

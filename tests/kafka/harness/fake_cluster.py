@@ -1,0 +1,583 @@
+"""A cluster that exists on the wire only: any number of brokers and partitions, in one process without a JVM.
+
+For what real brokers cannot show quickly: a thousand brokers, a million partitions, a broker that stays silent, an
+answer that no broker gives twice. It answers what replan asks, and changes nothing. It runs in a thread (tests), or
+as a process of its own (benchmarks, so that the client's CPU is measured alone):
+
+    python -m tests.kafka.harness.fake_cluster --brokers 100 --partitions 100000 --moves 500
+"""
+
+import argparse
+import asyncio
+import json
+import resource
+import struct
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, Self
+
+import numpy as np
+from kafka.protocol import admin, metadata
+
+FACTOR = 3
+ERROR, INDEX_AND_LEADER = ">h", ">iii"
+REQUESTS: Mapping[int, Any] = {
+    request.API_KEY: request
+    for request in (
+        metadata.ApiVersionsRequest,
+        metadata.MetadataRequest,
+        admin.DescribeClusterRequest,
+        admin.DescribeTopicPartitionsRequest,
+        admin.DescribeConfigsRequest,
+        admin.DescribeLogDirsRequest,
+        admin.ListPartitionReassignmentsRequest,
+        admin.AlterPartitionReassignmentsRequest,
+        admin.ElectLeadersRequest,
+        admin.IncrementalAlterConfigsRequest,
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How big the cluster is, how much of it moves, and which Kafka it passes for."""
+
+    brokers: int = 3
+    partitions: int = 100
+    per_topic: int = 50
+    moves: int = 0
+    version: tuple[int, int] = (4, 3)
+
+    @property
+    def topics(self) -> int:
+        """Topics `t00000`, `t00001` and so on."""
+        return -(-self.partitions // self.per_topic)
+
+    def size(self, topic: int) -> int:
+        """How many partitions a topic has."""
+        return min(self.per_topic, self.partitions - topic * self.per_topic)
+
+    def replicas(self, topic: int, partition: int) -> list[int]:
+        """Where a partition lies: on neighbours."""
+        first = topic * self.per_topic + partition
+        return [(first + i) % self.brokers + 1 for i in range(min(FACTOR, self.brokers))]
+
+    def moving(self) -> Iterator[tuple[int, int]]:
+        """The partitions that get one more replica: one of each topic, then another of each."""
+        for number in range(self.moves):
+            topic = number % self.topics
+            yield topic, (number // self.topics + 7 * topic) % self.size(topic)
+
+    def adding(self, topic: int, partition: int) -> int:
+        """The broker that gets a replica."""
+        return (topic * self.per_topic + partition + FACTOR) % self.brokers + 1
+
+    @property
+    def highest(self) -> dict[int, int]:
+        """The highest version of each request that this Kafka knows."""
+        since_4_1, since_4_3 = self.version >= (4, 1), self.version >= (4, 3)
+        return {
+            18: 4,
+            3: 12,
+            60: 2 if since_4_1 else 1,
+            75: 0,
+            32: 4,
+            35: 5 if since_4_3 else 4,
+        } | {
+            46: 0,
+            45: 1 if since_4_1 else 0,
+            43: 2,
+            44: 1,
+        }
+
+
+@dataclass(slots=True)
+class Trouble:
+    """What is wrong with the cluster; may be changed while it runs."""
+
+    silent: set[tuple[int, int]] = field(default_factory=set)
+    """Brokers and API keys that are never answered."""
+    topic_errors: dict[str, int] = field(default_factory=dict)
+    """What topics are described with, instead of their partitions."""
+    advertised: dict[int, tuple[str, int]] = field(default_factory=dict)
+    """Addresses that brokers advertise and that are not theirs."""
+    shown: dict[tuple[str, int], list[int]] = field(default_factory=dict)
+    """Replica lists as metadata show them, where they differ from the controller's."""
+    fenced: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Counts:
+    """What was asked, since it was last read."""
+
+    requests: int = 0
+    received: int = 0
+    sent: int = 0
+    keys: dict[int, int] = field(default_factory=dict)
+    """Requests by API key."""
+
+
+class FakeCluster:
+    """The cluster, served by a thread of its own while it is entered."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape, self.trouble, self.counts = shape, Trouble(), Counts()
+        self.ports: dict[int, int] = {}
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._servers: list[asyncio.Server] = []
+        self._logs: dict[int, bytes] = {}
+
+    @property
+    def bootstrap(self) -> str:
+        """The first broker's address."""
+        return f"127.0.0.1:{self.ports[1]}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        asyncio.run_coroutine_threadsafe(self._open(), self._loop).result()
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _open(self) -> None:
+        for broker in range(1, self.shape.brokers + 1):
+            serve = partial(self._serve, broker)
+            server = await asyncio.start_server(serve, "127.0.0.1", 0)
+            self._servers.append(server)
+            self.ports[broker] = server.sockets[0].getsockname()[1]
+
+    async def _close(self) -> None:
+        for server in self._servers:
+            server.close()
+        for writer in list(self._writers):
+            writer.close()
+        await asyncio.sleep(0)
+        tasks = [t for t in asyncio.all_tasks() if t is not asyncio.current_task()]
+        await asyncio.wait(tasks, timeout=5) if tasks else None
+
+    async def _serve(
+        self, broker: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._writers.add(writer)
+        try:
+            while True:
+                size = struct.unpack(">i", await reader.readexactly(4))[0]
+                frame = await reader.readexactly(size)
+                answer = self._answer(broker, frame)
+                self.counts.requests += 1
+                self.counts.received += size + 4
+                if answer is not None:
+                    self.counts.sent += len(answer) + 4
+                    writer.write(struct.pack(">i", len(answer)) + answer)
+                    await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            self._writers.discard(writer)
+            writer.close()
+
+    def _answer(self, broker: int, frame: bytes) -> bytes | None:
+        key, version, correlation, named = struct.unpack_from(">hhih", frame)
+        self.counts.keys[key] = self.counts.keys.get(key, 0) + 1
+        if (broker, key) in self.trouble.silent:
+            return None
+        request = REQUESTS[key]
+        flexible = request.flexible_version_q(version)
+        asked = request.decode(frame[10 + max(named, 0) + flexible :], version=version)
+        header = struct.pack(">i", correlation) + (b"\0" if flexible and key != 18 else b"")
+        return header + self._body(broker, key, version, asked)
+
+    def _body(self, broker: int, key: int, version: int, asked: Any) -> bytes:
+        by_hand = {3: self._metadata, 75: self._partitions, 35: self._log_dirs}
+        if key in by_hand:
+            return by_hand[key](broker, version, asked)
+        messages = {
+            18: lambda: self._versions,
+            60: lambda: self._cluster(version, asked),
+            32: lambda: self._configs(asked),
+            46: lambda: self._running(asked),
+        }
+        message = messages[key]() if key in messages else _accepted(key, asked)
+        return bytes(message.encode(version=version))
+
+    @cached_property
+    def _versions(self) -> Any:
+        response = metadata.ApiVersionsResponse
+        return response(
+            error_code=0,
+            api_keys=[
+                response.ApiVersion(api_key=key, min_version=0, max_version=highest)
+                for key, highest in self.shape.highest.items()
+            ],
+            throttle_time_ms=0,
+            supported_features=[],
+            finalized_features_epoch=0,
+            finalized_features=[],
+        )
+
+    def _address(self, broker: int) -> tuple[str, int]:
+        return self.trouble.advertised.get(broker, ("127.0.0.1", self.ports[broker]))
+
+    def _cluster(self, version: int, asked: Any) -> Any:
+        response = admin.DescribeClusterResponse
+        fenced = self.trouble.fenced
+        shows_fenced = version >= 2 and asked.include_fenced_brokers
+        return response(
+            throttle_time_ms=0,
+            error_code=0,
+            error_message=None,
+            endpoint_type=1,
+            cluster_id="fake-cluster",
+            controller_id=1,
+            brokers=[
+                response.DescribeClusterBroker(
+                    broker_id=b,
+                    host=self._address(b)[0],
+                    port=self._address(b)[1],
+                    rack=f"r{b % 3}",
+                    is_fenced=b in fenced,
+                )
+                for b in self.ports
+                if shows_fenced or b not in fenced
+            ],
+            authorized_operations=set(),
+        )
+
+    def _metadata(self, _broker: int, version: int, asked: Any) -> bytes:
+        """Version 12 by hand: the partitions as fast as may be."""
+        if version < 12:
+            raise NotImplementedError(f"Metadata {version}")
+        brokers = [
+            struct.pack(">i", b)
+            + _text(host)
+            + struct.pack(">i", port)
+            + _text(f"r{b % 3}")
+            + b"\0"
+            for b, (host, port) in ((b, self._address(b)) for b in self.ports)
+            if b not in self.trouble.fenced
+        ]
+        names = None if asked.topics is None else [t.name for t in asked.topics]
+        topics = [
+            self._topic(number, 0, self.shape.size(number), eligible=False)
+            if number is not None
+            else _missing(name, 3)
+            for name, number in self._named(names)
+        ]
+        return (
+            struct.pack(">i", 0)
+            + _array(brokers)
+            + _text("fake-cluster")
+            + struct.pack(">i", 1)
+            + _array(topics)
+            + b"\0"
+        )
+
+    def _named(self, names: list[str] | None) -> Iterator[tuple[str, int | None]]:
+        if names is None:
+            yield from ((f"t{number:05d}", number) for number in range(self.shape.topics))
+            return
+        for name in sorted(names):
+            known = name[:1] == "t" and name[1:].isdecimal() and int(name[1:]) < self.shape.topics
+            yield name, int(name[1:]) if known else None
+
+    def _partitions(self, _broker: int, _version: int, asked: Any) -> bytes:
+        """DescribeTopicPartitions: a page, from the cursor on."""
+        left = min(asked.response_partition_limit, 2000)
+        start = ("", 0)
+        if asked.cursor is not None:
+            start = (asked.cursor.topic_name, asked.cursor.partition_index)
+        topics: list[bytes] = []
+        following = b"\xff"
+        for name, number in self._named([t.name for t in asked.topics] or None):
+            if name < start[0]:
+                continue
+            first = start[1] if name == start[0] else 0
+            if number is None:
+                topics.append(_missing(name, 3))
+                continue
+            if not left:
+                following = b"\1" + _text(name) + struct.pack(">i", first) + b"\0"
+                break
+            end = min(self.shape.size(number), first + left)
+            topics.append(self._topic(number, first, end, eligible=True))
+            left -= end - first
+            if end < self.shape.size(number):
+                following = b"\1" + _text(name) + struct.pack(">i", end) + b"\0"
+                break
+        return struct.pack(">i", 0) + _array(topics) + following + b"\0"
+
+    def _topic(self, topic: int, first: int, end: int, *, eligible: bool) -> bytes:
+        name = f"t{topic:05d}"
+        error = self.trouble.topic_errors.get(name, 0)
+        if error:
+            return _missing(name, error)
+        head = struct.pack(">h", 0) + _text(name) + uuid.UUID(int=topic + 1).bytes + b"\0"
+        rows = self._rows(topic, first, end, eligible=eligible)
+        return head + _varint(end - first + 1) + rows + struct.pack(">i", -(2**31)) + b"\0"
+
+    def _rows(self, topic: int, first: int, end: int, *, eligible: bool) -> bytes:
+        factor = min(FACTOR, self.shape.brokers)
+        ids, rest = f"({factor},)>i4", f"S{4 if eligible else 2}"
+        head = [("e", ">i2"), ("p", ">i4"), ("l", ">i4"), ("le", ">i4")]
+        lists = [("n", "u1"), ("r", ids), ("m", "u1"), ("i", ids), ("rest", rest)]
+        layout = np.dtype([*head, *lists])
+        rows = np.zeros(end - first, layout)
+        rows["p"] = np.arange(first, end)
+        start = topic * self.shape.per_topic + rows["p"][:, None]
+        rows["r"] = rows["i"] = (start + np.arange(factor)) % self.shape.brokers + 1
+        rows["l"], rows["n"], rows["m"] = rows["r"][:, 0], factor + 1, factor + 1
+        plain = _with_empty_lists(rows, eligible=eligible)
+        special = self._special(topic, first, end)
+        if not special:
+            return plain
+        width = layout.itemsize
+        parts, at = [], 0
+        for partition, shown in sorted(special.items()):
+            parts += [
+                plain[at : (partition - first) * width],
+                self._row(topic, partition, shown, eligible),
+            ]
+            at = (partition - first + 1) * width
+        return b"".join((*parts, plain[at:]))
+
+    def _special(self, topic: int, first: int, end: int) -> dict[int, list[int]]:
+        """The partitions of a range whose lists are not the usual ones."""
+        name = f"t{topic:05d}"
+        found = {
+            p: self._controllers[topic, p]
+            for p in range(first, end)
+            if (topic, p) in self._controllers
+        }
+        shown = self.trouble.shown
+        if shown:
+            found |= {p: shown[name, p] for p in range(first, end) if (name, p) in shown}
+        return found
+
+    def _row(self, topic: int, partition: int, shown: list[int], eligible: bool) -> bytes:
+        in_sync = [b for b in shown if b in self.shape.replicas(topic, partition)]
+        leader = in_sync[0] if in_sync else -1
+        head = struct.pack(">hiii", 0, partition, leader, 0)
+        empty = b"\1\1\1" if eligible else b"\1"
+        return head + _ids(shown) + _ids(in_sync) + empty + b"\0"
+
+    @cached_property
+    def _controllers(self) -> dict[tuple[int, int], list[int]]:
+        return {
+            (t, p): [*self.shape.replicas(t, p), self.shape.adding(t, p)]
+            for t, p in self.shape.moving()
+        }
+
+    def _running(self, asked: Any) -> Any:
+        response = admin.ListPartitionReassignmentsResponse
+        topic_of = response.OngoingTopicReassignment
+        wanted = None
+        if asked.topics is not None:
+            wanted = {(t.name, p) for t in asked.topics for p in t.partition_indexes}
+        rows: dict[str, list[Any]] = {}
+        for (topic, partition), replicas in self._controllers.items():
+            name = f"t{topic:05d}"
+            if wanted is None or (name, partition) in wanted:
+                row = topic_of.OngoingPartitionReassignment(
+                    partition_index=partition,
+                    replicas=replicas,
+                    adding_replicas=replicas[-1:],
+                    removing_replicas=[],
+                )
+                rows.setdefault(name, []).append(row)
+        topics = [topic_of(name=name, partitions=of) for name, of in rows.items()]
+        return response(throttle_time_ms=0, error_code=0, error_message=None, topics=topics)
+
+    def _configs(self, asked: Any) -> Any:
+        response = admin.DescribeConfigsResponse
+        result = response.DescribeConfigsResult
+        values = {"min.insync.replicas": "2", "unclean.leader.election.enable": "false"}
+        return response(
+            throttle_time_ms=0,
+            results=[
+                result(
+                    error_code=0,
+                    error_message=None,
+                    resource_type=resource.resource_type,
+                    resource_name=resource.resource_name,
+                    configs=[
+                        result.DescribeConfigsResourceResult(
+                            name=name,
+                            value=values.get(name, ""),
+                            read_only=False,
+                            config_source=5,
+                            is_sensitive=False,
+                            synonyms=[],
+                            config_type=2,
+                            documentation=None,
+                        )
+                        for name in resource.configuration_keys or ()
+                        if resource.resource_type == 2
+                    ],
+                )
+                for resource in asked.resources
+            ],
+        )
+
+    def _log_dirs(self, broker: int, version: int, asked: Any) -> bytes:
+        if asked.topics is None:
+            if broker not in self._logs:
+                self._logs[broker] = _array(list(self._all_logs(broker)))
+            topics = self._logs[broker]
+        else:
+            topics = _array(list(self._some_logs(broker, asked.topics)))
+        more = struct.pack(">qq", 10**12, 10**11) + (b"\0" if version >= 5 else b"")
+        directory = struct.pack(">h", 0) + _text("/data") + topics + more + b"\0"
+        return struct.pack(">ih", 0, 0) + _array([directory]) + b"\0"
+
+    def _all_logs(self, broker: int) -> Iterator[bytes]:
+        layout = np.dtype(
+            [("p", ">i4"), ("s", ">i8"), ("lag", ">i8"), ("future", "u1"), ("t", "u1")]
+        )
+        everywhere = np.arange(self.shape.partitions)
+        apart = (broker - 1 - everywhere) % self.shape.brokers
+        here = everywhere[apart < FACTOR]
+        topics, first = np.unique(here // self.shape.per_topic, return_index=True)
+        rows = np.zeros(len(here), layout)
+        rows["p"], rows["s"] = here % self.shape.per_topic, 1_000_000
+        ends = [*first.tolist()[1:], len(here)]
+        encoded, width = rows.tobytes(), layout.itemsize
+        for topic, start, end in zip(topics.tolist(), first.tolist(), ends, strict=True):
+            rows_of = encoded[start * width : end * width]
+            yield _text(f"t{topic:05d}") + _varint(end - start + 1) + rows_of + b"\0"
+
+    def _some_logs(self, broker: int, asked: Any) -> Iterator[bytes]:
+        for wanted in asked:
+            number = int(wanted.topic[1:])
+            here = [
+                p
+                for p in wanted.partitions
+                if broker in self._controllers.get((number, p), self.shape.replicas(number, p))
+            ]
+            if here:
+                rows = b"".join(struct.pack(">iqqBB", p, 1_000_000, 0, 0, 0) for p in here)
+                yield _text(wanted.topic) + _varint(len(here) + 1) + rows + b"\0"
+
+
+def _accepted(key: int, asked: Any) -> Any:
+    """Yes to every write, whatever it asks."""
+    match key:
+        case 45:
+            of = admin.AlterPartitionReassignmentsResponse
+            topic = of.ReassignableTopicResponse
+            return of(
+                throttle_time_ms=0,
+                allow_replication_factor_change=True,
+                error_code=0,
+                error_message=None,
+                responses=[
+                    topic(
+                        name=t.name,
+                        partitions=[
+                            topic.ReassignablePartitionResponse(
+                                partition_index=p.partition_index, error_code=0, error_message=None
+                            )
+                            for p in t.partitions
+                        ],
+                    )
+                    for t in asked.topics
+                ],
+            )
+        case 44:
+            altered = admin.IncrementalAlterConfigsResponse
+            return altered(
+                throttle_time_ms=0,
+                responses=[
+                    altered.AlterConfigsResourceResponse(
+                        error_code=0,
+                        error_message=None,
+                        resource_type=r.resource_type,
+                        resource_name=r.resource_name,
+                    )
+                    for r in asked.resources
+                ],
+            )
+        case _:
+            raise NotImplementedError(f"API {key}")
+
+
+def _missing(name: str, error: int) -> bytes:
+    return (
+        struct.pack(">h", error)
+        + _text(name)
+        + bytes(16)
+        + b"\0"
+        + _varint(1)
+        + struct.pack(">i", -(2**31))
+        + b"\0"
+    )
+
+
+def _with_empty_lists(rows: Any, *, eligible: bool) -> bytes:
+    """The rows, each ending in empty lists (no offline replicas, and no ELR where that is told) and no tags."""
+    width, tail = rows.dtype.itemsize, b"\1\1\1\0" if eligible else b"\1\0"
+    matrix = np.frombuffer(rows.tobytes(), dtype=np.uint8).reshape(len(rows), width).copy()
+    matrix[:, width - len(tail) :] = np.frombuffer(tail, dtype=np.uint8)
+    return matrix.tobytes()
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value >= 128:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _text(value: str) -> bytes:
+    encoded = value.encode()
+    return _varint(len(encoded) + 1) + encoded
+
+
+def _ids(brokers: list[int]) -> bytes:
+    return _varint(len(brokers) + 1) + struct.pack(f">{len(brokers)}i", *brokers)
+
+
+def _array(items: list[bytes]) -> bytes:
+    return _varint(len(items) + 1) + b"".join(items)
+
+
+def main() -> None:
+    """Serve until the standard input ends; each line on it is answered with the counts since the last."""
+    parser = argparse.ArgumentParser()
+    for name, default in (("brokers", 3), ("partitions", 100), ("per-topic", 50), ("moves", 0)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--kafka", default="4.3")
+    given = parser.parse_args()
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    major, minor = given.kafka.split(".")
+    shape = Shape(
+        given.brokers, given.partitions, given.per_topic, given.moves, (int(major), int(minor))
+    )
+    with FakeCluster(shape) as cluster:
+        sys.stdout.write(cluster.bootstrap + "\n")
+        sys.stdout.flush()
+        for _line in sys.stdin:
+            counts = cluster.counts
+            cluster.counts = Counts()
+            told = {"requests": counts.requests, "received": counts.received, "sent": counts.sent}
+            sys.stdout.write(
+                json.dumps(told | {"keys": counts.keys, "cpu": time.process_time()}) + "\n"
+            )
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
