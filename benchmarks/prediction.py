@@ -42,7 +42,7 @@ from replan.planning.planner import make_plan
 from replan.reporting.hold_text import end_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.persistence.snapshot_form import from_snapshot
+from replan.simulator.persistence.from_snapshot import from_snapshot
 
 MEGABYTE = 1_000_000
 BATCH_BYTES = 900_160

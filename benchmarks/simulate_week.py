@@ -37,7 +37,7 @@ from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.controller.state import Topic
-from replan.simulator.persistence.snapshot_form import from_snapshot
+from replan.simulator.persistence.from_snapshot import from_snapshot
 
 BROKERS, TOPICS, PER_TOPIC = 60, 100, 100
 LEAST_BYTES, MOST_BYTES = 20_000_000_000, 80_000_000_000

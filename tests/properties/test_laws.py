@@ -61,7 +61,7 @@ from replan.simulator.cluster.faults import (
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.controller.versions import RULES, rules_of
-from replan.simulator.persistence.snapshot_form import from_snapshot
+from replan.simulator.persistence.from_snapshot import from_snapshot
 
 CASES = {"fast": 10, "ci": 500, "nightly": 20_000}
 HARD = settings(max_examples=CASES.get(os.environ.get("HYPOTHESIS_PROFILE", "ci"), 200))

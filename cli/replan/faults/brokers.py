@@ -1,8 +1,8 @@
 """Faults of brokers: they die, stop, return, are fenced, cordoned, unregistered, slow."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from replan.faults.kinds import FaultContext, Kind, lasting, once, registered
+from replan.faults.kinds import FaultContext, Kind, Read, lasting, once, registered
 from replan.faults.token_reader import TokenReader
 from replan.model.names import BrokerId
 from replan.simulator.cluster.apply_fault import RESTART_SECONDS
@@ -10,6 +10,7 @@ from replan.simulator.cluster.disks import path_of
 from replan.simulator.cluster.faults import (
     Ask,
     At,
+    Fault,
     KillBroker,
     LoseDisk,
     ReplaceDisks,
@@ -25,19 +26,7 @@ from replan.simulator.controller.commands import (
     UnregisterBroker,
 )
 
-
-def _kill(tokens: TokenReader, context: FaultContext) -> Schedule:
-    broker = registered(tokens, context)
-    return lasting(tokens, KillBroker(broker), StartBroker(broker))
-
-
-def _stop(tokens: TokenReader, context: FaultContext) -> Schedule:
-    broker = registered(tokens, context)
-    return lasting(tokens, StopBroker(broker), StartBroker(broker))
-
-
-def _start(tokens: TokenReader, context: FaultContext) -> Schedule:
-    return once(StartBroker(registered(tokens, context)))
+Make = Callable[[BrokerId], Fault]
 
 
 def _restart(tokens: TokenReader, context: FaultContext) -> Schedule:
@@ -55,23 +44,10 @@ def _slow(tokens: TokenReader, context: FaultContext) -> Schedule:
     return lasting(tokens, SlowBroker(broker, tokens.rate()), usual)
 
 
-def _fence(tokens: TokenReader, context: FaultContext) -> Schedule:
-    broker = registered(tokens, context)
-    return lasting(tokens, Ask(FenceBroker(broker)), Ask(UnfenceBroker(broker)))
-
-
-def _unfence(tokens: TokenReader, context: FaultContext) -> Schedule:
-    return once(Ask(UnfenceBroker(registered(tokens, context))))
-
-
 def _cordon(tokens: TokenReader, context: FaultContext) -> Schedule:
     broker = registered(tokens, context)
     dirs = frozenset(context.cluster.brokers[broker].log_dirs)
     return lasting(tokens, Ask(CordonDirs(broker, dirs)), Ask(CordonDirs(broker, frozenset())))
-
-
-def _uncordon(tokens: TokenReader, context: FaultContext) -> Schedule:
-    return once(Ask(CordonDirs(registered(tokens, context), frozenset())))
 
 
 def _lose_disk(tokens: TokenReader, context: FaultContext) -> Schedule:
@@ -91,26 +67,32 @@ def _directory(tokens: TokenReader, broker: BrokerId, context: FaultContext) -> 
     return path
 
 
-def _replace_disks(tokens: TokenReader, context: FaultContext) -> Schedule:
-    return once(ReplaceDisks(registered(tokens, context)))
+def _of_broker(make: Make, end: Make | None = None) -> Read:
+    """A fault that names only its broker; with `end`, what ends it after `for TIME`."""
 
+    def read(tokens: TokenReader, context: FaultContext) -> Schedule:
+        broker = registered(tokens, context)
+        return once(make(broker)) if end is None else lasting(tokens, make(broker), end(broker))
 
-def _unregister(tokens: TokenReader, context: FaultContext) -> Schedule:
-    return once(Ask(UnregisterBroker(registered(tokens, context))))
+    return read
 
 
 KINDS: Sequence[Kind] = (
     Kind(
         "kill BROKER [for TIME]",
         "the process dies; the controller fences it after 9 s; it starts again after `for`",
-        _kill,
+        _of_broker(KillBroker, StartBroker),
     ),
     Kind(
         "stop BROKER [for TIME]",
         "a controlled shutdown: its leaderships move first; it starts again after `for`",
-        _stop,
+        _of_broker(StopBroker, StartBroker),
     ),
-    Kind("start BROKER", "starts a dead or stopped broker, which serves after 3 s", _start),
+    Kind(
+        "start BROKER",
+        "starts a dead or stopped broker, which serves after 3 s",
+        _of_broker(StartBroker),
+    ),
     Kind(
         "restart BROKER [for TIME]",
         "a controlled shutdown, and a start after `for`, or 10 s",
@@ -121,14 +103,22 @@ KINDS: Sequence[Kind] = (
         "limits its network to this rate in each direction; `usual` ends that",
         _slow,
     ),
-    Kind("fence BROKER [for TIME]", "the controller fences it although its process runs", _fence),
-    Kind("unfence BROKER", "it may serve again", _unfence),
+    Kind(
+        "fence BROKER [for TIME]",
+        "the controller fences it although its process runs",
+        _of_broker(lambda b: Ask(FenceBroker(b)), lambda b: Ask(UnfenceBroker(b))),
+    ),
+    Kind("unfence BROKER", "it may serve again", _of_broker(lambda b: Ask(UnfenceBroker(b)))),
     Kind(
         "cordon BROKER [for TIME]",
         "all its log directories accept no new replicas (KIP-1066)",
         _cordon,
     ),
-    Kind("uncordon BROKER", "they accept new replicas again", _uncordon),
+    Kind(
+        "uncordon BROKER",
+        "they accept new replicas again",
+        _of_broker(lambda b: Ask(CordonDirs(b, frozenset()))),
+    ),
     Kind(
         "lose disk BROKER [DIR] [for TIME]",
         "the disk of a log directory fails (the last one, if none is named); its replicas are out of sync until the "
@@ -139,8 +129,12 @@ KINDS: Sequence[Kind] = (
     Kind(
         "replace disks BROKER",
         "replaces its failed disks by empty ones, and restarts it",
-        _replace_disks,
+        _of_broker(ReplaceDisks),
         leads=2,
     ),
-    Kind("unregister BROKER", "removes its registration, dead or not", _unregister),
+    Kind(
+        "unregister BROKER",
+        "removes its registration, dead or not",
+        _of_broker(lambda b: Ask(UnregisterBroker(b))),
+    ),
 )

@@ -18,6 +18,10 @@ class FaultContext:
     """The id of the next topic of a name."""
 
 
+Read = Callable[[TokenReader, FaultContext], Schedule]
+"""Reads what follows the words that a form is known by."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One form: how it is written, what it means, and how the words behind its first ones are read."""
@@ -26,7 +30,7 @@ class Kind:
     """Words in small letters are written as they are, `[…]` may be left out, `|` is a choice, the rest stands for
     what `docs/faults.md` says."""
     means: str
-    read: Callable[[TokenReader, FaultContext], Schedule]
+    read: Read
     leads: int = 1
     """How many of its words it is known by."""
 

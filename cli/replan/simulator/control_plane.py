@@ -53,7 +53,7 @@ from replan.simulator.controller.commands import (
     ElectLeaders,
 )
 from replan.simulator.controller.state import ClusterState
-from replan.simulator.persistence.snapshot_form import (
+from replan.simulator.persistence.to_snapshot import (
     broker_seen,
     features_of,
     log_dirs_told,

@@ -29,7 +29,7 @@ from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.controller.state import Resource
 from replan.simulator.controller.versions import rules_of
-from replan.simulator.persistence.snapshot_form import from_snapshot
+from replan.simulator.persistence.from_snapshot import from_snapshot
 
 T = TypeVar("T")
 MB = 1_000_000

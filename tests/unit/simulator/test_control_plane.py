@@ -31,7 +31,7 @@ from replan.simulator.cluster.faults import (
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.controller.commands import AlterReassignments, CreateTopic
-from replan.simulator.persistence.snapshot_form import from_snapshot
+from replan.simulator.persistence.from_snapshot import from_snapshot
 
 P0 = TopicPartition("orders", 0)
 TIMED_OUT = OutcomeUnknown("the request timed out")

@@ -22,7 +22,7 @@ from replan.simulator.cluster.faults import (
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.controller.commands import AssignDirs, LoseDirs, RegisterBroker, UnfenceBroker
-from replan.simulator.persistence.snapshot_form import from_snapshot
+from replan.simulator.persistence.from_snapshot import from_snapshot
 
 MB = 1_000_000
 P1, P2 = (TopicPartition("orders", n) for n in (1, 2))

@@ -7,7 +7,6 @@ decided in `advance`.
 
 from collections.abc import Callable, Iterable, Iterator
 
-from replan.model.control_plane import Rejected
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.controller.commands import (
     CordonDirs,
@@ -67,9 +66,7 @@ def register(state: ClusterState, command: RegisterBroker) -> Decision:
 
 def fence(state: ClusterState, command: FenceBroker) -> Decision:
     """Take a broker out of every ISR and leadership; a fenced one stays as it is."""
-    registration = state.brokers.get(command.broker)
-    if registration is None:
-        return Decision(whole=unknown(command.broker))
+    registration = state.brokers[command.broker]
     if registration.fenced:
         return Decision()
     return Decision(_fenced(state, command.broker))
@@ -77,9 +74,7 @@ def fence(state: ClusterState, command: FenceBroker) -> Decision:
 
 def unfence(state: ClusterState, command: UnfenceBroker) -> Decision:
     """Let a broker serve; only leaderless partitions are looked at, the ISRs are left to their leaders."""
-    registration = state.brokers.get(command.broker)
-    if registration is None:
-        return Decision(whole=unknown(command.broker))
+    registration = state.brokers[command.broker]
     if not registration.fenced:
         return Decision()
     records = _sweep(
@@ -96,9 +91,7 @@ def shut_down(state: ClusterState, command: ShutDownBroker) -> Decision:
 
     While it leads something it is marked and its leaderships are moved; once it leads nothing it is fenced.
     """
-    registration = state.brokers.get(command.broker)
-    if registration is None:
-        return Decision(whole=unknown(command.broker))
+    registration = state.brokers[command.broker]
     if registration.fenced:
         return Decision()
     if not any(p.leader == command.broker for _, p in state.partitions()):
@@ -111,17 +104,13 @@ def shut_down(state: ClusterState, command: ShutDownBroker) -> Decision:
 
 def unregister(state: ClusterState, command: UnregisterBroker) -> Decision:
     """Forget a broker: it leaves ISRs and leaderships but stays in the replica lists."""
-    if command.broker not in state.brokers:
-        return Decision(whole=unknown(command.broker))
     records = without_broker(state, command.broker, _in_isr_or_elr(state, command.broker))
     return Decision((*records, BrokerUnregistered(command.broker)))
 
 
 def cordon(state: ClusterState, command: CordonDirs) -> Decision:
     """Note which log directories take nothing new; what they hold keeps serving."""
-    registration = state.brokers.get(command.broker)
-    if registration is None:
-        return Decision(whole=unknown(command.broker))
+    registration = state.brokers[command.broker]
     if registration.cordoned_dirs == command.dirs:
         return Decision()
     return Decision((BrokerChanged(command.broker, cordoned_dirs=command.dirs),))
@@ -182,10 +171,3 @@ def _in_isr_or_elr(
     state: ClusterState, broker: BrokerId
 ) -> Iterator[tuple[TopicPartition, Partition]]:
     return state.partitions_where(lambda p: broker in p.isr or broker in p.elr)
-
-
-def unknown(broker: BrokerId) -> Rejected:
-    """The answer to a broker that the controller does not know."""
-    return rejected(
-        Code.BROKER_ID_NOT_REGISTERED, f"Broker ID {broker} is not currently registered"
-    )

@@ -4,9 +4,17 @@ Here belong ElectLeaders and the controller's two periodic elections (Replicatio
 maybeBalancePartitionLeaders, maybeElectUncleanLeaders). Who is chosen is decided in `election`.
 """
 
+from collections.abc import Iterable
+from itertools import islice
+
 from replan.model.control_plane import Accepted, Answer, ElectionType, OutcomeUnknown, Rejected
 from replan.model.names import TopicPartition
-from replan.simulator.controller.commands import Decision, ElectLeaders
+from replan.simulator.controller.commands import (
+    Decision,
+    ElectLeaders,
+    ElectUncleanLeaders,
+    RebalanceLeaders,
+)
 from replan.simulator.controller.error_codes import Code, rejected
 from replan.simulator.controller.events import PartitionChanged
 from replan.simulator.controller.partition.change import Wish, changed, context, lists_of
@@ -73,26 +81,23 @@ def _elected(
     )
 
 
-def rebalance_leaders(state: ClusterState) -> Decision:
+def rebalance_leaders(state: ClusterState, _command: RebalanceLeaders) -> Decision:
     """Elect the preferred leader of whatever is led by another; the imbalance percentage is ignored in KRaft."""
-    records: list[PartitionChanged] = []
-    for name, _ in state.not_led_by_preferred():
-        if len(records) == MAX_ELECTIONS_PER_RUN:
-            break
-        outcome = _elected(state, name, ElectionType.PREFERRED)
-        if isinstance(outcome, PartitionChanged):
-            records.append(outcome)
-    return Decision(tuple(records))
+    names = (name for name, _ in state.not_led_by_preferred())
+    return _periodic(state, names, ElectionType.PREFERRED)
 
 
-def elect_unclean_leaders(state: ClusterState) -> Decision:
+def elect_unclean_leaders(state: ClusterState, _command: ElectUncleanLeaders) -> Decision:
     """Elect somebody for leaderless partitions whose topic allows unclean elections."""
-    records: list[PartitionChanged] = []
-    for name, partition in state.not_led_by_preferred():
-        if len(records) == MAX_ELECTIONS_PER_RUN:
-            break
-        if partition.leader is None and state.unclean_election(name.topic):
-            outcome = _elected(state, name, ElectionType.UNCLEAN)
-            if isinstance(outcome, PartitionChanged):
-                records.append(outcome)
-    return Decision(tuple(records))
+    names = (
+        name
+        for name, partition in state.not_led_by_preferred()
+        if partition.leader is None and state.unclean_election(name.topic)
+    )
+    return _periodic(state, names, ElectionType.UNCLEAN)
+
+
+def _periodic(state: ClusterState, names: Iterable[TopicPartition], kind: ElectionType) -> Decision:
+    outcomes = (_elected(state, name, kind) for name in names)
+    records = (found for found in outcomes if isinstance(found, PartitionChanged))
+    return Decision(tuple(islice(records, MAX_ELECTIONS_PER_RUN)))

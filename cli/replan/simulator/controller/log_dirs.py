@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from replan.model.control_plane import Accepted, Answer, Rejected
 from replan.model.names import BrokerId, TopicPartition
-from replan.simulator.controller.broker_lifecycle import unknown, without_broker
+from replan.simulator.controller.broker_lifecycle import without_broker
 from replan.simulator.controller.commands import AssignDirs, Decision, LoseDirs
 from replan.simulator.controller.error_codes import Code, rejected
 from replan.simulator.controller.events import BrokerChanged, PartitionChanged
@@ -23,9 +23,7 @@ def lose(state: ClusterState, command: LoseDirs) -> Decision:
     The broker is taken out of the partitions that lie there as if it were fenced, and stays active in all others. A
     replica whose directory the controller has not been told yet stays in the ISR.
     """
-    registration = state.brokers.get(command.broker)
-    if registration is None:
-        return Decision(whole=unknown(command.broker))
+    registration = state.brokers[command.broker]
     lost = [d for d in registration.log_dirs if d in command.dirs]
     if not lost:
         return Decision()
@@ -40,9 +38,7 @@ def assign(state: ClusterState, command: AssignDirs) -> Decision:
 
     Up to 4.2 the record is built as if eligible leader replicas were off, which wipes them.
     """
-    registration = state.brokers.get(command.broker)
-    if registration is None:
-        return Decision(whole=unknown(command.broker))
+    registration = state.brokers[command.broker]
     records: list[PartitionChanged] = []
     answers: list[tuple[TopicPartition, Answer]] = []
     offline: list[tuple[TopicPartition, Partition]] = []

@@ -1,11 +1,11 @@
-"""What differs between Kafka versions, as one table: a row per version, a column per rule.
+"""What differs between Kafka versions: the rules of the oldest, then what each later version changes.
 
 Here belongs every switch that the controller's behaviour takes from its version. Nothing else in the
 simulator reads a version number; it reads a field of `Rules`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
 
@@ -57,54 +57,22 @@ _V3_9 = Rules(
     refuses_cordoned=False,
     further_topic_keys=_KEYS_UNTIL_3_9,
 )
-_V4_0 = Rules(
-    completion=Completion.WHOLE_TARGET_IN_SYNC,
+_V4_0 = replace(
+    _V3_9,
     knows_elr=True,
-    elr_by_default=False,
-    last_known_leader_must_live=False,
-    last_leader_noted_when_leaderless=False,
     clean_shutdown_by_epoch=True,
     assigning_dirs_wipes_elr=True,
-    replication_factor_guard=False,
-    refuses_cordoned=False,
     further_topic_keys=frozenset(),
 )
-_V4_1 = Rules(
-    completion=Completion.WHOLE_TARGET_IN_SYNC,
-    knows_elr=True,
+_V4_1 = replace(
+    _V4_0,
     elr_by_default=True,
     last_known_leader_must_live=True,
     last_leader_noted_when_leaderless=True,
-    clean_shutdown_by_epoch=True,
-    assigning_dirs_wipes_elr=True,
     replication_factor_guard=True,
-    refuses_cordoned=False,
-    further_topic_keys=frozenset(),
 )
-_V4_3 = Rules(
-    completion=Completion.ADDING_IN_SYNC,
-    knows_elr=True,
-    elr_by_default=True,
-    last_known_leader_must_live=True,
-    last_leader_noted_when_leaderless=True,
-    clean_shutdown_by_epoch=True,
-    assigning_dirs_wipes_elr=False,
-    replication_factor_guard=True,
-    refuses_cordoned=False,
-    further_topic_keys=frozenset(),
-)
-_V4_4 = Rules(
-    completion=Completion.ADDING_IN_SYNC,
-    knows_elr=True,
-    elr_by_default=True,
-    last_known_leader_must_live=True,
-    last_leader_noted_when_leaderless=True,
-    clean_shutdown_by_epoch=True,
-    assigning_dirs_wipes_elr=False,
-    replication_factor_guard=True,
-    refuses_cordoned=True,
-    further_topic_keys=_KEYS_SINCE_4_4,
-)
+_V4_3 = replace(_V4_1, completion=Completion.ADDING_IN_SYNC, assigning_dirs_wipes_elr=False)
+_V4_4 = replace(_V4_3, refuses_cordoned=True, further_topic_keys=_KEYS_SINCE_4_4)
 
 RULES: Mapping[str, Rules] = MappingProxyType(
     {"3.9": _V3_9, "4.0": _V4_0, "4.1": _V4_1, "4.2": _V4_1, "4.3": _V4_3, "4.4": _V4_4}

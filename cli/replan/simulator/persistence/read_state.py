@@ -24,7 +24,7 @@ from replan.simulator.cluster.physical_state import (
     World,
 )
 from replan.simulator.controller.state import ClusterState, Partition, Resource, Topic
-from replan.simulator.persistence.snapshot_form import DEFAULT_VERSION, from_snapshot
+from replan.simulator.persistence.from_snapshot import DEFAULT_VERSION, from_snapshot
 from replan.simulator.persistence.snapshot_log_dirs import with_directories
 from replan.simulator.persistence.write_state import camel
 from replan.snapshots.json_form import from_document

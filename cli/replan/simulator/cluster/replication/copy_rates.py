@@ -18,8 +18,8 @@ from replan.simulator.cluster.disks import lies_on_lost_disk
 from replan.simulator.cluster.physical_state import Lag, ReplicaName, Simulation, World
 from replan.simulator.cluster.replication import quota_burst
 from replan.simulator.cluster.replication.fair_share import fair_shares
+from replan.simulator.cluster.replication.log_growth import limits
 from replan.simulator.cluster.replication.quota import leaving, passing, rate_in_force, useful_share
-from replan.simulator.cluster.replication.retention import limits
 from replan.simulator.cluster.replication.traffic import Listed, Traffic
 from replan.simulator.controller.state import ClusterState
 

@@ -37,7 +37,7 @@ from replan.simulator.cluster.faults import (
 from replan.simulator.cluster.physical_state import Speeds
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.controller.commands import DeleteTopic, UnregisterBroker
-from replan.simulator.persistence.snapshot_form import from_snapshot
+from replan.simulator.persistence.from_snapshot import from_snapshot
 
 MB = 1_000_000
 FILLED_BATCH = 900_160

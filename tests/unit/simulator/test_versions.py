@@ -1,5 +1,9 @@
-"""What differs between versions and no golden vector tells, since it is decided before a story begins."""
+"""What differs between versions and no golden vector shows, and that every command has a rule."""
 
+from typing import get_args
+
+from replan.simulator.controller.commands import Command
+from replan.simulator.controller.decide import RULES as RULES_OF_COMMANDS
 from replan.simulator.controller.versions import RULES
 
 
@@ -11,3 +15,7 @@ def test_eligible_leader_replicas_can_be_on_from_4_0_on_and_are_in_new_clusters_
     by_default = [version for version, rules in RULES.items() if rules.elr_by_default]
     assert knowing == versions[versions.index("4.0") :]
     assert by_default == versions[versions.index("4.1") :]
+
+
+def test_every_command_has_its_rule() -> None:
+    assert set(get_args(Command)) == RULES_OF_COMMANDS.keys()

@@ -1,24 +1,19 @@
-"""Snapshots to simulations and back: how a cluster that was observed, or written by hand, begins to live.
+"""How a cluster that was observed, or written by hand, begins to live.
 
-Here belong `from_snapshot` and `to_snapshot`. What only the simulator knows (epochs, progress of copies, time) is kept
-beside the snapshot by `state_file`.
+What only the simulator knows (epochs, progress of copies, time) is beside the snapshot, in `write_state`.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-import pyarrow as pa
-
 from replan.model.broker import Broker, LogDir
-from replan.model.columns import from_lists
 from replan.model.names import BrokerId, TopicId, TopicPartition
-from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
+from replan.model.snapshot import Snapshot
 from replan.simulator.cluster.disks import UNTOLD
 from replan.simulator.cluster.physical_state import Lag, Simulation, World
 from replan.simulator.cluster.submit import ask
-from replan.simulator.config_view import broker_configs, topic_settings
 from replan.simulator.controller.commands import FenceBroker
 from replan.simulator.controller.state import (
     BrokerRegistration,
@@ -29,15 +24,12 @@ from replan.simulator.controller.state import (
 from replan.simulator.persistence.snapshot_configs import stored_configs
 from replan.simulator.persistence.snapshot_log_dirs import (
     lay,
-    log_dir_seen,
-    log_dir_told,
     with_directories,
 )
 
 DEFAULT_VERSION = "4.3"
 YEARS = range(1_000, 9_001)
 """In which a simulation may begin: time runs on from there, and dates end with the year 9999."""
-MOST_BYTES = 2**63 - 1
 
 
 def from_snapshot(snapshot: Snapshot, version: str = DEFAULT_VERSION) -> Simulation:
@@ -73,61 +65,6 @@ def from_snapshot(snapshot: Snapshot, version: str = DEFAULT_VERSION) -> Simulat
     )
     world = replace(world, lags=initial_lags(cluster, world), lay=lay(cluster, world.log_dirs))
     return _without_fenced(with_directories(Simulation(cluster, world)))
-
-
-def to_snapshot(simulation: Simulation, now: float) -> Snapshot:
-    """What an observer sees at a virtual second: dead brokers tell neither sizes nor configurations."""
-    cluster, serving = simulation.cluster, _serving(simulation)
-    mute = {b for b, r in cluster.brokers.items() if not r.fenced} - serving
-    whole = whole_snapshot(simulation, now)
-    return replace(
-        whole,
-        log_dirs=log_dirs_told(simulation),
-        broker_configs={b: c for b, c in whole.broker_configs.items() if b in serving},
-        silent=tuple(sorted({*whole.silent, *mute} & cluster.brokers.keys())),
-    )
-
-
-def log_dirs_told(simulation: Simulation) -> tuple[LogDir, ...]:
-    """The log directories of the brokers that answer."""
-    serving = _serving(simulation)
-    dirs = (d for d in simulation.world.log_dirs if d.broker in serving)
-    return tuple(log_dir_told(log_dir_seen(simulation, d)) for d in dirs)
-
-
-def _serving(simulation: Simulation) -> set[BrokerId]:
-    brokers, world = simulation.cluster.brokers, simulation.world
-    return {b for b, r in brokers.items() if not r.fenced and world.serves(b)}
-
-
-def whole_snapshot(simulation: Simulation, now: float) -> Snapshot:
-    """The snapshot with what dead brokers cannot tell, for keeping."""
-    cluster, world = simulation.cluster, simulation.world
-    configured = {b: broker_configs(cluster, b) for b in sorted(cluster.brokers)}
-    return Snapshot(
-        cluster_id=cluster.cluster_id,
-        observed_at=_wall_clock(world, now),
-        features=features_of(cluster),
-        brokers=tuple(broker_seen(r) for _, r in sorted(cluster.brokers.items())),
-        topics=_topics_table(cluster),
-        partitions=_partitions_table(cluster, world),
-        log_dirs=tuple(
-            log_dir_seen(simulation, d) for d in world.log_dirs if d.broker in configured
-        ),
-        broker_configs={b: found for b, found in configured.items() if found},
-        silent=world.silent,
-        remembered=world.remembered,
-    )
-
-
-def features_of(cluster: ClusterState) -> Features:
-    """What a cluster of this version and these features can do."""
-    return Features(cluster.rules.replication_factor_guard, cluster.elr_enabled)
-
-
-def broker_seen(registration: BrokerRegistration) -> Broker:
-    """A registration as the model knows it."""
-    return Broker(registration.id, registration.rack, registration.fenced, registration.cordoned)
 
 
 def check(cluster: ClusterState) -> None:
@@ -235,57 +172,3 @@ def _partition(row: Mapping[str, Any]) -> Partition:
 def _sizes(snapshot: Snapshot) -> dict[TopicPartition, float]:
     columns = (snapshot.partitions.column(c).to_pylist() for c in ("topic", "partition", "bytes"))
     return {TopicPartition(t, p): float(size) for t, p, size in zip(*columns, strict=True)}
-
-
-def _topics_table(cluster: ClusterState) -> pa.Table:
-    rows = []
-    for name, topic in sorted(cluster.topics.items()):
-        settings = topic_settings(cluster, name)
-        rows.append(
-            {
-                "name": name,
-                "id": topic.id,
-                "min_insync_replicas": settings.min_insync_replicas,
-                "min_insync_source": int(settings.min_insync_source),
-                "unclean_election": settings.unclean_election,
-                "leader_throttled": settings.leader_throttled,
-                "follower_throttled": settings.follower_throttled,
-            }
-        )
-    return pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA)
-
-
-def _partitions_table(cluster: ClusterState, world: World) -> pa.Table:
-    names = sorted(cluster.topics)
-    codes = {name: code for code, name in enumerate(names)}
-    rows = list(cluster.partitions())
-
-    def lists(of: str) -> pa.Array:
-        return from_lists([getattr(p, of) for _, p in rows])
-
-    def numbers(values: Iterable[int], kind: pa.DataType) -> pa.Array:
-        return pa.array(list(values), kind)
-
-    return partitions_table(
-        pa.array(names, pa.string()),
-        numbers((codes[n.topic] for n, _ in rows), pa.int32()),
-        {
-            "partition": numbers((n.partition for n, _ in rows), pa.int32()),
-            "leader": numbers((-1 if p.leader is None else p.leader for _, p in rows), pa.int32()),
-            "leader_epoch": numbers((p.leader_epoch for _, p in rows), pa.int32()),
-            **{
-                c: lists(c)
-                for c in ("replicas", "isr", "adding", "removing", "elr", "last_known_elr")
-            },
-            "bytes": numbers(
-                (min(round(world.sizes.get(n, 0.0)), MOST_BYTES) for n, _ in rows), pa.int64()
-            ),
-        },
-    )
-
-
-def _wall_clock(world: World, now: float) -> str:
-    """The moment of a virtual second, whole seconds, as RFC 3339 writes it."""
-    started = datetime.fromisoformat(world.started_at)
-    moment = (started + timedelta(seconds=now)).astimezone(UTC)
-    return moment.replace(microsecond=0).isoformat().replace("+00:00", "Z")

@@ -18,7 +18,7 @@ from replan.simulator.cluster.replication.log_growth import grown
 from replan.simulator.cluster.replication.quota import FETCH_BYTES, passing, useful_share
 from replan.simulator.cluster.submit import ask
 from replan.simulator.controller.commands import AlterReassignments
-from replan.simulator.persistence.snapshot_form import from_snapshot
+from replan.simulator.persistence.from_snapshot import from_snapshot
 
 P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 LINKS = "abcdef"
