@@ -7,6 +7,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import click
+
+from replan.commands.command_line import CommandGroup
+from replan.main import Replan
+
 CLI = Path(__file__).parents[1] / "cli"
 LIMIT_SECONDS = 240
 
@@ -49,3 +54,14 @@ def interrupted(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=LIMIT_SECONDS)
     return process.returncode, out, err
+
+
+def built(words: str) -> click.Command:
+    """The command of these words, as a process would build it."""
+    found: click.Command = Replan()
+    for word in words.split():
+        assert isinstance(found, CommandGroup)
+        inner = found.get_command(click.Context(found), word)
+        assert inner is not None
+        found = inner
+    return found

@@ -5,21 +5,10 @@ import shlex
 
 import click
 import pytest
+from tests.commandline import built
 
-from replan.commands.command_line import CommandGroup
 from replan.errors import Exit
 from replan.main import Replan, app
-
-
-def built(words: str) -> click.Command:
-    """The command of these words, as a process would build it."""
-    found: click.Command = Replan()
-    for word in words.split():
-        assert isinstance(found, CommandGroup)
-        inner = found.get_command(click.Context(found), word)
-        assert inner is not None
-        found = inner
-    return found
 
 
 def examples(command: click.Command) -> list[str]:
