@@ -6,6 +6,7 @@ when it is invoked.
 
 import gc
 import sys
+from contextlib import suppress
 from typing import Annotated, ClassVar
 
 import click
@@ -13,7 +14,7 @@ import typer
 
 from replan import __version__
 from replan.commands.command_line import CommandGroup
-from replan.commands.output import note, result
+from replan.commands.output import abandon_streams, note, prepare_streams, result
 from replan.commands.pandas_hidden import hide_pandas
 from replan.errors import Exit, ReplanError
 
@@ -94,6 +95,7 @@ def main() -> None:
     gc.set_threshold(GARBAGE_THRESHOLD)
     if sys.argv[1:2] != ["fleet"]:
         hide_pandas()
+    prepare_streams()
     sys.exit(run(sys.argv[1:]))
 
 
@@ -101,6 +103,8 @@ def run(arguments: list[str]) -> int:
     """Run a command; every failure that replan explains becomes its message and its exit code."""
     try:
         code = app(args=arguments, prog_name="replan", standalone_mode=False)
+        if code == Exit.INTERRUPTED and not isinstance(code, Exit):
+            note("replan: interrupted")  # Typer turns a KeyboardInterrupt into this number
         return int(code) if isinstance(code, int) else int(Exit.OK)
     except ReplanError as error:
         note(f"replan: {error}")
@@ -108,9 +112,9 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return int(Exit.ERROR)
-    except (KeyboardInterrupt, click.Abort):
-        note("replan: interrupted")
-        return int(Exit.INTERRUPTED)
-    except BrokenPipeError:
-        sys.stderr.close()
+    except OSError as problem:
+        with suppress(OSError):
+            named = f"{problem.filename}: " if problem.filename else ""
+            note(f"replan: {named}{problem.strerror or problem}")
+        abandon_streams()
         return int(Exit.ERROR)

@@ -3,7 +3,7 @@
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -15,6 +15,7 @@ from replan.applying.outcome import Outcome
 from replan.applying.progress import Report
 from replan.applying.settings import Settings
 from replan.commands.journals import NOT_LOCKED, journal_path, owner, read_ledger
+from replan.commands.options import Detail
 from replan.commands.output import note, result
 from replan.commands.progress import progress_to
 from replan.commands.target import Connection, Target
@@ -89,6 +90,7 @@ def perform(
     cluster: Target,
     connection: Connection,
     settings: Settings,
+    detail: Detail,
     inject: Callable[[Report], Report] = lambda report: report,
 ) -> Exit:
     """Perform a plan until nothing is left, or somebody asks to stop; `inject` begins faults and reports them."""
@@ -96,10 +98,11 @@ def perform(
     with (
         FileJournal(path) as journal,
         asked_to_stop(connection.interrupt) as stop,
-        progress_to(sys.stderr) as report,
+        progress_to(quiet=detail.quiet, verbose=detail.verbose) as report,
     ):
-        note(f"journal: {path}")
-        if cluster.is_real:
+        if not detail.quiet:
+            note(f"journal: {path}")
+        if cluster.is_real and not detail.quiet:
             note(NOT_LOCKED)
         outcome = apply_plan(
             plan,
@@ -134,6 +137,10 @@ def with_journal(do: Callable[..., Outcome], cluster: Target) -> Exit:
     return outcome.exit_code
 
 
+_STOPPING = "stopping at the next safe point; press ^C again to leave at once"
+_LEAVING = "leaving at once; rerun to resume"
+
+
 class _Stop:
     """Set by the first SIGINT or SIGTERM; the second interrupts at once."""
 
@@ -146,11 +153,12 @@ class _Stop:
 
     def on_signal(self, _number: int, _frame: FrameType | None) -> None:
         """Ask the loop to leave at the next safe point."""
-        if self.asked:
-            raise KeyboardInterrupt
-        self.asked = True
+        twice, self.asked = self.asked, True
         self._interrupt()
-        note("stopping at the next safe point; once more to leave at once")
+        with suppress(RuntimeError):  # the signal may have come in the middle of a write to stderr
+            note(_LEAVING if twice else _STOPPING)
+        if twice:
+            raise KeyboardInterrupt
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from replan.commands.options import Faults, Pace
+from replan.commands.options import Detail, Faults, Pace
 from replan.commands.output import note
 from replan.commands.target import LiveTarget
 from replan.errors import BadUsage, Exit
@@ -32,6 +32,7 @@ def apply(
         bool, typer.Option("--auto-approve", help="With -f: do not ask for approval.")
     ] = False,
     faults: Faults = None,
+    detail: Detail,
     pace: Pace,
     cluster: LiveTarget,
 ) -> Exit:
@@ -71,10 +72,10 @@ def apply(
         if not (approved or auto_approve or application.approve(plan)):
             note("not approved; nothing was changed")
             return Exit.ERROR
-        return application.perform(plan, cluster, connection, pace.settings(), inject)
+        return application.perform(plan, cluster, connection, pace.settings(), detail, inject)
 
 
-def resume(*, pace: Pace, cluster: LiveTarget) -> Exit:
+def resume(*, detail: Detail, pace: Pace, cluster: LiveTarget) -> Exit:
     """Resume the interrupted application.
 
     The journal keeps its plan, which was approved when it began.
@@ -95,7 +96,7 @@ def resume(*, pace: Pace, cluster: LiveTarget) -> Exit:
     with cluster.connect() as connection:
         plan = application.begun_plan(cluster, connection)
         application.check_refusals(plan)
-        return application.perform(plan, cluster, connection, pace.settings())
+        return application.perform(plan, cluster, connection, pace.settings(), detail)
 
 
 def abandon(*, cluster: LiveTarget) -> Exit:

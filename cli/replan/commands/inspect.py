@@ -52,7 +52,13 @@ def validate(*, files: Files = DEFAULT_FILES) -> Exit:
     return Exit.OK
 
 
-def export(*, topics: Topics = None, output: Output = None, cluster: ReadTarget) -> Exit:
+def export(
+    *,
+    topics: Topics = None,
+    output: Output = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the FILE of -o.")] = False,
+    cluster: ReadTarget,
+) -> Exit:
     """Write the placement file that describes the cluster as it is.
 
     A plan that is made from this file changes nothing.
@@ -67,7 +73,7 @@ def export(*, topics: Topics = None, output: Output = None, cluster: ReadTarget)
     """
     from replan.manifest.export import export_placement
 
-    write(export_placement(cluster.observe(), topics or []), output)
+    write(export_placement(cluster.observe(), topics or []), output, force=force)
     return Exit.OK
 
 
@@ -131,7 +137,7 @@ def plan(
       replan plan --bootstrap-server kafka-1:9092 -o plan.json
       replan plan -f placements/ --snapshot cluster.json --format markdown
     """
-    from replan.commands.plans import rehearsed, render, verdict
+    from replan.commands.plans import apply_command, rehearsed, render, verdict
     from replan.manifest.load import load_placement
     from replan.planning import plan_file
     from replan.planning.planner import make_plan
@@ -142,7 +148,7 @@ def plan(
     if output is not None:
         save(plan_file.dumps(made), output)
         if made.moves:
-            note(f"saved; apply it with: replan apply {output}")
+            note(f"saved; apply it with: {apply_command(output, cluster)}")
     return verdict(made, exit_zero=exit_zero)
 
 
@@ -230,11 +236,14 @@ def status(
       replan status --bootstrap-server kafka-1:9092
       replan status --simulated cluster.json --topic orders --format json
     """
-    from replan.commands.journals import read_ledger, told
+    from replan.commands.journals import news_of_journal, read_ledger
     from replan.reporting import status_text
 
     seen, health, sizes = _health(cluster, topics or [])
-    known = [] if cluster.snapshot is not None else told(read_ledger(cluster, seen.cluster_id))
+    known = list[str]()
+    if cluster.snapshot is None:
+        ledger = read_ledger(cluster, seen.cluster_id)
+        known = news_of_journal(cluster, seen.cluster_id, ledger)
     application = "\n".join(known) or None
     rows = status_text.replica_progress(health, sizes)
     match form:
@@ -250,13 +259,13 @@ def status(
 
 def _observed(cluster: JournaledTarget) -> "Snapshot":
     """The cluster with the orders that the journal remembers; notes what is open there."""
-    from replan.commands.journals import read_ledger, told
+    from replan.commands.journals import news_of_journal, read_ledger
 
     seen = cluster.observe()
     if cluster.snapshot is not None:
         return seen
     ledger = read_ledger(cluster, seen.cluster_id)
-    for line in told(ledger):
+    for line in news_of_journal(cluster, seen.cluster_id, ledger):
         note(f"note: {line}")
     return replace(seen, remembered={**seen.remembered, **ledger.remembered()})
 

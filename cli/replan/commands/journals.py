@@ -6,17 +6,19 @@ state file for a simulated one. `--journal` names another.
 
 import getpass
 import os
+import re
 import socket
 from pathlib import Path
 
-from replan.applying.journal.file import peek
+from replan.applying.journal.file import holder, peek
 from replan.applying.journal.ledger import Ledger, fold
 from replan.commands.target import Target
+from replan.errors import BadUsage
+from replan.wording import count
 
-NOT_LOCKED = (
-    "note: the journal is a file on this machine; "
-    "another machine that applies at the same time is not locked out"
-)
+NOT_LOCKED = "note: the journal is a file on this machine; it does not lock out other machines"
+_PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
+"""Cluster ids: Kafka makes 22 characters of URL-safe Base64; some vendors make their own."""
 
 
 def journal_path(cluster: Target, cluster_id: str) -> Path:
@@ -26,12 +28,20 @@ def journal_path(cluster: Target, cluster_id: str) -> Path:
     if cluster.simulated is not None:
         return cluster.simulated.with_name(cluster.simulated.name + ".journal")
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    if _PLAIN.fullmatch(cluster_id) is None:
+        raise BadUsage(
+            f"cluster id {cluster_id!r} cannot be part of a file name; name the journal with --journal FILE"
+        )
     return Path(state) / "replan" / f"{cluster_id}.journal"
 
 
 def owner() -> str:
     """Who this is, for people who read the journal."""
-    return f"{getpass.getuser()}@{socket.gethostname()} (pid {os.getpid()})"
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container whose user has no entry in /etc/passwd
+        user = f"uid {os.getuid()}"
+    return f"{user}@{socket.gethostname()} (pid {os.getpid()})"
 
 
 def read_ledger(cluster: Target, cluster_id: str) -> Ledger:
@@ -39,19 +49,27 @@ def read_ledger(cluster: Target, cluster_id: str) -> Ledger:
     return fold(peek(journal_path(cluster, cluster_id)))
 
 
-def told(ledger: Ledger) -> list[str]:
-    """What a person should know of the journal before anything else: an open application, leftovers."""
+def news_of_journal(cluster: Target, cluster_id: str, ledger: Ledger) -> list[str]:
+    """What a person should know of the journal before anything else: an open application, throttles of replan."""
     lines: list[str] = []
     application = ledger.application
     if application is not None:
+        running = holder(journal_path(cluster, cluster_id))
+        ended = count(len(ledger.owned) - len(ledger.open), "partition")
         lines.append(
-            f"application {application.id} of plan {application.plan_digest[:16]} is open, begun by "
-            f"{application.owner}: {len(ledger.owned) - len(ledger.open)} partitions ended, {len(ledger.open)} "
-            "in hand; run the same `replan apply` again to resume it"
+            f"application {application.id} is "
+            + (
+                f"running: {running}; "
+                if running
+                else "interrupted; run `replan resume` to go on; "
+            )
+            + f"begun by {application.owner}; {ended} ended, {len(ledger.open):,} in progress"
         )
     left = len(ledger.entries) + len(ledger.rates)
     if left:
+        active = "is" if left == 1 else "are"
         lines.append(
-            f"{left} throttle settings of ours are in place; they are put back when the application ends"
+            f"{count(left, 'throttle setting')} of replan {active} active; "
+            "they are restored when the application ends"
         )
     return lines

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from replan.errors import BadUsage
+
 if TYPE_CHECKING:
     from replan.applying.settings import Settings
 
@@ -74,3 +76,19 @@ class Pace:
         from replan.applying.settings import Settings
 
         return Settings(settle_seconds=self.settle, slots_per_broker=self.slots)
+
+
+@dataclass(frozen=True)
+class Detail:
+    """How much is said on stderr while a plan is performed. Raises BadUsage where both options are given."""
+
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Show no progress, only errors and the result.")
+    ] = False
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show every copy and every wait in the log.")
+    ] = False
+
+    def __post_init__(self) -> None:
+        if self.quiet and self.verbose:
+            raise BadUsage("--quiet and --verbose contradict each other; pass one of them")

@@ -1,9 +1,11 @@
 """Plans as the commands handle them: read from a file, written in a form, turned into an exit code."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 from replan.commands.options import Form
+from replan.commands.target import Target
 from replan.documents.files import read_text
 from replan.errors import Exit
 from replan.model.snapshot import Snapshot
@@ -14,6 +16,12 @@ from replan.planning.plan import Plan
 def read_plan(path: Path) -> Plan:
     """A saved plan; raises BadFile."""
     return plan_file.loads(read_text(path), str(path))
+
+
+def apply_command(saved: Path, cluster: Target) -> str:
+    """What to type to apply a plan to the cluster that it was made for."""
+    words = cluster.words() if cluster.snapshot is None else ["--bootstrap-server", "HOST:PORT"]
+    return shlex.join(["replan", "apply", str(saved), *words])
 
 
 def verdict(made: Plan, *, exit_zero: bool) -> Exit:

@@ -1,11 +1,12 @@
 """The rehearsals of `rehearse`: one run as asked for, and those with random faults; shows how far each of them is."""
 
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 from replan.applying.progress import Progress
-from replan.commands.output import at_terminal, note, passing
+from replan.commands.output import is_live, note, passing
 from replan.commands.target import Target
 from replan.errors import BadFile, BadUsage
 from replan.faults.read import read_fault
@@ -93,7 +94,7 @@ class _Shown:
 
     def __init__(self, before: str) -> None:
         self._before = before
-        self._terminal = at_terminal()
+        self._terminal = is_live(sys.stderr)
         self._every = SHOWN_SECONDS if self._terminal else LOGGED_SECONDS
         self._shown_at = time.monotonic()
 

@@ -110,6 +110,21 @@ class Target:
     def _snapshot_hint(self) -> str:
         return ""
 
+    def words(self) -> list[str]:
+        """The options to type for a later command on this cluster; what the environment says need not be typed."""
+        options = (
+            ("--bootstrap-server", self.bootstrap_server, BOOTSTRAP_VARIABLE),
+            ("--command-config", self.command_config, CONFIG_VARIABLE),
+            ("--simulated", self.simulated, ""),
+            ("--journal", self.journal, ""),
+        )
+        return [
+            word
+            for name, value, variable in options
+            if value is not None and str(value) != os.environ.get(variable)
+            for word in (name, str(value))
+        ]
+
     @property
     def is_named(self) -> bool:
         """Whether there is a cluster at all; only commands that can do without one need to ask."""

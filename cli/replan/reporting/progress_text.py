@@ -1,6 +1,7 @@
 """How far an application is, as lines: one that counts, then one per running copy with what it waits for."""
 
 from replan.applying.progress import CopyProgress, Progress, ReplicaProgress
+from replan.applying.reasons import HoldReason
 from replan.reporting.hold_text import hold_text, stalled_text
 from replan.reporting.quantities import duration, size
 from replan.wording import capped
@@ -18,11 +19,39 @@ def counts(progress: Progress) -> str:
     return f"{duration(progress.at_seconds)}: {', '.join(parts)}"
 
 
+def summary(progress: Progress) -> str:
+    """One line for a log: where the application stands, how fast it copies, and the longest copy's time left."""
+    replicas = [r for copy in progress.copies for r in copy.replicas if not r.in_sync]
+    speed = sum(r.bytes_per_second or 0 for r in replicas)
+    left = max((r.seconds_left for r in replicas if r.seconds_left is not None), default=None)
+    parts = [counts(progress)]
+    parts += [f"copying {size(round(speed))}/s"] if speed else []
+    parts += [f"longest copy: {duration(left)} left"] if left is not None else []
+    return "; ".join(parts)
+
+
+def reasons(progress: Progress) -> dict[type[object], str]:
+    """Why partitions wait now: a line for each kind of reason, of the first partition that waits for it."""
+    found = dict[type[object], str]()
+    if progress.admission is not None:
+        found[type(progress.admission)] = _nothing_new(progress.admission)
+    for copy in progress.copies:
+        if copy.stalled is not None:
+            found.setdefault(type(copy.stalled), copy_line(copy))
+    for partition, why in sorted((progress.holds or {}).items()):
+        found.setdefault(type(why), f"{partition}  {hold_text(why)}")
+    return found
+
+
+def _nothing_new(why: HoldReason) -> str:
+    return f"no new copies: {hold_text(why)}"
+
+
 def copies(progress: Progress) -> list[str]:
     """One line per running copy, then one per partition that waits at a gate."""
     lines = capped(progress.copies, copy_line, limit=SHOWN, noun="copy")
     if progress.admission is not None:
-        lines.append(f"nothing new is started: {hold_text(progress.admission)}")
+        lines.append(_nothing_new(progress.admission))
     shown = {copy.partition for copy in progress.copies}
     holds = [(n, why) for n, why in sorted((progress.holds or {}).items()) if n not in shown]
     return lines + capped(

@@ -25,6 +25,9 @@ from replan.applying.journal.records import Kept, Record
 from replan.documents.json_text import parse_json
 from replan.errors import BadFile, Held
 
+OWNER_ONLY = 0o600
+"""The permissions of a journal and its lock: they name topics, brokers and people."""
+
 
 class FileJournal:
     """A journal in one file; open it with `with`, or close it."""
@@ -79,9 +82,10 @@ class FileJournal:
 
 
 def _locked(path: Path) -> TextIOWrapper:
-    lock = path.with_name(path.name + ".lock")
+    lock = _lock_of(path)
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
+        lock.touch(OWNER_ONLY)
         held = lock.open("a+", encoding="utf-8")
     except OSError as problem:
         raise _cannot("lock", path, problem) from problem
@@ -100,6 +104,23 @@ def _locked(path: Path) -> TextIOWrapper:
     held.write(f"pid {os.getpid()} on {socket.gethostname()} since {_now()}\n")
     held.flush()
     return held
+
+
+def _lock_of(path: Path) -> Path:
+    return path.with_name(path.name + ".lock")
+
+
+def holder(path: Path) -> str | None:
+    """The process that has the lock of a journal now, as `pid 12 on host since …`; None where there is none."""
+    try:
+        with _lock_of(path).open(encoding="utf-8") as lock:
+            said = lock.read().strip()
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return said or "an unknown process"
+    except OSError:
+        return None
+    return None
 
 
 def peek(path: Path) -> Sequence[Record]:
@@ -156,6 +177,8 @@ def _compacted(path: Path, records: Mapping[str, Kept]) -> int:
     """Replace the file by one line that holds the latest records; open it for appending."""
     partial = path.with_name(f".{path.name}.partial")
     try:
+        partial.unlink(missing_ok=True)
+        partial.touch(OWNER_ONLY)
         with partial.open("w", encoding="utf-8") as file:
             if records:
                 file.write(_line(list(records.values())))

@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 from tests.builders import TOPIC_ID
 
-from replan.applying.journal.file import FileJournal
+from replan.applying.journal.file import FileJournal, holder
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import Journal, MemoryJournal
 from replan.applying.journal.record_json import decode, encode
@@ -184,7 +184,7 @@ def test_a_sound_line_with_an_unknown_record_is_refused_also_at_the_end(path: Pa
 HOLD = """
 import sys
 from pathlib import Path
-from replan.applying.journal.file import FileJournal
+from replan.applying.journal.file import FileJournal, holder
 journal = FileJournal(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()
@@ -245,6 +245,20 @@ def test_a_file_in_the_place_of_its_folder_is_refused(path: Path) -> None:
     path.touch()
     with pytest.raises(BadFile, match="cannot lock the journal"):
         FileJournal(path / "journal")
+
+
+def test_only_its_owner_reads_a_journal_and_its_lock(path: Path) -> None:
+    with FileJournal(path) as journal:
+        journal.append(RECORDS)
+    modes = {file.name: file.stat().st_mode & 0o777 for file in path.parent.iterdir()}
+    assert modes == {path.name: 0o600, f"{path.name}.lock": 0o600}
+
+
+def test_the_process_that_has_the_lock_is_named_while_it_has_it(path: Path) -> None:
+    assert holder(path) is None
+    with FileJournal(path):
+        assert (holder(path) or "").startswith(f"pid {os.getpid()} on ")
+    assert holder(path) is None
 
 
 def filled() -> Journal:

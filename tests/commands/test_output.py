@@ -1,0 +1,92 @@
+"""What reaches a terminal, a pipe, a full disk: no control character of other people, no traceback."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO
+
+import pytest
+from tests.commandline import environment, replan
+
+from replan.commands.output import visible
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("disk\x1b[2J at 92 %", "disk\\u001b[2J at 92 %"),
+        ("one\ttwo\nthree", "one\ttwo\nthree"),
+        ("over\rwritten", "over\\u000dwritten"),
+        ("\x7f\x9b", "\\u007f\\u009b"),
+        ("abc\u202edcba", "abc\\u202edcba"),
+        ("Zürich → 東京", "Zürich → 東京"),
+    ],
+)
+def test_a_control_character_is_shown_and_not_obeyed(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+def test_json_stays_the_same_json_when_it_is_made_visible() -> None:
+    text = json.dumps({"reason": "\x1b[2J \x9b \u202e"}, ensure_ascii=False)
+    assert json.loads(visible(text)) == json.loads(text)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("cluster.json", "placement.yaml"):
+        shutil.copy(EXAMPLE / name, tmp_path / name)
+    return tmp_path
+
+
+def run_into(
+    stdout: IO[str] | int | None, folder: Path, *arguments: str, **more: str
+) -> tuple[int, str]:
+    """Run with that stdout, None for a closed one; the exit code and what stderr says."""
+    command = [sys.executable, "-m", "replan", *arguments]
+    if stdout is None:
+        command = ["sh", "-c", 'exec "$@" >&-', "sh", *command]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment(**more),
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+PLAN = ("plan", "--simulated", "cluster.json")
+
+
+@pytest.mark.command
+@pytest.mark.parametrize("arguments", [PLAN, ("--help",)])
+def test_a_full_disk_is_one_line_and_exit_1(folder: Path, arguments: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        code, said = run_into(full, folder, *arguments)
+    assert (code, said.count("\n")) == (1, 1)
+    assert said.endswith("No space left on device\n")
+
+
+@pytest.mark.command
+def test_a_closed_stdout_is_one_line_and_exit_1(folder: Path) -> None:
+    assert run_into(None, folder, *PLAN) == (
+        1,
+        "replan: stdout is closed, so the result cannot be written\n",
+    )
+
+
+@pytest.mark.command
+def test_what_a_locale_cannot_write_is_escaped(folder: Path) -> None:
+    text = (folder / "placement.yaml").read_text()
+    (folder / "placement.yaml").write_text(text.replace("disk at 92 %", '"Zürich \\e[2J 東"'))
+    ascii_only = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    done = replan(*PLAN, "--format", "json", folder=folder, **ascii_only)
+    assert done.returncode == 2
+    assert done.stdout.isascii()
+    assert "Zürich \x1b[2J 東" in str(json.loads(done.stdout)["reasons"]).replace("\\x1b", "\x1b")

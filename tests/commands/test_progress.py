@@ -1,0 +1,59 @@
+"""What a log has of a long application: a summary now and then, each new kind of reason once, all of it on demand."""
+
+import pytest
+
+from replan.applying.progress import Progress
+from replan.applying.reasons import NoSlot
+from replan.commands.progress import progress_to
+from replan.model.names import BrokerId, TopicPartition
+
+MOVES = 477
+
+
+def ticks(seconds: int) -> list[Progress]:
+    """An application of which a move ends every second, while others wait for slots of ever other brokers."""
+    return [
+        Progress(
+            at_seconds=float(now),
+            total=MOVES,
+            done=min(now, MOVES),
+            stopped=0,
+            running=min(5, MOVES - min(now, MOVES)),
+            waiting=max(0, MOVES - now - 5),
+            holds={
+                TopicPartition("orders", n): NoSlot(BrokerId(n % 7 + now % 3), 5, 5)
+                for n in range(9)
+            },
+        )
+        for now in range(seconds)
+    ]
+
+
+def logged(
+    capsys: pytest.CaptureFixture[str], *, quiet: bool = False, verbose: bool = False
+) -> list[str]:
+    with progress_to(quiet=quiet, verbose=verbose) as report:
+        for progress in ticks(500):
+            report(progress)
+    return capsys.readouterr().err.splitlines()
+
+
+def test_a_log_has_a_summary_every_30_seconds_and_each_reason_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = logged(capsys)
+    assert lines[0] == "0.0 s: orders-0  broker 0 is at its limit (`--slots 5`)"
+    assert lines[1] == "0.0 s: 0 of 477 done, 5 running, 472 waiting"
+    assert lines[2] == "30 s: 30 of 477 done, 5 running, 442 waiting"
+    assert sum("is at its limit" in line for line in lines) == 1
+    assert "7 min 57 s: 477 of 477 done" in lines
+    assert len(lines) == 1 + 16 + 1
+
+
+def test_a_verbose_log_has_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = logged(capsys, verbose=True)
+    assert sum("is at its limit" in line for line in lines) > 9 * 470
+
+
+def test_a_quiet_one_has_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert logged(capsys, quiet=True) == []
