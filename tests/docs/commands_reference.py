@@ -12,7 +12,7 @@ HEADING = """# The commands
 
 <!-- Made from the commands by tests/docs/test_commands_reference.py; REPLAN_REWRITE=1 makes it again. -->
 
-Results go to stdout, everything else to stderr. `replan COMMAND --help` says the same as this page.
+Results go to stdout, everything else to stderr. `--help` of a command says the same as this page.
 """
 
 

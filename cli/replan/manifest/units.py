@@ -1,7 +1,8 @@
 """Rates and instants as people write them, and back.
 
 Kafka's throttles count bytes per second (`leader.replication.throttled.rate`, a LONG). A rate always has
-its unit, since a bare 50 has meant bytes to one and megabytes to the other; bits are refused.
+its unit, since a bare 50 has meant bytes to one and megabytes to the other; bits are refused. What reports print,
+such as `1 kB/s`, is read, too.
 """
 
 import re
@@ -18,7 +19,7 @@ _UNITS = {
     **{f"{letter}B": 1000**power for power, letter in enumerate("KMGT", 1)},
     **{f"{letter}iB": 1024**power for power, letter in enumerate("KMGT", 1)},
 }
-_RATE = re.compile(r"([0-9]{1,19}(?:\.[0-9]{1,9})?)([KMGT]i?B|B)/s")
+_RATE = re.compile(r"([0-9]{1,19}(?:\.[0-9]{1,9})?) ?([kKMGT]i?B|B)/s")
 _BARE = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _BITS = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([kKmMgGtT]i?)?(b/s|bps|bits?/s|bits?ps)", re.ASCII)
 _ALMOST = re.compile(
@@ -37,7 +38,7 @@ def parse_rate(text: str) -> int | None:
     read = _RATE.fullmatch(text)
     if read is None:
         raise ValueError(f'"{text}" is not a rate; {_advice(text)}')
-    rate: int = round(Decimal(read[1]) * _UNITS[read[2]])
+    rate: int = round(Decimal(read[1]) * _UNITS[_spelled(read[2].rstrip("B"))])
     if rate < SMALLEST_RATE:
         raise ValueError(
             f"{text} is below 1KB/s, at which nothing would move; write 1KB/s or more, or unlimited"
