@@ -27,6 +27,7 @@ class Replan(CommandGroup):
 
     table: ClassVar = {
         "validate": "inspect:validate",
+        "schema": "inspect:schema",
         "export": "inspect:export",
         "snapshot": "inspect:take_snapshot",
         "plan": "inspect:plan",

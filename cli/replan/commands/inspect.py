@@ -1,8 +1,8 @@
-"""Commands that change nothing: `validate`, `export`, `snapshot`, `plan`, `show`, `drift`, `status`."""
+"""Commands that change nothing: `validate`, `schema`, `export`, `snapshot`, `plan`, `show`, `drift`, `status`."""
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -52,6 +52,33 @@ def validate(*, files: Files = DEFAULT_FILES) -> Exit:
     return Exit.OK
 
 
+def schema(
+    *,
+    name: Annotated[
+        Literal["placement", "plan", "snapshot", "journal"],
+        typer.Argument(metavar="NAME", help="placement, plan, snapshot or journal."),
+    ],
+    output: Output = None,
+) -> Exit:
+    """Print the JSON Schema of a file that replan reads or writes.
+
+    Editors check a placement file as you type: save the schema beside it, and begin the file with
+    `# yaml-language-server: $schema=placement.v1.json`, as `replan export` does.
+
+    Exit codes:
+      0  printed
+      1  an error
+
+    Examples:
+      replan schema placement -o placement.v1.json
+      replan schema plan
+    """
+    from replan.manifest.schemas import find_schema
+
+    write(find_schema(f"{name}.v1.json").read_text(encoding="utf-8"), output)
+    return Exit.OK
+
+
 def export(
     *,
     topics: Topics = None,
@@ -61,7 +88,7 @@ def export(
 ) -> Exit:
     """Write the placement file that describes the cluster as it is.
 
-    A plan that is made from this file changes nothing.
+    A plan that is made from this file changes nothing. `replan schema placement` prints the schema that it names.
 
     Exit codes:
       0  written

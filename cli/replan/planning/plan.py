@@ -97,6 +97,8 @@ class Plan:
     throttle: MoveThrottle | None = None
     refusals: tuple[Refusal, ...] = ()
     warnings: tuple[PlanWarning, ...] = ()
+    cluster_name: str | None = None
+    """What people call the cluster, from the placement; for its readers alone."""
     remember: frozenset[TopicPartition] = field(default_factory=frozenset)
     """Partitions whose original order only the leader blacklist changes: it is journalled before the change."""
 

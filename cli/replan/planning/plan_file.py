@@ -100,6 +100,7 @@ def _body(plan: Plan) -> str:
         "formatVersion": FORMAT_VERSION,
         "kind": KIND,
         "clusterId": plan.cluster_id,
+        "clusterName": plan.cluster_name,
         "manifestDigest": plan.manifest_digest,
         "brokers": {str(b): rack for b, rack in sorted(plan.racks.items())},
         "throttle": _throttle(plan.throttle),
@@ -107,6 +108,8 @@ def _body(plan: Plan) -> str:
         "refusals": [_refusal(r) for r in plan.refusals],
         "reasons": reasons,
     }
+    if plan.cluster_name is None:
+        del header["clusterName"]
     lines = [f"{_json(key)}: {_json(value)}" for key, value in header.items()]
     lines.append(_rows("topics", [_topic(of_topic[name]) for name in topics]))
     numbers = {reason: i for i, reason in enumerate(reasons)}
@@ -177,7 +180,7 @@ def _sha256(text: str) -> str:
 
 
 def _plan(root: Node) -> Plan:
-    root.mapping(KEYS)
+    root.mapping((*KEYS, "clusterName"))
     for key in KEYS:
         root.child(key)
     reasons = [node.text() for node in root.elements("reasons")]
@@ -185,6 +188,7 @@ def _plan(root: Node) -> Plan:
     rows = [(_read_move(node, topics, reasons), node) for node in root.elements("moves")]
     return Plan(
         cluster_id=root.child("clusterId").text(),
+        cluster_name=optional(root.get("clusterName"), Node.text, None),
         manifest_digest=root.child("manifestDigest").any_text(),
         racks={_broker(key, node): _rack(node) for key, node in root.members("brokers")},
         moves=tuple(move for move, _ in rows),

@@ -76,6 +76,7 @@ def make_plan(placement: Placement, snapshot: Snapshot) -> Plan:
                 remember.add(move.partition)
     plan = Plan(
         cluster_id=snapshot.cluster_id,
+        cluster_name=placement.cluster_name,
         manifest_digest=placement.digest,
         racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
         moves=tuple(admission_order(judged)),

@@ -43,5 +43,7 @@ def _refusal(refused: Refusal) -> str:
 
 def _row(move: Move) -> str:
     steps = " · ".join(request.kind for request in planned_requests(move))
-    copied = size(move.copies_bytes) if move.new else "–"
+    copied = "–"
+    if move.new:
+        copied = size(move.copies_bytes) if move.bytes else "size unknown, or empty"
     return row((code(str(move.partition)), code(change(move)), copied, escape(move.reason), steps))

@@ -69,6 +69,8 @@ def describe(request: Request, move: Move) -> tuple[str, str, str]:
 def _expand(move: Move) -> str:
     each = " each" if len(move.new) > 1 else ""
     note = f"copy {size(move.bytes)}{each} to {_and(move.new)}"
+    if not move.bytes:
+        note = f"copy to {_and(move.new)} (size unknown, or empty)"
     gone = [b for b in move.original if b in move.unnameable]
     return note if not gone else f"{note}; no list may name {_and(gone)}, so Kafka drops it"
 
@@ -113,11 +115,16 @@ def summary(plan: Plan, rehearsed: Sequence[str] = ()) -> Iterator[str]:
         yield f"Plan: {', '.join(parts)}. Nothing can be done before that is resolved."
         return
     leaders = f"{count(cost.leaders, 'leader')} may change"
-    yield f"Plan: {', '.join(parts)}; {size(cost.bytes)} to copy; {leaders}."
+    unknown = sum(1 for m in plan.moves if m.new and not m.bytes)
+    copied = f"{size(cost.bytes)} to copy"
+    if unknown:
+        copied += f", and {count(unknown, 'partition')} of unknown size, or empty"
+    yield f"Plan: {', '.join(parts)}; {copied}; {leaders}."
     if any(m.new for m in plan.moves):
         yield _throttle(plan)
     yield from rehearsed
-    yield f"Plan digest {digest(plan)[:16]}, for cluster {plan.cluster_id}."
+    name = f"{plan.cluster_name}, " if plan.cluster_name else ""
+    yield f"Plan digest {digest(plan)[:16]}, for cluster {name}{plan.cluster_id}."
 
 
 def _throttle(plan: Plan) -> str:

@@ -73,6 +73,7 @@ def plans(draw: st.DrawFn) -> Plan:
     moves = draw(any_moves())
     throttles = st.builds(MoveThrottle, RATES, st.dictionaries(st.sampled_from(BROKERS), RATES))
     return Plan(
+        cluster_name=draw(st.none() | TEXT),
         cluster_id=draw(TEXT),
         manifest_digest=draw(TEXT),
         racks=draw(st.dictionaries(st.sampled_from(BROKERS), st.none() | TEXT)),
