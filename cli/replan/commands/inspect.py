@@ -73,9 +73,10 @@ def schema(
       replan schema placement -o placement.v1.json
       replan schema plan
     """
-    from replan.manifest.schemas import find_schema
+    from replan.manifest.schemas import directory
 
-    write(find_schema(f"{name}.v1.json").read_text(encoding="utf-8"), output)
+    found = next(file for file in directory().iterdir() if file.name.startswith(f"{name}.v"))
+    write(found.read_text(encoding="utf-8"), output)
     return Exit.OK
 
 
