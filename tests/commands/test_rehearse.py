@@ -122,7 +122,7 @@ def test_a_person_at_a_terminal_sees_how_far_it_is_until_it_ends(folder: Path) -
         (("--network", "5"), '--network: "5" is not a rate; it needs a unit, e.g. 5MB/s'),
         (
             ("--network", "0"),
-            "--network 0: nothing could ever be copied; write a rate, e.g. 100MB/s",
+            "--network: 0B/s is below 1KB/s, at which nothing would move; write 1KB/s or more, or unlimited",
         ),
         (("--produce", "unlimited"), "--produce: write a rate, e.g. 100MB/s"),
         (

@@ -1,8 +1,7 @@
 """`rehearse`: perform a plan on the simulator; nothing is changed anywhere."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -12,25 +11,23 @@ from replan.commands.target import OptionalTarget
 from replan.errors import BadUsage, Exit
 
 
-def _rate_of(option: str, *, zero: bool = False) -> Callable[[str], float]:
-    """What reads the rate of an option; raises BadUsage."""
+def _rate(name: str, text: str, *, zero: bool = False) -> Any:
+    """An option that takes a rate, in bytes per second; raises BadUsage."""
 
-    def read(text: str) -> float:
+    def read(written: str) -> float:
         from replan.manifest.units import parse_rate
 
-        if text == "0":
-            if zero:
-                return 0.0
-            raise BadUsage(f"{option} 0: nothing could ever be copied; write a rate, e.g. 100MB/s")
+        if written == "0" and zero:
+            return 0.0
         try:
-            rate = parse_rate(text)
+            rate = parse_rate("0B/s" if written == "0" else written)
         except ValueError as problem:
-            raise BadUsage(f"{option}: {problem}") from problem
+            raise BadUsage(f"{name}: {problem}") from problem
         if rate is None:
-            raise BadUsage(f"{option}: write a rate, e.g. 100MB/s")
+            raise BadUsage(f"{name}: write a rate, e.g. 100MB/s")
         return float(rate)
 
-    return read
+    return typer.Option(name, metavar="RATE", parser=read, help=text)
 
 
 @dataclass(frozen=True)
@@ -39,28 +36,20 @@ class Load:
 
     produce: Annotated[
         float | None,
-        typer.Option(
-            metavar="RATE",
-            parser=_rate_of("--produce", zero=True),
-            help="What producers write to each partition, e.g. 2MB/s; by default "
-            "what the cluster file says, or nothing.",
+        _rate(
+            "--produce",
+            "What producers write to each partition, e.g. 2MB/s; "
+            "by default what the cluster file says, or nothing.",
+            zero=True,
         ),
     ] = None
     network: Annotated[
         float | None,
-        typer.Option(
-            metavar="RATE",
-            parser=_rate_of("--network"),
-            help="Network of each broker, in each direction; by default 100MB/s.",
-        ),
+        _rate("--network", "Network of each broker, in each direction; by default 100MB/s."),
     ] = None
     disk: Annotated[
         float | None,
-        typer.Option(
-            metavar="RATE",
-            parser=_rate_of("--disk"),
-            help="Disks of each broker, copies read and written together; by default unlimited.",
-        ),
+        _rate("--disk", "Disks of each broker, reading and writing; by default unlimited."),
     ] = None
     version: Annotated[
         str | None,

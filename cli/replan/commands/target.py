@@ -23,6 +23,9 @@ DEFAULT_TIMEOUT_SECONDS = 60.0
 """Longer than the 30 s for which brokers keep talking to a frozen controller (controller.socket.timeout.ms)."""
 BOOTSTRAP_VARIABLE = "REPLAN_BOOTSTRAP_SERVER"
 CONFIG_VARIABLE = "REPLAN_COMMAND_CONFIG"
+_REAL = f"--bootstrap-server HOST:PORT (a real one; or set {BOOTSTRAP_VARIABLE})"
+_EMBEDDED = "--simulated FILE (the embedded one)"
+_SAVED = "--snapshot FILE (read only)"
 
 
 def seconds(text: str | float) -> float:
@@ -81,9 +84,7 @@ class Target:
     snapshot: Path | None = None
     journal: Path | None = None
 
-    note: ClassVar[str] = (
-        "Name exactly one cluster: --bootstrap-server (a real one) or --simulated (the embedded one)."
-    )
+    note: ClassVar[str] = f"Name exactly one cluster: {_REAL} or {_EMBEDDED}."
     """A paragraph of the help of each command that takes such a target."""
     optional: ClassVar[bool] = False
     """Whether a command can do without a cluster."""
@@ -94,10 +95,7 @@ class Target:
             self._set("bootstrap_server", os.environ.get(BOOTSTRAP_VARIABLE))
         named = len(files) + (self.bootstrap_server is not None)
         if named > 1 or (named == 0 and not (self.optional and self.command_config is None)):
-            raise BadUsage(
-                "name exactly one cluster: --bootstrap-server HOST:PORT (a real one; or set "
-                f"{BOOTSTRAP_VARIABLE}), --simulated FILE (the embedded one){self._snapshot_hint()}"
-            )
+            raise BadUsage(f"n{self.note.partition('. ')[0].rstrip('.')[1:]}")
         if self.bootstrap_server is None and self.command_config is not None:
             raise BadUsage("--command-config goes with --bootstrap-server")
         if self.bootstrap_server is not None and self.command_config is None:
@@ -106,9 +104,6 @@ class Target:
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
-
-    def _snapshot_hint(self) -> str:
-        return ""
 
     def words(self) -> list[str]:
         """The options to type for a later command on this cluster; what the environment says need not be typed."""
@@ -194,12 +189,7 @@ class ReadTarget(Target):
 
     snapshot: Annotated[Path | None, _SNAPSHOT] = None
 
-    note: ClassVar[str] = (
-        "Name exactly one cluster: --bootstrap-server (a real one), --simulated (the embedded one) or --snapshot."
-    )
-
-    def _snapshot_hint(self) -> str:
-        return ", or --snapshot FILE (read only)"
+    note: ClassVar[str] = f"Name exactly one cluster: {_REAL}, {_EMBEDDED}, or {_SAVED}."
 
 
 @dataclass(frozen=True)
@@ -214,7 +204,7 @@ class OptionalTarget(ReadTarget):
     """A cluster to read, or none: see `is_named`."""
 
     note: ClassVar[str] = (
-        "Name one cluster: --bootstrap-server (a real one), --simulated (the embedded one) or --snapshot. "
+        f"Name one cluster: {_REAL}, {_EMBEDDED}, or {_SAVED}. "
         "Without one, only the partitions of the plan are simulated, all of them in sync."
     )
     optional: ClassVar[bool] = True
