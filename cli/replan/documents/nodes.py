@@ -9,7 +9,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TypeVar
 
 from replan.errors import BadFile
@@ -23,7 +22,9 @@ MOST_REPLICAS = 2**15 - 1
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(
+    slots=True, eq=False
+)  # frozen ones take four times as long to make, and there are millions
 class Node:
     """One value of a document; its path is spelled out only for an error."""
 
@@ -150,6 +151,8 @@ def shown(value: object, limit: int = 60) -> str:
 
 
 def _advice(key: object, known: Collection[str]) -> str:
+    from difflib import get_close_matches
+
     close = get_close_matches(str(key)[:60], known, n=1)
     if close:
         return f'did you mean "{close[0]}"?'

@@ -6,6 +6,7 @@ writes it again and compares every byte, so a plan that was edited after the rev
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
@@ -186,6 +187,9 @@ def _plan(root: Node) -> Plan:
     reasons = [node.text() for node in root.elements("reasons")]
     topics = {node.child("name").text(): _read_topic(node) for node in root.elements("topics")}
     rows = [(_read_move(node, topics, reasons), node) for node in root.elements("moves")]
+    if len({move.partition for move, _ in rows}) < len(rows):
+        twice = next(n for n, number in Counter(m.partition for m, _ in rows).items() if number > 1)
+        raise root.child("moves").wrong(f"{twice} is moved twice")
     return Plan(
         cluster_id=root.child("clusterId").text(),
         cluster_name=optional(root.get("clusterName"), Node.text, None),

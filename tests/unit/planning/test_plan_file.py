@@ -282,6 +282,19 @@ WRONG: list[tuple[tuple[str | int, ...], object, str]] = [
             'safe-start, unclean-guard; found "weather"'
         ),
     ),
+    (
+        ("moves", 0),
+        {
+            "topic": "orders",
+            "partition": 0,
+            "original": [1],
+            "target": [2],
+            "leader": 1,
+            "bytes": 0,
+            "reason": 0,
+        },
+        "$.moves: orders-0 is moved twice",
+    ),
     (("refusals", 0, "facts"), {}, '$.refusals[0].facts: "original" is missing'),
 ]
 
