@@ -108,13 +108,11 @@ def _running_copies(ledger: Ledger, plan: Plan | None, seen: Observation) -> lis
     copies: list[Copy] = []
     for move in () if plan is None else plan.moves:
         running, own = seen.running.get(move.partition), ledger.open.get(move.partition)
-        if running is None or own is None or set(running.adding).isdisjoint(move.new):
+        if running is None or own is None or not running.adds_any(move.new):
             continue
         state = seen.partitions.get(move.partition)
-        kept = set(move.original) & set(move.target)
-        copies.append(
-            Copy(move, leader_throttle_suspended=state is not None and not kept <= set(state.isr))
-        )
+        out = state is not None and not move.kept <= set(state.isr)
+        copies.append(Copy(move, leader_throttle_suspended=out))
     return copies
 
 

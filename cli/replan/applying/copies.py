@@ -25,7 +25,7 @@ def lingering(tick: TickInput, state: RunState) -> list[TopicPartition]:
 
 def _is_copied(tick: TickInput, name: TopicPartition) -> bool:
     running = tick.seen.running.get(name)
-    return running is not None and not set(running.adding).isdisjoint(tick.job.moves[name].new)
+    return running is not None and running.adds_any(tick.job.moves[name].new)
 
 
 def copies_under_throttle(
@@ -56,8 +56,7 @@ def copy_of(tick: TickInput, state: RunState, move: Move) -> Copy:
     """A move as throttles see it: its leader throttle is suspended while a kept replica is out of the ISR."""
     found = tick.seen.partitions.get(move.partition)
     isr = state.history.isr.get(move.partition) if found is None else found.isr
-    kept = set(move.original) & set(move.target)
-    return Copy(move, leader_throttle_suspended=isr is not None and not kept <= set(isr))
+    return Copy(move, leader_throttle_suspended=isr is not None and not move.kept <= set(isr))
 
 
 def slots_of(tick: TickInput, state: RunState, starting: Collection[TopicPartition]) -> Slots:

@@ -16,6 +16,7 @@ from replan.model.configs import (
     MIN_INSYNC_REPLICAS,
 )
 from replan.model.names import BrokerId, TopicPartition
+from replan.model.partition import effective_min_isr
 from replan.planning.safety.run_invariants import Sample, Settings, Trajectory
 from replan.simulator.cluster.physical_state import ReplicaName, Simulation, World
 from replan.simulator.cluster.replication.copy_rates import leader_of
@@ -120,7 +121,7 @@ class Histories:
             replicas=partition.replicas,
             in_sync=tuple(b for b in partition.isr if b in self._serving),
             leader=leads if leads in self._serving else None,
-            min_in_sync=min(self._minimum[name.topic], len(partition.replicas)),
+            min_in_sync=effective_min_isr(self._minimum[name.topic], len(partition.replicas)),
             log_end=world.sizes.get(name, 0.0),
         )
         samples = self._samples[name]

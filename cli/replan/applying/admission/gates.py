@@ -15,7 +15,7 @@ from replan.applying.reasons import (
     WritesWouldStop,
 )
 from replan.model.names import Replicas, is_internal
-from replan.model.partition import PartitionState
+from replan.model.partition import PartitionState, effective_min_isr
 from replan.planning.moves import Move
 
 
@@ -43,13 +43,14 @@ def _new_brokers(move: Move, seen: Observation) -> HoldReason | None:
 
 
 def _min_isr(move: Move, state: PartitionState, seen: Observation) -> HoldReason | None:
-    """Adding replicas raises the effective minimum min(m, assigned) (Partition.effectiveMinIsr since 3.7).
+    """Adding replicas raises the effective minimum.
 
     Where a partition is under its minimum already and the start does not raise it, it is not made worse: it is healed.
     """
     m = move.min_insync_replicas
     in_sync = tuple(b for b in state.isr if seen.live(b))
-    after, before = min(m, len({*move.original, *move.target})), min(m, len(move.original))
+    before = effective_min_isr(m, len(move.original))
+    after = effective_min_isr(m, len(move.original) + len(move.new))
     if len(in_sync) >= after or (len(in_sync) < before and before == after):
         return None
     return WritesWouldStop(in_sync, m, after)

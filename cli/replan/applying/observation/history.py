@@ -11,7 +11,7 @@ from typing import TypeVar
 from replan.applying.observation.look import Observation
 from replan.applying.reasons import Stalled
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.partition import PartitionState
+from replan.model.partition import PartitionState, effective_min_isr
 from replan.planning.moves import Move
 
 
@@ -113,7 +113,7 @@ class PartitionHistory:
         lost = tuple(b for b in before if b not in state.isr and b in state.replicas)
         settings = seen.topics.get(move.partition.topic)
         m = move.min_insync_replicas if settings is None else settings.min_insync_replicas
-        if not lost or len(state.isr) > min(m, len(state.replicas)):
+        if not lost or len(state.isr) > effective_min_isr(m, len(state.replicas)):
             return None
         loaded = {*move.new} if state.leader is None else {state.leader, *move.new}
         return Loss(move.partition, lost, frozenset(loaded))
