@@ -4,7 +4,7 @@
     python -m benchmarks.prediction --only one-partition --keep-readme
 
 Five brokers in one JVM. Both runs perform the same plan with the same code, `apply_plan`, with the same settings; the
-simulator begins with the snapshot that was observed on the real cluster. It is told what no snapshot tells: the produce
+simulator begins with the snapshot that was observed on the real cluster. It also gets what no snapshot has: the produce
 rate of the load, the size of the batches that the harness writes, and nothing of what was measured.
 """
 

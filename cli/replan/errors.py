@@ -21,7 +21,7 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """What the process tells its caller."""
+    """What the process reports to its caller."""
 
     OK = 0
     ERROR = 1

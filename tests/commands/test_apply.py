@@ -52,7 +52,7 @@ def test_a_saved_plan_is_performed_without_a_question_and_nothing_is_left_to_do(
     assert again.returncode == 0, again.stderr
 
 
-def test_a_fault_befalls_the_embedded_cluster_and_is_told_with_what_waits_for_it(
+def test_a_fault_of_the_embedded_cluster_is_reported_with_what_waits_for_it(
     folder: Path,
 ) -> None:
     saved(folder)
@@ -78,7 +78,7 @@ def test_a_fault_befalls_the_embedded_cluster_and_is_told_with_what_waits_for_it
         (SIMULATED, "kill 4", '--fault "kill 4": it does not say when; write e.g. "kill 4 at 10m"'),
     ],
 )
-def test_a_fault_that_cannot_befall_stops_before_anything_is_done(
+def test_a_fault_that_is_impossible_stops_before_anything_is_done(
     folder: Path, cluster: tuple[str, ...], fault: str, message: str
 ) -> None:
     saved(folder)

@@ -69,7 +69,7 @@ def test_another_cluster_is_refused(folder: Path) -> None:
     )
 
 
-def test_no_cluster_named_tells_the_three_ways(folder: Path) -> None:
+def test_no_cluster_named_shows_the_three_ways(folder: Path) -> None:
     (folder / "placement.yaml").write_text(ONE % "[1, 2, 3]")
     done = replan("plan", folder=folder)
     assert done.returncode == 1
@@ -79,7 +79,7 @@ def test_no_cluster_named_tells_the_three_ways(folder: Path) -> None:
     )
 
 
-def test_a_cluster_that_does_not_answer_is_told_within_the_bootstrap_time(folder: Path) -> None:
+def test_a_cluster_that_does_not_answer_is_reported_within_the_bootstrap_time(folder: Path) -> None:
     address = "127.0.0.1:1"  # tcpmux: nobody listens there
     said = complaint(folder, ONE % "[1, 2, 3]", "--bootstrap-server", address)
     assert address in said

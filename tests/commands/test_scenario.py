@@ -42,7 +42,7 @@ def test_a_story_that_differs_is_shown_as_a_diff_and_written_on_demand(folder: P
     assert (folder / "other.txt").read_text() == SOUND
 
 
-def test_a_mistake_is_told_with_its_line_and_the_other_stories_go_on(folder: Path) -> None:
+def test_a_mistake_is_reported_with_its_line_and_the_other_stories_go_on(folder: Path) -> None:
     done = replan("scenario", "run", "wrong.txt", "nowhere.txt", "sound.txt", folder=folder)
     assert (done.returncode, done.stdout) == (1, "")
     first, second, third = done.stderr.splitlines()

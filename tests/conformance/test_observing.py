@@ -1,4 +1,4 @@
-"""The reading methods: what is told, what is left out, and that they agree with each other."""
+"""The reading methods: what is reported, what is left out, and that they agree with each other."""
 
 import re
 
@@ -103,7 +103,7 @@ def test_a_running_reassignment_reads_the_same_everywhere(lab: Lab) -> None:
     assert observed.running == running
 
 
-def test_sizes_are_told_for_each_replica_and_the_largest_in_the_snapshot(lab: Lab) -> None:
+def test_sizes_are_reported_for_each_replica_and_the_largest_in_the_snapshot(lab: Lab) -> None:
     topic = lab.create_topic([[1, 2, 3], [2, 3, 4]])
     lab.write(topic, 300_000)
     name = TopicPartition(topic, 1)
@@ -191,7 +191,7 @@ def test_settings_of_a_topic_carry_their_source(
     assert lab.control_plane.observe().settings(topic) == expected
 
 
-def test_the_minimum_of_the_cluster_is_told_as_such(lab: Lab) -> None:
+def test_the_minimum_of_the_cluster_is_reported_as_such(lab: Lab) -> None:
     topic = lab.create_topic([[1, 2, 3]])
     expected = TopicSettings(min_insync_replicas=2, min_insync_source=default_source(lab))
 
@@ -199,7 +199,7 @@ def test_the_minimum_of_the_cluster_is_told_as_such(lab: Lab) -> None:
     assert lab.control_plane.observe().settings(topic) == expected
 
 
-def test_an_empty_override_is_told_apart_from_none(lab: Lab) -> None:
+def test_an_empty_override_is_not_the_same_as_none(lab: Lab) -> None:
     topic = lab.create_topic([[1, 2, 3]])
     change = topic_change(topic, LEADER_REPLICAS, ConfigOperation.SUBTRACT, "0:1")
     lab.control_plane.alter_configs([change])

@@ -1,4 +1,4 @@
-"""What the port tells of a broker that is registered and not there."""
+"""What the port reports of a broker that is registered and not there."""
 
 from tests.conformance.lab import Lab, partition_of, until, until_fenced, until_listed
 from tests.readings import rates_of, sizes_of
@@ -29,7 +29,7 @@ def test_a_stopped_broker_is_named_as_fenced_and_comes_back(lab: Lab) -> None:
     assert not lab.control_plane.look(Wanted()).brokers[BrokerId(5)].fenced
 
 
-def test_a_stopped_broker_tells_neither_sizes_nor_configurations(lab: Lab) -> None:
+def test_a_stopped_broker_reports_neither_sizes_nor_configurations(lab: Lab) -> None:
     topic = lab.create_topic([[5, 2, 3]])
     lab.write(topic, 100_000)
     lab.stop_broker(5)

@@ -20,7 +20,7 @@ def head(role: str, path: Path) -> dict[str, Any]:
     return {key: value for key, value in found.items() if key not in row}
 
 
-def test_a_snapshot_of_either_form_tells_its_cluster_and_time(tmp_path: Path) -> None:
+def test_a_snapshot_of_either_form_names_its_cluster_and_time(tmp_path: Path) -> None:
     for name in ("eu", "eu.json"):
         write_snapshot(snapshot([state([1, 2])]), tmp_path / name)
         assert head("snapshot", tmp_path / name) == {
@@ -43,21 +43,21 @@ PLACEMENTS = {
 
 
 @pytest.mark.parametrize("text", PLACEMENTS.values(), ids=PLACEMENTS)
-def test_a_placement_tells_its_cluster_however_it_is_written(tmp_path: Path, text: str) -> None:
+def test_a_placement_names_its_cluster_however_it_is_written(tmp_path: Path, text: str) -> None:
     path = tmp_path / "eu.yaml"
     path.write_text(text, encoding="utf-8")
     found = head("placement", path)
     assert (found["cluster_id"], found["cluster_name"], found["message"]) == ("one", "eu", None)
 
 
-def test_a_placement_of_several_files_tells_its_cluster(tmp_path: Path) -> None:
+def test_a_placement_of_several_files_names_its_cluster(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(f"version: 1\n{BELOW}", encoding="utf-8")
     (tmp_path / "b.yaml").write_text("version: 1\ncluster: {name: eu, id: one}\n", encoding="utf-8")
     found = head("placement", tmp_path)
     assert (found["cluster_id"], found["cluster_name"]) == ("one", "eu")
 
 
-def test_a_cluster_block_that_is_wrong_is_told_with_its_true_line(tmp_path: Path) -> None:
+def test_a_cluster_block_that_is_wrong_is_reported_with_its_true_line(tmp_path: Path) -> None:
     path = tmp_path / "eu.yaml"
     path.write_text(f"version: 1\n{BELOW}cluster: {{nam: eu}}\n", encoding="utf-8")
     assert head("placement", path)["message"].startswith(f"{path}:5:")

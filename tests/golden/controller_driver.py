@@ -49,7 +49,7 @@ class ControllerDriver:
         return _code(lambda: self._arena.restart(broker, cleanly=cleanly))
 
     def cordon(self, broker: int) -> int:
-        # The second heartbeat tells the metadata offset again, which the cordon made the controller forget; without it
+        # The second heartbeat sends the metadata offset again, which the cordon made the controller forget; without it
         # no controlled shutdown is granted any more.
         return _code(lambda: self._arena.cordon(broker, broker))
 

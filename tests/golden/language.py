@@ -1,4 +1,4 @@
-"""How the golden vectors are read, and how one is told to a driver.
+"""How the golden vectors are read, and how a driver runs one.
 
 Here belong the parser of the table, the driver's protocol, and `tell`, which performs a vector and compares. A driver
 is the simulator or a real controller; neither knows about vectors.
@@ -32,7 +32,7 @@ class Observed:
     elr: Ids
     last_known_elr: Ids
     directories: tuple[str, ...]
-    """Of each replica, `-` where none has been told."""
+    """Of each replica, `-` where none has been reported."""
 
 
 class Driver(Protocol):
@@ -113,7 +113,7 @@ def read(text: str) -> tuple[Vector, ...]:
 
 
 def for_version(vectors: Sequence[Vector], version: str, *, elr: bool) -> list[Vector]:
-    """The vectors that a version of this kind can be told."""
+    """The vectors that a version of this kind can run."""
     return [v for v in vectors if v.elr == elr and v.versions.hold(version)]
 
 

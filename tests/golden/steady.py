@@ -1,6 +1,6 @@
-"""Telling stories to a controller whose sessions are so short that a busy machine can end them.
+"""Running stories on a controller whose sessions are so short that a busy machine can end them.
 
-Here belongs `steadily` alone: what is told is in `language`, who is told in `controller_driver`.
+Here belongs `steadily` alone: what runs is in `language`, on what in `controller_driver`.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ ATTEMPTS = 5
 
 
 def steadily(controller: FakeBrokers, tell: Callable[[], None]) -> None:
-    """Tell a story; a failure counts only where heartbeats came in time meanwhile, else it is told again."""
+    """Run a story; a failure counts only where heartbeats came in time meanwhile, else it is run again."""
     for _ in range(ATTEMPTS - 1):
         late = controller.late_rounds()
         try:

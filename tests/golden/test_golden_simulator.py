@@ -1,4 +1,4 @@
-"""The simulator tells every golden vector as Kafka's controllers do, version by version."""
+"""The simulator runs every golden vector as Kafka's controllers do, version by version."""
 
 import pytest
 from tests.golden.language import Vector, for_version, read, tell

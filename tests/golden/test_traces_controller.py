@@ -1,7 +1,7 @@
 """Differential test: the simulator and a real controller agree on random stories: fields, epochs, codes and words.
 
 `HYPOTHESIS_PROFILE` chooses how many: 200 stories of 20 steps on 4.3.1 and 20 on each other version, or (`nightly`)
-5,000 and 500; where a version knows ELR, half of them with and half without. Fewer are told in which brokers restart.
+5,000 and 500; where a version knows ELR, half of them with and half without. Fewer are run in which brokers restart.
 """
 
 import os
@@ -55,7 +55,7 @@ def test_the_simulator_agrees_with_the_controller_on_any_story(
 
 
 def stories(version: str) -> int:
-    """How many stories are told to each kind of controller of a version."""
+    """How many stories run on each kind of controller of a version."""
     of_version = STORIES[PROFILE][version == DEFAULT_VERSION]
     return of_version // sum(1 for v, _ in KINDS if v == version)
 

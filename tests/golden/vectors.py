@@ -546,7 +546,7 @@ grow +1 [4,5,6]
     count 3
     p2: r[4,5,6] i[4,5,6] L4 le0 pe0
 
-57. new partitions may name fenced brokers, as long as somebody can lead
+57. new partitions may name fenced brokers, as long as one of the replicas can lead
 topic [1,2]
 fence 4
 grow 3 [4,3] [5,6]
@@ -705,7 +705,7 @@ dir 6 a
 lose 6 a
     i[1,2] L1 le0 pe2
 
-69. a replica whose directory was not told stays in sync until it is told
+69. a replica whose directory was not reported stays in sync until it is reported
 topic [1,6,2]
 lose 6 a
     i[1,2,6] L1 pe0

@@ -70,7 +70,7 @@ def test_the_clients_say_nothing_themselves(
     assert logging.getLogger().level == logging.WARNING
 
 
-def test_the_moment_of_a_snapshot_is_told_in_utc(one_jvm: OneJvmCluster) -> None:
+def test_the_moment_of_a_snapshot_is_reported_in_utc(one_jvm: OneJvmCluster) -> None:
     east = datetime(2026, 11, 21, 5, 0, 0, 999, timezone(timedelta(hours=2)))
 
     with open_cluster(one_jvm.bootstrap, None, wall_clock=lambda: east) as connected:
@@ -124,7 +124,7 @@ def test_many_topics_are_described_in_pieces(
     assert list(control_plane.look(Wanted(topics=asked)).topics) == ["one-of-many"]
 
 
-def test_a_cordoned_broker_is_told_so(
+def test_a_cordoned_broker_is_reported_so(
     one_jvm: OneJvmCluster, kafka_version: str, control_plane: KafkaControlPlane
 ) -> None:
     if kafka_version < "4.3":

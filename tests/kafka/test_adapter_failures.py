@@ -113,7 +113,7 @@ def test_when_nobody_answers_each_address_is_named_with_what_it_did() -> None:
     )
 
 
-def test_a_name_that_does_not_resolve_is_told_as_such() -> None:
+def test_a_name_that_does_not_resolve_is_reported_as_such() -> None:
     with pytest.raises(ClusterUnreachable, match=r"kafka\.invalid:9092: DNS"):
         open_cluster("kafka.invalid:9092", None, timeout_seconds=1)
 

@@ -127,7 +127,7 @@ def test_one_file_opens_the_cluster_to_both_clients(secured: Secured, tmp_path: 
         }
 
 
-def test_a_wrong_password_is_told_at_once_and_not_repeated(
+def test_a_wrong_password_is_reported_at_once_and_not_repeated(
     secured: Secured, tmp_path: Path
 ) -> None:
     with pytest.raises(ClusterRefused) as refused:
@@ -140,7 +140,7 @@ def test_a_wrong_password_is_told_at_once_and_not_repeated(
     assert "wrong-word" not in str(refused.value)
 
 
-def test_a_certificate_that_is_not_trusted_is_told_as_such(
+def test_a_certificate_that_is_not_trusted_is_reported_as_such(
     secured: Secured, tmp_path: Path
 ) -> None:
     file = secured.properties(tmp_path, "boss", USERS["boss"], ssl_ca_location="probe")
@@ -149,7 +149,7 @@ def test_a_certificate_that_is_not_trusted_is_told_as_such(
         secured.open(file)
 
 
-def test_a_plain_connection_to_a_secured_listener_is_told_to_check_the_protocol(
+def test_a_plain_connection_to_a_secured_listener_gets_the_advice_to_check_the_protocol(
     secured: Secured,
 ) -> None:
     with pytest.raises(ClusterUnreachable, match=r"security\.protocol is the one of that listener"):

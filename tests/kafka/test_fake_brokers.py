@@ -255,7 +255,7 @@ def test_an_unregistered_broker_leaves_the_isr_but_not_the_list(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_what_clients_are_told_agrees_with_the_controllers_log(
+def test_what_clients_are_reported_agrees_with_the_controllers_log(
     fake_brokers: Controllers, version: str
 ) -> None:
     with arena(fake_brokers(version), *range(1, 5)) as trace:
@@ -283,7 +283,7 @@ def test_what_clients_are_told_agrees_with_the_controllers_log(
             )
             for index, state in trace.states("orders").items()
         }
-        until(lambda: told() == held, f"clients are told {held}", limit_seconds=10)
+        until(lambda: told() == held, f"clients see {held}", limit_seconds=10)
 
 
 def test_one_request_may_name_a_partition_twice(fake_brokers: Controllers) -> None:

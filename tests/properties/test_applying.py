@@ -47,7 +47,7 @@ VERSIONS = tuple(RULES)
 
 @dataclass(frozen=True)
 class Case:
-    """One application and everything that befalls it."""
+    """One application and every fault that it meets."""
 
     moves: tuple[Move, ...]
     throttle: MoveThrottle | None
@@ -105,7 +105,7 @@ def moves(draw: st.DrawFn, *, unclean: bool) -> tuple[Move, ...]:
 
 @st.composite
 def standing(draw: st.DrawFn) -> tuple[ConfigChange, ...]:
-    """Throttles of somebody else that stand there before."""
+    """Throttles that another tool has set before."""
     entries = st.sampled_from(["", "*", "0:1", "7:8", "0:4,1:2", "0:1,0:2,0:3,0:4,0:5"])
     changes = [
         topic_change("orders", key, ConfigOperation.SET, draw(entries))

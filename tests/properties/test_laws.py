@@ -79,7 +79,7 @@ SLACK = Slack(in_sync_seconds=5, leaderless_seconds=15)
 
 @dataclass(frozen=True, repr=False)
 class Case:
-    """A cluster, what is asked of it, what befalls it, and when the process that moves is killed."""
+    """A cluster, what is asked of it, its faults, and when the process that moves is killed."""
 
     placement: Placement
     snapshot: Snapshot
@@ -279,7 +279,7 @@ def test_every_plan_keeps_the_laws_that_are_judged_before_it_runs(case: Case) ->
 
 @HARD
 @given(cases())
-def test_every_run_keeps_the_laws_however_often_it_is_killed_and_whatever_befalls_it(
+def test_every_run_keeps_the_laws_however_often_it_is_killed_and_whatever_fails(
     case: Case,
 ) -> None:
     plan = make_plan(case.placement, case.snapshot)

@@ -95,7 +95,7 @@ def upset(data: st.DataObject, partition: Partition) -> None:
     data.draw(st.sampled_from([*kinds, partition.catch_up, partition.unfence]))(broker)
 
 
-def mend(partition: Partition) -> None:
+def heal(partition: Partition) -> None:
     """The brokers of the target are back; leaving ones only where nobody else could lead."""
     needed = set(partition.move.target)
     if partition.leader is None:
@@ -119,7 +119,7 @@ def test_every_history_ends_where_the_move_wants_it_and_never_leaves_the_path(
         if isinstance(answer, Request) and answer.kind is not RequestKind.ELECT:
             partition.ask(answer)
     for _ in range(POLLS_TO_ARRIVE):
-        mend(partition)
+        heal(partition)
         answer = mover.look()
         if isinstance(answer, Done):
             break
@@ -139,7 +139,7 @@ def test_a_move_of_healthy_brokers_takes_the_requests_that_its_preview_shows(
     shown = list(planned_requests(replace(partition.move, leader=partition.leader)))
     mover = Mover(partition)
     for _ in range(POLLS_TO_ARRIVE):
-        mend(partition)
+        heal(partition)
         answer = mover.look()
         if isinstance(answer, Request):
             asked.append(answer)

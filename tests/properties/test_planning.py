@@ -73,11 +73,11 @@ def test_a_plan_arrives_and_planning_again_gives_nothing_for_what_was_done(
 @given(fleetlets())
 def test_off_the_blacklist_every_undeclared_order_is_what_it_was(fleetlet: Fleetlet) -> None:
     seen = replace(fleetlet.snapshot, remembered={})
-    shunning = replace(fleetlet.placement, preferred_leaders={})
-    made = make_plan(shunning, seen)
+    blacklisting = replace(fleetlet.placement, preferred_leaders={})
+    made = make_plan(blacklisting, seen)
     done = {m.partition: arrive(m, _state(seen, m.partition)) for m in made.moves}
     after = _with(seen, done, _remembered(seen, made.moves, made.remember))
-    free = replace(shunning, leader_blacklist=())
+    free = replace(blacklisting, leader_blacklist=())
     back = {m.partition: m.target for m in make_plan(free, after).moves}
     assert made.remember <= set(done)
     assert {p: back.get(p) for p in made.remember} == {

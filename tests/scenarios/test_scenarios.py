@@ -1,4 +1,4 @@
-"""Every story in this folder is told again and ends as it is written; REPLAN_REWRITE=1 writes what is told now."""
+"""Every story in this folder runs again and its output is as written; REPLAN_REWRITE=1 writes the present output."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ STORIES = sorted(Path(__file__).parent.glob("*.txt"))
 
 
 @pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)
-def test_a_story_is_told_as_it_is_written(path: Path) -> None:
+def test_the_output_of_a_scenario_is_as_written(path: Path) -> None:
     run = run_scenario(path.read_text(encoding="utf-8"), str(path))
     if "REPLAN_REWRITE" in os.environ:
         path.write_text(rewritten(run), encoding="utf-8")

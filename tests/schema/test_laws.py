@@ -71,7 +71,7 @@ def test_a_schema_is_itself_valid_and_named_after_its_file(name: str) -> None:
     assert schema["$id"].endswith(name)
 
 
-def test_every_key_of_the_placement_schema_tells_editors_what_it_is_for() -> None:
+def test_every_key_of_the_placement_schema_explains_to_editors_what_it_is_for() -> None:
     schema = read_schema(PLACEMENT)
 
     def undescribed(node: Any, path: str) -> list[str]:

@@ -1,6 +1,6 @@
 """Every manifest in accepts/ loads; every one in rejects/ is refused with exactly the message beside it.
 
-`REPLAN_REWRITE=1 pytest tests/schema` writes the messages anew; the diff is the review.
+`REPLAN_REWRITE=1 pytest tests/schema` writes the messages again; the diff is the review.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 """The loop that performs a plan: look, decide, write, send, and again until nothing is left.
 
 This is the only place where an application meets the outside. It holds no rule of its own beyond patience: how long a
-silent cluster or journal is borne, when to leave, and what is said then.
+silent cluster or journal is waited for, when to leave, and what is said then.
 """
 
 from collections.abc import Callable, Collection, Sequence

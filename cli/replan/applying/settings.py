@@ -17,7 +17,7 @@ class Settings:
     quarantine_seconds: float = 90.0
     """A broker re-sends a forwarded request for up to 60 s plus its TimeoutMs (15 s); rounded up."""
     agreeing_seconds: float = 5.0
-    """How far apart two polls must be that conclude something against somebody."""
+    """How far apart two polls must be that conclude that another tool made a change."""
     patience_seconds: float = 45.0
     """A frozen active controller keeps every forwarded call waiting for 30 s; less would give up too early."""
     journal_patience_seconds: float = 30.0

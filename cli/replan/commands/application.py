@@ -93,7 +93,7 @@ def perform(
     detail: Detail,
     inject: Callable[[Report], Report] = lambda report: report,
 ) -> Exit:
-    """Perform a plan until nothing is left, or somebody asks to stop; `inject` begins faults and reports them."""
+    """Perform a plan until nothing is left, or a stop is requested; `inject` begins faults and reports them."""
     path = journal_path(cluster, plan.cluster_id)
     with (
         FileJournal(path) as journal,

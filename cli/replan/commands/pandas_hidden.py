@@ -21,7 +21,7 @@ class _NoPandas:
 def hide_pandas() -> None:
     """Let this process have no pandas; for the process of a command alone, never for a library's.
 
-    pyarrow imports pandas, where it is installed, at the first array that it makes, to know its types if somebody hands
+    pyarrow imports pandas, where it is installed, at the first array that it makes, to know its types if a caller hands
     them in; it has no switch for that. Nobody does here, but pyspark, whose extra `fleet` brings pandas along.
     """
     sys.meta_path.insert(0, _NoPandas())

@@ -84,7 +84,7 @@ def find_sources(snapshots: Path, placements: Path) -> list[Source]:
 
 
 def require_spark(find: Callable[[str], object | None]) -> None:
-    """Raise ReplanError where the extra is not installed, as `find` tells it by a package's name."""
+    """Raise ReplanError where the extra is not installed, as `find` shows by a package's name."""
     for package in ("pyspark", "pandas"):  # Spark's applyInArrow imports pandas and does not use it
         if find(package) is None:
             raise ReplanError(

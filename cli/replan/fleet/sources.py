@@ -20,7 +20,7 @@ DEEPEST = 3
 
 
 class Role(StrEnum):
-    """What a source tells of its cluster."""
+    """What a source says of its cluster."""
 
     SNAPSHOT = "snapshot"
     PLACEMENT = "placement"

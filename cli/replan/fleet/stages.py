@@ -29,7 +29,7 @@ def resolved(pairs: DataFrame) -> DataFrame:
 
 
 def differences(declared: DataFrame, observed: DataFrame) -> DataFrame:
-    """The partitions that stand otherwise than declared, found by `comparison.diff`.
+    """The partitions that differ from what is declared, found by `comparison.diff`.
 
     The two must not be derived from one DataFrame: Spark then gives the columns of the second side new ids
     but not the function's arguments, and drops those that it does not find (seen in 4.1.4).

@@ -1,7 +1,7 @@
 """The files of a manifest: which ones are meant, their text, and the place of a character in it.
 
 Here belongs everything that can be wrong with a file before its YAML is looked at. A place in a text is
-one number, the index of its character; line and column are worked out only where somebody asks.
+one number, the index of its character; line and column are worked out only for a message.
 """
 
 import codecs

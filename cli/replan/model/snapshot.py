@@ -1,7 +1,7 @@
 """Everything observed of one cluster at one moment, in columns.
 
 Partitions and topics are Arrow tables, because there may be a million of them: no Python object exists for
-a partition until somebody asks for that one. Brokers and log directories are few and are objects.
+a partition until that one is asked for. Brokers and log directories are few and are objects.
 How a snapshot is written to disk is in `snapshots`: one JSON document, or a folder of Parquet.
 
 Invariants: `topics` is sorted by name, without repetition; `partitions` is sorted by (topic, partition);

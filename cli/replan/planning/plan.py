@@ -18,7 +18,7 @@ class RefusalRule(StrEnum):
     """Why a partition is not planned; the sentences are in `reporting.plan_notes`, the rules in `safety.refusals`."""
 
     RUNNING = "running"
-    """Somebody else's reassignment runs on it: held rather than refused."""
+    """Another tool's reassignment runs on it: held rather than refused."""
     NO_LEADER = "no-leader"
     TARGET_BELOW_MIN_ISR = "target-below-min-isr"
     UNREGISTERED = "unregistered"

@@ -140,7 +140,7 @@ def _as_a_person_would(
 
 
 def _left_open(outcome: Outcome) -> bool:
-    """Whether the same command again would go on; a foreign hand is for a person to look at."""
+    """Whether the same command again would continue; another tool's change is for a person to judge."""
     foreign = outcome.count(Result.FOREIGN) > 0
     return outcome.interrupted or (outcome.exit_code is Exit.HELD and not foreign)
 
@@ -189,7 +189,7 @@ class _Stop:
 
 
 def _in_words(outcome: Outcome, stop: _Stop, again: list[float]) -> Outcome:
-    """An outcome as a rehearsal tells it."""
+    """An outcome as a rehearsal reports it."""
     began = stop.began
     notes = [
         f"run again after {duration(at - began)}, as it had left something open" for at in again

@@ -47,7 +47,7 @@ def with_version(simulation: Simulation, version: str) -> Simulation:
 
 
 def snapshot_of(plan: Plan) -> Snapshot:
-    """The cluster that a plan was made from, as far as the plan tells: every replica in sync, nothing else there.
+    """The cluster that a plan was made from, as far as the plan says: every replica in sync, nothing else there.
 
     Partitions that the plan does not touch, and that its topics must have, stand empty on one broker.
     """
@@ -122,7 +122,7 @@ def version_of(snapshot: Snapshot) -> str:
 
 
 def fault_context(simulation: Simulation) -> FaultContext:
-    """What faults are read against; topics that are made anew get ids of their own."""
+    """What faults are read against; topics that are created again get ids of their own."""
     made = count(1)
 
     def new_topic_id(name: str) -> TopicId:

@@ -26,7 +26,7 @@ class Transcript:
         self._before: ClusterState | None = None
         self._holds: dict[TopicPartition, HoldReason] = {}
         self.asking = False
-        """While a request of ours is under way: the list that it asks for is recorded already."""
+        """While a request of replan is under way: the list that it asks for is recorded already."""
 
         self.briefly = False
         """Only notes are recorded, until the lines are taken."""

@@ -150,7 +150,7 @@ class Arena(Closing):
         return Answer(answer["Directories"][0]["Topics"][0]["Partitions"][0]["ErrorCode"])
 
     def directory_name(self, broker: int, directory: UUID) -> str:
-        """What tests call a log directory of a broker; `-` where the controller has not been told."""
+        """What tests call a log directory of a broker; `-` where the controller does not know it."""
         known = {directory_id(self.real_id(broker), name): name for name in DIRECTORIES}
         return known.get(directory, "-")
 

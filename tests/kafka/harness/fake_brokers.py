@@ -65,7 +65,7 @@ class FakeBroker:
     rack: str | None
     epoch: int
     directories: tuple[str, ...] = ONE_DIRECTORY
-    """By names of ours; each has one id for ever (`directory_id`)."""
+    """By names of the tests; each has one id for ever (`directory_id`)."""
     fenced: bool = True
     shutting_down: bool = False
     cordoned: bool = False

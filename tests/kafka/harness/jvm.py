@@ -19,7 +19,7 @@ STARTUP_SECONDS = 60.0
 
 
 class NodeFailure(Exception):
-    """A node did not do what it was told; carries the end of its log."""
+    """A node did not do what it was asked; carries the end of its log."""
 
 
 @dataclass(frozen=True, slots=True)

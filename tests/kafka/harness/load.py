@@ -22,7 +22,7 @@ ANSWER_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class ProduceError:
-    """A record that was not acknowledged: when it was told, seconds from the start, and why."""
+    """A record that was not acknowledged: when that was known, seconds from the start, and why."""
 
     at_seconds: float
     partition: int

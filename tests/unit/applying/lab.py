@@ -160,7 +160,7 @@ class Lab:
         )
 
     def stop_at(self, seconds: float) -> Callable[[], bool]:
-        """Somebody presses ^C at this second."""
+        """A person presses ^C at this second."""
         return lambda: self.clock.now() >= seconds
 
     def partition(self, move: Move) -> PartitionState:

@@ -1,4 +1,4 @@
-"""Killed before or after every effect, the next run goes on to the same end, and nothing of ours stays behind."""
+"""Killed before or after every effect, the next run goes on to the same end, and nothing of replan stays behind."""
 
 import pytest
 from tests.builders import move, state
@@ -23,7 +23,7 @@ MOVES = (
 
 
 def three_moves() -> Lab:
-    """Three moves under a throttle, with entries, an order and a rate of somebody else's standing there."""
+    """Three moves under a throttle, with entries, an order and a rate that another tool has set."""
     made = lab(
         [state(m.original, partition=m.partition.partition, size=m.bytes) for m in MOVES],
         MOVES,

@@ -105,7 +105,7 @@ def test_another_cluster_is_refused() -> None:
         made.apply(other)
 
 
-def test_a_reassignment_of_somebody_else_is_left_alone() -> None:
+def test_a_reassignment_of_another_tool_is_left_alone() -> None:
     made = lab([state([1, 2, 3], size=500 * MB)], [GROW])
     made.plane.reassign({GROW.partition: replicas(1, 2, 5)}, allow_replication_factor_change=True)
     outcome = made.apply()

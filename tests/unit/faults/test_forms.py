@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.unit.faults.around import AROUND
+from tests.unit.faults.fault_context import CONTEXT
 
 from replan.faults.kinds import Kind
 from replan.faults.read import FORMS, read_fault, read_schedule
@@ -194,23 +194,23 @@ def test_a_form_does_what_it_says(kind: Kind) -> None:
 @pytest.mark.parametrize("kind", FORMS, ids=form)
 def test_a_form_means_the_same_on_the_command_line_as_in_a_story(kind: Kind) -> None:
     what, _, _ = EFFECTS[kind.form]
-    told = read_schedule(TokenReader(what, "story.txt:3"), AROUND)
+    told = read_schedule(TokenReader(what, "story.txt:3"), CONTEXT)
     ends = re.search(r" for \w+$", what)
     ahead = what if ends is None else what[: ends.start()]
     asked = f"{ahead} at 5s{'' if ends is None else ends[0]}"
-    fault = read_fault(asked, AROUND)
+    fault = read_fault(asked, CONTEXT)
     assert fault.schedule == tuple(At(5 + at.seconds, at.fault) for at in told)
-    assert read_fault(f"{what} at 5s", AROUND).schedule == fault.schedule
+    assert read_fault(f"{what} at 5s", CONTEXT).schedule == fault.schedule
     assert fault.text == asked
 
 
 @pytest.mark.parametrize("kind", FORMS, ids=form)
-def test_a_form_that_is_left_in_the_middle_is_told_whole(kind: Kind) -> None:
+def test_a_form_that_is_left_in_the_middle_is_shown_whole(kind: Kind) -> None:
     if kind.form == "rebalance":
         return
     for read in (
-        lambda what: read_fault(f"{what} at 5s", AROUND),
-        lambda what: read_schedule(TokenReader(what, "story.txt:3"), AROUND),
+        lambda what: read_fault(f"{what} at 5s", CONTEXT),
+        lambda what: read_schedule(TokenReader(what, "story.txt:3"), CONTEXT),
     ):
         with pytest.raises(Exception, match=r"; the form is: ") as refused:
             read(" ".join(kind.begins))

@@ -1,7 +1,7 @@
-"""How faults are read: what each means to the simulator, and how what is wrong is told."""
+"""How faults are read: what each means to the simulator, and how what is wrong is reported."""
 
 import pytest
-from tests.unit.faults.around import AROUND
+from tests.unit.faults.fault_context import CONTEXT
 
 from replan.errors import BadUsage
 from replan.faults.read import FORMS, read_fault, read_schedule
@@ -83,7 +83,7 @@ ONCE: list[tuple[str, Fault]] = [
 
 @pytest.mark.parametrize(("text", "meant"), ONCE, ids=[text for text, _ in ONCE])
 def test_a_fault_is_read(text: str, meant: Fault) -> None:
-    fault = read_fault(f"{text} at 10m", AROUND)
+    fault = read_fault(f"{text} at 10m", CONTEXT)
     assert fault.schedule == (At(600.0, meant),)
     assert fault.text == " ".join(f"{text} at 10m".split())
 
@@ -110,7 +110,7 @@ def test_a_fault_is_read(text: str, meant: Fault) -> None:
     ],
 )
 def test_a_fault_ends_by_itself(text: str, schedule: tuple[At, ...]) -> None:
-    assert read_fault(text, AROUND).schedule == schedule
+    assert read_fault(text, CONTEXT).schedule == schedule
 
 
 WRONG = [
@@ -158,16 +158,18 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG, ids=[text for text, _ in WRONG])
-def test_a_fault_that_is_wrong_is_told_with_its_place_and_its_form(text: str, message: str) -> None:
+def test_a_fault_that_is_wrong_is_reported_with_its_place_and_its_form(
+    text: str, message: str
+) -> None:
     with pytest.raises(BadUsage) as refused:
-        read_fault(text, AROUND)
+        read_fault(text, CONTEXT)
     place = "" if message.startswith((":", ",")) else ": "
     assert str(refused.value) == f'--fault "{text}"{place}{message}'
 
 
 def test_the_error_of_an_unknown_fault_lists_all() -> None:
     with pytest.raises(BadUsage) as refused:
-        read_fault("burn 3 at 10m", AROUND)
+        read_fault("burn 3 at 10m", CONTEXT)
     first, *forms = str(refused.value).splitlines()
     assert first == (
         '--fault "burn 3 at 10m", character 1: unknown fault `burn 3`; the faults are:'
@@ -177,7 +179,7 @@ def test_the_error_of_an_unknown_fault_lists_all() -> None:
 
 def test_the_error_lists_those_that_begin_alike() -> None:
     with pytest.raises(BadUsage) as refused:
-        read_fault("foreign dance at 10m", AROUND)
+        read_fault("foreign dance at 10m", CONTEXT)
     _, *forms = str(refused.value).splitlines()
     assert forms == [f"  {kind.form}" for kind in FORMS if kind.form.startswith("foreign ")]
 
@@ -211,7 +213,7 @@ SAYABLE = {
 @pytest.mark.parametrize("situation", SAYABLE)
 def test_every_fault_of_real_clusters_has_words(situation: str) -> None:
     what = SAYABLE[situation]
-    told = read_schedule(TokenReader(what, "story.txt:3"), AROUND)
-    fault = read_fault(f"{what} at 0s", AROUND)
+    told = read_schedule(TokenReader(what, "story.txt:3"), CONTEXT)
+    fault = read_fault(f"{what} at 0s", CONTEXT)
     assert told == fault.schedule
     assert told

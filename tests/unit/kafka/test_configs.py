@@ -27,7 +27,7 @@ from replan.model.names import BrokerId
 
 
 def configured(minimum: str = "2", **more: ConfigValue) -> Configs:
-    """Everything that a broker tells of a topic."""
+    """Everything that a broker reports of a topic."""
     default = ConfigSource.KAFKA_DEFAULT
     return {
         MIN_INSYNC_REPLICAS: ConfigValue(minimum, ConfigSource.CLUSTER_DEFAULT),

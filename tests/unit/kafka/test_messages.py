@@ -38,7 +38,7 @@ ID = uuid.UUID("01234567-89ab-cdef-0123-456789abcdef")
 
 
 def topic(name: str, *lists: Sequence[int], first: int = 0) -> Any:
-    """A topic as a page of DescribeTopicPartitions tells it; everything in sync, the first leads."""
+    """A topic as a page of DescribeTopicPartitions shows it; everything in sync, the first leads."""
     return Topic(
         error_code=0,
         name=name,
@@ -78,7 +78,7 @@ def page(*topics: Any, cursor: tuple[str, int] | None = None) -> Page:
 
 
 def told(path: str, *logs: tuple[str, int, int], **more: Any) -> Any:
-    """A directory as DescribeLogDirs tells it; logs as (topic, partition, bytes)."""
+    """A directory as DescribeLogDirs reports it; logs as (topic, partition, bytes)."""
     fields = {"error_code": 0, "total_bytes": 100, "usable_bytes": 60, "is_cordoned": False} | more
     return Result(
         log_dir=path,
@@ -255,7 +255,7 @@ def test_metadata_gives_the_wanted_partitions_in_whatever_order(version: int) ->
     assert {(s.replicas, s.isr, s.leader_epoch) for s in found.values()} == {((1, 2), (2,), 7)}
 
 
-def test_directories_are_told_by_broker_and_path() -> None:
+def test_directories_are_reported_by_broker_and_path() -> None:
     answers = {
         BrokerId(2): answer(told("/b", ("orders", 0, 7), ("orders", 1, 8))),
         BrokerId(1): answer(
@@ -337,7 +337,7 @@ def described(version: int) -> Any:
     )
 
 
-def test_fenced_brokers_are_told_from_version_2_on() -> None:
+def test_fenced_brokers_are_reported_from_version_2_on() -> None:
     assert tells_fenced(described(2))
     assert listed(described(2)) == {
         1: Broker(BrokerId(1), "a"),

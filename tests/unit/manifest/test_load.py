@@ -153,7 +153,7 @@ def test_list_form_and_map_form_of_the_same_rows_differ_in_what_they_declare() -
     assert as_list_array(as_list.explicit["replicas"]) == as_list_array(as_map.explicit["replicas"])
 
 
-def test_beyond_twenty_problems_only_their_number_is_told() -> None:
+def test_beyond_twenty_problems_only_their_number_is_reported() -> None:
     rows = "".join(f"      {i}: []\n" for i in range(100))
     with pytest.raises(BadManifest) as refused:
         load("version: 1\nassignments:\n  a:\n    partitions:\n" + rows)

@@ -91,7 +91,7 @@ def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path, name: str, reason
     assert str(refused.value).startswith(f"{tmp_path / name}: {reason}")
 
 
-def test_all_unreadable_files_are_told_at_once(tmp_path: Path) -> None:
+def test_all_unreadable_files_are_reported_at_once(tmp_path: Path) -> None:
     (tmp_path / "binary.yaml").write_bytes(b"\0")
     with pytest.raises(BadManifest) as refused:
         load_placement([tmp_path / "missing.yaml", tmp_path / "binary.yaml"])

@@ -17,7 +17,7 @@ def test_adding_replicas_do_not_make_a_partition_under_replicated() -> None:
     assert word(state([1, 2, 5, 3], isr=[1, 2], adding=[5], removing=[3])) == "at-min-ISR"
 
 
-def test_the_worst_word_that_fits_is_told() -> None:
+def test_the_worst_word_that_fits_is_reported() -> None:
     assert word(state([1, 2, 3, 4], isr=[1, 2, 3])) == "under-replicated"
     assert word(state([1, 2, 3], isr=[1, 2])) == "at-min-ISR"
     assert word(state([1, 2, 3], isr=[1])) == "under-min-ISR"

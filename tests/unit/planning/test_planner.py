@@ -124,7 +124,7 @@ REASONS: list[tuple[str, Placement, Snapshot, str]] = [
         "declared order",
     ),
     (
-        "two entries of one broker, the first in the file is told",
+        "two entries of one broker, the first in the file is shown",
         placement(
             blacklist=[
                 listed_leader(1, reason="second", line=209),

@@ -1,6 +1,6 @@
 """Faults by chance."""
 
-from tests.unit.faults.around import AROUND
+from tests.unit.faults.fault_context import CONTEXT
 from tests.unit.rehearsal.stages import plan_of
 
 from replan.model.names import BrokerId
@@ -16,12 +16,12 @@ from replan.simulator.cluster.faults import (
 
 def test_faults_by_chance_are_the_same_for_a_seed_and_bring_every_broker_back() -> None:
     plan = plan_of([1, 2, 4])
-    assert drawn_faults(7, plan, 60, AROUND) == drawn_faults(7, plan, 60, AROUND)
-    assert len({str(drawn_faults(seed, plan, 60, AROUND)) for seed in range(20)}) > 10
+    assert drawn_faults(7, plan, 60, CONTEXT) == drawn_faults(7, plan, 60, CONTEXT)
+    assert len({str(drawn_faults(seed, plan, 60, CONTEXT)) for seed in range(20)}) > 10
     for seed in range(200):
         away: set[BrokerId] = set()
         for at in sorted(
-            (at for f in drawn_faults(seed, plan, 60, AROUND) for at in f.schedule),
+            (at for f in drawn_faults(seed, plan, 60, CONTEXT) for at in f.schedule),
             key=lambda a: a.seconds,
         ):
             match at.fault:
@@ -36,4 +36,4 @@ def test_faults_by_chance_are_the_same_for_a_seed_and_bring_every_broker_back() 
 
 
 def test_there_is_nothing_to_draw_for_an_empty_plan() -> None:
-    assert drawn_faults(1, plan_of([1, 2, 3]), 60, AROUND) == ()
+    assert drawn_faults(1, plan_of([1, 2, 3]), 60, CONTEXT) == ()

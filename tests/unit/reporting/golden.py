@@ -1,4 +1,4 @@
-"""Golden texts: `REPLAN_REWRITE=1 pytest tests/unit/reporting` writes them anew; the diff is the review."""
+"""Golden texts: `REPLAN_REWRITE=1 pytest tests/unit/reporting` writes them again; the diff is the review."""
 
 import os
 from pathlib import Path

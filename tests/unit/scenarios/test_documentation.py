@@ -1,4 +1,4 @@
-"""docs/scenarios.md tells the language as it is."""
+"""docs/scenarios.md describes the language as it is."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from replan.scenarios.table import COMMANDS
 TEXT = (Path(__file__).parents[3] / "docs" / "scenarios.md").read_text(encoding="utf-8")
 
 
-def test_its_example_is_told_as_it_is_written() -> None:
+def test_the_output_of_its_example_is_as_written() -> None:
     example = TEXT.split("```\n")[1]
     run = run_scenario(example, "docs/scenarios.md")
     assert run.passed, run.difference()

@@ -39,7 +39,7 @@ def test_a_difference_names_the_line_and_shows_a_unified_diff() -> None:
     ]
 
 
-def test_what_is_told_now_is_told_again_when_it_is_written_down() -> None:
+def test_rewriting_gives_the_output_of_the_next_run() -> None:
     once = output("# Prose.\nkill 3\ntick 10s\nshow\n# More prose.\nthrottles\n").output
     assert once == (
         BEGINNING
@@ -64,7 +64,7 @@ none
     assert run_scenario(once, "story.txt").passed
 
 
-def test_a_command_that_tells_nothing_loses_its_rule() -> None:
+def test_a_command_without_output_loses_its_rule() -> None:
     assert output("kill 3\n----\nsomething\n").output == BEGINNING + "kill 3\n"
 
 
@@ -110,13 +110,13 @@ def test_reading_and_writing_the_same_changes_nothing(text: str) -> None:
         ("  orphan", "story.txt:2: `topic` has no lines below it; commands begin at the margin"),
     ],
 )  # fmt: skip
-def test_what_means_nothing_is_told_with_its_line(text: str, problem: str) -> None:
+def test_what_means_nothing_is_reported_with_its_line(text: str, problem: str) -> None:
     with pytest.raises(BadScenario) as refused:
         output(text + "\n")
     assert str(refused.value).startswith(problem)
 
 
-def test_a_story_without_a_cluster_is_told_how_to_begin() -> None:
+def test_a_story_without_a_cluster_gets_advice_how_to_begin() -> None:
     for text in ("show\n", "topic orders [1]\n", "kill 3\n"):
         with pytest.raises(
             BadScenario, match=r"^s:1: there is no cluster yet; begin with `cluster"

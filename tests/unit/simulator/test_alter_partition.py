@@ -60,7 +60,7 @@ def test_a_leader_that_recovers_is_alone_until_it_says_that_it_has() -> None:
     assert not controller.partition().recovering
 
 
-def test_where_no_directory_is_known_a_change_that_moves_nothing_tells_none() -> None:
+def test_where_no_directory_is_known_a_change_that_moves_nothing_reports_none() -> None:
     controller = Controller([1, 2, 3])
     unknown = PartitionCreated(named(0), replace(controller.partition(), directories=()))
     controller.state = evolve(controller.state, unknown)
@@ -68,7 +68,7 @@ def test_where_no_directory_is_known_a_change_that_moves_nothing_tells_none() ->
     assert controller.partition().directories == ()
 
 
-def test_a_late_request_is_told_what_is_late() -> None:
+def test_a_late_request_is_refused_with_what_is_late() -> None:
     controller = Controller([1, 2, 3])
     first = controller.isr(1, 2)
     controller.ask(first)

@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs: what each operation stores, tells and refuses, as real brokers of 4.3.1 and 4.4.0 did."""
+"""IncrementalAlterConfigs: what each operation stores, reports and refuses, as real brokers of 4.3.1 and 4.4.0 did."""
 
 import pytest
 from tests.unit.simulator.controllers import TOPIC, Controller
@@ -67,7 +67,7 @@ def test_a_throttle_list_is_stored_and_told_as_kafka_does(
     assert throttled(controller) == told
 
 
-def test_a_topic_without_a_configuration_of_its_own_is_told_with_kafkas() -> None:
+def test_a_topic_without_a_configuration_of_its_own_has_kafkas() -> None:
     assert topic_configs(Controller([1, 2]).state, TOPIC) == {
         key: ConfigValue(value, ConfigSource.KAFKA_DEFAULT)
         for key, value in (

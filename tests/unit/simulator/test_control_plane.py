@@ -158,7 +158,7 @@ def test_every_state_of_the_controller_can_be_watched() -> None:
     assert [s.world.now for s in states] == pytest.approx([0, 0.25])
 
 
-def test_a_dead_broker_tells_nothing_and_takes_nothing() -> None:
+def test_a_dead_broker_reports_nothing_and_accepts_nothing() -> None:
     plane = opened(At(0, KillBroker(BrokerId(2))))
     change = broker_change(BrokerId(2), FOLLOWER_RATE, ConfigOperation.SET, "5")
     resource = (ConfigScope.BROKER, "2")

@@ -84,7 +84,7 @@ def test_the_part_of_a_fetch_that_is_whole_batches(batch: int, share: float) -> 
     assert useful_share(batch) == pytest.approx(share, abs=0.001)
 
 
-def test_sizes_grow_where_somebody_leads_and_add_up_whatever_the_steps() -> None:
+def test_sizes_grow_where_there_is_a_leader_and_add_up_whatever_the_steps() -> None:
     rates = {P0: 10.0, P1: 5.0}
     once = grown({P0: 1.0, P1: 2.0}, rates, (), {}, 30)
     steps = grown(grown({P0: 1.0, P1: 2.0}, rates, (), {}, 10), rates, (), {}, 20)

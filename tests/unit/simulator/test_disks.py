@@ -84,7 +84,7 @@ def test_only_what_lies_on_the_lost_disk_leaves_the_isr() -> None:
     assert {isr(plane, name) == {1, 2} for name in (P0, P1)} == {True, False}
 
 
-def test_a_lost_disk_tells_its_error_and_nothing_of_its_logs() -> None:
+def test_a_lost_disk_reports_its_error_and_nothing_of_its_logs() -> None:
     plane = cluster([3, 1, 2])
     plane.inject(LOST)
     found = {d.path: d for d in plane.observe().log_dirs if d.broker == THREE}

@@ -79,7 +79,7 @@ def test_overrides_and_rates_come_back_as_they_were() -> None:
     assert to_snapshot(simulation, 0) == found
 
 
-def test_a_rate_of_the_whole_cluster_is_told_by_every_broker() -> None:
+def test_a_rate_of_the_whole_cluster_is_reported_by_every_broker() -> None:
     rates = {BrokerId(1): {FOLLOWER_RATE: ConfigValue("10", ConfigSource.CLUSTER_DEFAULT)}}
     found = replace(snapshot([state([1, 2, 3])]), broker_configs=rates)
     told = to_snapshot(from_snapshot(found), 0).broker_configs

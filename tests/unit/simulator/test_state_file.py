@@ -178,7 +178,7 @@ def test_a_person_may_edit_the_file_between_two_commands(
     assert (seen.replicas, seen.isr, seen.leader) == ((5, 2, 1), (5, 2, 1), 5)
 
 
-def test_an_edit_while_a_process_works_is_taken_as_somebody_elses_doing(
+def test_an_edit_while_a_process_works_counts_as_another_tools_change(
     file: Path, opened: Callable[[], SimulatedControlPlane]
 ) -> None:
     plane = opened()
@@ -363,7 +363,7 @@ def test_a_stay_in_the_file_changes_nothing() -> None:
             for name, value in _fields(now.world).items()
             if getattr(kept(now).world, name) != value
         }
-        # A snapshot tells whole bytes, and nobody needs to know any more where dropped replicas lay.
+        # A snapshot has whole bytes, and nobody needs to know any more where dropped replicas lay.
         assert differing <= {"sizes", "lay"}
         assert directories(kept(now)) == directories(now)
         plane.inject(StartBroker(BrokerId(1)))
@@ -379,7 +379,7 @@ def directories(simulation: Simulation) -> dict[ReplicaName, str | None]:
 
 
 def lists(cluster: ClusterState) -> Iterator[tuple[TopicPartition, Partition]]:
-    """The partitions, but for their directories: what is read back takes all of them to be told."""
+    """The partitions, but for their directories: what is read back takes all of them to be reported."""
     for name, partition in cluster.partitions():
         yield name, replace(partition, directories=())
 

@@ -123,10 +123,13 @@ def test_a_topic_that_is_made_anew_has_a_new_table() -> None:
     controller.fence(1)
     assert controller.state.topics[TOPIC].slots == 8
     events = decide(controller.state, DeleteTopic(TOPIC)).events
-    anew = (TopicCreated(TOPIC, TopicId("y")), PartitionCreated(named(0), controller.partition()))
+    made_again = (
+        TopicCreated(TOPIC, TopicId("y")),
+        PartitionCreated(named(0), controller.partition()),
+    )
     changed = PartitionChanged(named(0), recovering=True)
-    assert evolve_all(controller.state, (*events, *anew)).topics[TOPIC].slots == 0
-    found = evolve_all(controller.state, (changed, *events, *anew)).topics[TOPIC]
+    assert evolve_all(controller.state, (*events, *made_again)).topics[TOPIC].slots == 0
+    found = evolve_all(controller.state, (changed, *events, *made_again)).topics[TOPIC]
     assert (list(found.partitions), found.slots) == ([0], 0)
 
 

@@ -65,7 +65,7 @@ class FileJournal:
         self._latest = latest(self._latest, records)
 
     def close(self) -> None:
-        """Let go of file and lock."""
+        """Release file and lock."""
         os.close(self._file)
         self._lock.close()
 

@@ -47,7 +47,7 @@ class ListStep:
     removals: tuple[ConfigChange, ...] = ()
     additions: tuple[ConfigChange, ...] = ()
     wiped: frozenset[str] = frozenset()
-    """Entries that we had seen in place and that somebody took away."""
+    """Entries that were in place and that another tool removed."""
 
 
 def leader_entries(copy: Copy, throttle: MoveThrottle) -> frozenset[str]:

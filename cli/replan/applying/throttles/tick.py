@@ -44,7 +44,7 @@ class ThrottleHistory:
     rates: frozenset[Rate] = frozenset()
     """Rates set by replan that were seen in place."""
     wiped: Mapping[Place, int] = field(default_factory=dict)
-    """How often somebody took away what we had set."""
+    """How often another tool removed what replan had set."""
     gone: frozenset[str] = frozenset()
     """Topics that two agreeing readings did not find."""
     may_arrive: frozenset[tuple[ConfigScope, str]] = frozenset()

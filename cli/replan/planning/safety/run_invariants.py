@@ -210,7 +210,7 @@ def arrived(move: Move, ours: Trajectory) -> Iterator[Broken]:
 
 
 def _led_by(first: BrokerId, sample: Sample) -> bool:
-    """Whether it leads, as far as anybody can know: one that has just died is elected while its session holds."""
+    """Whether it leads, as far as it can be known: one that has just died is elected while its session holds."""
     return sample.leader == first or (sample.leader is None and first not in sample.in_sync)
 
 

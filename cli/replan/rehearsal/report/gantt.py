@@ -21,7 +21,7 @@ MARK = 32.0
 """Where the faults are marked, between the time axis and the bands."""
 COPIES_SHOWN = 2_000
 LABEL_PIXELS = 70.0
-"""A bar that is narrower carries no label; its title tells."""
+"""A bar that is narrower has no label, only its title."""
 TICKS = 6
 NICE_SECONDS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200)
 

@@ -37,7 +37,7 @@ def test_what_is_free_can_be_reserved_and_what_is_full_stays_full() -> None:
     ("adding", "removing", "load"),
     [((), (3,), set()), ((4,), (), {1, 4}), ((4, 5), (1,), {1, 4, 5})],
 )
-def test_somebody_elses_copies_count(
+def test_copies_of_another_tool_count(
     adding: tuple[int, ...], removing: tuple[int, ...], load: set[int]
 ) -> None:
     listed = replicas(*adding, *(b for b in (1, 2, 3) if b not in adding))

@@ -1,4 +1,4 @@
-"""The journal: what is written is read again, torn ends are dropped, damage is told, two processes never share it."""
+"""The journal: what is written is read again, torn ends are dropped, damage is reported, one process at a time."""
 
 import json
 import os
@@ -191,7 +191,7 @@ sys.stdin.read()
 """
 
 
-def test_a_second_process_is_told_who_has_it_and_since_when(path: Path) -> None:
+def test_a_second_process_learns_who_has_it_and_since_when(path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[4] / "cli")}
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, str(path)],
@@ -212,7 +212,7 @@ def test_a_second_process_is_told_who_has_it_and_since_when(path: Path) -> None:
     FileJournal(path).close()
 
 
-def test_a_full_disk_is_told_and_half_a_line_does_not_stay(path: Path) -> None:
+def test_a_full_disk_is_reported_and_half_a_line_does_not_stay(path: Path) -> None:
     with FileJournal(path) as journal:
         journal.append([APP])
         with largest_file(path.stat().st_size + 50), pytest.raises(BadFile) as full:

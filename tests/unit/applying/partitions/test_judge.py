@@ -143,14 +143,14 @@ MIN_ISR_CHANGED = stale(MinIsrChanged(2, 3))
         pytest.param(
             sight(None, state([1, 2, 3, 4], [1, 2, 3], adding=[4])),
             foreign(OtherReassignment(replicas(1, 2, 3, 4), replicas(4), ())),
-            id="somebody else's reassignment",
+            id="another tool's reassignment",
         ),
         pytest.param(
             sight(
                 None, state([4, 1, 5, 2, 3], [1, 2, 3], leader=1, adding=[4, 5], removing=[2, 3])
             ),
             Hold(SameListElsewhere()),
-            id="somebody else heads to the same list",
+            id="another tool's reassignment leads to the same list",
         ),
         pytest.param(
             sight(None, None, unclear=True),

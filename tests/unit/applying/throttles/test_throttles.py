@@ -301,7 +301,7 @@ def ours(before: str | None, *values: str) -> SavedRate:
             ours(None, "30"),
             rate("30"),
             RateStep((ours(None, "30", "50"),), set_to("50"), in_place=False),
-            id="another rate of ours",
+            id="another rate of replan",
         ),
         pytest.param(
             ours(None, "30", "50"), rate("50"), RateStep((ours(None, "50"),)), id="changed over"

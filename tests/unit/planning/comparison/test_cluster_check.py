@@ -91,7 +91,7 @@ def test_a_throttle_of_an_unknown_broker_is_named() -> None:
     ]
 
 
-def test_all_mistakes_are_told_at_once_up_to_twenty() -> None:
+def test_all_mistakes_are_reported_at_once_up_to_twenty() -> None:
     asked = placement({"orders": [[9], [9]], "x": {p: [1] for p in range(30)}})
     assert len(complaint(asked)) == 3
     many = placement({f"t{i:02}": [[1]] for i in range(25)} | {"orders": [[9], [9]]})
@@ -110,5 +110,5 @@ RANGES = [([], "none"), ([4], "4"), ([1, 2, 3], "1-3"), ([1, 2, 4, 6, 7], "1-2, 
 
 
 @pytest.mark.parametrize(("ids", "text"), RANGES)
-def test_ids_are_told_in_ranges(ids: list[int], text: str) -> None:
+def test_ids_are_reported_in_ranges(ids: list[int], text: str) -> None:
     assert ranges([Broker(BrokerId(b)).id for b in ids]) == text

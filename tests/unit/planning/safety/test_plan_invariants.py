@@ -1,4 +1,4 @@
-"""Each law bites: a plan that no planner would make is told what it breaks, in full."""
+"""Each law bites: a plan that no planner would make is reported with what it breaks, in full."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -43,7 +43,7 @@ def test_a_plan_of_the_planner_breaks_nothing() -> None:
     assert broken(planned()) == []
 
 
-def test_a_plan_that_does_not_arrive_is_told_where_it_ends() -> None:
+def test_a_plan_that_does_not_arrive_is_reported_with_where_it_ends() -> None:
     elsewhere = only([replace(planned().moves[0], target=lists(4, 2, 1))])
     assert messages(elsewhere) == [
         (
@@ -87,11 +87,11 @@ def test_a_move_of_what_stands_where_it_belongs_was_not_asked_for() -> None:
         ),
     ],
 )
-def test_a_plan_of_something_else_is_told(changes: dict[str, object], message: str) -> None:
+def test_a_plan_of_something_else_is_reported(changes: dict[str, object], message: str) -> None:
     assert f"{message} [only-what-was-asked]" in messages(only(planned().moves, **changes))
 
 
-def test_a_move_from_what_does_not_stand_there_is_told() -> None:
+def test_a_move_from_what_does_not_stand_there_is_reported() -> None:
     first = planned().moves[0]
     stale = replace(first, topic_id=TopicId("another"), unnameable=frozenset())
     assert messages(only([stale])) == [
@@ -102,12 +102,12 @@ def test_a_move_from_what_does_not_stand_there_is_told() -> None:
     ]
 
 
-def test_a_partition_that_is_moved_twice_is_told() -> None:
+def test_a_partition_that_is_moved_twice_is_reported() -> None:
     first = planned().moves[0]
     assert "orders-0: it is moved twice [only-what-was-asked]" in messages(only([first, first]))
 
 
-def test_a_target_that_names_whom_no_request_may_name_is_told() -> None:
+def test_a_target_that_names_whom_no_request_may_name_is_reported() -> None:
     named = replace(planned().moves[0], unnameable=frozenset({BrokerId(2)}))
     assert messages(only([named])) == [
         "orders-0: assign [4, 2, 5] would add replicas that expand did not [safe-at-every-prefix]",
@@ -115,7 +115,7 @@ def test_a_target_that_names_whom_no_request_may_name_is_told() -> None:
     ]
 
 
-def test_a_copy_that_stops_all_writes_is_told() -> None:
+def test_a_copy_that_stops_all_writes_is_reported() -> None:
     asked = placement({"orders": {0: [1, 2, 3]}})
     seen = snapshot([state([1])])
     unsafe = replace(
@@ -127,7 +127,7 @@ def test_a_copy_that_stops_all_writes_is_told() -> None:
     ]
 
 
-def test_a_target_below_min_isr_is_told_unless_its_author_accepts_it() -> None:
+def test_a_target_below_min_isr_is_reported_unless_its_author_accepts_it() -> None:
     asked = placement({"orders": {0: [1]}})
     seen = snapshot([state([1, 2, 3])])
     short = move([1, 2, 3], [1], leader=1)
@@ -139,7 +139,7 @@ def test_a_target_below_min_isr_is_told_unless_its_author_accepts_it() -> None:
     assert messages(accepted, asked, seen) == []
 
 
-def test_an_empty_newcomer_that_could_be_elected_is_told() -> None:
+def test_an_empty_newcomer_that_could_be_elected_is_reported() -> None:
     asked = placement({"orders": {0: [1, 2, 4]}})
     seen = snapshot([state([1, 2, 3], [1])], unclean=["orders"])
     unsafe = replace(
@@ -162,7 +162,7 @@ def test_what_has_no_leader_is_not_moved() -> None:
     )
 
 
-def test_a_lawless_plan_is_refused_as_a_bug_of_ours() -> None:
+def test_a_lawless_plan_is_refused_as_a_bug_of_replan() -> None:
     elsewhere = only([replace(planned().moves[0], target=lists(4, 2, 1))])
     with pytest.raises(UnsafePlan) as refused:
         require_invariants(ASKED, SEEN, elsewhere, judged_in(SEEN, elsewhere))

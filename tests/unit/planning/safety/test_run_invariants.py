@@ -52,7 +52,7 @@ def harm(ours: Trajectory, ends: Ends = ENDS) -> list[str]:
     return [f"{b.message} [{b.law}]" for b in harms_nobody(ours, ends, Slack())]
 
 
-def test_a_history_tells_how_long_something_held() -> None:
+def test_a_history_shows_how_long_something_held() -> None:
     ours = history(
         sample(0, (1, 2, 3)),
         sample(10, (1, 2, 3), (1,)),
@@ -117,7 +117,7 @@ def test_a_log_that_was_cut_off_is_harm() -> None:
     ]
 
 
-def test_a_replica_that_leaves_before_the_target_has_settled_is_told() -> None:
+def test_a_replica_that_leaves_before_the_target_has_settled_is_reported() -> None:
     ours = history(
         sample(0, (1, 2, 3)),
         sample(1, (1, 2, 3, 4, 5), (1, 2, 3, 4)),
@@ -160,7 +160,7 @@ def test_a_move_that_is_said_to_be_done_was_led_by_the_first_of_its_target() -> 
     assert list(arrived(move([1, 2, 3], [4, 2, 5], elect=False), ours)) == []
 
 
-def test_a_throttle_that_the_journal_does_not_know_is_told() -> None:
+def test_a_throttle_that_the_journal_does_not_know_is_reported() -> None:
     where = ("broker", "3", "leader.replication.throttled.rate")
     assert list(throttles_are_known({}, {where: "5"}, frozenset({where}))) == []
     assert [b.message for b in throttles_are_known({}, {where: "5"}, frozenset())] == [

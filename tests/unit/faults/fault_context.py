@@ -9,7 +9,7 @@ from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicId
 from replan.rehearsal.setup import cluster_of
 
-AROUND = FaultContext(
+CONTEXT = FaultContext(
     cluster_of(
         replace(
             snapshot([state([1, 2, 3]), state([2, 3, 1], partition=1)], registered=brokers(5)),
