@@ -27,7 +27,7 @@ class Kind:
     """One form: how it is written, what it means, and how the words behind its first ones are read."""
 
     form: str
-    """Words in small letters are written as they are, `[…]` may be left out, `|` is a choice, the rest stands for
+    """Words in small letters are written as they are, `[…]` may be left out, `|` is a choice, the rest means
     what `docs/faults.md` says."""
     means: str
     read: Read

@@ -49,7 +49,7 @@ class Run:
     histories: Histories
     waits: tuple[Waited, ...]
     throttles: Settings
-    """What stands in the end."""
+    """What is set in the end."""
     journalled: frozenset[tuple[str, str, str]]
     refused: Mapping[int, Sequence[str]]
     """What the controller answered to faults, by their number, where it refused."""

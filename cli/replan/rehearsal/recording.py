@@ -242,7 +242,7 @@ class Load:
 
 
 def throttles_of(cluster: ClusterState) -> Settings:
-    """All throttle configuration that stands."""
+    """All throttle configuration that is set."""
     return {
         (scope.value, name, key): value
         for (scope, name), values in cluster.configs.items()

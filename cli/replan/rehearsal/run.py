@@ -55,7 +55,7 @@ def rehearse(plan: Plan, snapshot: Snapshot, options: Options) -> Rehearsal:
 def rehearse_on(
     plan: Plan, simulation: Simulation, options: Options, report: Report = _silently
 ) -> Rehearsal:
-    """Perform a plan on a copy of a simulated cluster; `report` hears how far it is."""
+    """Perform a plan on a copy of a simulated cluster; `report` gets its progress."""
     stage = with_assumptions(simulation, options)
     run = perform(plan, stage, options, report)
     ends = (stage, with_plan_applied(stage, plan, run.places))
@@ -75,7 +75,7 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
         recorder(simulation, speeds, until)
         refused.look(simulation, until)
 
-    def heard(progress: Progress) -> None:
+    def on_progress(progress: Progress) -> None:
         waits(progress)
         report(progress)
 
@@ -100,7 +100,7 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
         journal,
         plan_digest=digest(plan),
         settings=settings,
-        report=heard,
+        report=on_progress,
         stop=stop,
         end_text=end_text,
     )
@@ -204,7 +204,7 @@ def _in_words(outcome: Outcome, stop: _Stop, again: list[float]) -> Outcome:
 
 
 def untouched(plan: Plan, stage: Simulation, ended: float) -> Mapping[TopicPartition, Trajectory]:
-    """The histories under the same faults while nobody does anything."""
+    """The histories under the same faults without the plan."""
     recorder = Recorder([m.partition for m in plan.moves], stage)
     last = advance(stage, ended, meter=recorder)
     recorder.note(last)

@@ -88,7 +88,7 @@ def interrupt(session: Session, tokens: TokenReader, _body: Sequence[str]) -> st
 
 
 def kill_process(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
-    """`crash`: the process dies where it stands."""
+    """`crash`: the process dies where it is."""
     tokens.end()
     if session.process is None:
         raise tokens.wrong("no process is running")

@@ -11,7 +11,7 @@ RULE = "----"
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One command; `output` is what stands under its rule."""
+    """One command; `output` is what is under its rule."""
 
     line: int
     command: str

@@ -17,7 +17,7 @@ from replan.model.control_plane import Accepted, Rejected
 from replan.model.names import TopicPartition
 from replan.model.snapshot import PARTITIONS_SCHEMA, TOPICS_SCHEMA, Features, Snapshot
 from replan.scenarios.session import Session, identifier
-from replan.simulator.cluster.disks import UNTOLD
+from replan.simulator.cluster.disks import UNREPORTED
 from replan.simulator.cluster.physical_state import Simulation, Speeds
 from replan.simulator.cluster.submit import ask
 from replan.simulator.controller.commands import CreateTopic
@@ -138,7 +138,7 @@ def disk(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     total = tokens.bytes()
     tokens.expect("usable")
     usable = tokens.bytes()
-    paths = [UNTOLD]
+    paths = [UNREPORTED]
     if tokens.phrase("dirs"):
         paths = tokens.one("directories, e.g. a,b").split(",")
     tokens.end()

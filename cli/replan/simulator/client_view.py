@@ -1,4 +1,4 @@
-"""What a client sees and hears of a simulated cluster: partitions as brokers show them, answers as clients take them.
+"""What a client sees of a simulated cluster: partitions as brokers show them, answers as clients take them.
 
 Here belongs the translation from the controller's replies to the port's answers. Not here: sending (`control_plane`).
 """
@@ -28,7 +28,7 @@ def answers(simulation: Simulation, broker: BrokerId) -> bool:
     return registration is not None and not registration.fenced and simulation.world.serves(broker)
 
 
-def unheard(simulation: Simulation, name: str) -> Answer | None:
+def unreachable(simulation: Simulation, name: str) -> Answer | None:
     """The answer where a broker cannot be asked: known to be fenced, or dead and not fenced yet."""
     known = {str(b): r for b, r in simulation.cluster.brokers.items()}
     if name not in known or known[name].fenced:

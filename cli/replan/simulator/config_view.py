@@ -1,4 +1,4 @@
-"""Configurations as DescribeConfigs tells them: effective values, each with its source.
+"""Configurations as DescribeConfigs answers: effective values, each with its source.
 
 Here belongs the look-up order of values. Not here: changing them (`configs`).
 """
@@ -15,7 +15,7 @@ from replan.model.configs import (
     TopicSettings,
 )
 from replan.model.names import BrokerId
-from replan.simulator.controller.config_keys import DEFAULTS, TOLD_RATES, as_described
+from replan.simulator.controller.config_keys import DEFAULTS, DESCRIBED_RATES, as_described
 from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState
 
 
@@ -36,7 +36,7 @@ def topic_configs(state: ClusterState, topic: str) -> Configs:
 
 
 def broker_configs(state: ClusterState, broker: BrokerId) -> Configs:
-    """A broker's throttle rates; one that is set nowhere is not told at all."""
+    """A broker's throttle rates; one that is set nowhere is left out."""
     layers = (
         (ConfigSource.BROKER_FILE, state.file_configs.get(str(broker), {})),
         (ConfigSource.CLUSTER_DEFAULT, state.configs.get(CLUSTER_DEFAULT, {})),
@@ -45,7 +45,7 @@ def broker_configs(state: ClusterState, broker: BrokerId) -> Configs:
     return {
         key: ConfigValue(values[key], source)
         for source, values in layers
-        for key in TOLD_RATES
+        for key in DESCRIBED_RATES
         if key in values
     }
 

@@ -30,7 +30,7 @@ from replan.simulator.client_view import (
     answers_of,
     replica_sizes,
     seen,
-    unheard,
+    unreachable,
 )
 from replan.simulator.cluster.advance import Lookahead, Meter, advance
 from replan.simulator.cluster.apply_fault import apply_fault, later, scheduled
@@ -56,7 +56,7 @@ from replan.simulator.controller.state import ClusterState
 from replan.simulator.persistence.to_snapshot import (
     broker_seen,
     features_of,
-    log_dirs_told,
+    log_dirs_described,
     to_snapshot,
 )
 
@@ -71,7 +71,7 @@ class StateStore(Protocol):
     """Keeps a simulated cluster between the lives of processes."""
 
     def lock(self) -> Simulation | None:
-        """Keep everybody else from changing it; returns the state where somebody else has changed it before."""
+        """Keep other processes from changing it; returns the state where it was changed by another one."""
         ...
 
     def keep(self, simulation: Simulation) -> None:
@@ -110,12 +110,12 @@ class SimulatedControlPlane:
 
     @property
     def simulation(self) -> Simulation:
-        """The cluster as it is now, with what nobody outside can see."""
+        """The cluster as it is now, with what no client can see."""
         self._catch_up()
         return self._simulation
 
     def next_moment(self) -> float:
-        """The second in which something will happen by itself, if nobody asks anything of the cluster before."""
+        """The second in which something will happen by itself, if no request comes before."""
         self._catch_up()
         return self._lookahead.next_moment(self._simulation)
 
@@ -178,7 +178,7 @@ class SimulatedControlPlane:
 
     def log_dirs(self) -> Sequence[LogDir]:
         """The log directories of the brokers that answer."""
-        return log_dirs_told(self._read())
+        return log_dirs_described(self._read())
 
     def reassign(
         self,
@@ -214,7 +214,7 @@ class SimulatedControlPlane:
             (change.scope, change.name): reason
             for change in changes
             if change.scope is ConfigScope.BROKER
-            and (reason := unheard(self._simulation, change.name)) is not None
+            and (reason := unreachable(self._simulation, change.name)) is not None
         }
         reachable = [c for c in changes if (c.scope, c.name) not in found]
         if reachable:

@@ -8,7 +8,7 @@ from replan.simulator.persistence.state_file import StateFile
 
 
 def open_simulated(path: Path, *, pace: float | None = None) -> SimulatedControlPlane:
-    """The cluster in a file, with a clock that stands where the file does.
+    """The cluster in a file, with a clock at the time of the file.
 
     `pace` is virtual seconds per real second, for people who watch; None lets waiting cost nothing.
 

@@ -42,10 +42,10 @@ class Lookahead:
         self.flows = Flows()
         self._next: tuple[Simulation, float] | None = None
         self._none_caught_up: object = None
-        """Lags among which nobody has caught up."""
+        """Lags of which none has caught up."""
 
     def next_moment(self, simulation: Simulation) -> float:
-        """When something happens to the cluster if nobody sends it anything before."""
+        """When something happens to the cluster if no request comes before."""
         if self._next is None or self._next[0] is not simulation:
             moment = min(_moments(simulation, self.flows.speeds(simulation)), default=math.inf)
             burst = quota_burst.soonest_empty(simulation.world, self.flows.ahead_of_rate)
@@ -63,7 +63,7 @@ class Lookahead:
 
 
 def next_moment(simulation: Simulation) -> float:
-    """When something happens to the cluster if nobody sends it anything before."""
+    """When something happens to the cluster if no request comes before."""
     return Lookahead().next_moment(simulation)
 
 

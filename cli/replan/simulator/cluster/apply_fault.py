@@ -14,7 +14,7 @@ from replan.simulator.cluster.disk_failures import (
     halts,
     registered_dirs,
     started_again,
-    untold,
+    unreported,
 )
 from replan.simulator.cluster.disks import id_of
 from replan.simulator.cluster.faults import (
@@ -49,7 +49,7 @@ from replan.simulator.controller.partition.replica_lists import without
 
 _OfBrokers = KillBroker | StopBroker | StartBroker | LoseDisk | ReplaceDisks
 RESTART_SECONDS = 10.0
-"""From a broker's controlled shutdown to its start, where nobody says otherwise."""
+"""From a broker's controlled shutdown to its start, by default."""
 
 _OfConnections = LoseRequests | RepeatRequests | Disconnect | LagMetadata
 
@@ -88,7 +88,7 @@ def apply_fault(simulation: Simulation, fault: Fault) -> Simulation:
 
 
 def _dropped(simulation: Simulation, fault: DropFromIsr) -> Simulation:
-    """The leader drops a follower; nothing happens where nobody leads or the follower is not in the ISR."""
+    """The leader drops a follower; nothing happens without a leader or where the follower is not in the ISR."""
     name, broker = fault.partition, fault.broker
     partition = simulation.cluster.partition(name)
     leader = leader_of(simulation.cluster, simulation.world, name)
@@ -206,7 +206,7 @@ def serve_again(simulation: Simulation, broker: BrokerId) -> Simulation:
         UnfenceBroker(broker),
     ):
         simulation, _ = ask(simulation, command)
-    news = untold(simulation.cluster, simulation.world, broker)
+    news = unreported(simulation.cluster, simulation.world, broker)
     return simulation if news is None else ask(simulation, news)[0]
 
 

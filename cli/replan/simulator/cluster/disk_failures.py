@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.cluster.disks import (
-    UNTOLD,
+    UNREPORTED,
     directory_id_of,
     directory_of,
     id_of,
@@ -23,10 +23,10 @@ from replan.simulator.controller.state import BrokerRegistration, ClusterState
 
 
 def dirs_of(simulation: Simulation, broker: BrokerId) -> tuple[str, ...]:
-    """The paths of a broker's log directories; a name of ours where no snapshot has told any."""
-    told = tuple(d.path for d in simulation.world.log_dirs if d.broker == broker)
+    """The paths of a broker's log directories; a default name where no snapshot has any."""
+    reported = tuple(d.path for d in simulation.world.log_dirs if d.broker == broker)
     registration = simulation.cluster.brokers.get(broker)
-    return told or (() if registration is None else (UNTOLD,))
+    return reported or (() if registration is None else (UNREPORTED,))
 
 
 def chosen(simulation: Simulation, broker: BrokerId, path: str | None) -> str | None:
@@ -53,9 +53,9 @@ def can_start(simulation: Simulation, broker: BrokerId) -> bool:
 
 
 def registered_dirs(simulation: Simulation, registration: BrokerRegistration) -> tuple[str, ...]:
-    """The ids of the directories that are online, which a broker tells when it registers."""
+    """The ids of the directories that are online, which a broker sends when it registers."""
     broker, world = registration.id, simulation.world
-    if dirs_of(simulation, broker) == (UNTOLD,) and (broker, UNTOLD) not in world.disk_ids:
+    if dirs_of(simulation, broker) == (UNREPORTED,) and (broker, UNREPORTED) not in world.disk_ids:
         return registration.log_dirs
     return tuple(id_of(world, broker, path) for path in _left(simulation, broker))
 
@@ -95,7 +95,7 @@ def _lying_in(
     ((broker, _), *_rest) = lost
     ids = {id_of(simulation.world, b, path) for b, path in lost}
     for name, partition in simulation.cluster.partitions_where(lambda p: broker in p.replicas):
-        path = directory_of(simulation.world, (name, broker)) or UNTOLD
+        path = directory_of(simulation.world, (name, broker)) or UNREPORTED
         if (broker, path) in lost:
             yield name, partition.directory(broker) not in ids
 
@@ -116,8 +116,8 @@ def _replaced(world: World, fresh: set[Directory], number: int) -> World:
     )
 
 
-def untold(cluster: ClusterState, world: World, broker: BrokerId) -> AssignDirs | None:
-    """What a broker that starts has to tell of its replicas, since the controller takes them to lie elsewhere."""
+def unreported(cluster: ClusterState, world: World, broker: BrokerId) -> AssignDirs | None:
+    """What a broker that starts has to report of its replicas, since the controller takes them to lie elsewhere."""
     moved = tuple(
         (name, directory)
         for name, partition in cluster.partitions_where(lambda p: broker in p.replicas)

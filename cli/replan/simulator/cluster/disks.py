@@ -1,8 +1,8 @@
 """Log directories: where each replica lies, where a new one goes, and how much room is left.
 
 Here belong the counts and bytes of log directories. They follow the logs: a copy takes room as it grows, a dropped
-replica gives it back when its files are deleted (file.delete.delay.ms). Where replicas lay in the beginning is told by
-no snapshot: `spread` deals them out. Not here: what becomes of a broker that loses a disk (`disk_failures`).
+replica gives it back when its files are deleted (file.delete.delay.ms). Where replicas lay in the beginning is in
+no snapshot: `spread` distributes them. Not here: what becomes of a broker that loses a disk (`disk_failures`).
 """
 
 from collections import defaultdict
@@ -13,8 +13,8 @@ from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.cluster.physical_state import Deletion, ReplicaName, World
 
-UNTOLD = "data"
-"""The only log directory of a broker that nobody knows any of."""
+UNREPORTED = "data"
+"""The only log directory of a broker of which none is known."""
 
 
 def directory_of(world: World, replica: ReplicaName) -> str | None:
@@ -24,7 +24,7 @@ def directory_of(world: World, replica: ReplicaName) -> str | None:
 
 
 def lies_on_lost_disk(world: World, replica: ReplicaName) -> bool:
-    """Whether nobody can read or write a replica, since its disk has failed."""
+    """Whether a replica can be neither read nor written, since its disk has failed."""
     if not world.lost_dirs:
         return False
     path = directory_of(world, replica)
@@ -47,10 +47,10 @@ def path_of(directory_id: str) -> str:
 
 
 def directory_id_of(world: World, replica: ReplicaName) -> str | None:
-    """The id of the directory that a replica lies in, which its broker tells; None where that is not known."""
+    """The id of the directory that a replica lies in, which its broker reports; None where that is not known."""
     path = directory_of(world, replica)
     if path is None:
-        return world.disk_ids.get((replica[1], UNTOLD))
+        return world.disk_ids.get((replica[1], UNREPORTED))
     return id_of(world, replica[1], path)
 
 

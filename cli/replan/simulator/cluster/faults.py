@@ -85,7 +85,7 @@ class SlowBroker:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Somebody else's request, or a late one of ours, reaches the controller."""
+    """A request of another tool, or a late one of replan, reaches the controller."""
 
     command: Command
 

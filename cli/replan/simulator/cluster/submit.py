@@ -33,12 +33,12 @@ def ask(simulation: Simulation, command: Command) -> tuple[Simulation, Decision]
     after, decision = perform(before, command)
     world = _followed(simulation.world, before, after, decision.events)
     simulation = Simulation(after, world)
-    for news in _untold(simulation, decision.events):
+    for news in _unreported(simulation, decision.events):
         simulation, _ = ask(simulation, news)
     return simulation, decision
 
 
-def _untold(simulation: Simulation, events: Iterable[Event]) -> Iterator[AssignDirs]:
+def _unreported(simulation: Simulation, events: Iterable[Event]) -> Iterator[AssignDirs]:
     """What live brokers with several directories say of their new replicas, at once (AssignmentsManager)."""
     cluster, world = simulation.cluster, simulation.world
     found: dict[BrokerId, dict[TopicPartition, str]] = {}
@@ -55,7 +55,7 @@ def _untold(simulation: Simulation, events: Iterable[Event]) -> Iterator[AssignD
             place = directory_id_of(world, replica)
             if place is not None and not lies_on_lost_disk(world, replica):
                 found.setdefault(broker, {})[event.partition] = place
-    return (AssignDirs(broker, tuple(told.items())) for broker, told in found.items())
+    return (AssignDirs(broker, tuple(reported.items())) for broker, reported in found.items())
 
 
 def _followed(

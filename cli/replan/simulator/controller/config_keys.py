@@ -19,7 +19,7 @@ from replan.model.configs import (
 
 LOG_DIRS_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 RATES = (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE)
-TOLD_RATES = (LEADER_RATE, FOLLOWER_RATE)
+DESCRIBED_RATES = (LEADER_RATE, FOLLOWER_RATE)
 THROTTLED_LISTS = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
 LISTS = (*THROTTLED_LISTS, "cleanup.policy")
 DEFAULTS = (
@@ -28,7 +28,7 @@ DEFAULTS = (
     (LEADER_REPLICAS, ""),
     (FOLLOWER_REPLICAS, ""),
 )
-"""Of the topic keys that are always told."""
+"""Of the topic keys that are always described."""
 
 TOPIC_KEYS = frozenset(
     [
@@ -75,9 +75,9 @@ _LARGEST = MappingProxyType({"INT": 2**31 - 1, "LONG": 2**63 - 1})
 
 
 def as_described(key: str, value: str) -> str:
-    """The value as DescribeConfigs tells it: lists are parsed and joined again, which takes spaces away.
+    """The value as DescribeConfigs answers: lists are parsed and joined again, which takes spaces away.
 
-    What is stored keeps them, so that a later SUBTRACT of the element as it is told removes nothing.
+    What is stored keeps them, so that a later SUBTRACT of the element as described removes nothing.
     """
     if key not in LISTS:
         return value

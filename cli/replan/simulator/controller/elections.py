@@ -1,4 +1,4 @@
-"""Elections that somebody or some timer asks for.
+"""Elections that a client or a timer asks for.
 
 Here belong ElectLeaders and the controller's two periodic elections (ReplicationControlManager.electLeaders,
 maybeBalancePartitionLeaders, maybeElectUncleanLeaders). Who is chosen is decided in `election`.
@@ -30,7 +30,7 @@ def elect_leaders(state: ClusterState, command: ElectLeaders) -> Decision:
     """Decide each election; for all partitions (None), those that need none are left out of the answers.
 
     More than 10,000 records: the whole request fails. Exactly 10,000: the active controller resigns over an empty
-    last batch (seen on 3.9.2, 4.3.1 and 4.4.0), and nobody learns what became of the request.
+    last batch (seen on 3.9.2, 4.3.1 and 4.4.0), and the outcome of the request stays unknown.
     """
     everything = command.partitions is None
     wanted = [name for name, _ in state.partitions()] if everything else command.partitions
@@ -88,7 +88,7 @@ def rebalance_leaders(state: ClusterState, _command: RebalanceLeaders) -> Decisi
 
 
 def elect_unclean_leaders(state: ClusterState, _command: ElectUncleanLeaders) -> Decision:
-    """Elect somebody for leaderless partitions whose topic allows unclean elections."""
+    """Elect leaders for leaderless partitions whose topic allows unclean elections."""
     names = (
         name
         for name, partition in state.not_led_by_preferred()

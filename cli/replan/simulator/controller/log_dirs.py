@@ -1,4 +1,4 @@
-"""What brokers tell the controller of their log directories: which went offline, and where each replica lies (KIP-858).
+"""What brokers report of their log directories: which went offline, and where each replica lies (KIP-858).
 
 Here belong the offline directories of a heartbeat (ReplicationControlManager.handleDirectoriesOffline) and
 AssignReplicasToDirs (handleAssignReplicasToDirs). Where replicas physically lie, and when a disk is lost, is not the
@@ -21,7 +21,7 @@ def lose(state: ClusterState, command: LoseDirs) -> Decision:
     """Take the replicas of directories that were online until now out of ISR and leadership.
 
     The broker is taken out of the partitions that lie there as if it were fenced, and stays active in all others. A
-    replica whose directory the controller has not been told yet stays in the ISR.
+    replica whose directory the controller does not know yet stays in the ISR.
     """
     registration = state.brokers[command.broker]
     lost = [d for d in registration.log_dirs if d in command.dirs]

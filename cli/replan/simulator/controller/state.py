@@ -74,7 +74,7 @@ class Partition:
     recovering: bool = False
     """The leader came from an unclean election and has not confirmed its log yet."""
     directories: Directories = ()
-    """Of each replica, in their order (KIP-858); empty where no broker has told any."""
+    """Of each replica, in their order (KIP-858); empty where no broker has reported any."""
 
     @property
     def reassigning(self) -> bool:
@@ -82,7 +82,7 @@ class Partition:
         return bool(self.adding or self.removing)
 
     def directory(self, broker: BrokerId) -> str | None:
-        """The log directory of a broker's replica; None where it has not told it yet (DirectoryId.UNASSIGNED)."""
+        """The log directory of a broker's replica; None where it has not reported it yet (DirectoryId.UNASSIGNED)."""
         if not self.directories or broker not in self.replicas:
             return None
         return self.directories[self.replicas.index(broker)]
@@ -118,7 +118,7 @@ class Topic:
 
     @cached_property
     def not_led_by_preferred(self) -> tuple[int, ...]:
-        """The partitions that another than their preferred replica leads, or nobody; in ascending order.
+        """The partitions not led by their preferred replica, or leaderless; in ascending order.
 
         The controller keeps them too (ReplicationControlManager.imbalancedPartitions): timers ask every few minutes.
         """
@@ -137,7 +137,7 @@ class ClusterState:
     configs: Mapping[Resource, Mapping[str, str]] = field(default_factory=dict)
     """Dynamic values only."""
     file_configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """What stands in the properties files: of one broker by its id in decimal, of all nodes by the empty name."""
+    """Values of the properties files: of one broker by its id in decimal, of all nodes by the empty name."""
     next_broker_epoch: int = 1
 
     @property
@@ -183,7 +183,7 @@ class ClusterState:
         return registration is not None and registration.has_online(directory)
 
     def default_dir(self, broker: BrokerId) -> str | None:
-        """The directory of a new replica on a broker, where the controller knows it without being told."""
+        """The directory of a new replica on a broker, where the controller knows it by itself."""
         registration = self.brokers.get(broker)
         return None if registration is None else registration.default_dir
 

@@ -29,7 +29,7 @@ class Rules:
     last_known_leader_must_live: bool
     """The last known leader is elected only where it is alive (KAFKA-19522)."""
     last_leader_noted_when_leaderless: bool
-    """The last leader is noted whenever nobody leads any more, not only when the ISR empties."""
+    """The last leader is noted whenever a partition becomes leaderless, not only when the ISR empties."""
     clean_shutdown_by_epoch: bool
     """A broker that registers again with its previous epoch has shut down cleanly and stays in the ELR."""
     assigning_dirs_wipes_elr: bool

@@ -11,7 +11,7 @@ from typing import Any
 from replan.model.broker import Broker, LogDir
 from replan.model.names import BrokerId, TopicId, TopicPartition
 from replan.model.snapshot import Snapshot
-from replan.simulator.cluster.disks import UNTOLD
+from replan.simulator.cluster.disks import UNREPORTED
 from replan.simulator.cluster.physical_state import Lag, Simulation, World
 from replan.simulator.cluster.submit import ask
 from replan.simulator.controller.commands import FenceBroker
@@ -129,7 +129,7 @@ def _registrations(snapshot: Snapshot) -> dict[BrokerId, BrokerRegistration]:
 
 def _registration(broker: Broker, dirs: Iterable[LogDir], epoch: int) -> BrokerRegistration:
     dirs = list(dirs)
-    known = {d.path: d.cordoned or broker.cordoned for d in dirs} or {UNTOLD: broker.cordoned}
+    known = {d.path: d.cordoned or broker.cordoned for d in dirs} or {UNREPORTED: broker.cordoned}
     online = [d.path for d in dirs if d.error is None] or known
     return BrokerRegistration(
         broker.id,

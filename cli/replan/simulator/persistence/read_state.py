@@ -13,7 +13,7 @@ from replan.documents.nodes import INT64_MAX, Node, optional, shown
 from replan.errors import BadFile
 from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId, TopicPartition
-from replan.simulator.cluster.disks import UNTOLD
+from replan.simulator.cluster.disks import UNREPORTED
 from replan.simulator.cluster.physical_state import (
     Burst,
     Deletion,
@@ -250,7 +250,7 @@ def _with_processes(world: World, cluster: ClusterState, part: Node) -> World:
         if (epoch := node.get("returnsAs")) is not None:
             returning[known.id] = epoch.int32(-1)
         if optional(node.get("diskLost"), Node.flag, False):
-            lost.add((known.id, UNTOLD))
+            lost.add((known.id, UNREPORTED))
         if optional(node.get("newDisk"), Node.flag, False):
             renewed.add(known.id)
     return replace(

@@ -18,7 +18,7 @@ Files = dict[str, dict[str, str]]
 
 
 def stored_configs(snapshot: Snapshot) -> tuple[Stored, Files]:
-    """Dynamic values by resource, and what stands in files; raises ValueError where no cluster can have them.
+    """Dynamic values by resource, and values of files; raises ValueError where no cluster can have them.
 
     With ELR on the cluster has a default of min.insync.replicas, whatever the files say.
     """

@@ -1,4 +1,4 @@
-"""Disks as snapshots tell them: which are lost, and how many logs each holds, but not which.
+"""Disks as snapshots have them: which are lost, and how many logs each holds, but not which.
 
 Here belongs what a simulation makes of that when it begins or is read back, and how an observer sees it.
 """
@@ -48,7 +48,7 @@ def with_log_dirs(simulation: Simulation, dirs: Sequence[LogDir]) -> Simulation:
 
 
 def with_directories(simulation: Simulation) -> Simulation:
-    """The cluster whose controller knows where replicas lie; those in sync on lost disks leave the ISR, as told now."""
+    """The cluster whose controller knows where replicas lie; those in sync on lost disks leave the ISR."""
     cluster, world = simulation.cluster, simulation.world
     first = {d.broker: id_of(world, d.broker, d.path) for d in reversed(world.log_dirs)}
     usual = {b: first.get(b, r.default_dir) for b, r in cluster.brokers.items()}
@@ -74,7 +74,7 @@ def with_directories(simulation: Simulation) -> Simulation:
 
 
 def _without_lost(simulation: Simulation) -> Simulation:
-    """Let brokers tell of disks that the snapshot shows as lost where it still has replicas on them in sync."""
+    """Let brokers report disks that the snapshot shows as lost while replicas on them are still in sync."""
     world = simulation.world
     for broker in sorted({b for b, _ in world.lost_dirs} & simulation.cluster.brokers.keys()):
         lost = {path for b, path in world.lost_dirs if b == broker}
@@ -99,8 +99,8 @@ def log_dir_seen(simulation: Simulation, found: LogDir) -> LogDir:
     return replace(found, cordoned=cordoned, error=error if lost else None)
 
 
-def log_dir_told(found: LogDir) -> LogDir:
-    """A directory as DescribeLogDirs tells it: of an offline one nothing but the error."""
+def log_dir_described(found: LogDir) -> LogDir:
+    """A directory as DescribeLogDirs answers: of an offline one only the error."""
     if found.error is None:
         return found
     return replace(found, total_bytes=None, usable_bytes=None, logs=0)

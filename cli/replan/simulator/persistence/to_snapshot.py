@@ -17,8 +17,8 @@ from replan.simulator.controller.state import (
     ClusterState,
 )
 from replan.simulator.persistence.snapshot_log_dirs import (
+    log_dir_described,
     log_dir_seen,
-    log_dir_told,
 )
 
 MOST_BYTES = 2**63 - 1
@@ -31,17 +31,17 @@ def to_snapshot(simulation: Simulation, now: float) -> Snapshot:
     whole = whole_snapshot(simulation, now)
     return replace(
         whole,
-        log_dirs=log_dirs_told(simulation),
+        log_dirs=log_dirs_described(simulation),
         broker_configs={b: c for b, c in whole.broker_configs.items() if b in serving},
         silent=tuple(sorted({*whole.silent, *unresponsive} & cluster.brokers.keys())),
     )
 
 
-def log_dirs_told(simulation: Simulation) -> tuple[LogDir, ...]:
+def log_dirs_described(simulation: Simulation) -> tuple[LogDir, ...]:
     """The log directories of the brokers that answer."""
     serving = _serving(simulation)
     dirs = (d for d in simulation.world.log_dirs if d.broker in serving)
-    return tuple(log_dir_told(log_dir_seen(simulation, d)) for d in dirs)
+    return tuple(log_dir_described(log_dir_seen(simulation, d)) for d in dirs)
 
 
 def _serving(simulation: Simulation) -> set[BrokerId]:
@@ -50,7 +50,7 @@ def _serving(simulation: Simulation) -> set[BrokerId]:
 
 
 def whole_snapshot(simulation: Simulation, now: float) -> Snapshot:
-    """The snapshot with what dead brokers cannot tell, for keeping."""
+    """The snapshot with what dead brokers cannot answer, to be saved."""
     cluster, world = simulation.cluster, simulation.world
     configured = {b: broker_configs(cluster, b) for b in sorted(cluster.brokers)}
     return Snapshot(

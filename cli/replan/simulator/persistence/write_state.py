@@ -1,6 +1,6 @@
 """What the simulator keeps beside a snapshot: the part `simulation` of its document, written.
 
-Here belongs the form of that part: everything that a snapshot does not tell but the next process needs. Reading it
+Here belongs the form of that part: everything that is not in a snapshot but the next process needs. Reading it
 back, and what wins when a person has edited the snapshot, is in `read_state`. Scheduled faults are not kept.
 """
 
@@ -9,9 +9,9 @@ from dataclasses import fields
 
 from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId, TopicPartition
-from replan.simulator.cluster.disks import UNTOLD
+from replan.simulator.cluster.disks import UNREPORTED
 from replan.simulator.cluster.physical_state import ReplicaName, Simulation, Speeds, World
-from replan.simulator.controller.config_keys import DEFAULTS, TOLD_RATES
+from replan.simulator.controller.config_keys import DEFAULTS, DESCRIBED_RATES
 from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Partition
 
 Fields = dict[str, object]
@@ -72,7 +72,7 @@ def _broker(simulation: Simulation, broker: BrokerId) -> Fields:
         "servesAt": world.starting.get(broker),
         "nextBeat": world.stopping.get(broker),
         "returnsAs": world.stopped_cleanly.get(broker),
-        "diskLost": (broker, UNTOLD) in world.lost_dirs or None,
+        "diskLost": (broker, UNREPORTED) in world.lost_dirs or None,
         "newDisk": (broker in world.new_disks) or None,
     }
     kept = {key: value for key, value in parts.items() if value is not None}
@@ -107,14 +107,14 @@ def _places(
 
 
 def _configs(cluster: ClusterState) -> list[Fields]:
-    """Dynamic values that no snapshot tells: other keys, and defaults that nobody shows."""
-    told = {
+    """Dynamic values that are in no snapshot: other keys, and defaults that are not shown."""
+    reported = {
         ConfigScope.TOPIC: {key for key, _ in DEFAULTS},
-        ConfigScope.BROKER: set(TOLD_RATES),
+        ConfigScope.BROKER: set(DESCRIBED_RATES),
     }
     found: list[Fields] = []
     for (scope, name), values in sorted(cluster.configs.items()):
-        hidden = set() if (scope, name) == CLUSTER_DEFAULT else told[scope]
+        hidden = set() if (scope, name) == CLUSTER_DEFAULT else reported[scope]
         kept = {key: value for key, value in values.items() if key not in hidden}
         if kept:
             found.append({"scope": scope.value, "name": name, "values": kept})

@@ -7,7 +7,7 @@ A broker's quota is exceeded while the bytes in its window, divided by the windo
 than the rate. A sample is forgotten 11 s after its last bytes. Nothing is cut to fit: each fetch is let through whole
 or not at all, and is counted afterwards. What follows from that:
 
-* A throttled copy goes on only when somebody asks again. Inside the window lateness is made up for, but when the
+* A throttled copy goes on only at the next request. Inside the window lateness is made up for, but when the
   window moves on, one such delay is lost.
 * However low the rate, one fetch passes whenever the window has become empty. On real brokers (4.3.1) a follower's
   rate of 1 B/s let 900,160 bytes pass every 11.0 s.

@@ -179,10 +179,10 @@ def _recovering_field(partition: Partition, wish: Wish, *, unclean: bool) -> boo
 def _last_known_field(
     partition: Partition, record: PartitionChanged, around: Context
 ) -> Replicas | None:
-    """The last leader is noted when nobody leads any more, and forgotten as soon as somebody does.
+    """The last leader is noted when a partition becomes leaderless, and forgotten as soon as it has a leader.
 
     See PartitionChangeBuilder.maybeUpdateLastKnownLeader. Up to 4.0 it is noted when the ISR empties; from 4.1 on
-    wherever a record says that nobody leads, so that of a partition without a leader it notes -1.
+    wherever a record says that there is no leader, so that of a partition without a leader it notes -1.
     """
     led = partition.leader if record.leader is None else record.leader.broker
     forgotten = () if led is not None and partition.last_known_elr else None
@@ -208,17 +208,17 @@ def _directories_field(
     """
     if replicas == partition.replicas and not wish.directories:
         return None
-    told = zip(partition.replicas, partition.directories, strict=False)
-    known = {**dict(told), **wish.directories}
+    reported = zip(partition.replicas, partition.directories, strict=False)
+    known = {**dict(reported), **wish.directories}
     wanted = tuple(known[b] if b in known else around.default_dir(b) for b in replicas)
     before = _as_ids(partition.replicas, partition.directories)
     return wanted if _as_ids(replicas, wanted) != before else None
 
 
 def _as_ids(replicas: Replicas, directories: Directories) -> list[tuple[BrokerId, str] | None]:
-    """Directories as Kafka's ids tell them: no two brokers have the same, those not told are all alike."""
-    told = zip(replicas, directories, strict=False)
-    return [None if directory is None else (b, directory) for b, directory in told]
+    """Directories as Kafka's ids: no two brokers have the same, unreported ones are all alike."""
+    reported = zip(replicas, directories, strict=False)
+    return [None if directory is None else (b, directory) for b, directory in reported]
 
 
 def _if_differs(wanted: Replicas, present: Replicas) -> Replicas | None:
