@@ -47,10 +47,10 @@ def oracle(
     return rows
 
 
-def _kind(wanted: Replicas, stands: Replicas, seen: PartitionState) -> str:
-    if set(wanted) != set(stands):
+def _kind(wanted: Replicas, observed: Replicas, seen: PartitionState) -> str:
+    if set(wanted) != set(observed):
         return "replicas"
-    if wanted != stands:
+    if wanted != observed:
         return "order"
     if seen.adding or seen.removing:
         return "running"

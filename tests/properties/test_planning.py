@@ -99,7 +99,7 @@ def test_every_partition_is_moved_or_refused_or_not_mentioned_and_each_once(
 
 
 @given(fleetlets())
-def test_what_stands_where_it_belongs_is_not_moved(fleetlet: Fleetlet) -> None:
+def test_what_is_where_it_belongs_is_not_moved(fleetlet: Fleetlet) -> None:
     seen = fleetlet.snapshot
     for move in make_plan(fleetlet.placement, seen).moves:
         found = _state(seen, move.partition)

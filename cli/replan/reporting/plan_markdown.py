@@ -17,7 +17,7 @@ FOR_WORDS = 20_000
 def render_plan_markdown(plan: Plan, *, rehearsed: Sequence[str] = ()) -> str:
     """The whole document, of at most LIMIT characters and a few lines; ends with a newline.
 
-    `rehearsed`: what a rehearsal told of the plan.
+    `rehearsed`: what a rehearsal found.
     """
     text = "\n".join(
         ["## replan plan", "", *(f"{escape(line)}  " for line in summary(plan, rehearsed)), ""]

@@ -20,9 +20,9 @@ SHOWN = 500
 
 
 def render_plan(plan: Plan, *, everything: bool = False, rehearsed: Sequence[str] = ()) -> str:
-    """The whole plan as text, with what a rehearsal told of it, if any; ends with a newline.
+    """The whole plan as text, with what a rehearsal found, if there was one; ends with a newline.
 
-    What matters most stands at the end, where a terminal stops: warnings, refusals, the summary.
+    What matters most is at the end, where a terminal stops: warnings, refusals, the summary.
     """
     limit = max(len(plan.moves), len(plan.refusals)) if everything else SHOWN
     lines = [*_moves(plan, limit)]
@@ -102,7 +102,7 @@ def _refused(title: str, refusals: Sequence[Refusal], limit: int) -> list[str]:
 
 
 def summary(plan: Plan, rehearsed: Sequence[str] = ()) -> Iterator[str]:
-    """The closing lines: totals, throttle, what a rehearsal told, digest."""
+    """The closing lines: totals, throttle, what a rehearsal found, digest."""
     if plan.empty:
         yield "No changes: every declared partition has the replicas, the order and the leader that it should."
         return

@@ -280,7 +280,7 @@ WARNINGS: list[tuple[str, Placement, Snapshot, str]] = [
 @pytest.mark.parametrize(
     ("asked", "seen", "warning"), [c[1:] for c in WARNINGS], ids=[c[0] for c in WARNINGS]
 )
-def test_a_warning_is_one_line_that_stands_alone(
+def test_a_warning_is_one_line_complete_in_itself(
     asked: Placement, seen: Snapshot, warning: str
 ) -> None:
     assert said(make_plan(asked, seen)) == [warning]

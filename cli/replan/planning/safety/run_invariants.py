@@ -123,8 +123,8 @@ def harms_nobody(ours: Trajectory, ends: Ends, slack: Slack) -> Iterator[Broken]
                     law,
                     str(name),
                     f"{name}: from second {begin:g} to {end:g} it {what} than without any step: "
-                    f"{_told(ours.at(begin))}; at its original {_told(original.at(begin))}; "
-                    f"at its target {_told(target.at(begin))}",
+                    f"{_shown(ours.at(begin))}; at its original {_shown(original.at(begin))}; "
+                    f"at its target {_shown(target.at(begin))}",
                 )
     spared = max(original.lost_bytes, target.lost_bytes)
     if ours.lost_bytes > spared + 1:
@@ -135,7 +135,7 @@ def harms_nobody(ours: Trajectory, ends: Ends, slack: Slack) -> Iterator[Broken]
         )
 
 
-def _told(sample: Sample) -> str:
+def _shown(sample: Sample) -> str:
     return f"in sync {list(sample.in_sync)} of {list(sample.replicas)}, leader {sample.leader}"
 
 

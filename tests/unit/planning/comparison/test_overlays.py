@@ -1,4 +1,4 @@
-"""The lists that are wanted: base, preferred leader, leader blacklist, and who stands in for now."""
+"""The lists that are wanted: base, preferred leader, leader blacklist, and who leads instead for now."""
 
 from collections.abc import Sequence
 
@@ -236,19 +236,19 @@ HEADS: list[tuple[str, Sequence[int], Sequence[int], list[int]]] = [
 @pytest.mark.parametrize(
     ("declared", "isr", "expected"), [c[1:] for c in HEADS], ids=[c[0] for c in HEADS]
 )
-def test_nobody_stands_in_for_a_first_one_that_the_move_itself_brings_in_sync(
+def test_no_substitute_leads_for_a_first_one_that_the_move_itself_brings_in_sync(
     declared: Sequence[int], isr: Sequence[int], expected: list[int]
 ) -> None:
     asked = placement({"orders": [declared]}, blacklist=[listed_leader(1)])
     assert wanted(asked, one([1, 2, 3], isr)) == {"orders-0": expected}
 
 
-def test_nobody_stands_in_where_a_replica_leaves_since_all_that_stay_are_awaited() -> None:
+def test_no_substitute_leads_where_a_replica_leaves_since_all_that_stay_are_awaited() -> None:
     asked = placement({"orders": [[1, 2, 3]]}, blacklist=[listed_leader(1)])
     assert wanted(asked, one([1, 2, 3, 5], [1, 3])) == {"orders-0": [2, 3, 1]}
 
 
-def test_nobody_stands_in_while_a_reassignment_runs() -> None:
+def test_no_substitute_leads_while_a_reassignment_runs() -> None:
     asked = placement({"orders": [[1, 2, 3, 4]]}, blacklist=[listed_leader(1)])
     seen = snapshot([state([1, 2, 3, 4], [1, 3], adding=[4])])
     assert wanted(asked, seen) == {"orders-0": [2, 3, 4, 1]}

@@ -152,7 +152,7 @@ def test_what_no_rule_forbids_is_planned(asked: Placement, seen: Snapshot) -> No
     assert [str(m.partition) for m in made.moves] == ["orders-0"]
 
 
-def test_several_reasons_are_all_told_and_other_partitions_are_planned_all_the_same() -> None:
+def test_several_reasons_are_all_reported_and_other_partitions_are_planned_all_the_same() -> None:
     asked = placement({"orders": {2: [1, 2], 10: [1, 2, 3], 11: [2, 1]}})
     states = [
         state([1, 2, 3], [2], leader=None, partition=2),

@@ -144,7 +144,7 @@ def test_a_broker_that_died_within_its_session_could_not_be_known_to_be_dead(
     assert bool(list(drops_only_what_was_replaced(MOVE, ours, 15.0))) is told
 
 
-def test_a_move_that_is_said_to_be_done_stands_at_its_target() -> None:
+def test_a_move_that_is_said_to_be_done_has_its_target() -> None:
     assert [b.message for b in arrived(MOVE, WHOLE)] == [
         "orders-0: it counts as done, and its list is [1, 2, 3] instead of [4, 2, 5]"
     ]
