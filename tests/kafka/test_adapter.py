@@ -86,7 +86,7 @@ def test_pages_come_together_wherever_they_are_cut(one_jvm: OneJvmCluster, page:
     asked = [*counts, f"page-aa-{page}-that-is-nowhere"]
     clock = SystemClock()
     wire = connect(client_properties(one_jvm.bootstrap, None), clock.interrupt, limit_seconds=10)
-    reads = Reads(wire, clock, patience_seconds=10, broker_seconds=3)
+    reads = Reads(wire, clock, patience_seconds=10)
 
     def told(topics: list[str] | None) -> list[TopicPartition]:
         return [

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from tests.kafka.harness.layout import free_ports
 
+from replan.kafka.failures import passes
 from replan.kafka.properties.tokens import TokenEndpoint, fetch_token, token_provider
 
 # "replan:hush" in base64, as RFC 6749 2.3.1 wants it.
@@ -88,3 +90,16 @@ def test_an_endpoint_that_gives_no_token_is_named(
 
 def test_the_secret_does_not_show() -> None:
     assert "hush" not in repr(endpoint("https://id.example/token"))
+
+
+def test_a_dead_endpoint_may_answer_later_and_is_named_without_its_secrets() -> None:
+    from kafka.errors import KafkaConnectionError
+
+    (port,) = free_ports(1)
+    with pytest.raises(KafkaConnectionError) as failed:
+        fetch_token(endpoint(f"http://user:hush@127.0.0.1:{port}/token?key=hush"))
+
+    text = str(failed.value.args[0])
+    assert text.startswith(f"no token from http://127.0.0.1:{port}/token: ")
+    assert "hush" not in text
+    assert passes(failed.value)

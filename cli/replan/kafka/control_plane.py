@@ -27,9 +27,6 @@ TIMEOUT_SECONDS = 60.0
 """How long readings are tried: longer than the 30 s for which brokers keep talking to a frozen controller
 (controller.socket.timeout.ms)."""
 BOOTSTRAP_SECONDS = 10.0
-BROKER_SECONDS = 3.0
-"""For a question that each broker answers for itself; after that it counts as silent. A tick has to end within half
-of the settle time although some broker is silent."""
 
 
 class KafkaControlPlane:
@@ -112,7 +109,6 @@ def open_cluster(
     clock: SystemClock | None = None,
     wall_clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     timeout_seconds: float = TIMEOUT_SECONDS,
-    broker_seconds: float = BROKER_SECONDS,
 ) -> KafkaControlPlane:
     """Connect to the cluster behind `--bootstrap-server` and `--command-config`.
 
@@ -128,10 +124,5 @@ def open_cluster(
     properties = client_properties(bootstrap, command_config)
     limit_seconds = min(BOOTSTRAP_SECONDS, timeout_seconds)
     wire = connect(properties, clock.interrupt, limit_seconds=limit_seconds)
-    reads = Reads(
-        wire,
-        clock,
-        patience_seconds=timeout_seconds,
-        broker_seconds=min(broker_seconds, timeout_seconds),
-    )
+    reads = Reads(wire, clock, patience_seconds=timeout_seconds)
     return KafkaControlPlane(wire, reads, wall_clock=wall_clock)

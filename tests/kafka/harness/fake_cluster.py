@@ -177,10 +177,12 @@ class FakeCluster:
                 answer = self._answer(broker, frame)
                 self.counts.requests += 1
                 self.counts.received += size + 4
-                if answer is not None:
-                    self.counts.sent += len(answer) + 4
-                    writer.write(struct.pack(">i", len(answer)) + answer)
-                    await writer.drain()
+                if answer is None:
+                    await reader.read()  # nor what comes after it: a broker works in order
+                    return
+                self.counts.sent += len(answer) + 4
+                writer.write(struct.pack(">i", len(answer)) + answer)
+                await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
@@ -450,7 +452,7 @@ class FakeCluster:
         topics, first = np.unique(here // self.shape.per_topic, return_index=True)
         rows = np.zeros(len(here), layout)
         rows["p"], rows["s"] = here % self.shape.per_topic, 1_000_000
-        ends = [*first.tolist()[1:], len(here)]
+        ends = [*first.tolist()[1:], len(here)][: len(topics)]
         encoded, width = rows.tobytes(), layout.itemsize
         for topic, start, end in zip(topics.tolist(), first.tolist(), ends, strict=True):
             rows_of = encoded[start * width : end * width]

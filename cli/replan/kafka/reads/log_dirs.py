@@ -21,6 +21,9 @@ from replan.model.columns import Ints
 from replan.model.names import BrokerId, TopicPartition
 
 _TELLS_CORDONED = 5
+_EVERYTHING_SECONDS = 10.0
+_DIRECTORIES_SECONDS = 5.0
+"""Less than half of the settle time, since ticks wait for it."""
 _TELLS_BYTES = 4
 
 
@@ -34,7 +37,8 @@ def directories_of(
 ) -> dict[BrokerId, tuple[Directory, ...]]:
     """The directories of the brokers that answer, each with how many logs it has."""
     question = _question(None, lambda _: -1)
-    found = reads.ask_each(DESCRIBE_LOG_DIRS, dict.fromkeys(live, question))
+    asked = dict.fromkeys(live, question)
+    found = reads.ask_each(DESCRIBE_LOG_DIRS, asked, limit_seconds=_DIRECTORIES_SECONDS)
     return {broker: told.directories for broker, told in found.items()}
 
 
@@ -56,7 +60,8 @@ def directories_and_sizes(
         return told.without_logs()
 
     question = Question(_request(None), reduced)
-    found = reads.ask_each(DESCRIBE_LOG_DIRS, dict.fromkeys(live, question))
+    asked = dict.fromkeys(live, question)
+    found = reads.ask_each(DESCRIBE_LOG_DIRS, asked, limit_seconds=_EVERYTHING_SECONDS)
     return {broker: told.directories for broker, told in found.items()}, largest
 
 

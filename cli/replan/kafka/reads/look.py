@@ -21,6 +21,10 @@ from replan.model.configs import Configs
 from replan.model.control_plane import Look, Wanted, agreeing
 from replan.model.names import BrokerId, TopicPartition
 
+BROKER_SECONDS = 3.0
+"""For what a broker is asked about itself; after that it counts as silent. A tick has to end within half of the settle
+time although some broker is silent."""
+
 
 @dataclass(slots=True)
 class Known:
@@ -45,7 +49,12 @@ def look(reads: Reads, wanted: Wanted, known: Known) -> Look:
     settings = configs.asking_topics(reads, wanted.topics)
     of_home = [listing(reads), *rows, brokers.describing(), *settings]
     asked = _Asked(reads, wanted)
-    answers, of_brokers = reads.round(of_home, asked.readings(), REQUEST_SECONDS)
+    answers, of_brokers = reads.round(
+        of_home,
+        asked.readings(),
+        min(REQUEST_SECONDS, reads.patience_seconds),
+        broker_seconds=BROKER_SECONDS,
+    )
     listed, pages = answers[0], answers[1 : len(rows) + 1]
     described, told_settings = answers[len(rows) + 1], answers[len(rows) + 2 :]
     for reading, page in zip(rows, pages, strict=True):

@@ -27,6 +27,8 @@ from replan.model.configs import Configs, TopicSettings
 from replan.model.names import BrokerId
 from replan.model.snapshot import TOPICS_SCHEMA, Snapshot, partitions_table
 
+_BROKER_SECONDS = 5.0
+
 
 def observe(reads: Reads, *, observed_at: str) -> Snapshot:
     """Ask for everything; a broker that does not answer in time is named as silent."""
@@ -63,7 +65,7 @@ def _partitions(reads: Reads) -> PartitionColumns:
 
 def _rates(reads: Reads, live: Sequence[BrokerId]) -> dict[BrokerId, Configs]:
     asked = {broker: configs.asking_broker(reads, broker).question for broker in live}
-    told = reads.ask_each(DESCRIBE_BROKER_CONFIGS, asked)
+    told = reads.ask_each(DESCRIBE_BROKER_CONFIGS, asked, limit_seconds=_BROKER_SECONDS)
     return dict(sorted(told.items()))
 
 

@@ -38,14 +38,10 @@ class Reading:
 class Reads:
     """Asks a cluster, again and again within a patience."""
 
-    def __init__(
-        self, wire: Wire, clock: SystemClock, *, patience_seconds: float, broker_seconds: float
-    ) -> None:
-        """`patience_seconds` is for the cluster, `broker_seconds` for each broker that is asked about itself."""
+    def __init__(self, wire: Wire, clock: SystemClock, *, patience_seconds: float) -> None:
         self.wire = wire
         self.patience_seconds = patience_seconds
         self._clock = clock
-        self._broker_seconds = broker_seconds
         self._last: dict[str, tuple[bytes, Any]] = {}
         self._made: dict[str, tuple[object, Any]] = {}
 
@@ -60,15 +56,15 @@ class Reads:
         return answers[0]
 
     def ask_each(
-        self, operation: Operation, questions: Mapping[BrokerId, Question]
+        self, operation: Operation, questions: Mapping[BrokerId, Question], *, limit_seconds: float
     ) -> dict[BrokerId, Any]:
-        """Return the responses of the brokers that gave one; asks each broker once.
+        """Return the responses of the brokers that gave one in time; asks each broker once.
 
         Raises:
             ClusterRefused: a broker says no to the whole request.
         """
         asked = {broker: [Reading(operation, question)] for broker, question in questions.items()}
-        _, found = self.round([], asked, self._broker_seconds)
+        _, found = self.round([], asked, self.patience_seconds, broker_seconds=limit_seconds)
         return {
             b: answers[0] for b, answers in found.items() if not isinstance(answers[0], KafkaError)
         }
@@ -78,6 +74,8 @@ class Reads:
         of_home: Sequence[Reading],
         of_brokers: Mapping[BrokerId, Sequence[Reading]],
         patience_seconds: float,
+        *,
+        broker_seconds: float = 0,
     ) -> tuple[list[Any], dict[BrokerId, list[Any]]]:
         """Ask the home broker these, in order, and meanwhile each broker its own, for whose answer a KafkaError may
         stand.
@@ -95,7 +93,7 @@ class Reads:
                 home_seconds=min(
                     REQUEST_SECONDS, max(left, min(_SHORTEST_SECONDS, patience_seconds))
                 ),
-                broker_seconds=min(self._broker_seconds, patience_seconds),
+                broker_seconds=min(broker_seconds, patience_seconds),
             )
             failed = _first_failure(of_home, answers)
             if failed is None:

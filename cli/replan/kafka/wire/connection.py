@@ -36,6 +36,8 @@ class Connection:
         """The lowest and highest version of each request that the broker knows, by API key."""
         self.features: dict[str, int] = {}
         """The finalized level of each feature."""
+        self.busy = False
+        """Whether somebody waits for its answers."""
         self._ends_at = float("inf")
         self._client_id = properties.client_id.encode()
         self._socket = sock
@@ -72,6 +74,7 @@ class Connection:
         if self._socket is None:
             raise KafkaConnectionError("the connection was closed")
         sent = [(q, version_for(q.message, self.versions), next(self._numbers)) for q in questions]
+        self.busy = True
         try:
             yield from self._send(
                 b"".join(q.frame(v, n, self._client_id) for q, v, n in sent), until
@@ -83,6 +86,8 @@ class Connection:
         except BaseException:
             self.close()
             raise
+        finally:
+            self.busy = False
         return answers
 
     def _send(self, content: bytes, until: float) -> Conversation[None]:

@@ -26,9 +26,10 @@ class Room:
         return max(1, min(_AT_ONCE, self.connections // _EACH))
 
     def make(self, held: dict[BrokerId, Connection]) -> None:
-        """Close the connection that has rested longest where there are as many as there may be."""
-        while len(held) + _EACH * self.at_once > self.connections + _EACH and held:
-            held.pop(next(iter(held))).close()
+        """Close those that have rested longest where there are as many as there may be."""
+        resting = [broker for broker, connection in held.items() if not connection.busy]
+        for broker in resting[: max(0, len(held) + _EACH * self.at_once - self.connections)]:
+            held.pop(broker).close()
 
 
 def room_for_connections(brokers: int) -> Room:

@@ -1,0 +1,276 @@
+"""What answers badly, late or not at all: sockets that are no broker, and a cluster that exists on the wire only."""
+
+import resource
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from tests.kafka.harness.fake_cluster import FakeCluster, Shape
+from tests.kafka.harness.layout import free_ports
+
+from replan.errors import ClusterRefused, ClusterUnreachable
+from replan.kafka.clock import SystemClock
+from replan.kafka.control_plane import KafkaControlPlane, open_cluster
+from replan.model.configs import LEADER_RATE, ConfigOperation, ConfigScope, broker_change
+from replan.model.control_plane import Accepted, OutcomeUnknown, Wanted
+from replan.model.names import BrokerId, TopicPartition, replicas
+
+SIX, T0 = BrokerId(6), TopicPartition("t00000", 0)
+DESCRIBE_CONFIGS, DESCRIBE_LOG_DIRS, LIST_REASSIGNMENTS, ALTER_CONFIGS = 32, 35, 46, 44
+
+
+@contextmanager
+def answering(content: bytes) -> Iterator[str]:
+    """An address where somebody answers every connection with this, and no more."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.1)
+        over, held = threading.Event(), list[socket.socket]()
+
+        def serve() -> None:
+            while not over.is_set():
+                try:
+                    taken = server.accept()[0]
+                except TimeoutError:
+                    continue
+                held.append(taken)
+                taken.sendall(content)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield f"127.0.0.1:{server.getsockname()[1]}"
+        finally:
+            over.set()
+            thread.join()
+            for taken in held:
+                taken.close()
+
+
+@contextmanager
+def fake(
+    shape: Shape, timeout_seconds: float = 60
+) -> Iterator[tuple[FakeCluster, KafkaControlPlane]]:
+    """A fake cluster, and a connection to it."""
+    with (
+        FakeCluster(shape) as cluster,
+        open_cluster(cluster.bootstrap, None, timeout_seconds=timeout_seconds) as connected,
+    ):
+        yield cluster, connected
+
+
+def seconds(act: Callable[[], object]) -> float:
+    """How long it takes."""
+    began = time.monotonic()
+    act()
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "an HTTP server answers there, no Kafka broker"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "an SSH server answers there, no Kafka broker"),
+        (b"\x15\x03\x03\x00\x02\x02\x16", "it speaks TLS, and was asked without"),
+        (b"\x7f\xff\xff\xff", "what answers there is no Kafka broker"),
+        (b"", "no answer in time"),
+    ],
+)
+def test_what_is_no_kafka_broker_is_named(content: bytes, named: str) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    with answering(content) as address, pytest.raises(ClusterUnreachable) as raised:
+        open_cluster(address, None, timeout_seconds=1)
+
+    assert f"{address}: {named}" in str(raised.value)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
+
+
+def test_an_address_that_never_answers_is_given_up_within_the_timeout() -> None:
+    with answering(b"") as address:
+
+        def ask() -> None:
+            with pytest.raises(ClusterUnreachable):
+                open_cluster(address, None, timeout_seconds=3)
+
+        assert seconds(ask) < 5
+
+
+def test_a_bad_address_among_good_ones_does_no_harm() -> None:
+    with FakeCluster(Shape()) as cluster, answering(b"HTTP/1.1 400 Bad\r\n") as bad:
+        for _ in range(5):
+            with open_cluster(f"{bad},{cluster.bootstrap}", None) as connected:
+                assert connected.cluster_id() == "fake-cluster"
+
+
+@pytest.mark.parametrize(
+    ("host", "why"), [("kafka.invalid", "the name does not resolve"), ("127.0.0.1", "111 ECONNREF")]
+)
+def test_a_broker_that_cannot_be_reached_where_it_says_is_named(host: str, why: str) -> None:
+    (port,) = free_ports(1)
+    with FakeCluster(Shape(brokers=1)) as cluster:
+        cluster.trouble.advertised[1] = (host, port)
+        began = time.monotonic()
+        with pytest.raises(ClusterUnreachable) as raised:
+            open_cluster(cluster.bootstrap, None)
+
+    assert time.monotonic() - began < 15
+    assert f"advertised.listeners: broker 1 at {host}:{port}: {why}" in str(raised.value)
+
+
+def test_a_broker_that_does_not_answer_costs_one_wait_and_is_named() -> None:
+    wanted = Wanted(
+        rates_of=[BrokerId(5), SIX], cordons_of=[SIX], sizes_of={SIX: [T0], BrokerId(1): [T0]}
+    )
+    with fake(Shape(brokers=6, partitions=6)) as (cluster, connected):
+        cluster.trouble.silent |= {(6, DESCRIBE_CONFIGS), (6, DESCRIBE_LOG_DIRS)}
+
+        assert seconds(lambda: connected.look(wanted)) < 5
+        assert seconds(lambda: connected.look(wanted)) < 1
+        seen = connected.look(wanted)
+
+        assert (list(seen.rates), list(seen.sizes), list(seen.silent)) == ([5], [1], [6])
+        assert "it is asked again in" in seen.silent[SIX]
+
+
+def test_a_change_of_a_broker_that_does_not_answer_holds_up_nobody() -> None:
+    changes = [
+        broker_change(BrokerId(b), LEADER_RATE, ConfigOperation.SET, "1") for b in range(1, 7)
+    ]
+    with fake(Shape(brokers=6)) as (cluster, connected):
+        cluster.trouble.silent |= {(b, ALTER_CONFIGS) for b in (4, 5, 6)}
+
+        began = time.monotonic()
+        first = connected.alter_configs(changes)
+        took = time.monotonic() - began
+        again = seconds(lambda: connected.alter_configs(changes))
+
+    assert took < 5
+    assert again < 1
+    answers = [first[ConfigScope.BROKER, str(b)] for b in range(1, 7)]
+    assert answers[:3] == [Accepted()] * 3
+    assert all(isinstance(a, OutcomeUnknown) for a in answers[3:])
+
+
+def test_a_home_broker_that_answers_only_a_part_is_left_for_another() -> None:
+    with fake(Shape(brokers=2), timeout_seconds=1) as (cluster, connected):
+        cluster.trouble.silent.add((1, DESCRIBE_CONFIGS))
+        with pytest.raises(ClusterUnreachable, match="DescribeConfigs of topics"):
+            connected.look(Wanted(topics=["t00000"]))
+
+        assert list(connected.look(Wanted(topics=["t00000"])).topics) == ["t00000"]
+
+
+def test_an_interrupt_cuts_a_silent_reading_short() -> None:
+    clock = SystemClock()
+    with (
+        FakeCluster(Shape(brokers=1)) as cluster,
+        open_cluster(cluster.bootstrap, None, clock=clock) as connected,
+    ):
+        cluster.trouble.silent.add((1, LIST_REASSIGNMENTS))
+        timer = threading.Timer(0.2, clock.interrupt)
+        timer.start()
+        began = time.monotonic()
+        with pytest.raises(ClusterUnreachable):
+            connected.look(Wanted())
+        took = time.monotonic() - began
+        timer.join()
+
+        cluster.trouble.silent.clear()
+        assert connected.look(Wanted()).brokers.keys() == {1}
+
+    assert took < 4
+
+
+@pytest.mark.parametrize("code", [-1, 29, 5])
+def test_a_topic_that_cannot_be_described_fails_the_reading(code: int) -> None:
+    with (
+        FakeCluster(Shape()) as cluster,
+        open_cluster(cluster.bootstrap, None, timeout_seconds=1) as connected,
+    ):
+        cluster.trouble.topic_errors["t00001"] = code
+
+        with pytest.raises((ClusterUnreachable, ClusterRefused), match="t00001"):
+            connected.observe()
+        with pytest.raises((ClusterUnreachable, ClusterRefused), match="t00001"):
+            connected.look(Wanted(partitions=[TopicPartition("t00001", 0)]))
+
+
+def test_a_topic_that_is_not_there_is_left_out() -> None:
+    with FakeCluster(Shape()) as cluster, open_cluster(cluster.bootstrap, None) as connected:
+        cluster.trouble.topic_errors["t00001"] = 3
+
+        found = connected.look(Wanted(partitions=[T0, TopicPartition("t00001", 0)]))
+
+    assert list(found.partitions) == [T0]
+
+
+def test_only_the_wanted_rows_of_a_large_topic_are_read() -> None:
+    shape = Shape(brokers=3, partitions=20_000, per_topic=20_000)
+    names = [TopicPartition("t00000", n) for n in (3, 4, 9_000, 19_999)]
+    with fake(shape) as (cluster, connected):
+        first = connected.look(Wanted(partitions=names)).partitions
+        cluster.counts.sent = 0
+        second = connected.look(Wanted(partitions=names)).partitions
+
+        assert sorted(second) == names
+        assert {n: s.replicas for n, s in first.items()} == {
+            n: s.replicas for n, s in second.items()
+        }
+        assert cluster.counts.sent < 5_000
+
+
+def test_before_4_1_a_broker_that_was_there_is_fenced_and_not_gone() -> None:
+    with fake(Shape(brokers=4, partitions=4, version=(3, 9))) as (cluster, connected):
+        before = connected.look(Wanted()).brokers
+        cluster.trouble.fenced.add(4)
+        seen = connected.look(Wanted()).brokers
+
+        assert not before[BrokerId(4)].fenced
+        assert seen[BrokerId(4)].fenced
+        assert seen[BrokerId(4)].rack == before[BrokerId(4)].rack
+
+
+def test_before_4_1_a_broker_that_the_caller_knows_is_fenced_and_not_gone() -> None:
+    with FakeCluster(Shape(brokers=4, partitions=1, version=(3, 9))) as cluster:
+        cluster.trouble.fenced.add(4)
+        with open_cluster(cluster.bootstrap, None) as connected:
+            assert connected.look(Wanted()).brokers.keys() == {1, 2, 3}
+
+            known = connected.look(Wanted(registered=[BrokerId(1), BrokerId(4)])).brokers
+
+    assert [b for b, broker in known.items() if broker.fenced] == [4]
+
+
+def test_a_thousand_brokers_are_observed_with_five_hundred_files() -> None:
+    serve = [sys.executable, "-m", "tests.kafka.harness.fake_cluster", "--brokers=1000"]
+    observe = (
+        "import sys; from replan.kafka.control_plane import open_cluster;"
+        "seen = open_cluster(sys.argv[1], None).observe(); print(len(seen.brokers), seen.silent)"
+    )
+    with subprocess.Popen(
+        serve, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as served:
+        assert served.stdin is not None
+        assert served.stdout is not None
+        address = served.stdout.readline().strip()
+        told = subprocess.run(
+            ["bash", "-c", 'ulimit -n 512; exec "$@"', "-", sys.executable, "-c", observe, address],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        served.stdin.close()
+
+    assert told.stdout == "1000 ()\n"
+
+
+def test_writes_are_answered_for_every_partition() -> None:
+    with fake(Shape()) as (_, connected):
+        answers = connected.reassign({T0: replicas(3, 2, 1)}, allow_replication_factor_change=False)
+
+    assert answers == {T0: Accepted()}
