@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from replan.applying.clear import throttle_clear
-from replan.applying.journal.records import Status
+from replan.applying.journal.records import MoveRecord, Status
 from replan.applying.loop import apply_plan
 from replan.applying.outcome import Outcome, Result
 from replan.applying.progress import Progress
@@ -27,13 +27,15 @@ from replan.scenarios.effect_boundary import Boundary, Crash, RecordedJournal, R
 from replan.scenarios.planning import planned
 from replan.scenarios.process import Killed, Process
 from replan.scenarios.session import Session
+from replan.simulator.controller.state import Partition
 
 OWNER = "ann@ops-1"
 LONGEST_SECONDS = 3_600.0
 """Of one `apply`; then it pauses by itself."""
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 
-Reached = Callable[[Session, TopicPartition], bool]
+Reached = Callable[[MoveRecord, Partition], bool]
+"""Whether a move has come so far."""
 
 
 @dataclass(slots=True)
@@ -200,14 +202,20 @@ def _begin(session: Session, plan: Plan, options: _ApplyOptions) -> None:
 
 def _continue(session: Session, options: _ApplyOptions) -> str:
     until = options.until
-    reached = None if until is None else lambda: until[1](session, until[0])
+    reached = _never if until is None else lambda: _has_reached(session, *until)
     limit = session.clock.now() + options.seconds
-    session.advance_to(limit, _never if reached is None else reached)
+    session.advance_to(limit, reached)
     return _ended(session) or _at_rest(session)
 
 
 def _never() -> bool:
     return False
+
+
+def _has_reached(session: Session, name: TopicPartition, reached: Reached) -> bool:
+    own = session.ledger().owned.get(name)
+    found = session.plane.simulation.cluster.partition(name)
+    return own is not None and found is not None and reached(own, found)
 
 
 def _at_rest(session: Session) -> str:
@@ -243,32 +251,9 @@ def refused(error: ReplanError) -> str:
 STOPPED = (Result.STALE, Result.REJECTED, Result.FOREIGN)
 
 
-def _expanded(session: Session, name: TopicPartition) -> bool:
-    partition = session.plane.simulation.cluster.partition(name)
-    own = session.ledger().owned.get(name)
-    return own is not None and partition is not None and set(own.target) <= set(partition.replicas)
-
-
-def _in_sync(session: Session, name: TopicPartition) -> bool:
-    partition = session.plane.simulation.cluster.partition(name)
-    own = session.ledger().owned.get(name)
-    return own is not None and partition is not None and set(own.target) <= set(partition.isr)
-
-
-def _assigned(session: Session, name: TopicPartition) -> bool:
-    partition = session.plane.simulation.cluster.partition(name)
-    own = session.ledger().owned.get(name)
-    return own is not None and partition is not None and own.target == partition.replicas
-
-
-def _done(session: Session, name: TopicPartition) -> bool:
-    own = session.ledger().owned.get(name)
-    return own is not None and own.status is Status.DONE
-
-
 REACHED: dict[str, Reached] = {
-    "expanded": _expanded,
-    "in-sync": _in_sync,
-    "assigned": _assigned,
-    "done": _done,
+    "expanded": lambda own, found: set(own.target) <= set(found.replicas),
+    "in-sync": lambda own, found: set(own.target) <= set(found.isr),
+    "assigned": lambda own, found: own.target == found.replicas,
+    "done": lambda own, _found: own.status is Status.DONE,
 }
