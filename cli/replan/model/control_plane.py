@@ -152,7 +152,7 @@ class ClusterReader(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of connections and files."""
+        """Release connections and files."""
         ...
 
 

@@ -224,7 +224,7 @@ class SimulatedControlPlane:
         return found
 
     def close(self) -> None:
-        """Let the keeper have the last state, and let go of it."""
+        """Store the last state, and release the store."""
         if self._store is not None:
             self._catch_up()
             self._store.release(self._simulation)

@@ -526,7 +526,7 @@ def _missing(name: str, error: int) -> bytes:
 
 
 def _with_empty_lists(rows: Any, *, eligible: bool) -> bytes:
-    """The rows, each ending in empty lists (no offline replicas, and no ELR where that is told) and no tags."""
+    """The rows, each ending in empty lists (no offline replicas, and no ELR where that is shown) and no tags."""
     width, tail = rows.dtype.itemsize, b"\1\1\1\0" if eligible else b"\1\0"
     matrix = np.frombuffer(rows.tobytes(), dtype=np.uint8).reshape(len(rows), width).copy()
     matrix[:, width - len(tail) :] = np.frombuffer(tail, dtype=np.uint8)

@@ -180,6 +180,6 @@ def test_once_the_target_has_settled(of: Move, seen: PartitionState, expected: N
 
 
 @pytest.mark.parametrize("found", [None, TopicId("another-topic-of-names")])
-def test_a_topic_that_is_gone_or_made_anew_is_stale(found: TopicId | None) -> None:
+def test_a_topic_that_is_gone_or_recreated_is_stale(found: TopicId | None) -> None:
     seen = None if found is None else state([1, 2, 3], topic_id=found)
     assert next_request(MOVE, seen, settled=True) == Stale(TOPIC_ID, found)

@@ -306,7 +306,7 @@ def test_internal_topics_are_planned_when_they_are_named() -> None:
     assert only(by_name, seen).target == (2, 1)
 
 
-def test_a_topic_made_anew_is_planned_with_its_new_id() -> None:
+def test_a_recreated_topic_is_planned_with_its_new_id() -> None:
     seen = snapshot([state([1, 2], topic_id=TopicId("a-topic-made-yesterday"))])
     assert only(placement({"orders": [[2, 1]]}), seen).topic_id == "a-topic-made-yesterday"
 

@@ -118,7 +118,7 @@ def test_which_partition_comes_first_is_a_matter_of_hashes(
     assert first_of(range(partitions), slots) == first
 
 
-def test_a_topic_that_is_made_anew_has_a_new_table() -> None:
+def test_a_recreated_topic_has_a_new_table() -> None:
     controller = Controller([1], [1], [1], [1], [1])
     controller.fence(1)
     assert controller.state.topics[TOPIC].slots == 8

@@ -70,7 +70,7 @@ def _ask(connection: "Connection", message: Any, until: float) -> Conversation[A
 
 
 def _step(work: Callable[[], Any], until: float) -> Conversation[Any]:
-    """One step of a mechanism; libraries raise what they like, so it is told as a failure of the proof."""
+    """One step of a mechanism; libraries raise what they like, so it is reported as a failure of the proof."""
     try:
         return (yield from in_background(work, until))
     except (KafkaError, GeneratorExit):

@@ -125,7 +125,7 @@ class Wire:
     def _ask_home(self, questions: Sequence[Question], until: float) -> Conversation[list[Any]]:
         """Ask the home broker; leaves it for others where it should have answered and did not.
 
-        One whose controller is frozen lets go of it 30 s after it began to wait (controller.socket.timeout.ms), while
+        One whose controller is frozen closes it 30 s after it began to wait (controller.socket.timeout.ms), while
         any other broker would begin only now: it is left only after several misses.
         """
         answers: list[Any] = []

@@ -66,7 +66,7 @@ def _left(simulation: Simulation, broker: BrokerId) -> tuple[str, ...]:
 
 
 def started_again(simulation: Simulation, broker: BrokerId) -> Simulation:
-    """The cluster in which a broker that starts has taken its new disks: what lay on the lost ones begins anew.
+    """The cluster in which a broker that starts has its new disks: what was on the failed ones starts empty.
 
     Without a new disk only what was dropped and asked for again since the loss does: such a replica was given to
     another directory. A replica is created where the fewest logs are (LogManager.getOrCreateLog).
@@ -76,12 +76,12 @@ def started_again(simulation: Simulation, broker: BrokerId) -> Simulation:
         return simulation
     world = simulation.world
     renewed = broker in world.new_disks
-    anew = [name for name, given in _lying_in(simulation, lost) if renewed or given]
+    recreated = [name for name, given in _lying_in(simulation, lost) if renewed or given]
     if renewed:
         world = _replaced(world, lost, simulation.cluster.next_broker_epoch)
     lags = dict(world.lags)
     begins = world.now + world.speeds.fetch_start_seconds
-    for name in anew:
+    for name in recreated:
         world = with_placed(world, (name, broker))
         lags[name, broker] = Lag(world.sizes.get(name, 0.0), begins)
     world = replace(world, lags=lags, new_disks=world.new_disks - {broker})

@@ -75,7 +75,7 @@ def spread(
 def with_new(world: World, replica: ReplicaName) -> World:
     """The world with a new log, in the directory that has the fewest (LogManager.nextLogDirs).
 
-    A replica that lay on a lost disk before it was dropped is not created anew until its broker has started again: to
+    A replica that lay on a lost disk before it was dropped is not created again until its broker has restarted: to
     the broker it is there, and offline (ReplicaManager.getOrCreatePartition).
     """
     return world if lies_on_lost_disk(world, replica) else with_placed(world, replica)

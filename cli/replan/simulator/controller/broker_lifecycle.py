@@ -32,7 +32,7 @@ from replan.simulator.controller.state import BrokerRegistration, ClusterState, 
 
 
 def register(state: ClusterState, command: RegisterBroker) -> Decision:
-    """Register a broker anew, fenced; after an unclean shutdown it leaves every ISR and ELR.
+    """Register a broker again, fenced; after an unclean shutdown it leaves every ISR and ELR.
 
     A broker whose session still holds is refused. Only 4.0 and later recognize a clean shutdown by the previous epoch;
     up to 3.9 a new incarnation changes no partition.

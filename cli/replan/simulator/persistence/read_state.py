@@ -235,7 +235,7 @@ def _deletion(node: Node) -> Deletion:
 
 
 def _with_processes(world: World, cluster: ClusterState, part: Node) -> World:
-    """Processes as they were; one whose fencing was edited by hand begins anew as the snapshot has it."""
+    """Processes as they were; one whose fencing was edited by hand starts as the snapshot has it."""
     down = dict.fromkeys(world.down, world.now)
     times: dict[str, dict[BrokerId, float]] = {"downSince": down, "servesAt": {}, "nextBeat": {}}
     returning: dict[BrokerId, int] = {}

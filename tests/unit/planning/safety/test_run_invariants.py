@@ -131,9 +131,9 @@ def test_a_replica_that_leaves_before_the_target_has_settled_is_reported() -> No
     )
 
 
-@pytest.mark.parametrize(("died_at", "told"), [(19.0, False), (17.0, True)])
+@pytest.mark.parametrize(("died_at", "broken"), [(19.0, False), (17.0, True)])
 def test_a_broker_that_died_within_its_session_could_not_be_known_to_be_dead(
-    died_at: float, told: bool
+    died_at: float, broken: bool
 ) -> None:
     ours = history(
         sample(0, (1, 2, 3)),
@@ -141,7 +141,7 @@ def test_a_broker_that_died_within_its_session_could_not_be_known_to_be_dead(
         sample(died_at, (1, 2, 3, 4, 5), (1, 2, 3, 4)),
         sample(30, (4, 2, 5), (4, 2)),
     )
-    assert bool(list(drops_only_what_was_replaced(MOVE, ours, 15.0))) is told
+    assert bool(list(drops_only_what_was_replaced(MOVE, ours, 15.0))) is broken
 
 
 def test_a_move_that_is_said_to_be_done_has_its_target() -> None:

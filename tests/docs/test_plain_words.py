@@ -1,0 +1,68 @@
+"""The repository says things in the words of Kafka's and Terraform's documentation: words that it does not use."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parents[2]
+FOLDERS = (
+    "cli",
+    "schema",
+    "docs",
+    "tests",
+    "examples",
+    "benchmarks",
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+)
+HERE = "tests/docs/test_plain_words.py"
+
+BETTER = {
+    r"befall|befell": "happen to, inject: `a fault is injected`",
+    r"foreigner|foreign hand": "another tool",
+    r"shunn(ed|ing)": "blacklisted, demoted",
+    r"untold": "unreported, unknown",
+    r"(is|are|was|were|been) told": "is reported, the message says",
+    r"lets? go of|letting go": "release, close",
+    r"of ours|of theirs": "of replan, of another tool",
+    r"somebody else|someone else": "another tool, another process",
+    r"look(s|ing|ed)? twice": "recheck",
+    r"stray(s|ed)": "not led by its preferred leader",
+    r"heads for": "converges to",
+    r"mend(s|ed|ing)?": "fix, heal, repair",
+    r"foretells?|foretold": "predict",
+    r"stands? otherwise": "differs",
+    r"hitherto|betakes?|aftermath|anew": "so far; goes to; effects; again",
+}
+"""What a reader who knows Kafka and Python has to guess, and what to write instead."""
+
+
+def lines_with(word: str) -> list[str]:
+    """Every line and every file name of the repository in which a word is by itself, or between `_` and `-`."""
+    found = subprocess.run(
+        ["git", "ls-files", "-z", *FOLDERS], cwd=TOP, capture_output=True, text=True, check=True
+    )
+    spaced = word.replace(" ", "[ _-]+")
+    pattern = re.compile(rf"(?<![a-z])({spaced})(?![a-z])", re.IGNORECASE)
+    hits: list[str] = []
+    for name in filter(None, found.stdout.split("\0")):
+        path = TOP / name
+        if name == HERE or not path.is_file() or path.suffix in {".parquet", ".java"}:
+            continue
+        text = path.read_text(encoding="utf-8", errors="replace")
+        hits += [name] if pattern.search(name) else []
+        hits += [
+            f"{name}:{n}: {line.strip()}"
+            for n, line in enumerate(text.splitlines(), 1)
+            if pattern.search(line)
+        ]
+    return hits
+
+
+@pytest.mark.parametrize(("word", "better"), BETTER.items())
+def test_a_word_that_readers_must_guess_is_not_used(word: str, better: str) -> None:
+    hits = lines_with(word)
+    assert not hits, f"{word}: readers must guess it; write: {better}\n" + "\n".join(hits)
