@@ -7,7 +7,6 @@ import pyarrow.compute as pc
 import pytest
 from tests.fleet.fleets import drawn_placement, drawn_snapshot
 
-from replan.fleet import stages
 from replan.fleet.lake import Lake
 from replan.fleet.resolve import resolve
 from replan.fleet.tables import DIFFERENCES, RESOLVED, spark_schema
@@ -45,7 +44,9 @@ def collected(spark: "SparkSession", home: Path, found: "DataFrame") -> list[dic
 
 
 def test_each_cluster_is_compared_with_itself_alone(spark: "SparkSession", tmp_path: Path) -> None:
-    found = stages.differences(
+    from replan.fleet.stages import differences
+
+    found = differences(
         rows(
             spark,
             declared("a", 0, 1, 2),
@@ -70,13 +71,15 @@ def test_each_cluster_is_compared_with_itself_alone(spark: "SparkSession", tmp_p
 def test_buckets_change_nothing(
     spark: "SparkSession", tmp_path: Path, rows_per_bucket: int, buckets: int
 ) -> None:
+    from replan.fleet.stages import differences
+
     snapshot = drawn_snapshot(5)
     file = tmp_path / "placement.yaml"
     file.write_text(drawn_placement(5, snapshot, "five"), encoding="utf-8")
     placement = load_placement([file])
     alone = differing(wanted(Alignment.of(placement, snapshot)).table, snapshot.partitions)
     resolved = resolve(placement, snapshot, rows_per_bucket)
-    found = stages.differences(spark.createDataFrame(resolved), spark.createDataFrame(resolved))
+    found = differences(spark.createDataFrame(resolved), spark.createDataFrame(resolved))
 
     expected = [{"cluster_id": snapshot.cluster_id, **row} for row in alone.to_pylist()]
     assert expected

@@ -217,7 +217,7 @@ def test_brokers_are_killed_frozen_thawed_stopped_and_started(
 ) -> None:
     cluster = kafka_cluster(replace(layout, broker_session_timeout_ms=2000), in_one_jvm=(2, 3, 101))
     clients.create_topic(cluster.bootstrap, "hurt", [[1, 2, 3, 4]])
-    with ProducerLoad(cluster.bootstrap, "hurt") as load:
+    with ProducerLoad(cluster.bootstrap, "hurt", records_per_second=50) as load:
         cluster.kill(1)
         cluster.freeze(4)
         cluster.stop(5)

@@ -1,5 +1,8 @@
 """A plan as text and as markdown."""
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 from tests.builders import brokers, listed_leader, move, placement, snapshot, state
 from tests.unit.reporting.golden import check
@@ -138,9 +141,11 @@ def test_refusals_are_counted_by_rule_and_the_first_five_hundred_are_listed() ->
     assert "\n  and 500 more\n" in text
 
 
-@pytest.mark.parametrize("made", [large(), large(1), moves_alone(10_000), everything()])
-def test_markdown_fits_a_comment(made: Plan) -> None:
-    text = render_plan_markdown(made)
+@pytest.mark.parametrize(
+    "made", [large, partial(large, 1), partial(moves_alone, 10_000), everything]
+)
+def test_markdown_fits_a_comment(made: Callable[[], Plan]) -> None:
+    text = render_plan_markdown(made())
     assert len(text) < 65_536
     assert text.startswith("## replan plan\n\nPlan: ")
     assert text.endswith("\n")

@@ -104,7 +104,7 @@ def test_a_replica_that_is_being_added_has_nothing_yet_and_one_that_fell_out_lac
     assert {broker: lag.remaining_bytes for (_, broker), lag in lags.items()} == {3: 0, 4: 100}
 
 
-@settings(max_examples=40)  # the strategy is slow
+@settings(max_examples=settings().max_examples // 5)  # the strategy is slow
 @given(snapshots())
 def test_whatever_a_controller_can_have_comes_back(found: Snapshot) -> None:
     try:
