@@ -5,10 +5,10 @@ What a running copy of an open application needs stays, and so does everything t
 
 from collections.abc import Callable
 
-from replan.applying.decide import Decision
 from replan.applying.journal.ledger import Ledger, fold, open_applications
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import ApplicationStatus
+from replan.applying.next_state import Decision
 from replan.applying.observation.look import Observation
 from replan.applying.opening import closing, ended, open_plan
 from replan.applying.outcome import Outcome, results_of, summary

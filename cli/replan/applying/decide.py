@@ -5,14 +5,13 @@ need, how many requests travel together, and what is written down. Nothing here 
 """
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from replan.applying.admission.gates import closed_gate
-from replan.applying.admission.slots import Slots, grown
+from replan.applying.admission.slots import Slots
 from replan.applying.copies import copies_under_throttle, copy_of, slots_of, source_of
 from replan.applying.journal.records import MoveRecord, Record, Status
-from replan.applying.observation.history import held_since
+from replan.applying.next_state import Decision, next_state
 from replan.applying.partitions.intents import begun, forgetting, intent, remembering
 from replan.applying.partitions.judge import (
     End,
@@ -30,7 +29,6 @@ from replan.applying.partitions.phase import (
     Parked,
     Phase,
     Waiting,
-    check_transition,
 )
 from replan.applying.reasons import (
     AwaitingThrottle,
@@ -45,7 +43,6 @@ from replan.applying.throttles.tick import (
     ThrottleInput,
     ThrottleTick,
     admission_closed,
-    history_after,
     in_place,
     throttle_tick,
 )
@@ -54,31 +51,6 @@ from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.planning.moves import Move
 from replan.planning.requests import Request, RequestKind
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """What one tick does."""
-
-    records: tuple[Record, ...] = ()
-    """Written down before anything is sent."""
-    resizing: Mapping[TopicPartition, Replicas | None] = field(default_factory=dict)
-    """Lists that may change the number of replicas, and cancels."""
-    same_size: Mapping[TopicPartition, Replicas | None] = field(default_factory=dict)
-    """Lists that must not: sent with AllowReplicationFactorChange = false (KIP-860)."""
-    elections: tuple[TopicPartition, ...] = ()
-    throttles: ThrottleTick = field(default_factory=ThrottleTick)
-    phases: Mapping[TopicPartition, Phase] = field(default_factory=dict)
-    """The phases that partitions come into."""
-    holds: Mapping[TopicPartition, HoldReason] = field(default_factory=dict)
-    """Why partitions wait."""
-    admission: HoldReason | None = None
-    """Why nothing new may be admitted at all, if so."""
-
-    @property
-    def asks(self) -> bool:
-        """Whether anything is to be sent or written."""
-        return bool(self.records or self.throttles.removals or self.throttles.additions)
 
 
 def decide(tick: TickInput, state: RunState) -> tuple[Decision, RunState]:
@@ -90,7 +62,7 @@ def decide(tick: TickInput, state: RunState) -> tuple[Decision, RunState]:
     builder.throttle()
     builder.ask()
     decision = builder.decision()
-    return decision, builder.next_state(decision)
+    return decision, next_state(tick, state, decision)
 
 
 class TickBuilder:
@@ -336,54 +308,7 @@ class TickBuilder:
             phases=self._phases,
             holds=self._holds,
             admission=self._admission,
-        )
-
-    def next_state(self, decision: Decision) -> RunState:
-        """The state after the decision was written down."""
-        state, tick, phases = self._state, self._tick, self._phases
-        for name, phase in phases.items():
-            check_transition(state.phase(name), phase)
-        over = {n for n, p in phases.items() if isinstance(p, InFlight | Ended)}
-        sent = {*decision.resizing, *decision.same_size, *decision.elections}
-        began = over - state.ledger.open.keys()
-        ended = {n for n, p in phases.items() if isinstance(p, Ended)}
-        admitted = {n for n, p in phases.items() if isinstance(p, Admitted)}
-        places = {tick.job.places[n]: p for n, p in phases.items() if n not in state.ledger.open}
-        holds = {n: r for n, r in state.holds.items() if n not in began and n not in ended}
-        return replace(
-            state,
-            ledger=state.ledger.after(decision.records),
-            queue=state.queue.after(places),
-            admitted=(state.admitted - phases.keys()) | admitted,
-            copies_waiting=state.copies_waiting + self._copies_back(),
-            throttle_history=history_after(self._throttles, self._throttle_input(), state.ledger),
+            suspected=tuple(self._suspected),
             room=self._room,
             slots=self._slots,
-            limits=self._grown(ended & state.ledger.open.keys()),
-            holds=holds | self._holds,
-            notes=(*state.notes, *(n for n in self._throttles.notes if n not in state.notes)),
-            suspected=held_since(
-                state.suspected, (s for s in self._suspected if s[0] not in sent), tick.now
-            ),
-            answers={},
-            unknown_since={n: at for n, at in state.unknown_since.items() if n not in ended},
         )
-
-    def _copies_back(self) -> int:
-        """How many more moves that copy wait in the queue than before."""
-        moves, state = self._tick.job.moves, self._state
-        copying = {n: p for n, p in self._phases.items() if moves[n].new}
-        into = sum(1 for p in copying.values() if isinstance(p, Waiting | Deferred | Parked))
-        before = sum(1 for n in copying if isinstance(state.phase(n), Waiting))
-        return into - before
-
-    def _grown(self, ended: set[TopicPartition]) -> Mapping[BrokerId, int]:
-        """Limits that have shrunk grow back with every copy that ends."""
-        tick, limits = self._tick, self._state.limits
-        for name in sorted(ended) if limits else ():
-            move, found = tick.job.moves[name], tick.seen.partitions.get(name)
-            if move.new and found is not None:
-                led = () if found.leader is None else (found.leader,)
-                brokers = {*move.original, *move.new, *led}.intersection(limits)
-                limits = grown(limits, brokers, tick.settings.slots_per_broker)
-        return limits

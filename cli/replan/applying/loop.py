@@ -8,10 +8,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from replan.applying.copies import lingering
-from replan.applying.decide import Decision, decide
+from replan.applying.decide import decide
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import ApplicationStatus, Record, Status
+from replan.applying.next_state import Decision
 from replan.applying.observation.look import Readings
 from replan.applying.opening import check_cluster, closing, finished, opening
 from replan.applying.outcome import (

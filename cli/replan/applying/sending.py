@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from replan.applying.decide import Decision
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Record
+from replan.applying.next_state import Decision
 from replan.applying.run_state import Answers
 from replan.errors import ClusterUnreachable
 from replan.model.configs import ConfigChange, ConfigScope

@@ -9,7 +9,7 @@ from tests.unit.applying.lab import plan_of
 
 from replan.applying.admission.disk_space import Room
 from replan.applying.admission.queue import PATIENT_TIMES
-from replan.applying.decide import Decision, decide
+from replan.applying.decide import decide
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import (
     Application,
@@ -19,6 +19,7 @@ from replan.applying.journal.records import (
     Reached,
     Status,
 )
+from replan.applying.next_state import Decision
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.phase import Admitted, Deferred, Ended, InFlight, Parked, Phase
 from replan.applying.reasons import (

@@ -167,7 +167,8 @@ def _progressed(sight: PartitionInput, own: MoveRecord, asked: Asked) -> MoveRec
     """What the answer and the look add to the record."""
     if sight.quarantine_seconds is None and not asked.confirmed:
         own = replace(own, asked=replace(asked, confirmed=True))
-    return replace(own, reached=max(own.reached, _reached(sight)))
+    reached = _reached(sight)
+    return replace(own, reached=reached) if reached > own.reached else own
 
 
 def _reached(sight: PartitionInput) -> Reached:

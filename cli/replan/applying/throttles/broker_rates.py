@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from replan.applying.journal.records import Forget, Record, SavedRate
 from replan.applying.reasons import Note, RateChanged, RateKept
-from replan.applying.throttles.replica_lists import Copy, follower_entries, leader_entries
+from replan.applying.throttles.replica_lists import Copy
 from replan.model.configs import (
     FOLLOWER_RATE,
     LEADER_RATE,
@@ -46,12 +46,8 @@ def wanted_rates(copies: Iterable[Copy], throttle: MoveThrottle | None) -> dict[
     if throttle is None:
         return wanted
     for copy in copies:
-        for config, entries in (
-            (LEADER_RATE, leader_entries(copy, throttle)),
-            (FOLLOWER_RATE, follower_entries(copy, throttle)),
-        ):
-            for entry in entries:
-                broker = BrokerId(int(entry.partition(":")[2]))
+        for config, brokers in ((LEADER_RATE, copy.sources), (FOLLOWER_RATE, copy.move.new)):
+            for broker in brokers:
                 rate = throttle.rate_of(broker)
                 if rate is not None:
                     wanted[broker, config] = rate

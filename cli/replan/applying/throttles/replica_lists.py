@@ -21,7 +21,7 @@ from replan.model.configs import (
     TopicSettings,
     topic_change,
 )
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, Replicas
 from replan.model.placement import MoveThrottle
 from replan.planning.moves import Move
 
@@ -38,6 +38,14 @@ class Copy:
     leader_throttle_suspended: bool = False
     """A kept replica is out of the ISR: the leader side is left free, or it would starve behind the copy."""
 
+    @property
+    def sources(self) -> Replicas:
+        """Whose leader side is throttled: all original replicas, since leadership may move while it copies.
+
+        On the follower side only new replicas are: one that is in sync is never slowed, but its bytes would be counted.
+        """
+        return () if self.leader_throttle_suspended else self.move.original
+
 
 @dataclass(frozen=True, slots=True)
 class ListStep:
@@ -50,21 +58,9 @@ class ListStep:
     """Entries that were in place and that another tool removed."""
 
 
-def leader_entries(copy: Copy, throttle: MoveThrottle) -> frozenset[str]:
-    """The sources: all original replicas, since leadership may move while it copies."""
-    if copy.leader_throttle_suspended:
-        return frozenset()
-    return _entries(copy.move, copy.move.original, throttle)
-
-
-def follower_entries(copy: Copy, throttle: MoveThrottle) -> frozenset[str]:
-    """The new replicas only: one that is in sync is never slowed, but its bytes would be counted."""
-    return _entries(copy.move, copy.move.new, throttle)
-
-
-def _entries(move: Move, brokers: Iterable[BrokerId], throttle: MoveThrottle) -> frozenset[str]:
+def _entries(move: Move, brokers: Iterable[BrokerId], throttle: MoveThrottle) -> set[str]:
     number = move.partition.partition
-    return frozenset(f"{number}:{b}" for b in brokers if throttle.rate_of(b) is not None)
+    return {f"{number}:{b}" for b in brokers if throttle.rate_of(b) is not None}
 
 
 def wanted_entries(copies: Iterable[Copy], throttle: MoveThrottle | None) -> Entries:
@@ -73,11 +69,9 @@ def wanted_entries(copies: Iterable[Copy], throttle: MoveThrottle | None) -> Ent
     if throttle is None:
         return {}
     for copy in copies:
-        topic = copy.move.partition.topic
-        wanted.setdefault((topic, LEADER_REPLICAS), set()).update(leader_entries(copy, throttle))
-        wanted.setdefault((topic, FOLLOWER_REPLICAS), set()).update(
-            follower_entries(copy, throttle)
-        )
+        topic, move = copy.move.partition.topic, copy.move
+        for config, brokers in ((LEADER_REPLICAS, copy.sources), (FOLLOWER_REPLICAS, move.new)):
+            wanted.setdefault((topic, config), set()).update(_entries(move, brokers, throttle))
     return {where: frozenset(entries) for where, entries in wanted.items() if entries}
 
 

@@ -17,8 +17,6 @@ from replan.applying.throttles.replica_lists import (
     Copy,
     covers,
     elements,
-    follower_entries,
-    leader_entries,
     list_step,
     wanted_entries,
 )
@@ -199,23 +197,24 @@ def test_where_nothing_may_be_raised_the_wipe_is_still_told() -> None:
     assert (step.additions, step.records) == ((), ())
 
 
+LEADERS, FOLLOWERS = ("orders", LEADER_REPLICAS), ("orders", FOLLOWER_REPLICAS)
+
+
 def test_entries_are_the_sources_and_the_new_replicas() -> None:
-    assert leader_entries(COPY, THROTTLE) == {"0:1", "0:2", "0:3"}
-    assert follower_entries(COPY, THROTTLE) == {"0:4", "0:5"}
-
-
-def test_the_leader_side_is_lifted_while_a_kept_replica_is_out_of_sync() -> None:
-    leader_throttle_suspended = Copy(COPY.move, leader_throttle_suspended=True)
-    assert leader_entries(leader_throttle_suspended, THROTTLE) == frozenset()
-    assert follower_entries(leader_throttle_suspended, THROTTLE) == {"0:4", "0:5"}
-    assert set(wanted_entries([leader_throttle_suspended], THROTTLE)) == {
-        ("orders", FOLLOWER_REPLICAS)
+    assert wanted_entries([COPY], THROTTLE) == {
+        LEADERS: {"0:1", "0:2", "0:3"},
+        FOLLOWERS: {"0:4", "0:5"},
     }
+
+
+def test_the_leader_throttle_is_suspended_while_a_kept_replica_is_out_of_sync() -> None:
+    suspended = Copy(COPY.move, leader_throttle_suspended=True)
+    assert wanted_entries([suspended], THROTTLE) == {FOLLOWERS: {"0:4", "0:5"}}
 
 
 def test_an_unlimited_broker_has_no_entries_and_no_rate() -> None:
     throttle = MoveThrottle(1000, {B4: None, BrokerId(1): 5})
-    assert follower_entries(COPY, throttle) == {"0:5"}
+    assert wanted_entries([COPY], throttle)[FOLLOWERS] == {"0:5"}
     assert wanted_rates([COPY], throttle) == {
         (1, LEADER_RATE): 5,
         (2, LEADER_RATE): 1000,
