@@ -65,7 +65,7 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
     begun = {n for n, p in phases.items() if isinstance(p, InFlight | Ended)}
     ended = {n for n in begun if isinstance(phases[n], Ended)}
     admitted = {n for n, p in phases.items() if isinstance(p, Admitted)}
-    read = ThrottleInput(tick.seen.topics, tick.seen.configs, state.throttle_history)
+    read = ThrottleInput(tick.seen.topics, tick.seen.rates, state.throttle_history)
     notes = (n for n in decision.throttles.notes if n not in state.notes)
     agreeing = (s for s in decision.suspected if s[0] not in asked)
     return replace(

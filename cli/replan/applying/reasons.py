@@ -7,67 +7,37 @@ one of the two unions, and gets its sentence there; mypy names every place that 
 
 import re
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from replan.applying.journal.records import Reached
-from replan.model.configs import ConfigScope
+from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, ConfigScope
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.planning.requests import RequestKind
 
 # --- why it has ended, other than done -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class TopicReplaced:
-    """The topic is gone, or another topic has its name."""
+class Fact(StrEnum):
+    """What a plan rests on, and is read again before a partition is touched."""
 
-    planned: TopicId
-    found: TopicId | None
-
-
-@dataclass(frozen=True, slots=True)
-class ListChanged:
-    """It has another list than the one that was planned from."""
-
-    planned: Replicas
-    found: Replicas
+    TOPIC = "topic id"
+    REPLICAS = "replicas"
+    MIN_ISR = MIN_INSYNC_REPLICAS
+    UNCLEAN_ELECTION = UNCLEAN_ELECTION
+    RACK = "rack"
+    REGISTRATION = "registration"
 
 
 @dataclass(frozen=True, slots=True)
-class TopicGone:
-    """The settings of its topic cannot be read: it is gone."""
+class NotAsPlanned:
+    """Something is not what it was when planned."""
 
-
-@dataclass(frozen=True, slots=True)
-class MinIsrChanged:
-    """min.insync.replicas is not what it was when planned."""
-
-    planned: int
-    found: int
-
-
-@dataclass(frozen=True, slots=True)
-class UncleanElectionChanged:
-    """unclean.leader.election.enable is not what it was when planned."""
-
-    planned: bool
-    found: bool
-
-
-@dataclass(frozen=True, slots=True)
-class BrokerUnregistered:
-    """A broker of the target is not registered any more."""
-
-    broker: BrokerId
-    target: Replicas
-
-
-@dataclass(frozen=True, slots=True)
-class RackChanged:
-    """A broker of the target is in another rack than when planned."""
-
-    broker: BrokerId
-    planned: str | None
-    found: str | None
+    fact: Fact
+    planned: TopicId | Replicas | int | bool | str | None
+    found: TopicId | Replicas | int | bool | str | None
+    """None where the topic or the broker is not there any more."""
+    broker: BrokerId | None = None
+    """Whose rack or registration, if so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +89,7 @@ class ThrottleRefused:
 
 
 EndReason = (
-    TopicReplaced
-    | ListChanged
-    | TopicGone
-    | MinIsrChanged
-    | UncleanElectionChanged
-    | BrokerUnregistered
-    | RackChanged
+    NotAsPlanned
     | OtherReassignment
     | ChangedElsewhere
     | EffectUndone

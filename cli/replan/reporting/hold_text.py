@@ -6,25 +6,23 @@ from replan.applying.outcome import PartitionResult, Result
 from replan.applying.reasons import (
     AwaitingSync,
     AwaitingThrottle,
-    BrokerUnregistered,
     ChangedElsewhere,
     Confirming,
     EffectUndone,
     EffectUnseen,
     EndReason,
+    Fact,
     HoldReason,
-    ListChanged,
     MetadataBehind,
-    MinIsrChanged,
     NewBrokerCordoned,
     NewBrokerFenced,
     NextBatch,
     NoLeader,
     NoRoom,
     NoSlot,
+    NotAsPlanned,
     OtherReassignment,
     OutcomePending,
-    RackChanged,
     Rechecking,
     RejectedByKafka,
     RejectionPending,
@@ -33,10 +31,7 @@ from replan.applying.reasons import (
     Stopping,
     ThrottleContested,
     ThrottleRefused,
-    TopicGone,
     TopicReassigned,
-    TopicReplaced,
-    UncleanElectionChanged,
     UncleanElectionPossible,
     WritesWouldStop,
 )
@@ -174,10 +169,10 @@ def _pending(reason: Rechecking | EffectUnseen | RejectionPending | OutcomePendi
 
 def _suspected(reason: EndReason) -> str:
     match reason:
-        case TopicReplaced():
-            return "its topic is not the one that was planned for"
-        case ListChanged():
+        case NotAsPlanned(Fact.REPLICAS):
             return "replicas differ from the plan"
+        case NotAsPlanned(Fact.TOPIC):
+            return "its topic is not the one that was planned for"
         case OtherReassignment():
             return "another tool reassigns it"
         case ChangedElsewhere():
@@ -211,8 +206,8 @@ def end_text(partition: TopicPartition, reason: EndReason) -> str:
             )
         case OtherReassignment() | ChangedElsewhere() | EffectUndone():
             text = _changed_elsewhere(reason)
-        case _:
-            text = f"{_stale(partition, reason)}; {REPLAN}"
+        case NotAsPlanned():
+            text = f"{_not_as_planned(reason)}; {REPLAN}"
     return f"{partition}: {text}"
 
 
@@ -236,41 +231,30 @@ def _changed_elsewhere(reason: OtherReassignment | ChangedElsewhere | EffectUndo
             )
 
 
-def _stale(
-    partition: TopicPartition,
-    reason: TopicReplaced
-    | ListChanged
-    | TopicGone
-    | MinIsrChanged
-    | UncleanElectionChanged
-    | BrokerUnregistered
-    | RackChanged,
-) -> str:
-    match reason:
-        case TopicGone():
-            return f"topic {partition.topic} no longer exists"
-        case BrokerUnregistered(broker, target):
-            return f"broker {broker} of target {list(target)} was registered when planned, now it is not"
-        case RackChanged(broker, planned, found):
-            return f"broker {broker} was planned in rack {planned}, found in rack {found}"
+def _not_as_planned(reason: NotAsPlanned) -> str:
+    planned, found = _value(reason.planned), _value(reason.found)
+    match reason.fact:
+        case Fact.TOPIC:
+            now = "no such partition" if reason.found is None else f"topic id {found}"
+            return f"planned for topic id {planned}, found {now}"
+        case Fact.REPLICAS:
+            return f"planned from {planned}, found {found}"
+        case Fact.REGISTRATION:
+            return f"broker {reason.broker} was registered when planned, now it is not"
+        case Fact.RACK:
+            return f"broker {reason.broker} was planned in rack {planned}, found in rack {found}"
+        case Fact.MIN_ISR | Fact.UNCLEAN_ELECTION:
+            return f"planned with {reason.fact} {planned}, found {found}"
+
+
+def _value(value: object) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case tuple():
+            return str(list(value))
         case _:
-            planned_text, found_text = _planned_and_found(reason)
-            return f"planned {planned_text}, found {found_text}"
-
-
-def _planned_and_found(
-    reason: TopicReplaced | ListChanged | MinIsrChanged | UncleanElectionChanged,
-) -> tuple[str, str]:
-    match reason:
-        case TopicReplaced(topic_id, found_id):
-            now = "no such partition" if found_id is None else f"topic id {found_id}"
-            return f"for topic id {topic_id}", now
-        case ListChanged(planned_list, found_list):
-            return f"from {list(planned_list)}", f"{list(found_list)}"
-        case MinIsrChanged(planned_m, found_m):
-            return f"with min.insync.replicas {planned_m}", f"{found_m}"
-        case UncleanElectionChanged(planned, found):
-            return f"with unclean.leader.election.enable {_yes(planned)}", _yes(found)
+            return str(value)
 
 
 def advice(code: int) -> str:
@@ -306,7 +290,3 @@ def result_text(result: PartitionResult) -> str:
 
 def _listed(names: Iterable[object]) -> str:
     return ", ".join(map(str, names))
-
-
-def _yes(value: bool) -> str:
-    return "true" if value else "false"

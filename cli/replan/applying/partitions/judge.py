@@ -17,17 +17,17 @@ from replan.applying.reasons import (
     EffectUndone,
     EffectUnseen,
     EndReason,
+    Fact,
     HoldReason,
-    ListChanged,
     MetadataBehind,
     NoLeader,
+    NotAsPlanned,
     OtherReassignment,
     OutcomePending,
     Rechecking,
     RejectedByKafka,
     RejectionPending,
     SameListElsewhere,
-    TopicReplaced,
 )
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId
@@ -123,7 +123,7 @@ def _elsewhere(move: Move, state: PartitionState) -> Verdict:
     """It has neither the planned original nor the target, and nothing was asked for."""
     running = state.running
     if running is None:
-        return _suspect(Status.STALE, ListChanged(move.original, state.replicas))
+        return _suspect(Status.STALE, NotAsPlanned(Fact.REPLICAS, move.original, state.replicas))
     if running.target == move.target:
         return Hold(SameListElsewhere())
     other = OtherReassignment(running.target, running.adding, running.removing)
@@ -150,7 +150,7 @@ def _awaited(sight: PartitionInput, needed: Wait) -> HoldReason:
 
 def _stale_topic(move: Move, state: PartitionState | None) -> Verdict:
     found = None if state is None else state.topic_id
-    return _suspect(Status.STALE, TopicReplaced(move.topic_id, found))
+    return _suspect(Status.STALE, NotAsPlanned(Fact.TOPIC, move.topic_id, found))
 
 
 def _if_as_planned(sight: PartitionInput, request: Request) -> Verdict:

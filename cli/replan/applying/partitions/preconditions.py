@@ -5,14 +5,7 @@ A precondition is about topic, configured values and racks. It never reads ISR, 
 
 from collections.abc import Mapping
 
-from replan.applying.reasons import (
-    BrokerUnregistered,
-    EndReason,
-    MinIsrChanged,
-    RackChanged,
-    TopicGone,
-    UncleanElectionChanged,
-)
+from replan.applying.reasons import EndReason, Fact, NotAsPlanned
 from replan.model.broker import Broker
 from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId
@@ -27,15 +20,16 @@ def broken_precondition(
 ) -> EndReason | None:
     """What is not as it was when planned; None where all is."""
     if settings is None:
-        return TopicGone()
-    if settings.min_insync_replicas != move.min_insync_replicas:
-        return MinIsrChanged(move.min_insync_replicas, settings.min_insync_replicas)
-    if settings.unclean_election != move.unclean_election:
-        return UncleanElectionChanged(move.unclean_election, settings.unclean_election)
+        return NotAsPlanned(Fact.TOPIC, move.topic_id, None)
+    m, unclean = settings.min_insync_replicas, settings.unclean_election
+    if m != move.min_insync_replicas:
+        return NotAsPlanned(Fact.MIN_ISR, move.min_insync_replicas, m)
+    if unclean != move.unclean_election:
+        return NotAsPlanned(Fact.UNCLEAN_ELECTION, move.unclean_election, unclean)
     for broker in move.target:
-        found = brokers.get(broker)
+        found, rack = brokers.get(broker), racks.get(broker)
         if found is None:
-            return BrokerUnregistered(broker, move.target)
-        if found.rack != racks.get(broker):
-            return RackChanged(broker, racks.get(broker), found.rack)
+            return NotAsPlanned(Fact.REGISTRATION, rack, None, broker)
+        if found.rack != rack:
+            return NotAsPlanned(Fact.RACK, rack, found.rack, broker)
     return None

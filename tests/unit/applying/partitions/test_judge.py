@@ -15,17 +15,16 @@ from replan.applying.reasons import (
     EffectUndone,
     EffectUnseen,
     EndReason,
-    ListChanged,
+    Fact,
     MetadataBehind,
-    MinIsrChanged,
     NoLeader,
+    NotAsPlanned,
     OtherReassignment,
     OutcomePending,
     Rechecking,
     RejectedByKafka,
     RejectionPending,
     SameListElsewhere,
-    TopicReplaced,
 )
 from replan.model.configs import TopicSettings
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
@@ -106,7 +105,7 @@ def stale(reason: EndReason) -> Suspect:
     return suspected(Status.STALE, reason)
 
 
-MIN_ISR_CHANGED = stale(MinIsrChanged(2, 3))
+MIN_ISR_CHANGED = stale(NotAsPlanned(Fact.MIN_ISR, 2, 3))
 
 
 @pytest.mark.parametrize(
@@ -129,12 +128,12 @@ MIN_ISR_CHANGED = stale(MinIsrChanged(2, 3))
         ),
         pytest.param(
             sight(None, None),
-            stale(TopicReplaced(TOPIC_ID, None)),
+            stale(NotAsPlanned(Fact.TOPIC, TOPIC_ID, None)),
             id="gone",
         ),
         pytest.param(
             sight(None, state([1, 2, 4])),
-            stale(ListChanged(SWAP.original, replicas(1, 2, 4))),
+            stale(NotAsPlanned(Fact.REPLICAS, SWAP.original, replicas(1, 2, 4))),
             id="another list",
         ),
         pytest.param(
@@ -275,7 +274,7 @@ QUARANTINED = Hold(
         ),
         pytest.param(
             sight(own(EXPAND), state(EXPANDED, topic_id=TopicId("another"))),
-            stale(TopicReplaced(TOPIC_ID, TopicId("another"))),
+            stale(NotAsPlanned(Fact.TOPIC, TOPIC_ID, TopicId("another"))),
             id="another topic",
         ),
         pytest.param(

@@ -2,14 +2,7 @@ import pytest
 from tests.builders import brokers, move
 
 from replan.applying.partitions.preconditions import broken_precondition
-from replan.applying.reasons import (
-    BrokerUnregistered,
-    EndReason,
-    MinIsrChanged,
-    RackChanged,
-    TopicGone,
-    UncleanElectionChanged,
-)
+from replan.applying.reasons import EndReason, Fact, NotAsPlanned
 from replan.model.broker import Broker
 from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId
@@ -24,26 +17,26 @@ SWAP = move([1, 2, 3], [4, 2, 5], size=100)
     ("settings", "registered", "reason"),
     [
         (AS_PLANNED, REGISTERED, None),
-        (None, REGISTERED, TopicGone()),
+        (None, REGISTERED, NotAsPlanned(Fact.TOPIC, SWAP.topic_id, None)),
         (
             TopicSettings(min_insync_replicas=3),
             REGISTERED,
-            MinIsrChanged(2, 3),
+            NotAsPlanned(Fact.MIN_ISR, 2, 3),
         ),
         (
             TopicSettings(min_insync_replicas=2, unclean_election=True),
             REGISTERED,
-            UncleanElectionChanged(planned=False, found=True),
+            NotAsPlanned(Fact.UNCLEAN_ELECTION, planned=False, found=True),
         ),
         (
             AS_PLANNED,
             {b: r for b, r in REGISTERED.items() if b != 5},
-            BrokerUnregistered(BrokerId(5), SWAP.target),
+            NotAsPlanned(Fact.REGISTRATION, RACKS[BrokerId(5)], None, BrokerId(5)),
         ),
         (
             AS_PLANNED,
             REGISTERED | {BrokerId(4): Broker(BrokerId(4), None)},
-            RackChanged(BrokerId(4), "a", None),
+            NotAsPlanned(Fact.RACK, "a", None, BrokerId(4)),
         ),
         (AS_PLANNED, {b: r for b, r in REGISTERED.items() if b != 3}, None),
         (AS_PLANNED, REGISTERED | {BrokerId(4): Broker(BrokerId(4), "a", fenced=True)}, None),
