@@ -34,6 +34,7 @@ from replan.model.broker import LogDir
 from replan.model.control_plane import Clock, ClusterReader, ClusterWriter
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plan import Plan
+from replan.wording import capped
 
 RESUME_HINT = "Rerun to resume."
 
@@ -265,7 +266,9 @@ class ApplicationRun:
         lines = [f"{why}: {summary(results)}"]
         if running:
             throttled = ", throttled" if self._job.plan.throttle is not None else ""
-            lines.append(f"These copies continue{throttled}: {', '.join(running)}.")
+            lines.append(
+                f"These copies continue{throttled}: {', '.join(capped(running, limit=20))}."
+            )
         lines += left
         lines.append(RESUME_HINT)
         return self._left(Exit.INTERRUPTED, "\n".join(lines), results, left)

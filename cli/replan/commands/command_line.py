@@ -1,8 +1,8 @@
 """How a function becomes a command: groups that build only what is invoked, options that several commands share.
 
 A command is a plain function. Its parameters carry Typer's options and arguments; a parameter whose type is a
-dataclass stands for the options that the fields of that dataclass carry, and receives an instance. The docstring is the
-help: what comes before `Exit codes:` stands above the options, the rest below them, as it is written.
+dataclass is replaced by the options of its fields, and the function receives an instance. The docstring is the help:
+what comes before `Exit codes:` is shown above the options, the rest below them, as it is written.
 """
 
 import inspect
@@ -88,7 +88,7 @@ def function_at(place: str) -> Command:
 
 
 def help_of(function: Command) -> tuple[str, str]:
-    """The help of a command: what stands above its options, and what stands below them."""
+    """The help of a command: the text above its options, and the text below them."""
     text = inspect.getdoc(function) or ""
     below = _BELOW.search(text)
     return (text, "") if below is None else (text[: below.start()].strip(), text[below.start() :])

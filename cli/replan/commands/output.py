@@ -60,7 +60,7 @@ def note(text: str) -> None:
 
 
 def is_live(stream: TextIO | None) -> bool:
-    """Whether somebody watches the stream on a terminal that can overwrite lines; one that calls itself dumb cannot."""
+    """Whether the stream is a terminal that can overwrite lines; one that calls itself dumb cannot."""
     return stream is not None and stream.isatty() and os.environ.get("TERM") not in {"dumb", ""}
 
 
