@@ -169,7 +169,7 @@ def test_an_interrupted_apply_goes_on_where_it_was(own_site: Site) -> None:
         process.kill()
     assert code == 130
     assert "Rerun to resume." in out
-    assert "Copies that run go on by themselves under their throttle" in out
+    assert "These copies continue, throttled: " in out
     assert any("throttled" in line for line in site.leftovers()), (
         "running copies keep their throttle"
     )
