@@ -44,7 +44,7 @@ class Replan(CommandGroup):
     }
     group_help: ClassVar = {
         "throttle": "The throttles that replan sets.",
-        "scenario": "Stories of a simulated cluster in text files: see docs/scenarios.md.",
+        "scenario": "Scenario files of a simulated cluster; docs/scenarios.md explains them.",
         "fleet": "The Spark pipeline over many clusters; needs the extra `fleet`.",
     }
 

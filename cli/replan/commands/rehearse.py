@@ -113,11 +113,14 @@ def rehearse(
     )
     plan = read_plan(plan_file)
     report = rehearsal_of(plan, cluster, options, faults or (), seed=seed, runs=runs)
-    renderers = {
-        "text": render_rehearsal,
-        "markdown": render_rehearsal_markdown,
-        "json": render_rehearsal_json,
-        "html": render_rehearsal_page,
-    }
-    write(renderers[form](report), output)
+    match form:
+        case "text":
+            render = render_rehearsal
+        case "markdown":
+            render = render_rehearsal_markdown
+        case "json":
+            render = render_rehearsal_json
+        case "html":
+            render = render_rehearsal_page
+    write(render(report), output)
     return Exit.OK if report.completes else Exit.REFUSED
