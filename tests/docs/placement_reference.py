@@ -24,9 +24,11 @@ _INTRODUCTION = """\
 {description}
 
 `replan validate -f FILE` checks a file without a cluster; `replan export` writes the file that describes a cluster as
-it is. Editors with a YAML language server check it as you type against `schema/placement.v1.json`. In the tables,
-TOPIC, BROKER and PARTITION are a name or number that you choose; `[]` is an element of a list. "{not_yet}" under
-*since*: this release refuses the key, with file and line.
+it is. Editors with a YAML language server check it as you type: put what `replan schema placement` prints beside the
+file, as `placement.v1.json`, and begin the file with `# yaml-language-server: $schema=placement.v1.json`.
+
+In the tables, TOPIC, BROKER and PARTITION are a name or number that you choose; `[]` is an element of a list.
+"{not_yet}" under *since*: this release refuses the key, with file and line.
 
 ```yaml
 {example}```
