@@ -219,7 +219,7 @@ def _read_move(
 ) -> Move:
     node.mapping(MOVE_KEYS)
     topic, reason, leader = node.child("topic"), node.child("reason"), node.child("leader")
-    if topic.value not in topics:
+    if topic.text() not in topics:
         raise topic.wrong(f"no such topic under $.topics: {shown(topic.value)}")
     if reason.int32() >= len(reasons):
         raise reason.wrong(
@@ -286,7 +286,7 @@ def _note(node: Node, kinds: type[K], key: str, *others: str) -> tuple[K, Facts]
     """What a refusal and a warning have in common: which one it is, and exactly its facts."""
     node.mapping((key, "facts", *others))
     kind = node.child(key)
-    if kind.value not in set(kinds):
+    if kind.text() not in set(kinds):
         raise kind.wrong(f"expected one of {', '.join(kinds)}; found {shown(kind.value)}")
     found = kinds(kind.text())
     node.child("facts").mapping(FACTS[found])

@@ -295,6 +295,12 @@ WRONG: list[tuple[tuple[str | int, ...], object, str]] = [
         },
         "$.moves: orders-0 is moved twice",
     ),
+    (("moves", 0, "topic"), [], "$.moves[0].topic: expected a string that is not empty, found []"),
+    (
+        ("refusals", 0, "rule"),
+        {},
+        "$.refusals[0].rule: expected a string that is not empty, found {}",
+    ),
     (("refusals", 0, "facts"), {}, '$.refusals[0].facts: "original" is missing'),
 ]
 
