@@ -1,7 +1,8 @@
 """Snapshots by path: which of the two forms is there, or should be.
 
 A folder is the Parquet form, a file is the JSON form. A path that ends in `.json` is written as a document,
-any other as a folder. Both are there whole or not at all.
+any other as a folder. Both are there whole or not at all. Parquet is imported only where it is read or written: that
+takes as long as to read a small document.
 """
 
 from pathlib import Path
@@ -12,12 +13,13 @@ from replan.documents.json_text import parse_document, render_document
 from replan.documents.nodes import Node
 from replan.model.snapshot import Snapshot
 from replan.snapshots.json_form import Identity, from_document, identity_of, to_document
-from replan.snapshots.parquet_form import read_folder, read_header, write_folder
 
 
 def read_snapshot(path: Path) -> Snapshot:
     """Read a snapshot of either form; raises BadFile."""
     if path.is_dir():
+        from replan.snapshots.parquet_form import read_folder  # noqa: PLC0415
+
         return read_folder(path)
     return from_document(read_document(path), str(path))
 
@@ -25,6 +27,8 @@ def read_snapshot(path: Path) -> Snapshot:
 def read_identity(path: Path) -> Identity:
     """Read of which cluster and moment a snapshot is, with as little else as its form allows; raises BadFile."""
     if path.is_dir():
+        from replan.snapshots.parquet_form import read_header  # noqa: PLC0415
+
         return read_header(path)
     return identity_of(Node(read_document(path), str(path)))
 
@@ -34,6 +38,8 @@ def write_snapshot(snapshot: Snapshot, path: Path) -> None:
     if path.suffix == ".json" or (path.exists() and not path.is_dir()):
         write_file(path, render_document(to_document(snapshot)))
     else:
+        from replan.snapshots.parquet_form import write_folder  # noqa: PLC0415
+
         write_folder(snapshot, path)
 
 
