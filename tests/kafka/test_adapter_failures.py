@@ -17,7 +17,7 @@ from replan.kafka.wire.bootstrap import connect
 from replan.kafka.wire.frames import Question
 from replan.kafka.wire.interrupt import Interrupt
 from replan.model.configs import LEADER_RATE, ConfigOperation, ConfigScope, broker_change
-from replan.model.control_plane import Accepted, Answer, ElectionType, OutcomeUnknown, Wanted
+from replan.model.control_plane import Accepted, Answer, ElectionType, Look, OutcomeUnknown, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
 
 BROKERS = {1: "a", 2: "b", 3: "c"}
@@ -114,7 +114,7 @@ def test_when_nobody_answers_each_address_is_named_with_what_it_did() -> None:
 
 
 def test_a_name_that_does_not_resolve_is_reported_as_such() -> None:
-    with pytest.raises(ClusterUnreachable, match=r"kafka\.invalid:9092: DNS"):
+    with pytest.raises(ClusterUnreachable, match=r"kafka\.invalid:9092: the name does not resolve"):
         open_cluster("kafka.invalid:9092", None, timeout_seconds=1)
 
 
@@ -200,6 +200,14 @@ def test_a_killed_controller_is_survived(
         cluster.start(controller)
 
 
+def looked(control_plane: KafkaControlPlane) -> Look | None:
+    """One look, which is tried for as long as one request may take; the applier looks again."""
+    try:
+        return control_plane.look(Wanted())
+    except ClusterUnreachable:
+        return None
+
+
 @pytest.mark.nightly
 def test_a_frozen_controller_makes_writes_unknown_and_readings_wait(
     cluster: Cluster, control_plane: KafkaControlPlane
@@ -213,8 +221,8 @@ def test_a_frozen_controller_makes_writes_unknown_and_readings_wait(
         assert isinstance(answer, OutcomeUnknown | Accepted)
         assert time.monotonic() - began < 25
 
-        assert control_plane.look(Wanted()).running == {}
-        assert time.monotonic() - began < 60
+        while looked(control_plane) is None:
+            assert time.monotonic() - began < 60
         assert reorder(control_plane, 1, 2, 3) == Accepted()
     finally:
         cluster.thaw(controller)

@@ -65,8 +65,13 @@ def reassign(plane: KafkaControlPlane, name: TopicPartition, *ids: int) -> None:
 def test_a_broker_loses_a_disk_goes_on_and_gets_another_one(
     cluster: Cluster, plane: KafkaControlPlane
 ) -> None:
+    # Brokers make logs a moment after the topic.
+    clients.until(
+        lambda: (len(lying_in(cluster, 0)), len(lying_in(cluster, SECOND))) == (2, 2),
+        "two logs in each directory of 3",
+        limit_seconds=PATIENCE_SECONDS,
+    )
     kept, lost = lying_in(cluster, 0), lying_in(cluster, SECOND)
-    assert (len(kept), len(lost)) == (2, 2)
     gone, dropped = sorted(lost)
     for name in kept | lost:
         await_isr(plane, name, {1, 2, 3})

@@ -24,7 +24,7 @@ from replan.applying.outcome import (
     summary,
 )
 from replan.applying.progress import Progress, Report, copies_in_progress
-from replan.applying.run_state import Configured, RunState, first_state
+from replan.applying.run_state import Configured, first_state
 from replan.applying.sending import Sender, intents
 from replan.applying.settings import Settings
 from replan.applying.throttles.broker_rates import leftovers
@@ -131,6 +131,7 @@ class ApplicationRun:
         except ClusterUnreachable as error:
             return self._unreachable(now, error)
         self._seen_at = now
+        reported = len(self._state.notes)
         before = self._state = self._state.observed(tick)
         decision, after = decide(tick, before)
         began = self._ports.clock.now()
@@ -143,7 +144,7 @@ class ApplicationRun:
         answers = Sender(self._ports.writer, self._ports.clock, until).send(decision)
         self._state = after.answered(answers, self._ports.clock.now())
         self._changed = answers.configs.keys()
-        self._report(tick, before, decision)
+        self._report(tick, reported, decision)
         return self._outcome(tick, decision)
 
     def _note_stop(self, now: float) -> None:
@@ -186,11 +187,11 @@ class ApplicationRun:
             self._state = self._state.with_room(self._job, log_dirs)
             self._disks_at = now
 
-    def _report(self, tick: TickInput, before: RunState, decision: Decision) -> None:
+    def _report(self, tick: TickInput, reported: int, decision: Decision) -> None:
         state, total = self._state, len(self._job.plan.moves)
         owned = state.ledger.owned.values()
         done = sum(1 for record in owned if record.status is Status.DONE)
-        notes = state.notes[len(before.notes) :]
+        notes = state.notes[reported:]
         copies = copies_in_progress(tick, state, decision.holds)
         if decision.asks or notes or any(r.bytes_per_second for c in copies for r in c.replicas):
             self._moved_at = tick.now

@@ -331,7 +331,16 @@ class RateKept:
     before: str | None
 
 
-Note = EntriesRemoved | RateRemoved | RateChanged | RateKept
+@dataclass(frozen=True, slots=True)
+class ReadingsApart:
+    """Two readings of the cluster were too far apart to show that replicas stayed in sync between them."""
+
+    seconds: float
+    silent: tuple[BrokerId, ...]
+    """The live brokers that did not answer meanwhile."""
+
+
+Note = EntriesRemoved | RateRemoved | RateChanged | RateKept | ReadingsApart
 
 
 def kind_of(reason: HoldReason | EndReason | Note) -> str:

@@ -15,7 +15,7 @@ from replan.applying.journal.records import Status
 from replan.applying.observation.history import PartitionHistory, held_since
 from replan.applying.partitions.judge import End
 from replan.applying.partitions.phase import Admitted, Ended, InFlight, Phase, Waiting
-from replan.applying.reasons import HoldReason, Note
+from replan.applying.reasons import HoldReason, Note, ReadingsApart
 from replan.applying.throttles.tick import ThrottleHistory
 from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import LogDir
@@ -138,8 +138,13 @@ class RunState:
         topics = {topic for topic, _ in self.ledger.entries if topic not in seen.topics}
         missing = held_since(self.missing_since, topics, now)
         long_ago = now - job.settings.agreeing_seconds
+        apart = self.history.apart(now, job.settings.settle_seconds)
+        notes = self.notes
+        if apart is not None and (self.history.target_in_sync or self.history.new_in_sync):
+            notes = (*notes, ReadingsApart(round(apart), tuple(sorted(seen.silent))))
         return replace(
             self,
+            notes=notes,
             history=self.history.after(moves, seen, now, job.settings.settle_seconds),
             limits=limits,
             missing_since=missing,

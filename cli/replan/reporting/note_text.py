@@ -1,6 +1,14 @@
-"""Sentences of what other tools did to throttles while a plan was applied."""
+"""Sentences of what was noticed while a plan was applied: other tools on throttles, readings too far apart."""
 
-from replan.applying.reasons import EntriesRemoved, Note, RateChanged, RateKept, RateRemoved
+from replan.applying.reasons import (
+    EntriesRemoved,
+    Note,
+    RateChanged,
+    RateKept,
+    RateRemoved,
+    ReadingsApart,
+)
+from replan.reporting.quantities import brokers
 
 
 def note_text(note: Note | str) -> str:
@@ -19,6 +27,12 @@ def note_text(note: Note | str) -> str:
             )
         case RateKept():
             return _kept(note)
+        case ReadingsApart(seconds, silent):
+            why = f"; silent: {brokers(silent)}" if silent else ""
+            return (
+                f"readings of the cluster were {seconds:.0f} s apart{why}; "
+                "the settle time starts again"
+            )
 
 
 def _set(*, again: bool) -> str:

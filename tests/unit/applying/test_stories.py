@@ -18,6 +18,7 @@ from replan.applying.reasons import (
     NewBrokerFenced,
     NoSlot,
     OutcomePending,
+    ReadingsApart,
 )
 from replan.applying.settings import Settings
 from replan.errors import BadFile, BadUsage, Exit, Held, WrongCluster
@@ -33,6 +34,7 @@ from replan.planning.plan_file import dumps
 from replan.simulator.cluster.faults import (
     Ask,
     At,
+    Disconnect,
     DropFromIsr,
     KillBroker,
     LoseRequests,
@@ -408,3 +410,15 @@ def test_where_in_sync_replicas_are_lost_fewer_copies_run(lost: bool) -> None:
         if p.at_seconds >= 5 and p.waiting > 1
     ]
     assert (copying.count(1) > 12) is lost  # a slot is refilled within three looks
+
+
+def test_readings_that_are_too_far_apart_start_the_settle_time_again_and_are_noted() -> None:
+    made = lab([state([1, 2, 3], size=50 * MB)], [GROW], schedule=(At(8, Disconnect(9)),))
+    assert made.apply().exit_code is Exit.OK
+    apart = [
+        note
+        for progress in made.reports
+        for note in progress.notes
+        if isinstance(note, ReadingsApart)
+    ]
+    assert [(note.seconds > 8, note.silent) for note in apart] == [(True, ())]

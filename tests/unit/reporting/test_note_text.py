@@ -4,7 +4,14 @@ from typing import get_args
 
 import pytest
 
-from replan.applying.reasons import EntriesRemoved, Note, RateChanged, RateKept, RateRemoved
+from replan.applying.reasons import (
+    EntriesRemoved,
+    Note,
+    RateChanged,
+    RateKept,
+    RateRemoved,
+    ReadingsApart,
+)
 from replan.model.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS
 from replan.model.names import BrokerId
 from replan.reporting.note_text import note_text
@@ -42,6 +49,10 @@ NOTES: list[tuple[Note, str]] = [
             "follower.replication.throttled.rate of broker 4 was removed by another tool; "
             "it is left as it is (before this application it was not set)"
         ),
+    ),
+    (
+        ReadingsApart(9, (B4,)),
+        ("readings of the cluster were 9 s apart; silent: [4]; the settle time starts again"),
     ),
 ]
 

@@ -79,7 +79,7 @@ class PartitionHistory:
 
         Looks that are further apart than half the settle time do not count as "in all polls".
         """
-        apart = self.looked_at is not None and now - self.looked_at > settle_seconds / 2
+        apart = self.apart(now, settle_seconds) is not None
         target_since = {} if apart else self.target_in_sync
         new_since = {} if apart else self.new_in_sync
         shown = {n: _in_sync(seen.partitions.get(n), seen) for n in moves if n not in seen.unclear}
@@ -95,6 +95,11 @@ class PartitionHistory:
             {n: total for n, total in self.totals.items() if n in moves},
             {r: n for r, n in self.misses.items() if n and r[0] in moves and seen.live(r[1])},
         )
+
+    def apart(self, now: float, settle_seconds: float) -> float | None:
+        """How far a look now is from the one before, if that is too far to say what held in between."""
+        gap = 0.0 if self.looked_at is None else now - self.looked_at
+        return gap if gap > settle_seconds / 2 else None
 
     def _isr_after(self, name: TopicPartition, seen: Observation) -> Replicas | None:
         state = seen.partitions.get(name)
