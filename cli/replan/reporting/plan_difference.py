@@ -1,6 +1,7 @@
 """What differs between two plans: their headers, throttles and settings key by key, their moves partition by partition.
 
-Replica lists are compared as lists: `[1,2,3] -> [1,3,2]` is one change of order and not two changes of index.
+DeepDiff compares the small parts. Replica lists are compared as lists: `[1,2,3] -> [1,3,2]` is one change of order and
+not two changes of index.
 """
 
 import json
@@ -25,14 +26,14 @@ class PlanDifference:
 
 def between(before: Plan, after: Plan) -> PlanDifference:
     """Compare two plans."""
+    from deepdiff import DeepDiff
+
     was, now = _by_name(before), _by_name(after)
     old, new = _settings(before), _settings(after)
+    found = DeepDiff(old, new, view="tree")
+    changed = {change.path(output_format="list")[0] for of in found.values() for change in of}
     return PlanDifference(
-        settings={
-            key: (old.get(key), new.get(key))
-            for key in sorted({*old, *new})
-            if old.get(key) != new.get(key)
-        },
+        settings={key: (old.get(key), new.get(key)) for key in sorted(changed)},
         moves={
             name: (was.get(name), now.get(name))
             for name in sorted({*was, *now})
