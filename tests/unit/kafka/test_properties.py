@@ -220,6 +220,10 @@ def test_a_line_that_cannot_be_read_is_named(
     assert str(refused.value) == f"{tmp_path / 'client.properties'}{place}: {message}"
 
 
+def test_a_byte_order_mark_hides_no_key(tmp_path: Path) -> None:
+    assert read(tmp_path, "\ufeffsecurity.protocol=SSL\n").tls is not None
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadFile, match=r"missing\.properties: cannot be read: .*No such file"):
         client_properties("kafka1:9092", tmp_path / "missing.properties")
@@ -233,6 +237,10 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         ("kafka1:9092,kafka2:", "--bootstrap-server: 'kafka2:' is not HOST:PORT"),
         ("kafka1:99999", "--bootstrap-server: 'kafka1:99999' is not HOST:PORT"),
         (":9092", "--bootstrap-server: ':9092' is not HOST:PORT"),
+        *(
+            (text, f"--bootstrap-server: {text!r} is not HOST:PORT[,HOST:PORT...]")
+            for text in ("http://kafka1:9092", "kafka1:9092;kafka2:9092", "kafka1:9092 kafka2:9092")
+        ),
         (
             "::1:9092",
             "--bootstrap-server: '::1:9092' could be read in two ways; write [::1]:9092 for an IPv6 address",

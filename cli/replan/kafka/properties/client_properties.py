@@ -77,7 +77,8 @@ def _security_keys(written: Mapping[str, str]) -> dict[str, str]:
 
 def _parse(file: Path) -> dict[str, str]:
     try:
-        text = file.read_text(encoding="utf-8")
+        # A byte order mark would make the first key another one, and its line be ignored.
+        text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as problem:
         raise BadFile(f"{file}: cannot be read: {problem}") from problem
     found: dict[str, str] = {}
@@ -108,6 +109,8 @@ def _address(text: str) -> Address:
         raise BadUsage(f"--bootstrap-server: {text!r} is not HOST:PORT")
     if host.startswith("[") and host.endswith("]"):
         return Address(host[1:-1], int(port))
+    if "/" in host or ";" in host or " " in host:
+        raise BadUsage(f"--bootstrap-server: {text!r} is not HOST:PORT[,HOST:PORT...]")
     if ":" in host:
         raise BadUsage(
             f"--bootstrap-server: {text!r} could be read in two ways; write [{host}]:{port} for an IPv6 address"
