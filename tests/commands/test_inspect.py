@@ -109,3 +109,9 @@ def test_a_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_quiet_and_verbose_contradict_each_other(shell: Shell) -> None:
     _, said = shell.run("resume", "-q", "-v", wanted=1)
     assert said == "replan: --quiet and --verbose contradict each other; pass one of them\n"
+
+
+@pytest.mark.parametrize("never", ["nan", "inf", "1e400"])
+def test_nobody_waits_for_seconds_that_never_end(shell: Shell, never: str) -> None:
+    _, said = shell.run("resume", "--settle", never, wanted=1)
+    assert said == "replan: --settle: write how many seconds, e.g. 15\n"

@@ -1,6 +1,7 @@
 """Options that several commands take, each with its help."""
 
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -51,7 +52,7 @@ AS = typer.Option("--format", help="How the result is written.")
 
 @dataclass(frozen=True)
 class Pace:
-    """How cautiously and how broadly a plan is performed."""
+    """How cautiously and how broadly a plan is performed. Raises BadUsage where it would never end."""
 
     settle: Annotated[
         float,
@@ -70,6 +71,10 @@ class Pace:
             help="How many copies a broker sends, and how many it receives, at the same time.",
         ),
     ] = 5
+
+    def __post_init__(self) -> None:
+        if not isfinite(self.settle):
+            raise BadUsage("--settle: write how many seconds, e.g. 15")
 
     def settings(self) -> "Settings":
         """The applier's settings."""
