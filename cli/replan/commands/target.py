@@ -62,7 +62,7 @@ class Target:
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Client properties for --bootstrap-server, in librdkafka's spelling (security, timeouts). "
+            help="Client properties for --bootstrap-server, in librdkafka's spelling (security, client.id). "
             f"Or set {CONFIG_VARIABLE}.",
         ),
     ] = None
