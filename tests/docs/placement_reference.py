@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from replan.manifest.schemas import PLACEMENT, Schema, read_schema
+from replan.manifest.schema.schemas import PLACEMENT, Schema, read_schema
 from replan.manifest.unsupported import unsupported_keys
 
 NOT_YET = "not yet"

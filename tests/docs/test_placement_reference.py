@@ -8,7 +8,7 @@ from tests.docs.pages import check_page
 from tests.docs.placement_reference import NOT_YET, Key, as_yaml, example_of, keys, reference
 
 from replan.manifest.load import load_placement
-from replan.manifest.schemas import PLACEMENT, read_schema
+from replan.manifest.schema.schemas import PLACEMENT, read_schema
 from replan.manifest.unsupported import unsupported_keys
 
 SCHEMA = read_schema(PLACEMENT)

@@ -23,10 +23,10 @@ from tests.schema.strategies import (
 )
 
 from replan.errors import BadManifest
-from replan.manifest.events import EventParser, fastest_parser, python_parser
 from replan.manifest.load import load_sources
-from replan.manifest.schemas import PLACEMENT, directory, read_schema
-from replan.manifest.sources import Source
+from replan.manifest.schema.schemas import PLACEMENT, directory, read_schema
+from replan.manifest.yaml_text.events import EventParser, fastest_parser, python_parser
+from replan.manifest.yaml_text.sources import Source
 from replan.model.placement import Placement
 
 SCHEMAS = sorted(p.name for p in directory().iterdir() if p.name.endswith(".json"))

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from replan.errors import BadManifest
-from replan.manifest.events import fastest_parser, python_parser
 from replan.manifest.load import load_placement, load_sources
-from replan.manifest.sources import read_source
+from replan.manifest.yaml_text.events import fastest_parser, python_parser
+from replan.manifest.yaml_text.sources import read_source
 
 HERE = Path(__file__).parent
 ACCEPTS, REJECTS = HERE / "accepts", HERE / "rejects"

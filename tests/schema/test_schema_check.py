@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.schema.strategies import ANYTHING, KEYS, broken_manifests, manifests, whole_manifests
 
-from replan.manifest.schema_check import FORMATS, accepts
-from replan.manifest.schema_messages import checker_of
-from replan.manifest.schemas import PLACEMENT, Schema, read_schema
+from replan.manifest.schema.schema_check import FORMATS, accepts
+from replan.manifest.schema.schema_messages import checker_of
+from replan.manifest.schema.schemas import PLACEMENT, Schema, read_schema
 
 SCHEMA = read_schema(PLACEMENT)
 TYPES = {

@@ -73,7 +73,7 @@ def schema(
       replan schema placement -o placement.v1.json
       replan schema plan
     """
-    from replan.manifest.schemas import directory
+    from replan.manifest.schema.schemas import directory
 
     found = next(file for file in directory().iterdir() if file.name.startswith(f"{name}.v"))
     write(found.read_text(encoding="utf-8"), output)

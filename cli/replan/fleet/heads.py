@@ -14,10 +14,10 @@ import pyarrow as pa
 from replan.errors import BadManifest, ReplanError
 from replan.fleet.sources import Role
 from replan.fleet.tables import HEADS
-from replan.manifest.events import fastest_parser
 from replan.manifest.load import load_placement, load_sources
-from replan.manifest.sources import Source as ManifestSource
-from replan.manifest.sources import find_files, read_source
+from replan.manifest.yaml_text.events import fastest_parser
+from replan.manifest.yaml_text.sources import Source as ManifestSource
+from replan.manifest.yaml_text.sources import find_files, read_source
 from replan.model.placement import Placement
 from replan.snapshots.files import read_identity
 

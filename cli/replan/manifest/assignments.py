@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from replan.manifest.problems import KeyPath, Problems, show
-from replan.manifest.sources import Source
-from replan.manifest.values import Value, YamlList, YamlMapping
+from replan.manifest.yaml_text.problems import KeyPath, Problems, show
+from replan.manifest.yaml_text.sources import Source
+from replan.manifest.yaml_text.values import Value, YamlList, YamlMapping
 from replan.model.placement import Where
 
 LARGEST_ID = 2**31 - 1

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from replan.manifest.assignments import ExplicitTopic
-from replan.manifest.problems import KeyPath
+from replan.manifest.yaml_text.problems import KeyPath
 from replan.model.placement import LeaderBlacklist, PreferredLeader, Where
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from replan.errors import BadUsage
-from replan.manifest.scalars import means_itself
-from replan.manifest.schemas import PLACEMENT
+from replan.manifest.schema.schemas import PLACEMENT
 from replan.manifest.topic_names import is_pattern, matches
+from replan.manifest.yaml_text.scalars import means_itself
 from replan.model.snapshot import Snapshot, topic_codes
 
 _SAFE = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")

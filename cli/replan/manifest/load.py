@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from replan.manifest.digest import with_digest
-from replan.manifest.events import EventParser
 from replan.manifest.placement_of import placement_of
 from replan.manifest.read import read_files, read_sources
-from replan.manifest.sources import Source
+from replan.manifest.yaml_text.events import EventParser
+from replan.manifest.yaml_text.sources import Source
 from replan.model.placement import Placement
 
 

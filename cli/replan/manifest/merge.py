@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from replan.manifest.assignments import ExplicitTopic
 from replan.manifest.declarations import Declaration, PreferredLeaders
-from replan.manifest.problems import KeyPath, Problems, show
+from replan.manifest.yaml_text.problems import KeyPath, Problems, show
 from replan.model.placement import LeaderBlacklist
 
 Merged = Mapping[KeyPath, Declaration]

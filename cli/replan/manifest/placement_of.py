@@ -15,9 +15,9 @@ import pyarrow as pa
 from replan.manifest.assignments import ExplicitTopic
 from replan.manifest.declarations import Declaration, PreferredLeaders, Rate
 from replan.manifest.merge import BROKER_RATES, RATE, Merged, explicit_topics
-from replan.manifest.problems import KeyPath
-from replan.manifest.sources import Source
-from replan.manifest.values import Value
+from replan.manifest.yaml_text.problems import KeyPath
+from replan.manifest.yaml_text.sources import Source
+from replan.manifest.yaml_text.values import Value
 from replan.model.columns import BROKERS, EXPLICIT_SCHEMA
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import (

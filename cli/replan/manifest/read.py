@@ -10,16 +10,16 @@ from pathlib import Path
 from replan.errors import BadManifest
 from replan.manifest.assignments import check_rows
 from replan.manifest.declarations import Declaration
-from replan.manifest.events import EventParser, fastest_parser, read_document
 from replan.manifest.merge import Merged, explicit_topics, merge, note_contradictions
-from replan.manifest.problems import Problems
-from replan.manifest.schema_check import accepts
-from replan.manifest.schemas import PLACEMENT, Schema, read_schema
+from replan.manifest.schema.schema_check import accepts
+from replan.manifest.schema.schemas import PLACEMENT, Schema, read_schema
 from replan.manifest.sections import read_small_sections
-from replan.manifest.sources import Source, find_files, read_source
 from replan.manifest.topic_entries import read_assignments, read_preferred_leaders
 from replan.manifest.unsupported import note_unsupported
-from replan.manifest.values import YamlMapping
+from replan.manifest.yaml_text.events import EventParser, fastest_parser, read_document
+from replan.manifest.yaml_text.problems import Problems
+from replan.manifest.yaml_text.sources import Source, find_files, read_source
+from replan.manifest.yaml_text.values import YamlMapping
 from replan.model.garbage_collection import garbage_collection_paused
 
 
@@ -70,7 +70,7 @@ def _read_file(
             declarations += found
     if not accepts(schema, for_schema, schema):
         # It imports jsonschema, which takes as long as to read a small manifest.
-        from replan.manifest.schema_messages import note_schema_problems  # noqa: PLC0415
+        from replan.manifest.schema.schema_messages import note_schema_problems  # noqa: PLC0415
 
         note_schema_problems(for_schema, root, source, schema, problems, unsupported)
     declarations += read_small_sections(source, root, problems.sections(source.name))

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import cast
 
 from replan.manifest.declarations import Declaration, Rate
-from replan.manifest.problems import KeyPath
-from replan.manifest.sources import Source
 from replan.manifest.units import parse_expiry, parse_rate
-from replan.manifest.values import YamlList, YamlMapping, place_of
+from replan.manifest.yaml_text.problems import KeyPath
+from replan.manifest.yaml_text.sources import Source
+from replan.manifest.yaml_text.values import YamlList, YamlMapping, place_of
 from replan.model.names import BrokerId
 from replan.model.placement import LeaderBlacklist
 

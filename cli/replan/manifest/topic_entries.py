@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from replan.manifest.assignments import LARGEST_ID, OWN_KEYS, partition_number, read_explicit
 from replan.manifest.declarations import Declaration, PreferredLeaders
-from replan.manifest.problems import KeyPath, Problems, show
-from replan.manifest.sources import Source
 from replan.manifest.topic_names import check_topic, is_pattern
-from replan.manifest.values import Value, YamlMapping
+from replan.manifest.yaml_text.problems import KeyPath, Problems, show
+from replan.manifest.yaml_text.sources import Source
+from replan.manifest.yaml_text.values import Value, YamlMapping
 from replan.model.names import BrokerId
 from replan.model.placement import PreferredLeader, Where
 

@@ -6,10 +6,10 @@ It is refused rather than skipped: whoever writes a drain expects a drain.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from replan.manifest.problems import KeyPath, Problems
-from replan.manifest.sources import Source
 from replan.manifest.topic_names import is_pattern
-from replan.manifest.values import Value, YamlMapping, key_place_of
+from replan.manifest.yaml_text.problems import KeyPath, Problems
+from replan.manifest.yaml_text.sources import Source
+from replan.manifest.yaml_text.values import Value, YamlMapping, key_place_of
 
 _WHOLE: dict[tuple[str, ...], str] = {
     ("balance",): "balancing topics that are placed by rule",

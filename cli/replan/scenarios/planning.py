@@ -5,9 +5,9 @@ from pathlib import PurePath
 
 from replan.errors import BadScenario
 from replan.faults.token_reader import TokenReader
-from replan.manifest.events import fastest_parser
 from replan.manifest.load import load_sources
-from replan.manifest.sources import Source
+from replan.manifest.yaml_text.events import fastest_parser
+from replan.manifest.yaml_text.sources import Source
 from replan.model.placement import Placement
 from replan.planning.drift import find_drift
 from replan.planning.plan import Plan

@@ -4,17 +4,17 @@ import sys
 
 import pytest
 
-from replan.manifest.events import fastest_parser, python_parser, read_document
-from replan.manifest.problems import Problems
-from replan.manifest.sources import Source
-from replan.manifest.values import YamlList, YamlMapping, key_place_of, place_of
+from replan.manifest.yaml_text.events import fastest_parser, python_parser, read_document
+from replan.manifest.yaml_text.problems import Problems
+from replan.manifest.yaml_text.sources import Source
+from replan.manifest.yaml_text.values import YamlList, YamlMapping, key_place_of, place_of
 from replan.model.garbage_collection import garbage_collection_paused
 
 WITHOUT_LIBYAML = """
 import logging, sys
 logging.basicConfig(format="%(levelname)s %(message)s")
 sys.modules["yaml._yaml"] = None  # what an interpreter without the compiled part says
-from replan.manifest.events import fastest_parser, python_parser
+from replan.manifest.yaml_text.events import fastest_parser, python_parser
 print(fastest_parser() is python_parser)
 """
 TEXT = 'é: [1, "2", x]\nb:\n  - {c: true}\n  -\n'

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from tests.builders import CLUSTER_ID, snapshot, state
 
 from replan.errors import BadUsage
-from replan.manifest.events import fastest_parser
 from replan.manifest.export import export_placement
 from replan.manifest.load import load_sources
-from replan.manifest.sources import Source
+from replan.manifest.yaml_text.events import fastest_parser
+from replan.manifest.yaml_text.sources import Source
 from replan.model.partition import PartitionState
 from replan.model.placement import Placement
 from replan.planning.planner import make_plan

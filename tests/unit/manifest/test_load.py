@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from replan.errors import BadManifest
-from replan.manifest.events import fastest_parser
 from replan.manifest.load import load_placement, load_sources
-from replan.manifest.sources import Source
+from replan.manifest.yaml_text.events import fastest_parser
+from replan.manifest.yaml_text.sources import Source
 from replan.model.columns import EXPLICIT_SCHEMA, as_list_array
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import (

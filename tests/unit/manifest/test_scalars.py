@@ -3,7 +3,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.manifest.scalars import means_itself, read_plain, read_plain_key
+from replan.manifest.yaml_text.scalars import means_itself, read_plain, read_plain_key
 
 
 @pytest.mark.parametrize(

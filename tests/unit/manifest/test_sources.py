@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from replan.errors import BadManifest
 from replan.manifest.load import load_placement
 from replan.manifest.placement_of import lines_and_columns
-from replan.manifest.sources import Source, find_files, read_source
+from replan.manifest.yaml_text.sources import Source, find_files, read_source
 
 NOBODY = 65534
 READ = """
 import os, sys
 from pathlib import Path
 from replan.errors import BadManifest
-from replan.manifest.sources import find_files, read_source
+from replan.manifest.yaml_text.sources import find_files, read_source
 b"a".decode("utf-8-sig")  # a codec is imported when first used, perhaps from a folder that root alone may read
 if os.geteuid() == 0:
     os.setgid({nobody})

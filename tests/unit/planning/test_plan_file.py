@@ -12,7 +12,7 @@ from tests.builders import listed_leader, move, placement, snapshot, state
 from tests.strategies import BROKERS, Fleetlet, fleetlets, replica_lists
 
 from replan.errors import BadFile
-from replan.manifest.schemas import read_schema
+from replan.manifest.schema.schemas import read_schema
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import MoveThrottle
 from replan.planning.moves import Move

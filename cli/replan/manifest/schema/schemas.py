@@ -14,7 +14,7 @@ Schema = dict[str, Any]
 def directory() -> Traversable:
     """Where the schemas live: inside an installed package, at the top of a checkout."""
     installed = files("replan") / "schema"
-    return installed if installed.is_dir() else Path(__file__).parents[3] / "schema"
+    return installed if installed.is_dir() else Path(__file__).parents[4] / "schema"
 
 
 def find_schema(name: str) -> Traversable:

@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from replan.manifest.problems import show
-from replan.manifest.schemas import Schema
+from replan.manifest.schema.schemas import Schema
 from replan.manifest.topic_names import check_topic_or_pattern
 from replan.manifest.units import parse_expiry, parse_rate
+from replan.manifest.yaml_text.problems import show
 
 _NOTES = frozenset(
     {"$schema", "$id", "$defs", "title", "description", "default", "examples", "errorMessage"}

@@ -13,11 +13,11 @@ import jsonschema
 from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 
-from replan.manifest.problems import KeyPath, Problems, show
-from replan.manifest.schema_check import FORMATS
-from replan.manifest.schemas import Schema
-from replan.manifest.sources import Source
-from replan.manifest.values import Value, YamlMapping, key_place_of, place_of
+from replan.manifest.schema.schema_check import FORMATS
+from replan.manifest.schema.schemas import Schema
+from replan.manifest.yaml_text.problems import KeyPath, Problems, show
+from replan.manifest.yaml_text.sources import Source
+from replan.manifest.yaml_text.values import Value, YamlMapping, key_place_of, place_of
 
 _KINDS = {
     "array": "a list",

@@ -22,10 +22,10 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from replan.manifest.problems import KeyPath, Problems
-from replan.manifest.scalars import Scalar, read_plain, read_plain_key
-from replan.manifest.sources import Source
-from replan.manifest.values import Value, YamlList, YamlMapping
+from replan.manifest.yaml_text.problems import KeyPath, Problems
+from replan.manifest.yaml_text.scalars import Scalar, read_plain, read_plain_key
+from replan.manifest.yaml_text.sources import Source
+from replan.manifest.yaml_text.values import Value, YamlList, YamlMapping
 
 DEEPEST = 20
 """Levels of nesting; the deepest thing of a manifest is on the sixth."""
