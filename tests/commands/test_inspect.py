@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from replan.applying.journal.file import FileJournal
-from replan.applying.journal.records import Application, ApplicationStatus
+from replan.applying.journal.records import Application, ApplicationStatus, SavedRate
 from replan.main import run
+from replan.model.names import BrokerId
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
 
@@ -63,6 +64,16 @@ def test_status_names_the_process_that_applies_or_how_to_resume(shell: Shell) ->
     text, _ = shell.run("status")
     assert (
         "application a-1 is interrupted; run `replan resume` to go on; begun by ann@ops-1" in text
+    )
+
+
+def test_status_says_how_throttles_are_restored_when_no_application_is_open(shell: Shell) -> None:
+    with FileJournal(shell.cluster.with_name("cluster.json.journal")) as held:
+        held.append([SavedRate(BrokerId(4), "leader.replication.throttled.rate", None, ("5",))])
+    text, _ = shell.run("status")
+    assert (
+        "1 throttle setting of replan is active; run `replan throttle clear` to restore it\n"
+        in text
     )
 
 

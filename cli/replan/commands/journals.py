@@ -67,9 +67,13 @@ def news_of_journal(cluster: Target, cluster_id: str, ledger: Ledger) -> list[st
         )
     left = len(ledger.entries) + len(ledger.rates)
     if left:
-        active = "is" if left == 1 else "are"
+        active, them, they = ("is", "it", "it is") if left == 1 else ("are", "them", "they are")
         lines.append(
             f"{count(left, 'throttle setting')} of replan {active} active; "
-            "they are restored when the application ends"
+            + (
+                f"run `replan throttle clear` to restore {them}"
+                if application is None
+                else f"{they} restored when the application ends"
+            )
         )
     return lines
