@@ -57,3 +57,15 @@ def test_a_verbose_log_has_all_of_it(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_a_quiet_one_has_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert logged(capsys, quiet=True) == []
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_what_is_waited_for_when_all_moves_have_ended_is_said(
+    capsys: pytest.CaptureFixture[str], *, verbose: bool
+) -> None:
+    ended = Progress(at_seconds=17, total=3, done=3, stopped=0, running=0, waiting=0, throttles=7)
+    with progress_to(quiet=False, verbose=verbose) as report:
+        report(ended)
+    said = capsys.readouterr().err
+    assert said.startswith("17 s: 3 of 3 done")
+    assert said.endswith("restoring 7 throttle settings\n")

@@ -206,6 +206,7 @@ class ApplicationRun:
                 copies=copies,
                 holds=decision.holds,
                 admission=decision.admission,
+                throttles=len(state.ledger.entries) + len(state.ledger.rates),
                 notes=notes,
             )
         )

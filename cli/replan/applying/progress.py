@@ -53,6 +53,8 @@ class Progress:
     """Why each partition that is looked at now waits."""
     admission: HoldReason | None = None
     """Why nothing new is begun at all, if so."""
+    throttles: int = 0
+    """Throttle settings of replan that are still to be restored."""
     notes: tuple[Note | str, ...] = ()
     """What was first noticed in this tick; text where another reporter adds its own."""
 

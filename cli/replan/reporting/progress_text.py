@@ -4,7 +4,7 @@ from replan.applying.progress import CopyProgress, Progress, ReplicaProgress
 from replan.applying.reasons import HoldReason
 from replan.reporting.hold_text import hold_text, stalled_text
 from replan.reporting.quantities import duration, size
-from replan.wording import capped
+from replan.wording import capped, count
 
 SHOWN = 20
 """Copies and holds that are shown one by one; a terminal has no room for more."""
@@ -27,7 +27,14 @@ def summary(progress: Progress) -> str:
     parts = [counts(progress)]
     parts += [f"copying {size(round(speed))}/s"] if speed else []
     parts += [f"longest copy: {duration(left)} left"] if left is not None else []
-    return "; ".join(parts)
+    return "; ".join(parts + _restoring(progress))
+
+
+def _restoring(progress: Progress) -> list[str]:
+    """What an application waits for whose moves have all ended."""
+    if progress.running or progress.waiting or not progress.throttles:
+        return []
+    return [f"restoring {count(progress.throttles, 'throttle setting')}"]
 
 
 def reasons(progress: Progress) -> dict[type[object], str]:
@@ -48,14 +55,18 @@ def _nothing_new(why: HoldReason) -> str:
 
 
 def copies(progress: Progress) -> list[str]:
-    """One line per running copy, then one per partition that waits at a gate."""
+    """One line per running copy, then one per partition that waits at a gate, at the end what is restored."""
     lines = capped(progress.copies, copy_line, limit=SHOWN, noun="copy")
     if progress.admission is not None:
         lines.append(_nothing_new(progress.admission))
     shown = {copy.partition for copy in progress.copies}
     holds = [(n, why) for n, why in sorted((progress.holds or {}).items()) if n not in shown]
-    return lines + capped(
-        holds, lambda h: f"{h[0]}  {hold_text(h[1])}", limit=SHOWN, noun="waiting partition"
+    return (
+        lines
+        + capped(
+            holds, lambda h: f"{h[0]}  {hold_text(h[1])}", limit=SHOWN, noun="waiting partition"
+        )
+        + _restoring(progress)
     )
 
 
