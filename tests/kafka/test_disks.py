@@ -48,7 +48,9 @@ def lying_in(cluster: Cluster, number: int) -> set[TopicPartition]:
 
 
 def in_sync(plane: KafkaControlPlane, name: TopicPartition) -> set[int]:
-    return set(plane.look(Wanted(partitions=[name])).partitions[name].isr)
+    """Its ISR; nothing while the metadata of the broker is behind the controller."""
+    found = plane.look(Wanted(partitions=[name])).partitions.get(name)
+    return set() if found is None else set(found.isr)
 
 
 def await_isr(plane: KafkaControlPlane, name: TopicPartition, isr: set[int]) -> None:
