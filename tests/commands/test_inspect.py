@@ -86,6 +86,22 @@ def test_a_file_that_is_there_is_overwritten_only_by_force(shell: Shell) -> None
     assert shell.placement.read_text() != before
 
 
+def test_what_a_command_reads_is_not_overwritten_by_its_result(shell: Shell) -> None:
+    plan = shell.folder / "plan.json"
+    shell.run("plan", "-f", shell.placement, "-o", plan, wanted=2)
+    before = {file: file.read_bytes() for file in (shell.cluster, shell.placement, plan)}
+    for arguments in (
+        ("plan", "-f", shell.placement, "-o", shell.cluster),
+        ("plan", "-f", shell.placement, "-o", shell.placement),
+        ("snapshot", "-o", shell.cluster),
+        ("export", "-o", shell.cluster, "--force"),
+        ("rehearse", plan, "-o", plan),
+    ):
+        _, said = shell.run(*arguments, wanted=1)
+        assert said.endswith("would overwrite what is read; choose another name\n")
+    assert {file: file.read_bytes() for file in before} == before
+
+
 def test_a_saved_plan_says_what_to_type_to_apply_it(shell: Shell) -> None:
     plan = shell.folder / "the plan.json"
     _, said = shell.run("plan", "-f", shell.placement, "-o", plan, wanted=2)

@@ -17,7 +17,7 @@ from replan.commands.options import (
     PlanFile,
     Topics,
 )
-from replan.commands.output import note, result, save, write
+from replan.commands.output import keep_inputs, note, result, save, write
 from replan.commands.target import JournaledTarget, ReadTarget
 from replan.errors import Exit
 from replan.wording import count
@@ -101,6 +101,7 @@ def export(
     """
     from replan.manifest.export import export_placement
 
+    keep_inputs(output, [cluster.simulated, cluster.snapshot])
     write(export_placement(cluster.observe(), topics or []), output, force=force)
     return Exit.OK
 
@@ -129,6 +130,7 @@ def take_snapshot(
     """
     from replan.snapshots.files import write_snapshot
 
+    keep_inputs(output, [cluster.simulated, cluster.snapshot])
     seen = cluster.observe()
     write_snapshot(seen, output)
     partitions, brokers = seen.partitions.num_rows, len(seen.brokers)
@@ -170,6 +172,7 @@ def plan(
     from replan.planning import plan_file
     from replan.planning.planner import make_plan
 
+    keep_inputs(output, [*files, cluster.simulated, cluster.snapshot])
     seen = _observed(cluster)
     made = make_plan(load_placement(files), seen)
     result(render(made, form, rehearsed=rehearsed(made, seen, form)))

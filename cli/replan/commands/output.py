@@ -9,6 +9,7 @@ import codecs
 import os
 import re
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
@@ -88,6 +89,13 @@ def write(text: str, path: Path | None, *, force: bool = True) -> None:
         )
     save(text, path)
     note(f"wrote {path}")
+
+
+def keep_inputs(output: Path | None, inputs: Iterable[Path | None]) -> None:
+    """Raise BadUsage where -o names a file that the command reads, before anything is done."""
+    read = [file for file in inputs if file is not None and file.exists()]
+    if output is not None and output.exists() and any(map(output.samefile, read)):
+        raise BadUsage(f"-o {output} would overwrite what is read; choose another name")
 
 
 def _print(stream: TextIO, text: str) -> None:

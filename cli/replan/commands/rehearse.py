@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from replan.commands.options import AS, Faults, Output, Pace, PlanFile
-from replan.commands.output import write
+from replan.commands.output import keep_inputs, write
 from replan.commands.target import OptionalTarget
 from replan.errors import BadUsage, Exit
 
@@ -108,6 +108,7 @@ def rehearse(
     from replan.rehearsal.report.markdown import render_rehearsal_markdown
     from replan.rehearsal.report.text import render_rehearsal
 
+    keep_inputs(output, [plan_file, cluster.simulated, cluster.snapshot])
     options = Options(
         settings=pace.settings(), **{k: v for k, v in vars(load).items() if v is not None}
     )

@@ -35,6 +35,7 @@ class FileJournal:
     def __init__(self, path: Path) -> None:
         """Take the lock, read, compact. Raises Held where another process has it, BadFile where it is damaged."""
         self._path = path
+        _check_kind(path)
         self._lock = _locked(path)
         try:
             self._latest = _read(path)
@@ -125,7 +126,14 @@ def holder(path: Path) -> str | None:
 
 def peek(path: Path) -> Sequence[Record]:
     """What a journal holds now, without its lock: for those who only tell of it. Empty where there is none."""
+    _check_kind(path)
     return list(_read(path).values())
+
+
+def _check_kind(path: Path) -> None:
+    """A journal replaces its file from time to time, which a device or a pipe would not survive."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise BadFile(f"{path}: is no regular file; a journal needs one")
 
 
 def _read(path: Path) -> dict[str, Kept]:

@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 from tests.builders import TOPIC_ID
 
-from replan.applying.journal.file import FileJournal, holder
+from replan.applying.journal.file import FileJournal, holder, peek
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import Journal, MemoryJournal
 from replan.applying.journal.record_json import decode, encode
@@ -305,3 +305,13 @@ def test_two_open_applications_are_refused_with_the_command_that_ends_both() -> 
         "Two processes wrote to it at once. `replan abandon` ends them all: their moves stay as they are, and "
         "throttles set by replan are restored."
     )
+
+
+def test_a_journal_is_a_regular_file_and_replaces_nothing_else(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for opened in (FileJournal, peek):
+        with pytest.raises(BadFile, match="is no regular file"):
+            opened(pipe)
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
