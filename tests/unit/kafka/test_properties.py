@@ -192,6 +192,8 @@ def test_a_token_provider_is_made_for_oauth(tmp_path: Path) -> None:
                 "http://id:port",
             )
         ),
+        ("SECURITY.PROTOCOL=SSL", "SECURITY.PROTOCOL is no property; write security.protocol"),
+        ("security_protocol=SSL", "security_protocol is no property; write security.protocol"),
         ("transactional.id=mine", "transactional.id does not belong here; remove the line"),
     ],
 )

@@ -72,6 +72,10 @@ def client_properties(bootstrap: str, file: Path | None) -> ClientProperties:
 def _security_keys(written: Mapping[str, str]) -> dict[str, str]:
     for key in sorted(_NOT_OURS & written.keys()):
         raise UnsupportedKey(f"{key} does not belong here; remove the line")
+    for key in sorted(written):
+        spelt = key.lower().replace("_", ".")
+        if spelt != key and spelt.startswith(_SECURITY_PREFIXES):
+            raise UnsupportedKey(f"{key} is no property; write {spelt}")
     return {k: v for k, v in written.items() if k.startswith(_SECURITY_PREFIXES)}
 
 
