@@ -4,7 +4,7 @@ A mechanism may look up hosts, ask a ticket server or a token endpoint, so each 
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kafka.errors import (
     KafkaConnectionError,
@@ -15,18 +15,16 @@ from kafka.errors import (
 )
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
+from replan.kafka.wire.connection import Connection
 from replan.kafka.wire.conversations import Conversation, in_background
 from replan.kafka.wire.frames import Question
-
-if TYPE_CHECKING:
-    from replan.kafka.wire.connection import Connection
 
 _USED_SHARE = 0.85
 """A session is left after this share of its life, before the broker ends it."""
 
 
 def authenticate(
-    connection: "Connection", sasl: Mapping[str, object], until: float
+    connection: Connection, sasl: Mapping[str, object], until: float
 ) -> Conversation[None]:
     """Prove who asks.
 
@@ -54,7 +52,7 @@ def authenticate(
         connection.ends_in(_USED_SHARE * lifetime_milliseconds / 1000)
 
 
-def _shake_hands(connection: "Connection", name: str, until: float) -> Conversation[None]:
+def _shake_hands(connection: Connection, name: str, until: float) -> Conversation[None]:
     found = yield from _ask(connection, SaslHandshakeRequest(mechanism=name), until)
     if found.error_code == UnsupportedSaslMechanismError.errno:
         raise UnsupportedSaslMechanismError(
@@ -64,7 +62,7 @@ def _shake_hands(connection: "Connection", name: str, until: float) -> Conversat
         raise for_code(found.error_code)
 
 
-def _ask(connection: "Connection", message: Any, until: float) -> Conversation[Any]:
+def _ask(connection: Connection, message: Any, until: float) -> Conversation[Any]:
     (found,) = yield from connection.ask([Question(message)], until)
     return found
 

@@ -15,11 +15,12 @@ from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError
 
 from replan.kafka.failures import passes, reason
 from replan.kafka.properties.client_properties import Address, ClientProperties
-from replan.kafka.wire.connection import Connection, opened
+from replan.kafka.wire.connection import Connection
 from replan.kafka.wire.conversations import Conversation, converse, pause
 from replan.kafka.wire.frames import Question
 from replan.kafka.wire.interrupt import Interrupt
 from replan.kafka.wire.open_files import room_for_connections
+from replan.kafka.wire.opening import opened
 from replan.kafka.wire.silence import Silence
 from replan.model.names import BrokerId
 

@@ -1,0 +1,123 @@
+"""Opening a connection to one broker: its name, TCP, TLS, the versions that it knows, SASL."""
+
+import errno
+import socket
+import ssl
+import struct
+from typing import Any
+
+from kafka.errors import KafkaConnectionError, UnsupportedVersionError
+from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
+
+from replan.kafka.failures import NotTrusted
+from replan.kafka.properties.client_properties import Address, ClientProperties
+from replan.kafka.wire.connection import Connection, event_of, text_of
+from replan.kafka.wire.conversations import READ, WRITE, Conversation, Wait, in_background
+from replan.kafka.wire.frames import Question
+from replan.kafka.wire.sasl import authenticate
+
+
+def opened(
+    address: Address, properties: ClientProperties, until: float
+) -> Conversation[Connection]:
+    """Connect to an address and get ready to ask.
+
+    Raises:
+        KafkaConnectionError: nobody listens there, or what listens is no Kafka broker.
+        NotTrusted: its certificate is not.
+        SaslAuthenticationFailedError: it does not accept the credentials.
+    """
+    sock = yield from _connected(address, until)
+    if properties.tls is not None:
+        sock = yield from _secured(sock, address, properties.tls, until)
+    connection = Connection(address, properties, sock)
+    try:
+        yield from _learn_versions(connection, until)
+        if properties.sasl is not None:
+            yield from authenticate(connection, properties.sasl, until)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connected(address: Address, until: float) -> Conversation[socket.socket]:
+    failure = KafkaConnectionError("the name does not resolve")
+    for family, kind, protocol, _, where in (yield from _resolved(address, until)):
+        sock = socket.socket(family, kind, protocol)
+        try:
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            if sock.connect_ex(where) == errno.EINPROGRESS:
+                yield Wait(until, sock, WRITE)
+            problem = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) or sock.connect_ex(where)
+            if problem in (0, errno.EISCONN):
+                return sock
+            failure = KafkaConnectionError(text_of(OSError(problem, "")))
+        except BaseException:
+            sock.close()
+            raise
+        sock.close()
+    raise failure
+
+
+def _resolved(address: Address, until: float) -> Conversation[list[Any]]:
+    """The socket addresses; a name is looked up in the background, since a name server may be silent for long."""
+    try:
+        return _look_up(address, socket.AI_NUMERICHOST)
+    except socket.gaierror:
+        pass
+    try:
+        return (yield from in_background(lambda: _look_up(address, 0), until))
+    except (OSError, UnicodeError):
+        raise KafkaConnectionError("the name does not resolve") from None
+
+
+def _look_up(address: Address, flags: int) -> list[Any]:
+    return socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=flags)
+
+
+def _secured(
+    sock: socket.socket, address: Address, context: ssl.SSLContext, until: float
+) -> Conversation[ssl.SSLSocket]:
+    try:
+        secured = context.wrap_socket(
+            sock, server_hostname=address.host, do_handshake_on_connect=False
+        )
+    except BaseException:
+        sock.close()
+        raise
+    try:
+        while True:
+            try:
+                secured.do_handshake()
+            except (ssl.SSLWantReadError, ssl.SSLWantWriteError) as wanted:
+                yield Wait(until, secured, event_of(wanted, READ))
+            else:
+                return secured
+    except ssl.SSLCertVerificationError as problem:
+        secured.close()
+        raise NotTrusted(problem.verify_message or str(problem)) from problem
+    except OSError as problem:
+        secured.close()
+        raise KafkaConnectionError(f"TLS handshake failed: {text_of(problem)}") from problem
+    except BaseException:
+        secured.close()
+        raise
+
+
+def _learn_versions(connection: Connection, until: float) -> Conversation[None]:
+    # Brokers refuse empty software names (KIP-511).
+    message = ApiVersionsRequest(client_software_name="replan", client_software_version="1")
+    (found,) = yield from connection.ask([Question(message, _versions)], until)
+    connection.versions = {
+        api.api_key: (api.min_version, api.max_version) for api in found.api_keys
+    }
+    connection.features = {f.name: f.max_version_level for f in found.finalized_features or ()}
+
+
+def _versions(body: memoryview, version: int) -> Any:
+    if struct.unpack_from(">h", body)[0]:  # in the oldest form, which has nothing else here
+        raise UnsupportedVersionError("the broker is older than Kafka 2.4")
+    return ApiVersionsResponse[version].decode(body)
