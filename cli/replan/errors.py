@@ -9,7 +9,6 @@
     ├── ClusterUnreachable            nobody answers, or not within the patience
     ├── ClusterRefused                the cluster answered no to the whole request (authorisation, version)
     ├── UnsafePlan                    exit 3: a safety rule or a limit says no; each refusal is named
-    ├── StalePlan                     exit 3: the cluster is not in the state that the plan was made from
     └── Held                          exit 4: another party has it: open application, lock, foreign reassignment
 
 An error's text is complete: what is wrong, where, and what to do. The first line stands alone.
@@ -67,12 +66,6 @@ class ClusterRefused(ReplanError):
 
 class UnsafePlan(ReplanError):
     """A safety rule or a limit refuses the plan."""
-
-    exit_code = Exit.REFUSED
-
-
-class StalePlan(ReplanError):
-    """The cluster is no longer in the state that the plan was made from."""
 
     exit_code = Exit.REFUSED
 

@@ -27,7 +27,6 @@ UNKNOWN_OUTCOMES = frozenset({-1, 7, 41})
 # What goes away by itself: controller changes, brokers that start or stop, quotas.
 PASSING = UNKNOWN_OUTCOMES | {5, 6, 8, 9, 13, 14, 15, 16, 56, 72, 89}
 NOT_THERE = 3
-TOPIC_FORBIDDEN = 29
 INVALID_REQUEST = 42
 
 
