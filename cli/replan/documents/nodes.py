@@ -51,7 +51,7 @@ class Node:
             raise self.wrong(f"expected an object, found {shown(self.value)}")
         for key in self.value:
             if key not in known:
-                raise self.wrong(f"unknown key {shown(key)}; {_advice(key, known)}")
+                raise self.wrong(f"unknown key {shown(key)}; {advice(key, known)}")
         return self.value
 
     def child(self, key: str) -> "Node":
@@ -150,7 +150,8 @@ def shown(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _advice(key: object, known: Collection[str]) -> str:
+def advice(key: object, known: Collection[str]) -> str:
+    """What may be meant by an unknown key."""
     from difflib import get_close_matches
 
     close = get_close_matches(str(key)[:60], known, n=1)

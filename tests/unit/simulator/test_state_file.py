@@ -297,7 +297,7 @@ def test_the_file_may_say_which_kafka_it_is_and_how_fast(
         ),
         (
             lambda d: d.update(simulation={"seconds": 9e18}),
-            "$.simulation.seconds: expected at most 10,000,000,000 seconds, found 9e+18",
+            "$.simulation.seconds: expected a number of at most 10,000,000,000, found 9e+18",
         ),
         (
             lambda d: d.update(simulation={"speeds": {"batchBytes": 0}}),

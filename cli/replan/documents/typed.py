@@ -1,0 +1,123 @@
+"""A parsed document as typed values, by msgspec; every complaint names the file, the JSON path and what was found.
+
+Belongs here: what is the same for every kind of document. The types, with the ranges of their fields, are where the
+documents are read and written.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator
+from typing import TypeVar
+
+from msgspec import ValidationError, convert
+from msgspec.inspect import (
+    DictType,
+    EnumType,
+    ListType,
+    LiteralType,
+    StructType,
+    Type,
+    UnionType,
+    VarTupleType,
+    type_info,
+)
+
+from replan.documents.nodes import advice, shown
+from replan.errors import BadFile
+
+T = TypeVar("T")
+
+_WORDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a string",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+_LIMITS = {
+    " of length >=": " of length at least",
+    " of length <=": " of length at most",
+    " >=": " of at least",
+    " <=": " of at most",
+    " >": " above",
+}
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
+
+
+def typed(value: object, kind: type[T], source: str, root: str = "$") -> T:
+    """A parsed value as a `kind`; raises BadFile with the path of the first thing that does not fit.
+
+    `root` is the path of the value itself. Nothing is converted: a text is no number, and a number no text.
+    """
+    try:
+        return convert(value, kind)
+    except ValidationError as problem:
+        message, _, path = str(problem).partition(" - at `$")
+        path = path.removesuffix("`")
+        what = _complaint(message, value, kind, _STEP.findall(path))
+        raise BadFile(f"{source}: {root}{path}: {what}") from problem
+
+
+def _complaint(message: str, value: object, kind: type, path: list[tuple[str, str]]) -> str:
+    if found := re.fullmatch(r"Object missing required field `(.+)`", message):
+        return f'"{found[1]}" is missing'
+    if found := re.fullmatch(r"Object contains unknown field `(.+)`", message):
+        return f"unknown key {shown(found[1])}; {advice(found[1], [str(key) for key in _known(kind, path)])}"
+    at = _value_at(value, path)
+    if message.startswith("Invalid enum value"):
+        wanted = " or ".join(shown(known) for known in _known(kind, path))
+    else:
+        wanted = re.sub(r"^Expected `(.+?)`(?:, got .*)?", lambda m: _kinds(m[1]), message)
+        for symbol, words in _LIMITS.items():
+            wanted = wanted.replace(symbol, words)
+        wanted = re.sub(r"-?[\d.]+$", lambda m: f"{float(m[0]):,.15g}", wanted)
+    return f"expected {wanted}" + ("" if at is _UNKNOWN else f", found {shown(at)}")
+
+
+def _kinds(text: str) -> str:
+    return " or ".join(_WORDS.get(name, name) for name in text.split(" | "))
+
+
+_UNKNOWN = object()
+
+
+def _value_at(value: object, path: list[tuple[str, str]]) -> object:
+    """What stands at a path; unknown below an object whose keys are free, since msgspec does not name them."""
+    for key, position in path:
+        if key and isinstance(value, dict):
+            value = value.get(key, _UNKNOWN)
+        elif position.isdecimal() and isinstance(value, list):
+            value = value[int(position)]
+        else:
+            return _UNKNOWN
+    return value
+
+
+def _known(kind: type, path: list[tuple[str, str]]) -> Iterator[object]:
+    """The keys, or the words, that may stand at a path."""
+    kinds: list[Type] = [type_info(kind)]
+    for key, _ in path:
+        kinds = [below for one in kinds for below in _below(one, key)]
+    for one in itertools.chain.from_iterable(map(_alternatives, kinds)):
+        if isinstance(one, StructType):
+            yield from (field.encode_name for field in one.fields)
+        elif isinstance(one, EnumType):
+            yield from (member.value for member in one.cls)
+        elif isinstance(one, LiteralType):
+            yield from one.values
+
+
+def _alternatives(kind: Type) -> tuple[Type, ...]:
+    return kind.types if isinstance(kind, UnionType) else (kind,)
+
+
+def _below(kind: Type, key: str) -> Iterator[Type]:
+    for one in _alternatives(kind):
+        if isinstance(one, StructType):
+            yield from (field.type for field in one.fields if field.encode_name == key)
+        elif isinstance(one, ListType | VarTupleType):
+            yield one.item_type
+        elif isinstance(one, DictType):
+            yield one.value_type
