@@ -119,15 +119,37 @@ def test_a_plan_for_another_cluster_is_refused(folder: Path) -> None:
     assert "MkU3OEVBNTcwNTJENDM2Qg" in done.stderr
 
 
-def test_a_refused_plan_is_not_performed_in_part(folder: Path) -> None:
-    (folder / "placement.yaml").write_text(
-        "version: 1\nassignments: {orders: {partitions: {0: [4, 2, 5], 1: [3]}}}\n"
-    )
+REFUSED = "version: 1\nassignments: {orders: {partitions: {0: [4, 2, 5], 1: [3]}}}\n"
+
+
+def test_a_refused_partition_is_left_out_and_plan_rehearsal_and_apply_end_with_the_same_code(
+    folder: Path,
+) -> None:
+    (folder / "placement.yaml").write_text(REFUSED)
     planned = replan("plan", *SIMULATED, "-o", "plan.json", folder=folder)
     assert planned.returncode == 3
     assert "target-below-min-isr" in planned.stdout
+    assert "saved; apply it with" in planned.stderr
+    rehearsed = replan("rehearse", "plan.json", *SIMULATED, "--format", "json", folder=folder)
+    found = json.loads(rehearsed.stdout)
+    assert (rehearsed.returncode, found["exitCode"], found["completes"]) == (3, 3, True)
+    assert [r["rule"] for r in found["refusals"]] == ["target-below-min-isr"]
+    for _ in range(2):
+        done = replan("apply", "plan.json", *SIMULATED, folder=folder)
+        assert done.returncode == 3
+        assert "refused: orders-1: " in done.stdout
+        assert "1 partition refused" in done.stdout
+    described = json.loads((folder / "cluster.json").read_text())
+    orders = next(t for t in described["topics"] if t["name"] == "orders")
+    assert [p["replicas"] for p in orders["partitions"][:2]] == [[4, 2, 5], [3, 1, 2]]
+    assert "throttled" not in (folder / "cluster.json").read_text()
+
+
+def test_with_all_or_nothing_a_refused_partition_refuses_the_plan(folder: Path) -> None:
+    (folder / "placement.yaml").write_text(REFUSED)
+    assert replan("plan", *SIMULATED, "-o", "plan.json", folder=folder).returncode == 3
     before = (folder / "cluster.json").read_bytes()
-    done = replan("apply", "plan.json", *SIMULATED, folder=folder)
+    done = replan("apply", "plan.json", "--all-or-nothing", *SIMULATED, folder=folder)
     assert done.returncode == 3
     assert "1 partition refused; nothing applied:" in done.stderr
     assert (folder / "cluster.json").read_bytes() == before

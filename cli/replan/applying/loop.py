@@ -20,6 +20,7 @@ from replan.applying.outcome import (
     PartitionResult,
     Result,
     exit_code_of,
+    left_out_text,
     results_of,
     summary,
 )
@@ -62,7 +63,9 @@ def apply_plan(
     if ledger.application is None and finished(plan, plan_digest, ledger, reader):
         results = tuple(PartitionResult(m.partition, Result.DONE) for m in plan.moves)
         if not ledger.entries and not ledger.rates:
-            return Outcome(Exit.OK, "nothing to do: the cluster is as the plan wants it", results)
+            left = left_out_text(plan.refusals)
+            text = f"nothing to do{': the cluster is as the plan wants it' if not left else f'; {left}'}"
+            return Outcome(plan.left_out, text, results, refusals=plan.refusals)
     opened = opening(plan, plan_digest, ledger, settings.owner)
     journal.append(opened)
     ports = _Ports(reader, writer, journal, clock, report, stop)
@@ -231,13 +234,14 @@ class ApplicationRun:
 
     def _closed(self) -> Outcome | None:
         results = self._results()
-        text = summary(results)
+        plan = self._job.plan
+        text = summary(results, plan.refusals)
         try:
             self._append(closing(self._state.ledger, ApplicationStatus.CLOSED, text))
         except (BadFile, ClusterUnreachable) as error:
             return self._unwritable(self._ports.clock.now(), error)
-        code = exit_code_of(results, ())
-        return Outcome(code, text, results, notes=self._state.notes)
+        code = exit_code_of(results, plan.left_out)
+        return Outcome(code, text, results, notes=self._state.notes, refusals=plan.refusals)
 
     def _append(self, records: tuple[Record, ...]) -> None:
         self._ports.journal.append(records)

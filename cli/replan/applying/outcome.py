@@ -1,5 +1,6 @@
 """How an application ended, or was left: a value, with the exit code that it means. Rendering is in `reporting`."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,6 +10,8 @@ from replan.applying.journal.records import MoveRecord, Status
 from replan.applying.reasons import HoldReason, Note
 from replan.errors import Exit
 from replan.model.names import TopicPartition
+from replan.planning.plan import Refusal
+from replan.wording import count
 
 
 class Result(StrEnum):
@@ -50,6 +53,8 @@ class Outcome:
     """What other tools did to throttles; text where a rehearsal adds its own."""
     interrupted: bool = False
     """The same command goes on where this one stopped."""
+    refusals: tuple[Refusal, ...] = ()
+    """What the plan leaves out."""
 
     def count(self, result: Result) -> int:
         """How many partitions stand so."""
@@ -73,21 +78,28 @@ def _result(
     return PartitionResult(name, Result(own.status.value), own.message)
 
 
-def exit_code_of(results: Iterable[PartitionResult], leftovers: Iterable[str]) -> Exit:
-    """The exit code of an application that has come to its end."""
+def exit_code_of(results: Iterable[PartitionResult], left_out: Exit) -> Exit:
+    """The exit code of an application that has come to its end, of a plan that leaves something out (`Plan.left_out`).
+
+    3 where something else than another party is in the way as well.
+    """
     found = {r.result for r in results}
-    if Result.FOREIGN in found or any(True for _ in leftovers):
-        return Exit.HELD
-    if found & {Result.STALE, Result.REJECTED}:
+    if found & {Result.STALE, Result.REJECTED} or left_out is Exit.REFUSED:
         return Exit.REFUSED
-    return Exit.OK
+    return Exit.HELD if Result.FOREIGN in found else left_out
 
 
-def summary(results: Iterable[PartitionResult]) -> str:
-    """The counts in words: `3 done, 1 stale`."""
-    counts: dict[Result, int] = {}
-    for r in results:
-        counts[r.result] = counts.get(r.result, 0) + 1
-    return (
-        ", ".join(f"{counts[kind]} {kind}" for kind in Result if kind in counts) or "nothing to do"
-    )
+def summary(results: Iterable[PartitionResult], refusals: Iterable[Refusal] = ()) -> str:
+    """The counts in words: `3 done, 1 stale; 1 partition refused`."""
+    counts = Counter(r.result for r in results)
+    found = ", ".join(f"{counts[kind]} {kind}" for kind in Result if kind in counts)
+    return "; ".join(filter(None, [found, left_out_text(refusals)])) or "nothing to do"
+
+
+def left_out_text(refusals: Iterable[Refusal]) -> str:
+    """How many partitions a plan leaves out: `1 partition refused, 2 held`; empty where none."""
+    found = {r.partition: r.held for r in refusals}
+    held = sum(found.values())
+    parts = [f"{count(len(found) - held, 'partition')} refused"] if len(found) > held else []
+    parts += [f"{count(held, 'partition')} held by another party"] if held else []
+    return ", ".join(parts)

@@ -10,8 +10,8 @@ from types import FrameType
 
 from replan.applying.journal.file import FileJournal
 from replan.applying.loop import apply_plan
-from replan.applying.opening import open_plan
-from replan.applying.outcome import Outcome
+from replan.applying.opening import check_same, open_plan
+from replan.applying.outcome import Outcome, left_out_text
 from replan.applying.progress import Report
 from replan.applying.settings import Settings
 from replan.commands.journals import NOT_LOCKED, journal_path, owner, read_ledger
@@ -19,16 +19,15 @@ from replan.commands.options import Detail
 from replan.commands.output import note, result
 from replan.commands.progress import progress_to
 from replan.commands.target import Connection, Target
-from replan.errors import BadUsage, Exit, UnsafePlan
+from replan.errors import BadUsage, Exit, Held, UnsafePlan
 from replan.manifest.load import load_placement
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
 from replan.planning.planner import make_plan
 from replan.reporting.hold_text import end_text
-from replan.reporting.outcome_text import render_outcome
-from replan.reporting.plan_notes import refusal_text
+from replan.reporting.outcome_text import refused_line, render_outcome
 from replan.reporting.plan_text import render_plan
-from replan.wording import count
+from replan.wording import capped
 
 
 def plan_of_files(
@@ -47,6 +46,8 @@ def plan_of_files(
     plan = make_plan(
         placement, replace(seen, remembered={**seen.remembered, **ledger.remembered()})
     )
+    if begun is not None:
+        check_same(begun, digest(plan))
     result(render_plan(plan))
     return plan, False
 
@@ -61,13 +62,13 @@ def begun_plan(cluster: Target, connection: Connection) -> Plan:
     return plan
 
 
-def check_refusals(plan: Plan) -> None:
-    """Raise UnsafePlan where a rule refuses a part of the plan."""
+def check_all(plan: Plan) -> None:
+    """Raise UnsafePlan where a rule refuses a part of the plan, Held where other parties alone are in the way."""
     if plan.refusals:
-        named = "\n".join(f"  {refusal_text(r)}  [{r.rule}]" for r in plan.refusals[:20])
-        raise UnsafePlan(
-            f"{count(len(plan.refusals), 'partition')} refused; nothing applied:\n{named}\n"
-            "fix these, or take the partitions out of the placement, and plan again"
+        named = "\n".join(f"  {line}" for line in capped(plan.refusals, refused_line, limit=20))
+        raise (Held if plan.left_out is Exit.HELD else UnsafePlan)(
+            f"--all-or-nothing: {left_out_text(plan.refusals)}; nothing applied:\n{named}\n"
+            "Fix these, or take the partitions out of the placement, and plan again."
         )
 
 

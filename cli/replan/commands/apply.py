@@ -31,6 +31,10 @@ def apply(
     auto_approve: Annotated[
         bool, typer.Option("--auto-approve", help="With -f: do not ask for approval.")
     ] = False,
+    all_or_nothing: Annotated[
+        bool,
+        typer.Option("--all-or-nothing", help="Apply nothing where any partition is refused."),
+    ] = False,
     faults: Faults = None,
     detail: Detail,
     pace: Pace,
@@ -39,13 +43,14 @@ def apply(
     """Apply a plan to the cluster.
 
     A saved plan is applied as it was reviewed, without a question. With -f the plan is made now, and approved on the
-    terminal or by --auto-approve. If the command ends early for any reason, run it again: it resumes.
+    terminal or by --auto-approve. Refused partitions are left out, and the rest is applied. If the command ends early
+    for any reason, run it again: it resumes.
 
     Exit codes:
       0    done
       1    an error, or not approved
-      3    some partitions could not be moved, or a safety rule refuses the plan
-      4    another application is open, or throttles are still to be restored
+      3    some partitions are refused, or could not be moved; the others are done
+      4    another application or tool is in the way, or throttles are still to be restored
       130  interrupted; run it again to resume
 
     Examples:
@@ -68,7 +73,8 @@ def apply(
             plan, approved = read_plan(plan_file), True
         else:
             plan, approved = application.plan_of_files(files or (), cluster, connection)
-        application.check_refusals(plan)
+        if all_or_nothing:
+            application.check_all(plan)
         if not (approved or auto_approve or application.approve(plan)):
             note("not approved; nothing was changed")
             return Exit.ERROR
@@ -83,8 +89,8 @@ def resume(*, detail: Detail, pace: Pace, cluster: LiveTarget) -> Exit:
     Exit codes:
       0    done
       1    an error, or nothing to resume
-      3    some partitions could not be moved
-      4    throttles are still to be restored
+      3    some partitions are refused, or could not be moved; the others are done
+      4    another party is in the way, or throttles are still to be restored
       130  interrupted; run it again to resume
 
     Examples:
@@ -95,7 +101,6 @@ def resume(*, detail: Detail, pace: Pace, cluster: LiveTarget) -> Exit:
 
     with cluster.connect() as connection:
         plan = application.begun_plan(cluster, connection)
-        application.check_refusals(plan)
         return application.perform(plan, cluster, connection, pace.settings(), detail)
 
 

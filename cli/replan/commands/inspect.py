@@ -160,13 +160,14 @@ def plan(
       0  the cluster matches the placement
       1  an error
       2  there are changes to apply (0 with --exit-zero)
-      3  a safety rule refuses a part of the plan
-      4  another tool is changing a partition of the plan
+      3  a safety rule refuses some partitions; the plan has the others
+      4  another tool is changing some partitions; the plan has the others
 
     Examples:
       replan plan --bootstrap-server kafka-1:9092 -o plan.json
       replan plan -f placements/ --snapshot cluster.json --format markdown
     """
+    from replan.applying.outcome import left_out_text
     from replan.commands.plans import apply_command, rehearsed, render, verdict
     from replan.manifest.load import load_placement
     from replan.planning import plan_file
@@ -180,6 +181,10 @@ def plan(
         save(plan_file.dumps(made), output)
         if made.moves:
             note(f"saved; apply it with: {apply_command(output, cluster)}")
+            if made.refusals:
+                note(
+                    f"it leaves out what is refused ({left_out_text(made.refusals)}) and ends with {made.left_out:d}"
+                )
     return verdict(made, exit_zero=exit_zero)
 
 

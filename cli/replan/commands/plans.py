@@ -26,10 +26,8 @@ def apply_command(saved: Path, cluster: Target) -> str:
 
 def verdict(made: Plan, *, exit_zero: bool) -> Exit:
     """The exit code of a plan: a refusal outweighs a hold, a hold outweighs changes."""
-    if any(not r.held for r in made.refusals):
-        return Exit.REFUSED
     if made.refusals:
-        return Exit.HELD
+        return made.left_out
     return Exit.CHANGES if made.moves and not exit_zero else Exit.OK
 
 

@@ -89,12 +89,13 @@ def rehearse(
     """Perform a saved plan on a simulated copy of the cluster.
 
     Nothing is changed. The result says how long the plan takes, how busy brokers are, how far each partition stays
-    above its min ISR, and what faults do.
+    above its min ISR, and what faults do. The exit code is that of `apply`.
 
     Exit codes:
       0  the plan completes
       1  an error
-      3  the plan does not complete; the result names what stops it
+      3  some partitions are refused or not done; the result names what stops them
+      4  another party is in the way, or a dead broker keeps a throttle
 
     Examples:
       replan rehearse plan.json --snapshot cluster.json --produce 2MB/s
@@ -124,4 +125,4 @@ def rehearse(
         case "html":
             render = render_rehearsal_page
     write(render(report), output)
-    return Exit.OK if report.completes else Exit.REFUSED
+    return report.exit_code

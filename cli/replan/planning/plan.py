@@ -1,6 +1,8 @@
 """A plan as a value: what was read, what was decided, and nothing of when or by whom, so that two plans of one
 state are the same bytes.
 
+A refused partition has no move, and no move waits for another one: the moves are what can be done without it.
+
 The written form is in `plan_file`; its requests are derived by `preview`; safety and refusals by
 `safety`. Refusals and warnings are values: the sentences are `reporting`'s.
 """
@@ -9,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from replan.errors import Exit
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import MoveThrottle
 from replan.planning.moves import Move
@@ -101,6 +104,16 @@ class Plan:
     """What people call the cluster, from the placement; for its readers alone."""
     remember: frozenset[TopicPartition] = field(default_factory=frozenset)
     """Partitions whose original order only the leader blacklist changes: it is journalled before the change."""
+
+    @property
+    def left_out(self) -> Exit:
+        """What leaving out the refused partitions means for an exit code, the same for each command.
+
+        4 where other parties alone are in the way, 3 where a safety rule is, 0 where nothing is refused.
+        """
+        if any(not r.held for r in self.refusals):
+            return Exit.REFUSED
+        return Exit.HELD if self.refusals else Exit.OK
 
     @property
     def empty(self) -> bool:

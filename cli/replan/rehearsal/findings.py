@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from replan.applying.outcome import Outcome, Result
-from replan.errors import Exit
 from replan.faults.read import FaultSpec
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.moves import Move
@@ -82,7 +81,8 @@ def rehearsal_of(finding: Finding) -> Rehearsal:
     run, began = finding.run, finding.began
     stopped = tuple(r for r in run.outcome.results if r.result is not Result.DONE)
     return Rehearsal(
-        completed=run.outcome.exit_code is Exit.OK,
+        completed=not stopped and run.outcome.exit_code is finding.plan.left_out,
+        exit_code=run.outcome.exit_code,
         given_up=run.given_up,
         text=run.outcome.text,
         stopped=stopped,

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
 
-from replan.planning.plan import Plan
+from replan.errors import Exit
+from replan.planning.plan import Plan, Refusal
 from replan.planning.plan_file import digest
 from replan.rehearsal.options import Options
 from replan.rehearsal.result import Rehearsal, Spread
@@ -29,12 +30,25 @@ class Report:
     options: Options
     rehearsal: Rehearsal
     runs: tuple[RandomRun, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    """What the plan leaves out."""
 
     @property
     def completes(self) -> bool:
         """Whether every run completed, and no invariant was broken on the way."""
-        all_runs = (self.rehearsal, *(c.rehearsal for c in self.runs))
-        return all(r.completed and not r.broken for r in all_runs)
+        return all(r.completed and not r.broken for r in self._all)
+
+    @property
+    def exit_code(self) -> Exit:
+        """The worst with which `apply` would end; 3 too for a run that had no end, or broke an invariant."""
+        codes = {Exit.REFUSED if r.broken else r.exit_code for r in self._all}
+        if codes <= {Exit.OK, Exit.HELD}:
+            return max(codes)
+        return Exit.REFUSED
+
+    @property
+    def _all(self) -> tuple[Rehearsal, ...]:
+        return (self.rehearsal, *(c.rehearsal for c in self.runs))
 
     @property
     def seconds(self) -> Spread:
@@ -63,7 +77,7 @@ def report_on(
     plan: Plan, options: Options, rehearsal: Rehearsal, runs: tuple[RandomRun, ...] = ()
 ) -> Report:
     """Put a report together."""
-    return Report(digest(plan), plan.cluster_id, options, rehearsal, runs)
+    return Report(digest(plan), plan.cluster_id, options, rehearsal, runs, plan.refusals)
 
 
 def _badness(run: RandomRun) -> tuple[float, ...]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from replan.applying.outcome import PartitionResult
 from replan.applying.reasons import HoldReason
+from replan.errors import Exit
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.safety.plan_invariants import Broken
 
@@ -107,6 +108,9 @@ class Rehearsal:
     """A whole run."""
 
     completed: bool
+    """Whether every move is done, and nothing is left behind."""
+    exit_code: Exit
+    """As `apply` would end."""
     given_up: bool
     """Whether it was ended from outside, as nothing happened any more or it took too long."""
     text: str

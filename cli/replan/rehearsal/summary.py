@@ -24,7 +24,7 @@ HOW = "use `replan rehearse`"
 
 def summary_of(plan: Plan, snapshot: Snapshot) -> tuple[str, ...]:
     """The lines; none where nothing is to be done, one that says why not where it would take too long."""
-    if not plan.moves or plan.refusals:
+    if not plan.moves:
         return ()
     if len(plan.moves) > MOVES:
         return (f"Not rehearsed: more than {MOVES:,} moves; {HOW}.",)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from replan.applying.outcome import left_out_text
 from replan.applying.settings import Settings
 from replan.model.names import BrokerId
 from replan.planning.moves import Move
@@ -106,20 +107,21 @@ def summary(plan: Plan, rehearsed: Sequence[str] = ()) -> Iterator[str]:
     if plan.empty:
         yield "No changes: every declared partition has the replicas, the order and the leader that it should."
         return
-    cost = estimate(plan)
-    held = sum(r.held for r in plan.refusals)
-    parts = [count(len(plan.moves), "move")]
-    parts += [f"{len(plan.refusals) - held:,} refused"] if len(plan.refusals) > held else []
-    parts += [f"{held:,} held"] if held else []
+    cost, left = estimate(plan), left_out_text(plan.refusals)
     if not plan.moves:
-        yield f"Plan: {', '.join(parts)}. Nothing can be done before that is resolved."
+        yield f"Plan: {count(0, 'move')}; {left}. Nothing can be done before that is resolved."
         return
     leaders = f"{count(cost.leaders, 'leader')} may change"
     unknown = sum(1 for m in plan.moves if m.new and not m.bytes)
     copied = f"{size(cost.bytes)} to copy"
     if unknown:
         copied += f", and {count(unknown, 'partition')} of unknown size, or empty"
-    yield f"Plan: {', '.join(parts)}; {copied}; {leaders}."
+    yield f"Plan: {count(len(plan.moves), 'move')}; {copied}; {leaders}."
+    if left:
+        yield (
+            f"Left out: {left}. `replan apply` performs the rest and ends with {plan.left_out:d}; "
+            "with --all-or-nothing it applies nothing."
+        )
     if any(m.new for m in plan.moves):
         yield _throttle(plan)
     yield from rehearsed

@@ -14,14 +14,14 @@ from replan.applying.loop import apply_plan
 from replan.applying.outcome import Outcome, Result
 from replan.applying.progress import Progress
 from replan.applying.settings import Settings
-from replan.errors import ReplanError, UnsafePlan
+from replan.errors import ReplanError
 from replan.faults.token_reader import TokenReader
 from replan.model.control_plane import Clock
 from replan.model.names import TopicPartition
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest, loads
 from replan.reporting.hold_text import end_text
-from replan.reporting.plan_notes import refusal_text
+from replan.reporting.outcome_text import refused_line
 from replan.reporting.progress_text import counts
 from replan.scenarios.effect_boundary import Boundary, Crash, RecordedJournal, RecordedWriter
 from replan.scenarios.planning import planned
@@ -59,7 +59,6 @@ def apply(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     options = _options(tokens)
     if session.process is None:
         plan = planned(session) if session.plan is None else session.plan
-        _check_refusals(plan)
         _begin(session, plan, options)
     elif options.starts:
         raise tokens.wrong("a process is running; it takes only `for` and `until`")
@@ -161,12 +160,6 @@ def _starting(tokens: TokenReader, options: _ApplyOptions) -> None:
         tokens.end()
 
 
-def _check_refusals(plan: Plan) -> None:
-    if plan.refusals:
-        named = "\n".join(f"{refusal_text(r)}  [{r.rule}]" for r in plan.refusals)
-        raise UnsafePlan(f"a plan with refusals is not performed in part:\n{named}")
-
-
 def _begin(session: Session, plan: Plan, options: _ApplyOptions) -> None:
     started = session.clock.now()
     session.stopping = False
@@ -240,6 +233,7 @@ def _ended(session: Session) -> str:
 def _in_words(outcome: Outcome) -> str:
     stopped = [r for r in outcome.results if r.result in STOPPED]
     lines = [f"{r.result}: {r.message}" for r in stopped]
+    lines += map(refused_line, outcome.refusals)
     return "\n".join([*lines, f"exit {int(outcome.exit_code)}: {outcome.text}"])
 
 

@@ -29,6 +29,11 @@ def render_rehearsal_json(report: Report) -> str:
         "planDigest": report.plan_digest,
         "clusterId": report.cluster_id,
         "completes": report.completes,
+        "exitCode": report.exit_code,
+        "refusals": [
+            {"partition": str(r.partition), "rule": r.rule, "facts": dict(r.facts)}
+            for r in report.refusals
+        ],
         "assumed": _assumed(report.options),
         "rehearsal": _plain(report.rehearsal),
         "runs": [

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from replan.applying.outcome import left_out_text
 from replan.rehearsal.outcome import Report
 from replan.rehearsal.report.sentences import (
     assumptions,
@@ -10,6 +11,7 @@ from replan.rehearsal.report.sentences import (
     headroom,
     injected,
     random_runs,
+    refused,
     stopped,
     verdict,
     waiter,
@@ -59,6 +61,7 @@ def sections(report: Report) -> list[Section]:
     broken = [f"{b.message} [{b.law}]" for b in rehearsal.broken]
     spread = Table(SPREAD_HEAD, [spread_row(report)], 5) if report.runs else None
     found = [
+        Section(f"Left out ({left_out_text(report.refusals)})", refused(report)),
         Section("Not done", list(stopped(rehearsal))),
         Section(FAULTS, table=_faults(rehearsal)),
         Section(LOADS, table=_loads(rehearsal), noun="broker"),

@@ -7,6 +7,7 @@ from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import RandomRun, Report
 from replan.rehearsal.result import Harm, Headroom, InjectedFault, Rehearsal, Waited
 from replan.reporting.hold_text import result_text
+from replan.reporting.plan_notes import refusal_text
 from replan.reporting.quantities import duration, rate, size
 from replan.wording import capped, count
 
@@ -63,6 +64,11 @@ def stopped(rehearsal: Rehearsal) -> Iterator[str]:
         rehearsal.stopped, lambda s: f"{s.result}: {result_text(s)}", limit=STOPPED_SHOWN
     )
     yield from rehearsal.text.splitlines()[1:]
+
+
+def refused(report: Report) -> list[str]:
+    """The partitions that the plan leaves out, each with its reason and the way out."""
+    return capped(report.refusals, lambda r: f"{refusal_text(r)} [{r.rule}]", limit=STOPPED_SHOWN)
 
 
 def injected(rehearsal: Rehearsal, fault: InjectedFault) -> str:
