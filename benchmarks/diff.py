@@ -22,8 +22,9 @@ import pyarrow as pa
 from replan.model.broker import Broker
 from replan.model.columns import EXPLICIT_SCHEMA, from_matrix
 from replan.model.names import BrokerId
-from replan.model.placement import Placement, TopicEntry, Where
+from replan.model.placement import Placement, TopicEntry
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
+from replan.model.where import Where
 from replan.planning.comparison.diff import differing
 from replan.planning.planner import make_plan
 

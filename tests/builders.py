@@ -22,7 +22,6 @@ from replan.model.placement import (
     Placement,
     PreferredLeader,
     TopicEntry,
-    Where,
 )
 from replan.model.snapshot import (
     TOPICS_SCHEMA,
@@ -31,6 +30,7 @@ from replan.model.snapshot import (
     Snapshot,
     partitions_table,
 )
+from replan.model.where import Where
 from replan.planning.comparison.alignment import named_partitions, rows_of
 from replan.planning.moves import Move
 from replan.planning.plan import Plan

@@ -11,7 +11,7 @@ from typing import cast
 from replan.manifest.yaml_text.problems import KeyPath, Problems, show
 from replan.manifest.yaml_text.sources import Source
 from replan.manifest.yaml_text.values import Value, YamlList, YamlMapping
-from replan.model.placement import Where
+from replan.model.where import Where
 
 LARGEST_ID = 2**31 - 1
 """Broker ids and partition numbers are INT32 in Kafka's protocol."""

@@ -4,7 +4,10 @@ from dataclasses import dataclass
 
 from replan.manifest.assignments import ExplicitTopic
 from replan.manifest.yaml_text.problems import KeyPath
-from replan.model.placement import LeaderBlacklist, PreferredLeader, Where
+from replan.model.placement import LeaderBlacklist, PreferredLeader, StandingRate, ThrottledReplicas
+from replan.model.policy import Acknowledgement, Limit, Prices, Requirement
+from replan.model.rules import Balance, LeaderRule, LogDirBlacklist, ReplicaBlacklist, TopicRule
+from replan.model.where import Where
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +24,27 @@ class Rate:
     bytes_per_second: int | None
 
 
-Declared = str | ExplicitTopic | PreferredLeaders | LeaderBlacklist | Rate
+Declared = (
+    str
+    | (ExplicitTopic | TopicRule | Balance)
+    | (PreferredLeaders | LeaderRule)
+    | (LeaderBlacklist | ReplicaBlacklist | LogDirBlacklist)
+    | (Rate | ThrottledReplicas | StandingRate)
+    | (Requirement | Limit | Acknowledgement | Prices)
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """One thing that may be said once; two with the same `path` are a conflict."""
+    """One thing that may be said once; two with the same `path` and `item` are a conflict."""
 
     path: KeyPath
     where: Where
     declared: Declared
+    item: tuple[str, KeyPath] | None = None
+    """Of a list, what tells an element from the others: in words, and as a key."""
+
+    @property
+    def key(self) -> KeyPath:
+        """What makes it one of its kind."""
+        return self.path if self.item is None else (*self.path, *self.item[1])

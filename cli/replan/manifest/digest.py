@@ -5,15 +5,20 @@ Places are left out; everything else of a placement counts, reasons and owners t
 
 import hashlib
 import json
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from replan.model.columns import as_list_array
-from replan.model.placement import LeaderBlacklist, Placement
+from replan.model.placement import Placement
+from replan.model.where import Where
 
-FORMAT = "replan.placement.1"
+FORMAT = "replan.placement.2"
 
 
 def with_digest(placement: Placement) -> Placement:
@@ -32,30 +37,27 @@ def digest_of(placement: Placement) -> str:
 
 
 def _head(placement: Placement) -> dict[str, object]:
-    throttle = placement.move_throttle
-    return {
-        "format": FORMAT,
-        "clusterName": placement.cluster_name,
-        "clusterId": placement.cluster_id,
-        "rows": placement.explicit.num_rows,
-        "topics": [
-            [name, entry.partition_count, entry.below_min_isr]
-            for name, entry in sorted(placement.topics.items())
-        ],
-        "preferredLeaders": [
-            [name.topic, name.partition, preferred.broker]
-            for name, preferred in sorted(placement.preferred_leaders.items())
-        ],
-        "leaderBlacklist": [_entry(entry) for entry in placement.leader_blacklist],
-        "moveThrottle": None
-        if throttle is None
-        else [throttle.rate, sorted((b, r) for b, r in throttle.brokers.items())],
-    }
+    parts = {f.name: _plain(getattr(placement, f.name)) for f in fields(placement)}
+    rows = placement.explicit.num_rows
+    return parts | {"format": FORMAT, "explicit": rows, "digest": "", "throttle_places": []}
 
 
-def _entry(entry: LeaderBlacklist) -> list[object]:
-    topics = None if entry.topics is None else list(entry.topics)
-    return [entry.broker, entry.reason, entry.owner, entry.expires, topics]
+def _plain(value: Any) -> object:
+    """A value of the placement as JSON has it, without its places."""
+    match value:
+        case Mapping():
+            return sorted([_plain(key), _plain(found)] for key, found in value.items())
+        case frozenset():
+            return [_plain(found) for found in sorted(value)]
+        case tuple():
+            return [_plain(found) for found in value]
+        case Fraction() | Decimal():
+            return str(value)
+        case _ if is_dataclass(value):
+            found = {f.name: getattr(value, f.name) for f in fields(value) if f.name != "places"}
+            return {k: _plain(v) for k, v in found.items() if not isinstance(v, Where)}
+        case _:
+            return value
 
 
 def _columns(explicit: pa.Table) -> list[np.ndarray[tuple[int, ...], np.dtype[np.int32]]]:

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from replan.manifest.assignments import ExplicitTopic
 from replan.manifest.declarations import Declaration, PreferredLeaders
 from replan.manifest.yaml_text.problems import KeyPath, Problems, show
-from replan.model.placement import LeaderBlacklist
 
 Merged = Mapping[KeyPath, Declaration]
 RATE: KeyPath = ("throttles", "moves", "rate")
@@ -13,20 +12,15 @@ BROKER_RATES: KeyPath = ("throttles", "moves", "brokers")
 
 
 def merge(declarations: Sequence[Declaration], problems: Problems) -> Merged:
-    """All declarations by path; notes those that are given twice, naming both places."""
+    """All declarations by key; notes those that are given twice, naming both places."""
     merged: dict[KeyPath, Declaration] = {}
     for found in declarations:
-        first = merged.setdefault(found.path, found)
+        first = merged.setdefault(found.key, found)
         if first is found:
             continue
-        if isinstance(found.declared, LeaderBlacklist):
-            text = (
-                f"broker {found.declared.broker} is listed twice, first at {first.where}; keep one"
-            )
-            problems.add(found.where, found.path[:-1], text)
-        else:
-            text = f"this key is given twice, first at {first.where}; keep one"
-            problems.add(found.where, found.path, text)
+        what = "this key is given" if found.item is None else f"{found.item[0]} is listed"
+        text = f"{what} twice, first at {first.where}; keep one"
+        problems.add(found.where, found.path, text)
     return merged
 
 

@@ -6,7 +6,7 @@ Nothing is wrong with it any more: `read` has checked it. Only this and `digest`
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -25,11 +25,17 @@ from replan.model.placement import (
     MoveThrottle,
     Placement,
     PreferredLeader,
+    StandingRate,
+    StandingThrottles,
+    ThrottledReplicas,
     TopicEntry,
 )
+from replan.model.policy import Acknowledgement, Limit, Prices, Requirement
+from replan.model.rules import Balance, LeaderRule, LogDirBlacklist, ReplicaBlacklist, TopicRule
 
 Ints = npt.NDArray[np.int64]
 SmallInts = npt.NDArray[np.int32]
+T = TypeVar("T")
 
 
 def placement_of(merged: Merged) -> Placement:
@@ -38,17 +44,22 @@ def placement_of(merged: Merged) -> Placement:
     return Placement(
         explicit=explicit_table(topics),
         topics={t.name: TopicEntry(t.where, t.partition_count, t.below_min_isr) for t in topics},
+        rules=_by_name(merged, TopicRule),
         cluster_name=_text(merged, ("cluster", "name")),
         cluster_id=_text(merged, ("cluster", "id")),
         preferred_leaders=dict(sorted(_preferred_leaders(merged))),
-        leader_blacklist=tuple(
-            sorted(
-                (d.declared for d in merged.values() if isinstance(d.declared, LeaderBlacklist)),
-                key=lambda entry: entry.broker,
-            )
-        ),
+        leader_rules=_by_name(merged, LeaderRule),
+        leader_blacklist=_sorted(merged, LeaderBlacklist),
+        replica_blacklist=_sorted(merged, ReplicaBlacklist),
+        log_dir_blacklist=_sorted(merged, LogDirBlacklist),
+        balance=_one(merged, Balance),
         move_throttle=_move_throttle(merged),
         throttle_places={broker: found.where for broker, found in _broker_rates(merged)},
+        standing=_standing(merged),
+        requirements=_by_name(merged, Requirement),
+        limits={found.measure: found for found in _sorted(merged, Limit)},
+        acknowledged=_sorted(merged, Acknowledgement),
+        prices=_one(merged, Prices),
     )
 
 
@@ -81,6 +92,31 @@ def lines_and_columns(source: Source, indexes: Ints) -> tuple[SmallInts, SmallIn
     starts = np.frombuffer(source.line_starts, np.int64)
     lines = np.searchsorted(starts, indexes, "right")
     return lines.astype(np.int32), (indexes - starts[lines - 1] + 1).astype(np.int32)
+
+
+def _sorted(merged: Merged, kind: type[T]) -> tuple[T, ...]:
+    """All that was declared of one kind, whatever the order of the files."""
+    found = [(key, d.declared) for key, d in merged.items() if isinstance(d.declared, kind)]
+    return tuple(declared for _, declared in sorted(found, key=lambda item: item[0]))
+
+
+def _by_name(merged: Merged, kind: type[T]) -> dict[str, T]:
+    """What was declared of one kind, by topic or pattern."""
+    return {
+        str(key[-1]): d.declared
+        for key, d in sorted(merged.items(), key=lambda item: str(item[0][-1]))
+        if isinstance(d.declared, kind)
+    }
+
+
+def _one(merged: Merged, kind: type[T]) -> T | None:
+    return next((d.declared for d in merged.values() if isinstance(d.declared, kind)), None)
+
+
+def _standing(merged: Merged) -> StandingThrottles | None:
+    topics = _by_name(merged, ThrottledReplicas)
+    brokers = {BrokerId(int(b)): rate for b, rate in _by_name(merged, StandingRate).items()}
+    return StandingThrottles(topics, brokers) if topics or brokers else None
 
 
 def _text(merged: Merged, path: KeyPath) -> str | None:

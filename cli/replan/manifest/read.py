@@ -11,6 +11,7 @@ from replan.errors import BadManifest
 from replan.manifest.assignments import check_rows
 from replan.manifest.declarations import Declaration
 from replan.manifest.merge import Merged, explicit_topics, merge, note_contradictions
+from replan.manifest.rule_entries import read_rules
 from replan.manifest.schema.schema_check import accepts
 from replan.manifest.schema.schemas import PLACEMENT, Schema, read_schema
 from replan.manifest.sections import read_small_sections
@@ -73,5 +74,7 @@ def _read_file(
         from replan.manifest.schema.schema_messages import note_schema_problems  # noqa: PLC0415
 
         note_schema_problems(for_schema, root, source, schema, problems, unsupported)
-    declarations += read_small_sections(source, root, problems.sections(source.name))
+    unsound = problems.sections(source.name)
+    declarations += read_rules(source, root, unsound)
+    declarations += read_small_sections(source, root, unsound)
     return declarations

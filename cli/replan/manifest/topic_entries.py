@@ -8,12 +8,14 @@ from collections.abc import Iterator
 
 from replan.manifest.assignments import LARGEST_ID, OWN_KEYS, partition_number, read_explicit
 from replan.manifest.declarations import Declaration, PreferredLeaders
-from replan.manifest.topic_names import check_topic, is_pattern
+from replan.manifest.topic_names import check_topic
 from replan.manifest.yaml_text.problems import KeyPath, Problems, show
 from replan.manifest.yaml_text.sources import Source
 from replan.manifest.yaml_text.values import Value, YamlMapping
 from replan.model.names import BrokerId
-from replan.model.placement import PreferredLeader, Where
+from replan.model.placement import PreferredLeader
+from replan.model.topic_patterns import is_pattern
+from replan.model.where import Where
 
 LeftOver = dict[str, object]
 """A section without what was read here."""
@@ -32,11 +34,16 @@ def read_assignments(
         path: KeyPath = ("assignments", topic)
         if not isinstance(entry, YamlMapping) or is_pattern(topic):
             left[topic] = entry
+            if isinstance(entry, YamlMapping) and "partitions" in entry:
+                problems.add(
+                    where,
+                    path,
+                    "replica lists need a topic's name, and this is a pattern; name each topic",
+                )
             continue
         beyond = entry.keys() - OWN_KEYS
-        if beyond:
-            left[topic] = {k: v for k, v in entry.items() if k not in OWN_KEYS}
         if beyond and "partitions" not in entry:
+            left[topic] = entry
             continue
         if beyond:
             left[topic] = {"partitions": _SOUND_PARTITIONS} | {k: entry[k] for k in beyond}
@@ -59,6 +66,9 @@ def read_preferred_leaders(
         by_number = isinstance(entry, YamlMapping) and entry and all(map(str.isdecimal, entry))
         if not isinstance(entry, YamlMapping) or not by_number or is_pattern(topic):
             left[topic] = entry
+            if by_number:
+                text = "leaders by partition need a topic's name, and this is a pattern; name each topic"
+                problems.add(where, path, text)
         elif _is_topic(topic, where, path, problems):
             leaders = _preferred_leaders(source, path, entry, problems)
             declarations.append(Declaration(path, where, leaders))

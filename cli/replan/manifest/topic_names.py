@@ -1,35 +1,17 @@
-"""Names and patterns of topics, as the manifest may spell them.
+"""Names and patterns of topics, as the manifest may spell them; what a pattern matches is in `model.topic_patterns`.
 
 A name follows Kafka's `Topic.validate` (org.apache.kafka.common.internals.Topic, the same from 2.x to 4.x).
-A pattern is a name with `*`, `?` or `[...]`; those three occur in no legal name.
 """
 
 import re
-from fnmatch import fnmatchcase
+
+from replan.model.topic_patterns import is_pattern
 
 LONGEST = 249
 """Characters; Kafka's Topic.MAX_NAME_LENGTH."""
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 _LEGAL_PATTERN = re.compile(r"[a-zA-Z0-9._*?\[\]!-]+")
-_WILD = re.compile(r"[*?\[]")
-
-
-def is_pattern(text: str) -> bool:
-    """Whether this is meant for many topics."""
-    return _WILD.search(text) is not None
-
-
-def literal_prefix(pattern: str) -> str:
-    """What comes before the first wild character; the whole of a plain name."""
-    return _WILD.split(pattern, maxsplit=1)[0]
-
-
-def matches(pattern: str, topic: str) -> bool:
-    """Whether a pattern means a topic; one that begins with `__` is meant only where the prefix says so."""
-    if topic.startswith("__") and not literal_prefix(pattern).startswith("__"):
-        return False
-    return fnmatchcase(topic, pattern)
 
 
 def check_topic(name: str) -> None:

@@ -8,6 +8,9 @@ such as `1 kB/s`, is read, too.
 import re
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from fractions import Fraction
+
+from replan.model.names import BrokerId
 
 UNLIMITED = "unlimited"
 SMALLEST_RATE = 1_000
@@ -16,10 +19,13 @@ LARGEST_RATE = 2**63 - 1
 
 _UNITS = {
     "B": 1,
-    **{f"{letter}B": 1000**power for power, letter in enumerate("KMGT", 1)},
-    **{f"{letter}iB": 1024**power for power, letter in enumerate("KMGT", 1)},
+    **{f"{letter}B": 1000**power for power, letter in enumerate("KMGTP", 1)},
+    **{f"{letter}iB": 1024**power for power, letter in enumerate("KMGTP", 1)},
 }
 _RATE = re.compile(r"([0-9]{1,19}(?:\.[0-9]{1,9})?) ?([kKMGT]i?B|B)/s")
+_SIZE = re.compile(r"([0-9]{1,19}(?:\.[0-9]{1,9})?) ?([kKMGTP]i?B|B)")
+_PERCENTAGE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3})?) ?%")
+_RANGE = re.compile(r"(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,9})")
 _BARE = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _BITS = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([kKmMgGtT]i?)?(b/s|bps|bits?/s|bits?ps)", re.ASCII)
 _ALMOST = re.compile(
@@ -52,9 +58,42 @@ def format_rate(rate: int | None) -> str:
     """Write bytes per second so that `parse_rate` reads the same number, with the shortest digits."""
     if rate is None:
         return UNLIMITED
-    spellings = (f"{_digits(rate, size)}{unit}/s" for unit, size in _UNITS.items())
+    spellings = (
+        f"{_digits(rate, size)}{unit}/s" for unit, size in _UNITS.items() if "P" not in unit
+    )
     exact = [s for s in spellings if s[0] != "0" and _reads_as(s, rate)]
     return min(exact, key=len, default=f"{rate}B/s")
+
+
+def parse_size(text: str) -> int:
+    """Read `400GB` as bytes; raises ValueError saying what to write."""
+    read = _SIZE.fullmatch(text)
+    if read is None:
+        unit = f"it needs a unit, e.g. {text}GB" if _BARE.fullmatch(text) else "write e.g. 400GB"
+        raise ValueError(f'"{text}" is not a size; {unit}')
+    size: int = round(Decimal(read[1]) * _UNITS[_spelled(read[2].rstrip("B"))])
+    return size
+
+
+def parse_percentage(text: str) -> Fraction:
+    """Read `5%` as exactly 1/20; raises ValueError saying what to write."""
+    read = _PERCENTAGE.fullmatch(text)
+    if read is None:
+        raise ValueError(f'"{text}" is not a percentage; write e.g. 5%')
+    return Fraction(read[1]) / 100
+
+
+def parse_broker_range(text: str) -> tuple[BrokerId, BrokerId]:
+    """Read `10-14`, both ends included; raises ValueError saying what to write."""
+    read = _RANGE.fullmatch(text)
+    if read is None:
+        raise ValueError(f'"{text}" is not a range of broker ids; write e.g. "10-14"')
+    first, last = int(read[1]), int(read[2])
+    if first > last or last >= 2**31:
+        raise ValueError(
+            f'"{text}" is no range: the smaller id comes first, and none is above {2**31 - 1}'
+        )
+    return BrokerId(first), BrokerId(last)
 
 
 def parse_expiry(text: str) -> str:

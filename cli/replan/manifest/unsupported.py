@@ -6,19 +6,21 @@ It is refused rather than skipped: whoever writes a drain expects a drain.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from replan.manifest.topic_names import is_pattern
 from replan.manifest.yaml_text.problems import KeyPath, Problems
 from replan.manifest.yaml_text.sources import Source
 from replan.manifest.yaml_text.values import Value, YamlMapping, key_place_of
+from replan.model.topic_patterns import is_pattern
 
 _WHOLE: dict[tuple[str, ...], str] = {
     ("balance",): "balancing topics that are placed by rule",
     ("blacklists", "replicas"): "draining brokers",
+    ("blacklists", "logDirs"): "draining log directories",
     ("throttles", "standing"): "standing throttles",
     ("recovery",): "recovery of partitions without a leader",
     ("require",): "policy on what may be declared",
     ("limits",): "limits on what a plan may change",
     ("acknowledged",): "acknowledged drift",
+    ("prices",): "prices in plans",
 }
 
 

@@ -9,26 +9,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replan.model.names import BrokerId, TopicPartition
+from replan.model.policy import Acknowledgement, Limits, Prices, Requirement
+from replan.model.rules import Balance, LeaderRule, LogDirBlacklist, ReplicaBlacklist, TopicRule
+from replan.model.where import Where
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
-    """A place in a manifest, printed as `file:line:column`."""
-
-    file: str
-    line: int
-    column: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
-
-
-@dataclass(frozen=True, slots=True)
 class TopicEntry:
-    """One topic under `assignments`."""
+    """One topic under `assignments` with explicit lists."""
 
     where: Where
     partition_count: int | None
@@ -71,6 +62,40 @@ class MoveThrottle:
         return self.brokers.get(broker, self.rate)
 
 
+ALL_REPLICAS = "*"
+"""What Kafka's throttled-replica lists say for every replica of a topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottledReplicas:
+    """The replicas of a topic, or of the topics of a pattern, that a standing throttle slows down.
+
+    Each side has the elements of Kafka's own list: `PARTITION:BROKER`, or ALL_REPLICAS alone.
+    """
+
+    where: Where
+    leader: frozenset[str] = frozenset()
+    follower: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class StandingRate:
+    """The rates of one broker that stay set, bytes per second; None where a side is not declared."""
+
+    where: Where
+    leader: int | None = None
+    follower: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StandingThrottles:
+    """Throttles that stay set, whether anything moves or not."""
+
+    topics: Mapping[str, ThrottledReplicas] = field(default_factory=dict)
+    """By name or pattern."""
+    brokers: Mapping[BrokerId, StandingRate] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class Placement:
     """A whole manifest, merged from its files."""
@@ -78,12 +103,26 @@ class Placement:
     explicit: "pa.Table"
     """EXPLICIT_SCHEMA, sorted by (topic, partition); the dictionary of `topic` is sorted, and is `list(topics)`."""
     topics: Mapping[str, TopicEntry] = field(default_factory=dict)
+    """Topics with explicit lists."""
+    rules: Mapping[str, TopicRule] = field(default_factory=dict)
+    """Entries of `assignments` by rule: a topic's name or a pattern."""
     cluster_name: str | None = None
     cluster_id: str | None = None
     preferred_leaders: Mapping[TopicPartition, PreferredLeader] = field(default_factory=dict)
+    leader_rules: Mapping[str, LeaderRule] = field(default_factory=dict)
+    """Entries of `preferredLeaders` by rule: a topic's name or a pattern."""
     leader_blacklist: tuple[LeaderBlacklist, ...] = ()
+    replica_blacklist: tuple[ReplicaBlacklist, ...] = ()
+    log_dir_blacklist: tuple[LogDirBlacklist, ...] = ()
+    balance: Balance | None = None
     move_throttle: MoveThrottle | None = None
     throttle_places: Mapping[BrokerId, Where] = field(default_factory=dict)
     """Where each broker's own rate is written."""
+    standing: StandingThrottles | None = None
+    requirements: Mapping[str, Requirement] = field(default_factory=dict)
+    """Entries of `require`: a topic's name or a pattern."""
+    limits: Limits = field(default_factory=dict)
+    acknowledged: tuple[Acknowledgement, ...] = ()
+    prices: Prices | None = None
     digest: str = ""
     """sha256 of what the manifest means, whatever its layout and the order of its files."""

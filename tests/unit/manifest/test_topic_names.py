@@ -1,6 +1,6 @@
 import pytest
 
-from replan.manifest.topic_names import check_topic, check_topic_or_pattern, literal_prefix, matches
+from replan.manifest.topic_names import check_topic, check_topic_or_pattern
 
 
 @pytest.mark.parametrize(
@@ -26,32 +26,3 @@ def test_kafka_refuses_these_names(name: str) -> None:
 def test_a_pattern_that_can_match_no_topic_is_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match="can match no topic"):
         check_topic_or_pattern(pattern)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "topic", "matched"),
-    [
-        ("orders", "orders", True),
-        ("orders", "orders2", False),
-        ("pay-*", "pay-eu", True),
-        ("pay-?", "pay-eu", False),
-        ("pay-[ab]", "pay-b", True),
-        ("Pay-*", "pay-eu", False),
-        ("*", "__consumer_offsets", False),
-        ("_*", "__consumer_offsets", False),
-        ("?_consumer*", "__consumer_offsets", False),
-        ("__*", "__consumer_offsets", True),
-        ("__consumer_offsets", "__consumer_offsets", True),
-    ],
-)
-def test_a_pattern_reaches_internal_topics_only_where_both_underscores_are_written(
-    pattern: str, topic: str, matched: bool
-) -> None:
-    assert matches(pattern, topic) is matched
-
-
-@pytest.mark.parametrize(
-    ("pattern", "prefix"), [("pay-*", "pay-"), ("*", ""), ("a?b*", "a"), ("orders", "orders")]
-)
-def test_the_literal_prefix_ends_at_the_first_wild_character(pattern: str, prefix: str) -> None:
-    assert literal_prefix(pattern) == prefix

@@ -11,7 +11,13 @@ from typing import Any
 
 from replan.manifest.schema.schemas import Schema
 from replan.manifest.topic_names import check_topic_or_pattern
-from replan.manifest.units import parse_expiry, parse_rate
+from replan.manifest.units import (
+    parse_broker_range,
+    parse_expiry,
+    parse_percentage,
+    parse_rate,
+    parse_size,
+)
 from replan.manifest.yaml_text.problems import show
 
 _NOTES = frozenset(
@@ -43,6 +49,9 @@ FORMATS: Mapping[str, Callable[[str], object]] = {
     "replan-expiry": parse_expiry,
     "replan-topic": check_topic_or_pattern,
     "replan-broker": check_broker_key,
+    "replan-brokers": parse_broker_range,
+    "replan-size": parse_size,
+    "replan-percentage": parse_percentage,
 }
 """The formats of the schema; each raises ValueError with what is wrong."""
 

@@ -50,7 +50,7 @@ def note_schema_problems(
     misspelled = {tuple(e.absolute_path) for e in errors if e.validator == "additionalProperties"}
     excused = misspelled | {path[:-1] for path in unsupported if len(path) > 2}
     for error in errors:
-        if error.validator == "required" and tuple(error.absolute_path) in excused:
+        if error.validator in {"required", "anyOf"} and tuple(error.absolute_path) in excused:
             continue  # what is missing is what was misspelled, or is not supported either
         for path, text, at_key in _told(error):
             if not any(path[: len(u)] == u for u in unsupported):

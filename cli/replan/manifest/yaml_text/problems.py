@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 
 from replan.errors import BadManifest
-from replan.model.placement import Where
+from replan.model.where import Where
 from replan.wording import capped, count
 
 KeyPath = tuple[str | int, ...]

@@ -1,0 +1,58 @@
+"""Patterns over topics, and which of several entries counts for a topic.
+
+A pattern is a name with `*`, `?` or `[...]`; those three occur in no legal name. An exact name wins over a pattern, a
+longer literal prefix over a shorter one, and the winner counts whole: nothing is inherited from the others.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from replan.model.names import is_internal
+
+_WILD = re.compile(r"[*?\[]")
+
+
+def is_pattern(text: str) -> bool:
+    """Whether this is meant for many topics."""
+    return _WILD.search(text) is not None
+
+
+def literal_prefix(pattern: str) -> str:
+    """What comes before the first wild character; the whole of a plain name."""
+    return _WILD.split(pattern, maxsplit=1)[0]
+
+
+def matches(pattern: str, topic: str) -> bool:
+    """Whether a pattern means a topic; an internal topic only where the literal prefix says so."""
+    if is_internal(topic) and not is_internal(literal_prefix(pattern)):
+        return False
+    return fnmatchcase(topic, pattern)
+
+
+def winners(patterns: Iterable[str], topics: Iterable[str]) -> Mapping[str, str]:
+    """Which name or pattern counts for each topic; a topic that none matches, or two equally well, is left out."""
+    return {topic: found[0] for topic, found in _best(patterns, topics) if len(found) == 1}
+
+
+def ties(patterns: Iterable[str], topics: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    """Topics that several patterns match equally well, with those patterns."""
+    return {topic: found for topic, found in _best(patterns, topics) if len(found) > 1}
+
+
+def _best(patterns: Iterable[str], topics: Iterable[str]) -> Iterator[tuple[str, Sequence[str]]]:
+    """The patterns with the longest literal prefix among those that match a topic; an exact name alone."""
+    known = frozenset(patterns)
+    by_length: dict[int, list[str]] = {}
+    for pattern in sorted(filter(is_pattern, known)):
+        by_length.setdefault(len(literal_prefix(pattern)), []).append(pattern)
+    longest_first = [by_length[length] for length in sorted(by_length, reverse=True)]
+    for topic in topics:
+        if topic in known:
+            yield topic, [topic]
+            continue
+        for equal in longest_first:
+            found = [pattern for pattern in equal if matches(pattern, topic)]
+            if found:
+                yield topic, found
+                break
