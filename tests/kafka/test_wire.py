@@ -165,6 +165,114 @@ def test_a_home_broker_that_answers_only_a_part_is_left_for_another() -> None:
         assert list(connected.look(Wanted(topics=["t00000"])).topics) == ["t00000"]
 
 
+def test_a_frozen_home_broker_costs_one_short_wait_and_is_left() -> None:
+    wanted = Wanted(partitions=[T0], rates_of=[BrokerId(1), BrokerId(2)])
+    with fake(Shape(brokers=4)) as (cluster, connected):
+        connected.look(wanted)
+        cluster.trouble.frozen.add(1)
+
+        assert seconds(lambda: connected.look(wanted)) < 8
+        assert seconds(lambda: connected.look(wanted)) < 1
+        seen = connected.look(wanted)
+
+    assert list(seen.partitions) == [T0]
+    assert (list(seen.rates), list(seen.silent)) == ([2], [1])
+
+
+def test_a_change_is_never_given_to_a_frozen_home_broker() -> None:
+    with fake(Shape(brokers=4)) as (cluster, connected):
+        connected.look(Wanted())
+        cluster.trouble.frozen.add(1)
+
+        answers = connected.reassign({T0: replicas(3, 2, 1)}, allow_replication_factor_change=True)
+
+        assert answers == {T0: Accepted()}
+
+
+def test_a_home_broker_that_waits_for_the_controller_is_kept() -> None:
+    with fake(Shape(brokers=4), timeout_seconds=1) as (cluster, connected):
+        connected.look(Wanted())
+        cluster.trouble.frozen_controller = True
+        with pytest.raises(ClusterUnreachable, match="ListPartitionReassignments"):
+            connected.look(Wanted())
+        cluster.counts.by_broker.clear()
+        cluster.trouble.frozen_controller = False
+
+        connected.look(Wanted())
+
+    assert cluster.counts.by_broker.keys() == {1}
+
+
+def test_another_home_broker_shows_nothing_older_than_the_one_before() -> None:
+    with fake(Shape(brokers=3)) as (cluster, connected):
+        cluster.trouble.metadata_offsets |= {1: 200, 2: 150, 3: 199}
+        connected.look(Wanted(partitions=[T0]))
+        cluster.counts.by_broker.clear()
+        cluster.trouble.frozen.add(1)
+        catching_up = threading.Timer(4, lambda: cluster.trouble.metadata_offsets.update({3: 200}))
+        catching_up.start()
+
+        seen = connected.look(Wanted(partitions=[T0]))
+
+        catching_up.join()
+        assert list(seen.partitions) == [T0]
+        assert LIST_REASSIGNMENTS in cluster.counts.by_broker[3]
+        assert LIST_REASSIGNMENTS not in cluster.counts.by_broker[2]
+
+
+def test_a_broker_that_comes_back_is_asked_at_once() -> None:
+    wanted = Wanted(rates_of=[BrokerId(2)])
+    with fake(Shape(brokers=3), timeout_seconds=5) as (cluster, connected):
+        cluster.trouble.frozen.add(2)
+        assert list(connected.look(wanted).silent) == [2]
+        cluster.trouble.fenced.add(2)
+        connected.look(wanted)
+        cluster.trouble.fenced.clear()
+        cluster.trouble.frozen.clear()
+        connected.look(wanted)
+
+        assert list(connected.look(wanted).rates) == [2]
+
+
+@pytest.mark.parametrize("code", [-1, 7])
+def test_a_code_that_passes_in_an_answer_on_configurations_is_asked_again(code: int) -> None:
+    with fake(Shape(brokers=3)) as (cluster, connected):
+        cluster.trouble.config_errors |= {"t00001": [code], "2": [code]}
+
+        seen = connected.look(Wanted(topics=["t00000", "t00001"], rates_of=[BrokerId(2)]))
+
+        assert sorted(seen.topics) == ["t00000", "t00001"]
+        assert list(connected.look(Wanted(rates_of=[BrokerId(2)])).rates) == [2]
+
+
+def test_a_broker_whose_configuration_fails_for_now_is_named_and_ends_nothing() -> None:
+    with fake(Shape(brokers=3)) as (cluster, connected):
+        cluster.trouble.config_errors["2"] = [-1]
+
+        seen = connected.look(Wanted(rates_of=[BrokerId(1), BrokerId(2)]))
+
+    assert (list(seen.rates), list(seen.silent)) == ([1], [2])
+
+
+def test_the_adapter_works_beside_the_whole_of_kafka_python() -> None:
+    """Other code of the process may import what the adapter leaves out, before or after."""
+    program = """
+import warnings
+warnings.simplefilter("ignore")
+from tests.kafka.harness.fake_cluster import FakeCluster, Shape
+from replan.kafka.control_plane import open_cluster
+for ask in (lambda: None, lambda: __import__("kafka").KafkaConsumer, lambda: admin.DescribeQuorumRequest):
+    ask()
+    from kafka.protocol import admin
+    with FakeCluster(Shape()) as cluster, open_cluster(cluster.bootstrap, None) as connected:
+        print(len(connected.observe().brokers))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["3"] * 3
+
+
 def test_an_interrupt_cuts_a_silent_reading_short() -> None:
     clock = SystemClock()
     with (

@@ -1,6 +1,5 @@
 """The clock of the real world: monotonic seconds, and waits that a signal handler can cut short."""
 
-import select
 import time
 
 from replan.kafka.wire.interrupt import Interrupt
@@ -19,5 +18,4 @@ class SystemClock:
 
     def sleep(self, seconds: float) -> None:
         """Wait; returns early when `interrupt` is called."""
-        if select.select([self.interrupt.file], [], [], seconds)[0]:
-            self.interrupt.forget()
+        self.interrupt.sleep(seconds)

@@ -9,7 +9,8 @@ Lag. The active controller knows first; brokers show partitions as they were a m
 its own moment. Both implementations promise the same: `Look.running` is the controller's list, and `Look.partitions`
 is what one broker shows. Where that list has a reassignment and the broker shows other replicas than it, the broker
 lags (or the reassignment ended in between), and the partition is `unclear` instead. Where nothing runs, what is shown
-may be old. An observation takes the lists of what runs from the controller.
+may be old, and is never older than what an earlier look of the same process showed, whichever broker shows it now. An
+observation takes the lists of what runs from the controller.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -42,6 +42,9 @@ REQUESTS: Mapping[int, Any] = {
     )
 }
 
+FORWARDED = frozenset({43, 44, 45, 46})
+"""ElectLeaders, IncrementalAlterConfigs, Alter- and ListPartitionReassignments."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -109,6 +112,14 @@ class Trouble:
     shown: dict[tuple[str, int], list[int]] = field(default_factory=dict)
     """Replica lists as metadata show them, where they differ from the controller's."""
     fenced: set[int] = field(default_factory=set)
+    frozen: set[int] = field(default_factory=set)
+    """Brokers that answer nothing from now on, what they have of connections included."""
+    frozen_controller: bool = False
+    """Whether what brokers forward is never answered."""
+    metadata_offsets: dict[int, int] = field(default_factory=dict)
+    """How far brokers have read the controllers' log; 100 where nothing is said."""
+    config_errors: dict[str, list[int]] = field(default_factory=dict)
+    """By topic or broker, the codes of the next answers on its configuration."""
 
 
 @dataclass(slots=True)
@@ -120,6 +131,8 @@ class Counts:
     sent: int = 0
     keys: dict[int, int] = field(default_factory=dict)
     """Requests by API key."""
+    by_broker: dict[int, set[int]] = field(default_factory=dict)
+    """The API keys of what each broker was asked."""
 
 
 class FakeCluster:
@@ -192,7 +205,11 @@ class FakeCluster:
     def _answer(self, broker: int, frame: bytes) -> bytes | None:
         key, version, correlation, named = struct.unpack_from(">hhih", frame)
         self.counts.keys[key] = self.counts.keys.get(key, 0) + 1
-        if (broker, key) in self.trouble.silent:
+        self.counts.by_broker.setdefault(broker, set()).add(key)
+        trouble = self.trouble
+        if (broker, key) in trouble.silent or broker in trouble.frozen:
+            return None
+        if key in FORWARDED and trouble.frozen_controller:
             return None
         request = REQUESTS[key]
         flexible = request.flexible_version_q(version)
@@ -205,7 +222,7 @@ class FakeCluster:
         if key in by_hand:
             return by_hand[key](broker, version, asked)
         messages = {
-            18: lambda: self._versions,
+            18: lambda: self._versions(broker),
             60: lambda: self._cluster(version, asked),
             32: lambda: self._configs(asked),
             46: lambda: self._running(asked),
@@ -213,8 +230,7 @@ class FakeCluster:
         message = messages[key]() if key in messages else _accepted(key, asked)
         return bytes(message.encode(version=version))
 
-    @cached_property
-    def _versions(self) -> Any:
+    def _versions(self, broker: int) -> Any:
         response = metadata.ApiVersionsResponse
         return response(
             error_code=0,
@@ -224,7 +240,7 @@ class FakeCluster:
             ],
             throttle_time_ms=0,
             supported_features=[],
-            finalized_features_epoch=0,
+            finalized_features_epoch=self.trouble.metadata_offsets.get(broker, 100),
             finalized_features=[],
         )
 
@@ -253,7 +269,6 @@ class FakeCluster:
                 for b in self.ports
                 if shows_fenced or b not in fenced
             ],
-            authorized_operations=set(),
         )
 
     def _metadata(self, _broker: int, version: int, asked: Any) -> bytes:
@@ -408,7 +423,7 @@ class FakeCluster:
             throttle_time_ms=0,
             results=[
                 result(
-                    error_code=0,
+                    error_code=self._config_error(resource.resource_name),
                     error_message=None,
                     resource_type=resource.resource_type,
                     resource_name=resource.resource_name,
@@ -430,6 +445,10 @@ class FakeCluster:
                 for resource in asked.resources
             ],
         )
+
+    def _config_error(self, name: str) -> int:
+        codes = self.trouble.config_errors.get(name)
+        return codes.pop(0) if codes else 0
 
     def _log_dirs(self, broker: int, version: int, asked: Any) -> bytes:
         if asked.topics is None:

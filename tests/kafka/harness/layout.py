@@ -5,7 +5,7 @@ Pure, but for choosing free ports. Formatting directories and starting processes
 
 import random
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +37,8 @@ class Layout:
     broker_session_timeout_ms: int = 6000
     broker_properties: Mapping[str, str] = field(default_factory=lambda: NOTHING_MORE)
     controller_properties: Mapping[str, str] = field(default_factory=lambda: NOTHING_MORE)
+    own_properties: Callable[[int, str], Mapping[str, str]] = lambda _broker, _address: NOTHING_MORE
+    """What one broker alone has, by its id and its address."""
 
     @property
     def controller_ids(self) -> tuple[int, ...]:
@@ -115,6 +117,7 @@ def broker_file(layout: Layout, addresses: Addresses, root: Path, broker: int) -
             "replica.fetch.backoff.ms": "200",
         }
         | dict(layout.broker_properties)
+        | dict(layout.own_properties(broker, addresses.of(broker)))
     )
 
 

@@ -46,7 +46,7 @@ def described(reads: Reads) -> Any:
 
 def noted(wire: Wire, told: Any) -> Any:
     """Let the wire know where brokers listen now."""
-    wire.addresses = addresses_in(told)
+    wire.listens(addresses_in(told))
     return told
 
 

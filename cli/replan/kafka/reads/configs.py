@@ -4,16 +4,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from kafka.errors import KafkaError
 from kafka.protocol.admin import DescribeConfigsRequest, DescribeConfigsResponse
 
 from replan.kafka.failures import (
     DESCRIBE_BROKER_CONFIGS,
     DESCRIBE_TOPIC_CONFIGS,
     NOT_THERE,
-    Operation,
     raise_for,
-    refusal,
 )
 from replan.kafka.reads.patience import Reading, Reads
 from replan.kafka.wire.frames import Question
@@ -74,7 +71,7 @@ def asking_broker(reads: Reads, broker: BrokerId) -> Reading:
 
 def _topics(body: memoryview, version: int) -> dict[str, TopicSettings]:
     return {
-        result.resource_name: settings(_values(DESCRIBE_TOPIC_CONFIGS, result))
+        result.resource_name: settings(_values(result))
         for result in DescribeConfigsResponse[version].decode(body).results
         if result.error_code != NOT_THERE
     }
@@ -82,7 +79,7 @@ def _topics(body: memoryview, version: int) -> dict[str, TopicSettings]:
 
 def _rates(body: memoryview, version: int) -> Configs:
     (result,) = DescribeConfigsResponse[version].decode(body).results
-    values = _values(DESCRIBE_BROKER_CONFIGS, result)
+    values = _values(result)
     # A rate that is not set is not told, but while a broker takes one away it may call it a default.
     return {k: v for k, v in values.items() if v.source is not ConfigSource.KAFKA_DEFAULT}
 
@@ -116,11 +113,8 @@ def _request(kind: int, names: Sequence[str], keys: Sequence[str]) -> Any:
     )
 
 
-def _values(operation: Operation, result: Any) -> Mapping[str, ConfigValue]:
-    try:
-        raise_for(result.error_code, result.error_message)
-    except KafkaError as failure:
-        raise refusal(operation, failure) from failure
+def _values(result: Any) -> Mapping[str, ConfigValue]:
+    raise_for(result.error_code, result.error_message)
     return {
         told.name: ConfigValue(told.value, _source(told.config_source))
         for told in result.configs

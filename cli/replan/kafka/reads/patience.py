@@ -11,7 +11,7 @@ from kafka.errors import KafkaError
 
 from replan.errors import ClusterUnreachable
 from replan.kafka.clock import SystemClock
-from replan.kafka.failures import Operation, passes, raise_for, reason, refusal
+from replan.kafka.failures import Operation, passes, reason, refusal
 from replan.kafka.wire.frames import Decode, Question
 from replan.kafka.wire.wire import Wire
 from replan.model.names import BrokerId
@@ -97,7 +97,9 @@ class Reads:
             )
             failed = _first_failure(of_home, answers)
             if failed is None:
-                return answers, {b: _told(of_brokers[b], found) for b, found in others.items()}
+                for broker, found in others.items():
+                    _first_failure(of_brokers[broker], found)
+                return answers, others
             waited = self._clock.now() - began
             interrupted = self._clock.interrupt.calls > calls
             if interrupted or waited + pause >= patience_seconds:
@@ -129,34 +131,13 @@ def _first_failure(
     asked: Sequence[Reading], answers: Sequence[Any]
 ) -> tuple[Operation, KafkaError] | None:
     """The first that may be asked again; raises where one cannot succeed."""
+    failed = None
     for reading, answer in zip(asked, answers, strict=True):
-        failure = _failure(answer)
-        if failure is not None:
-            if not passes(failure):
-                raise refusal(reading.operation, failure) from failure
-            return reading.operation, failure
-    return None
-
-
-def _told(asked: Sequence[Reading], answers: Sequence[Any]) -> list[Any]:
-    found = []
-    for reading, answer in zip(asked, answers, strict=True):
-        failure = _failure(answer)
-        if failure is not None and not passes(failure):
-            raise refusal(reading.operation, failure) from failure
-        found.append(answer if failure is None else failure)
-    return found
-
-
-def _failure(answer: Any) -> KafkaError | None:
-    """What an answer fails with: on the way, or as a whole (its rows are filler then)."""
-    if isinstance(answer, KafkaError):
-        return answer
-    try:
-        raise_for(getattr(answer, "error_code", 0), getattr(answer, "error_message", None))
-    except KafkaError as failure:
-        return failure
-    return None
+        if isinstance(answer, KafkaError):
+            if not passes(answer):
+                raise refusal(reading.operation, answer) from answer
+            failed = failed or (reading.operation, answer)
+    return failed
 
 
 def _silent(operation: Operation, waited: float, failure: Exception) -> ClusterUnreachable:

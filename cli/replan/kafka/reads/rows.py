@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from replan.kafka.reads.flexible import LONGEST_ONE_BYTE, Cursor
+from replan.kafka.failures import NOT_THERE, raise_for
+from replan.kafka.wire.flexible import LONGEST_ONE_BYTE, Cursor
 from replan.model.columns import Ints
 from replan.model.names import TopicId
 
@@ -31,7 +32,6 @@ class Topic:
 
     name: str
     id: TopicId
-    error_code: int
     first: int
     count: int
 
@@ -88,16 +88,6 @@ class Page:
             self._columns = Columns(numbers, leaders, epochs, replicas, isr)
         return self._columns
 
-    @property
-    def error_code(self) -> int:
-        """What keeps the page from being complete: the error of a topic that is there (3 is an answer: it is not)."""
-        return next((t.error_code for t in self.topics if t.error_code not in {0, 3}), 0)
-
-    @property
-    def error_message(self) -> str:
-        """Which topic that is."""
-        return next((f"topic {t.name}" for t in self.topics if t.error_code not in {0, 3}), "")
-
     def numbers(self, column: str) -> Ints:
         """The partitions' numbers (p), leaders (l) or leader epochs (e)."""
         return np.concatenate([np.zeros(0, np.int64), *(run.rows[column] for run in self.runs)])
@@ -143,11 +133,12 @@ def _topics(cursor: Cursor, lists: int) -> Page:
     page = Page()
     for _ in range(cursor.length()):
         error, name = cursor.integer(2), cursor.text()
+        raise_for(0 if error == NOT_THERE else error, f"topic {name}")
         topic_id = base64.urlsafe_b64encode(cursor.content[cursor.at : cursor.at + 16])
         cursor.skip(17)
         count = cursor.length()
         readable = TopicId(topic_id.decode().rstrip("="))
-        page.topics.append(Topic(name, readable, error, page.rows, count))
+        page.topics.append(Topic(name, readable, page.rows, count))
         for run in _runs(cursor, count, lists):
             page.runs.append(run)
         page.rows += count
@@ -223,7 +214,6 @@ class Directory:
 class Logs:
     """A broker's directories, and the logs in them as three columns."""
 
-    error_code: int
     directories: tuple[Directory, ...]
     bases: Ints
     """What the reader's `base_of` says of the topic of each log."""
@@ -233,7 +223,7 @@ class Logs:
     def without_logs(self) -> "Logs":
         """The directories alone."""
         nothing: Ints = np.zeros(0, np.int64)
-        return Logs(self.error_code, self.directories, nothing, nothing, nothing)
+        return Logs(self.directories, nothing, nothing, nothing)
 
 
 _LOG = 22
@@ -247,7 +237,7 @@ def logs_told(base_of: Callable[[bytes], int]) -> Callable[[memoryview, int], Lo
 
 def _logs(content: bytes, version: int, base_of: Callable[[bytes], int]) -> Logs:
     cursor = Cursor(content, 4)
-    error = cursor.integer(2)
+    raise_for(cursor.integer(2), None)
     found: list[Directory] = []
     groups: list[tuple[int, int, int]] = []
     for _ in range(cursor.length()):
@@ -257,7 +247,7 @@ def _logs(content: bytes, version: int, base_of: Callable[[bytes], int]) -> Logs
         cordoned = version >= 5 and cursor.boolean()
         cursor.skip_tags()
         found.append(Directory(code, path, total, usable, cordoned, logs))
-    return Logs(error, tuple(found), *_columns(content, groups))
+    return Logs(tuple(found), *_columns(content, groups))
 
 
 def _groups(

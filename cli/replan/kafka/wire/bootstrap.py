@@ -11,7 +11,7 @@ from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError
 from kafka.protocol.admin import DescribeClusterRequest
 
 from replan.errors import ClusterUnreachable
-from replan.kafka.failures import DESCRIBE_CLUSTER, passes, raise_for, reason, refusal
+from replan.kafka.failures import DESCRIBE_CLUSTER, passes, reason, refusal
 from replan.kafka.properties.client_properties import Address, ClientProperties
 from replan.kafka.wire.connection import Connection
 from replan.kafka.wire.conversations import Conversation, converse
@@ -66,9 +66,11 @@ def _first_answering(
         final = [f for f in failures.values() if not passes(f)]
         if len(final) == len(properties.addresses):
             raise refusal(DESCRIBE_CLUSTER, final[0]) from final[0]
-        if interrupt.calls > calls or time.monotonic() + _ROUND_SECONDS > deadline:
+        late = time.monotonic() + _ROUND_SECONDS > deadline
+        if not late:
+            interrupt.sleep(_ROUND_SECONDS)
+        if late or interrupt.calls > calls:
             raise _unreachable({a: reason(f) for a, f in failures.items()}, limit_seconds)
-        time.sleep(_ROUND_SECONDS)
 
 
 def _introduced(
@@ -79,12 +81,14 @@ def _introduced(
         connection = yield from opened(address, properties, until)
         try:
             (described,) = yield from connection.ask([describe_cluster()], until)
-            raise_for(described.error_code, described.error_message)
         except KafkaConnectionError as failure:
             wants = "it closed the connection at the first request, as listeners do that want SASL"
             raise KafkaConnectionError(wants) from failure
     except KafkaTimeoutError as failure:
         raise KafkaTimeoutError("no answer in time") from failure
+    if isinstance(described, KafkaError):
+        connection.close()
+        raise described
     return connection, described
 
 

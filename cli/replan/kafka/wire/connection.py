@@ -12,15 +12,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kafka.errors import KafkaConnectionError
-from kafka.protocol.metadata import ApiVersionsRequest
+from kafka.errors import KafkaConnectionError, KafkaError
 
 from replan.kafka.properties.client_properties import Address, ClientProperties
+from replan.kafka.wire.abilities import ASKING, UNKNOWN
 from replan.kafka.wire.conversations import READ, WRITE, Conversation, Wait
 from replan.kafka.wire.frames import Question, answer_in, frame_length, version_for
 
 _RECEIVED_AT_ONCE = 1_000_000
-_UNKNOWN = {ApiVersionsRequest.API_KEY: (0, 3)}  # version 3: Kafka 2.4 and newer
 
 
 class Connection:
@@ -28,10 +27,8 @@ class Connection:
 
     def __init__(self, address: Address, properties: ClientProperties, sock: Any) -> None:
         self.address = address
-        self.versions: dict[int, tuple[int, int]] = _UNKNOWN
-        """The lowest and highest version of each request that the broker knows, by API key."""
-        self.features: dict[str, int] = {}
-        """The finalized level of each feature."""
+        self.abilities = UNKNOWN
+        """As the broker said last."""
         self.busy = False
         """Whether somebody waits for its answers."""
         self._ends_at = float("inf")
@@ -60,7 +57,7 @@ class Connection:
     def ask(
         self, questions: Sequence[Question], until: float, answers: list[Any] | None = None
     ) -> Conversation[list[Any]]:
-        """Send the requests and read their responses, into `answers`.
+        """Send the requests and read their responses, into `answers`; one that says no is a BrokerResponseError there.
 
         A failure closes the connection, as later answers would be taken for those to other requests.
 
@@ -69,7 +66,10 @@ class Connection:
         """
         if self._socket is None:
             raise KafkaConnectionError("the connection was closed")
-        sent = [(q, version_for(q.message, self.versions), next(self._numbers)) for q in questions]
+        sent = [
+            (q, version_for(q.message, self.abilities.versions), next(self._numbers))
+            for q in questions
+        ]
         self.busy = True
         try:
             yield from self._send(
@@ -86,6 +86,17 @@ class Connection:
             self.busy = False
         return answers
 
+    def ask_abilities(self, until: float) -> Conversation[None]:
+        """Let the broker say what it can, and how far it has read.
+
+        Raises:
+            KafkaError: it does not.
+        """
+        (found,) = yield from self.ask([ASKING], until)
+        if isinstance(found, KafkaError):
+            raise found
+        self.abilities = found
+
     def _send(self, content: bytes, until: float) -> Conversation[None]:
         left = memoryview(content)
         while left:
@@ -94,7 +105,7 @@ class Connection:
 
     def _receive(self, until: float) -> Conversation[bytes]:
         header = yield from self._receive_exactly(4, until)
-        length = frame_length(bytes(header), first=self.versions is _UNKNOWN)
+        length = frame_length(bytes(header), first=self.abilities is UNKNOWN)
         return (yield from self._receive_exactly(length, until))
 
     def _receive_exactly(self, length: int, until: float) -> Conversation[bytes]:

@@ -9,8 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from kafka.errors import KafkaConnectionError, KafkaProtocolError, UnsupportedVersionError
+from kafka.errors import (
+    BrokerResponseError,
+    KafkaConnectionError,
+    KafkaProtocolError,
+    UnsupportedVersionError,
+)
 from kafka.protocol.api_header import ResponseClassRegistry
+
+from replan.kafka.failures import raise_for
 
 LARGEST_FRAME = 1_000_000_000
 LARGEST_FIRST_FRAME = 100_000_000
@@ -18,7 +25,7 @@ LARGEST_FIRST_FRAME = 100_000_000
 _API_VERSIONS = 18
 
 Decode = Callable[[memoryview, int], Any]
-"""A response's body and its version -> what it says."""
+"""A response's body and its version -> what it says; raises a BrokerResponseError where it says no as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +73,7 @@ def version_for(message: Any, versions: dict[int, tuple[int, int]]) -> int:
 
 
 def answer_in(body: bytes, question: Question, version: int, correlation: int) -> Any:
-    """Read a response frame (without its length).
+    """Read a response frame (without its length); one that says no as a whole is a BrokerResponseError.
 
     Raises:
         KafkaProtocolError: it answers another request, or cannot be read.
@@ -78,20 +85,30 @@ def answer_in(body: bytes, question: Question, version: int, correlation: int) -
     # A header with tags: Kafka sends none. ApiVersions has a plain header always (KIP-511).
     flexible = message.flexible_version_q(version) and message.API_KEY != _API_VERSIONS
     content = memoryview(body)[5 if flexible else 4 :]
-    decode = _message_decoder(message) if question.decode is None else question.decode
+    decode = _checked(message) if question.decode is None else question.decode
     try:
         return decode(content, version)
+    except BrokerResponseError as failure:
+        return failure
     except (ValueError, IndexError, struct.error) as problem:
         raise KafkaProtocolError(
             f"{message.name} was answered with what cannot be read"
         ) from problem
 
 
-def _message_decoder(message: Any) -> Decode:
+def unchecked(message: Any) -> Decode:
+    """Reads a response as kafka-python's message, whatever its error code."""
     registered = ResponseClassRegistry._response_class_registry[message.API_KEY]
+    return lambda body, version: registered[version].decode(body)
+
+
+def _checked(message: Any) -> Decode:
+    read = unchecked(message)
 
     def decode(body: memoryview, version: int) -> Any:
-        return registered[version].decode(body)
+        told = read(body, version)
+        raise_for(getattr(told, "error_code", 0), getattr(told, "error_message", None))
+        return told
 
     return decode
 

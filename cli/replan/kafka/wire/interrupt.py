@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import select
 import weakref
 
 
@@ -21,6 +22,11 @@ class Interrupt:
         self.calls += 1
         with contextlib.suppress(BlockingIOError):
             os.write(self._calling, b"!")
+
+    def sleep(self, seconds: float) -> None:
+        """Wait; a call ends it."""
+        if select.select([self.file], [], [], seconds)[0]:
+            self.forget()
 
     def forget(self) -> None:
         """Take notice of all calls so far."""

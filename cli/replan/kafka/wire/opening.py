@@ -3,17 +3,14 @@
 import errno
 import socket
 import ssl
-import struct
 from typing import Any
 
-from kafka.errors import KafkaConnectionError, UnsupportedVersionError
-from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
+from kafka.errors import KafkaConnectionError
 
 from replan.kafka.failures import NotTrusted
 from replan.kafka.properties.client_properties import Address, ClientProperties
 from replan.kafka.wire.connection import Connection, event_of, text_of
 from replan.kafka.wire.conversations import READ, WRITE, Conversation, Wait, in_background
-from replan.kafka.wire.frames import Question
 from replan.kafka.wire.sasl import authenticate
 
 
@@ -32,7 +29,7 @@ def opened(
         sock = yield from _secured(sock, address, properties.tls, until)
     connection = Connection(address, properties, sock)
     try:
-        yield from _learn_versions(connection, until)
+        yield from connection.ask_abilities(until)
         if properties.sasl is not None:
             yield from authenticate(connection, properties.sasl, until)
     except BaseException:
@@ -105,19 +102,3 @@ def _secured(
     except BaseException:
         secured.close()
         raise
-
-
-def _learn_versions(connection: Connection, until: float) -> Conversation[None]:
-    # Brokers refuse empty software names (KIP-511).
-    message = ApiVersionsRequest(client_software_name="replan", client_software_version="1")
-    (found,) = yield from connection.ask([Question(message, _versions)], until)
-    connection.versions = {
-        api.api_key: (api.min_version, api.max_version) for api in found.api_keys
-    }
-    connection.features = {f.name: f.max_version_level for f in found.finalized_features or ()}
-
-
-def _versions(body: memoryview, version: int) -> Any:
-    if struct.unpack_from(">h", body)[0]:  # in the oldest form, which has nothing else here
-        raise UnsupportedVersionError("the broker is older than Kafka 2.4")
-    return ApiVersionsResponse[version].decode(body)

@@ -17,7 +17,7 @@ from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
 from replan.kafka.wire.connection import Connection
 from replan.kafka.wire.conversations import Conversation, in_background
-from replan.kafka.wire.frames import Question
+from replan.kafka.wire.frames import Question, unchecked
 
 _USED_SHARE = 0.85
 """A session is left after this share of its life, before the broker ends it."""
@@ -63,7 +63,7 @@ def _shake_hands(connection: Connection, name: str, until: float) -> Conversatio
 
 
 def _ask(connection: Connection, message: Any, until: float) -> Conversation[Any]:
-    (found,) = yield from connection.ask([Question(message)], until)
+    (found,) = yield from connection.ask([Question(message, unchecked(message))], until)
     return found
 
 

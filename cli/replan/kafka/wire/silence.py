@@ -3,12 +3,12 @@
 import time
 from dataclasses import dataclass
 
-from kafka.errors import KafkaConnectionError
+from kafka.errors import KafkaConnectionError, KafkaError
 
+from replan.kafka.failures import reason
 from replan.model.names import BrokerId
 
 LONGEST_BACK_OFF_SECONDS = 60.0
-_LONG_WAIT_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +26,19 @@ class Silence:
         self._silent: dict[BrokerId, _Silent] = {}
 
     def heard(self, broker: BrokerId) -> None:
-        """It answers."""
+        """It answers, or there is reason to think so."""
         self._silent.pop(broker, None)
 
-    def missed(self, broker: BrokerId, waited_seconds: float, reason: str) -> None:
-        """It does not: ask again in a minute if that cost a long wait, else after 1, 2, 4 ... seconds."""
+    def missed(self, broker: BrokerId, failure: KafkaError) -> None:
+        """It does not: ask again in a minute, or after 1, 2, 4 ... seconds where it refuses a connection at once."""
         now = time.monotonic()
         before = self._silent.get(broker)
         failures = 1 if before is None else before.failures + 1
         back_off = LONGEST_BACK_OFF_SECONDS
-        if waited_seconds < _LONG_WAIT_SECONDS:
+        if isinstance(failure, KafkaConnectionError):
             back_off = min(back_off, 2.0 ** (failures - 1))
-        since = now - waited_seconds if before is None else before.since
-        self._silent[broker] = _Silent(since, failures, now + back_off, reason)
+        since = now if before is None else before.since
+        self._silent[broker] = _Silent(since, failures, now + back_off, reason(failure))
 
     def knows(self, broker: BrokerId) -> bool:
         """Whether it did not answer when it was asked last."""

@@ -15,8 +15,9 @@ from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError
 
 from replan.kafka.failures import passes, reason
 from replan.kafka.properties.client_properties import Address, ClientProperties
+from replan.kafka.wire.abilities import ASKING, UNKNOWN, Abilities
 from replan.kafka.wire.connection import Connection
-from replan.kafka.wire.conversations import Conversation, converse, pause
+from replan.kafka.wire.conversations import HURRY_SECONDS, Conversation, converse, pause
 from replan.kafka.wire.frames import Question
 from replan.kafka.wire.interrupt import Interrupt
 from replan.kafka.wire.open_files import room_for_connections
@@ -26,6 +27,10 @@ from replan.model.names import BrokerId
 
 CONNECT_SECONDS = 5.0
 """To open a connection to one broker, security handshakes included."""
+HOME_SECONDS = 3.0
+"""For what the home broker answers by itself and at once; it is frozen otherwise."""
+_LONGEST_LAG_SECONDS = 30.0
+"""How far metadata may be behind those of another broker; up to 8 s have been seen under load."""
 _STARTING_SECONDS = 1.0
 _PAUSE_SECONDS = 0.05
 _MISSES = 4
@@ -48,8 +53,10 @@ class Wire:
         self._properties = properties
         self._connections: dict[BrokerId, Connection] = {}
         self._home: tuple[BrokerId, Connection] | None = None
-        self._failed: BrokerId | None = None
         self._misses = 0
+        self._abilities = UNKNOWN
+        """Of the home broker, as of its last answer."""
+        self._read_at = time.monotonic()
         self._silence = Silence()
         self._room = room_for_connections(len(addresses))
         self._turn = threading.RLock()
@@ -57,12 +64,17 @@ class Wire:
     @property
     def features(self) -> Mapping[str, int]:
         """The finalized features of the cluster, as the home broker knows them."""
-        return {} if self._home is None else self._home[1].features
+        return self._abilities.features
 
     def knows(self, request: Any, version: int) -> bool:
         """Whether the home broker takes this version of a request class."""
-        versions = {} if self._home is None else self._home[1].versions
-        return bool(versions.get(request.API_KEY, (0, -1))[1] >= version)
+        return bool(self._abilities.versions.get(request.API_KEY, (0, -1))[1] >= version)
+
+    def listens(self, addresses: Mapping[BrokerId, Address]) -> None:
+        """The cluster says where its live brokers listen; who has come back is asked at once."""
+        for broker in addresses.keys() - self.addresses.keys():
+            self._silence.heard(broker)
+        self.addresses = dict(addresses)
 
     def ask(self, question: Question, *, limit_seconds: float) -> Any:
         """Ask the home broker one thing.
@@ -88,20 +100,25 @@ class Wire:
         A KafkaError stands for what was not answered.
         """
         with self._turn:
-            began = time.monotonic()
-            asking: dict[BrokerId | None, Conversation[list[Any]]] = {
-                broker: self._ask_broker(broker, questions, began + broker_seconds)
-                for broker, questions in of_brokers.items()
-            }
+            began, calls = time.monotonic(), self.interrupt.calls
+            not_asked: KafkaError = KafkaTimeoutError("not asked: too many others did not answer")
+            asking: dict[BrokerId | None, Conversation[list[Any]]] = {}
             if of_home:
-                asking[None] = self._ask_home(of_home, began + home_seconds)
+                forwarded = any(question.forwarded for question in of_home)
+                try:
+                    home = self._home_that_answers(began + home_seconds, sure=forwarded)
+                    asking[None] = self._ask_home(home, of_home, began + home_seconds)
+                except KafkaError as failure:
+                    not_asked = failure
+            now = time.monotonic()
+            until = max(began + home_seconds, now + broker_seconds)
+            if self.interrupt.calls > calls:
+                until = min(until, now + HURRY_SECONDS)
+            for broker, questions in of_brokers.items():
+                asking[broker] = self._ask_broker(broker, questions, now + broker_seconds)
             found = converse(
-                asking,
-                until=began + max(home_seconds, broker_seconds),
-                interrupt=self.interrupt,
-                at_once=self._room.at_once,
+                asking, until=until, interrupt=self.interrupt, at_once=self._room.at_once
             )
-            not_asked = KafkaTimeoutError("not asked: too many others did not answer")
             of_all = {b: found.get(b, not_asked) for b in of_brokers}
             return _each(found.get(None, not_asked), of_home), {
                 b: _each(answer, of_brokers[b]) for b, answer in of_all.items()
@@ -116,14 +133,45 @@ class Wire:
             if self._home is not None:
                 self._home[1].close()
 
-    def settle_at(self, broker: BrokerId, connection: Connection) -> tuple[BrokerId, Connection]:
+    def settle_at(self, broker: BrokerId, connection: Connection) -> Connection:
         """Take this open connection for home."""
-        if self._home is not None:
-            self._home[1].close()
+        self._leave_home()
         self._home, self._misses = (broker, connection), 0
-        return self._home
+        self._abilities = connection.abilities
+        return connection
 
-    def _ask_home(self, questions: Sequence[Question], until: float) -> Conversation[list[Any]]:
+    def _leave_home(self, why: KafkaError | None = None) -> None:
+        if self._home is not None:
+            broker, connection = self._home
+            connection.close()
+            if why is not None:
+                self._silence.missed(broker, why)
+        self._home = None
+
+    def _home_that_answers(self, until: float, *, sure: bool) -> Connection:
+        """The home broker; where `sure`, it has just answered what it answers by itself.
+
+        So a request that may wait for the active controller is never given to a broker that is frozen.
+
+        Raises:
+            KafkaError: none answers.
+        """
+        if self._home is None or not self._home[1].usable():
+            return self.find_home(until)
+        connection = self._home[1]
+        if sure:
+            soon = min(until, time.monotonic() + HOME_SECONDS)
+            failure = converse(
+                {None: connection.ask_abilities(soon)}, until=soon, interrupt=self.interrupt
+            )[None]
+            if failure is not None:
+                self._leave_home(failure)
+                return self.find_home(until)
+        return connection
+
+    def _ask_home(
+        self, connection: Connection, questions: Sequence[Question], until: float
+    ) -> Conversation[list[Any]]:
         """Ask the home broker; leaves it for others where it should have answered and did not.
 
         One whose controller is frozen closes it 30 s after it began to wait (controller.socket.timeout.ms), while
@@ -131,16 +179,16 @@ class Wire:
         """
         answers: list[Any] = []
         try:
-            broker, connection = yield from self._connected_home(until)
-        except KafkaError as failure:
-            return [failure] * len(questions)
-        try:
-            yield from connection.ask(questions, until, answers)
+            yield from connection.ask([*questions, ASKING], until, answers)
         except KafkaError as failure:
             self._misses += 1
-            if not questions[len(answers)].forwarded or self._misses >= _MISSES:
-                self._home, self._failed, self._misses = None, broker, 0
-            return [*answers, *[failure] * (len(questions) - len(answers))]
+            waits = len(answers) < len(questions) and questions[len(answers)].forwarded
+            if not waits or self._misses >= _MISSES:
+                self._leave_home(failure)
+            return [*answers, *[failure] * len(questions)][: len(questions)]
+        found = answers.pop()
+        if isinstance(found, Abilities):
+            self._abilities, self._read_at = found, time.monotonic()
         self._misses = 0
         return answers
 
@@ -167,7 +215,7 @@ class Wire:
                 self._silence.heard(broker)
                 return answers
         if passes(failure):
-            self._silence.missed(broker, time.monotonic() - began, reason(failure))
+            self._silence.missed(broker, failure)
         return [*answers, *[failure] * (len(questions) - len(answers))]
 
     def _connected(self, broker: BrokerId, until: float) -> Conversation[Connection]:
@@ -198,52 +246,55 @@ class Wire:
                 f"broker {broker} at {address} did not answer in time"
             ) from failure
 
-    def _connected_home(self, until: float) -> Conversation[tuple[BrokerId, Connection]]:
-        """The home broker, or the first other one that takes a connection.
-
-        Raises:
-            KafkaError: none does; the failure of the last that was tried.
-        """
-        if self._home is not None and self._home[1].usable():
-            return self._home
-        last: KafkaError = KafkaConnectionError("no broker is known")
-        for broker in self._candidates():
-            try:
-                connection = yield from self._open(broker, until)
-            except KafkaError as failure:
-                last = failure
-            else:
-                return self.settle_at(broker, connection)
-        raise last
-
-    def _candidates(self) -> list[BrokerId]:
-        """All live brokers: home first, the one that failed last at the end, the rest in any order."""
-        former = None if self._home is None else self._home[0]
-        known = list(self.addresses)
-        random.shuffle(known)
-        return sorted(known, key=lambda b: (b != former, b == self._failed))
-
-    def find_home(self, until: float) -> None:
-        """Open a connection to some broker, several tried at the same time.
+    def find_home(self, until: float) -> Connection:
+        """Open a connection to some broker: to the one that was home, else several tried at the same time.
 
         Raises:
             KafkaError: none takes one; the failure of the last that was tried.
         """
-        candidates, failures = self._candidates(), list[KafkaError]()
-        while candidates and time.monotonic() < until:
-            racing, candidates = candidates[:_RACING], candidates[_RACING:]
+        former = None if self._home is None else self._home[0]
+        others = [broker for broker in self.addresses if broker != former]
+        random.shuffle(others)
+        others.sort(key=self._silence.knows)
+        groups = [others[n : n + _RACING] for n in range(0, len(others), _RACING)]
+        failure: KafkaError = KafkaConnectionError("no broker is known")
+        calls = self.interrupt.calls
+        for group in groups if former not in self.addresses else [[former], *groups]:
+            if time.monotonic() >= until or self.interrupt.calls > calls:
+                break
             found = converse(
-                {broker: self._open(broker, until) for broker in racing},
+                {broker: self._opened_home(broker, until) for broker in group},
                 until=until,
                 interrupt=self.interrupt,
                 first_suffices=True,
             )
             for broker, result in found.items():
                 if not isinstance(result, KafkaError):
-                    self.settle_at(broker, result)
-                    return
-                failures.append(result)
-        raise failures[-1] if failures else KafkaConnectionError("no broker is known")
+                    return self.settle_at(broker, result)
+                failure = result
+        raise failure
+
+    def _opened_home(self, broker: BrokerId, until: float) -> Conversation[Connection]:
+        """A connection to a broker that has read what another one showed before, so that no view goes back.
+
+        A cluster that was restored has less to read; after a while nobody waits for it.
+        """
+        connection = yield from self._open(broker, until)
+        try:
+            yield from self._caught_up(connection, until)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _caught_up(self, connection: Connection, until: float) -> Conversation[None]:
+        least = self._abilities.metadata_offset
+        enough = self._read_at + _LONGEST_LAG_SECONDS
+        while connection.abilities.metadata_offset < least and time.monotonic() < enough:
+            if time.monotonic() >= until:
+                raise KafkaTimeoutError("its metadata are behind those of the broker before")
+            yield from pause(_PAUSE_SECONDS)
+            yield from connection.ask_abilities(until)
 
 
 def _each(answers: Any, questions: Sequence[Question]) -> list[Any]:

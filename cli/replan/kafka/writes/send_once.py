@@ -15,7 +15,7 @@ from kafka.errors import (
     UnsupportedVersionError,
 )
 
-from replan.kafka.failures import Operation, answer, raise_for, reason, refusal, unknown_after
+from replan.kafka.failures import Operation, answer, reason, refusal, unknown_after
 from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire
 from replan.model.control_plane import Answer, OutcomeUnknown
@@ -42,7 +42,6 @@ def send_once(
     """
     try:
         response = wire.ask(Question(message, forwarded=True), limit_seconds=ANSWER_SECONDS)
-        raise_for(response.error_code, getattr(response, "error_message", None))
     except (AuthorizationError, UnsupportedVersionError) as failure:
         raise refusal(operation, failure) from failure
     except BrokerResponseError as failure:
