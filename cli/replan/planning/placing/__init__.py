@@ -1,0 +1,30 @@
+"""The chooser: which brokers shall hold a partition where the placement leaves a choice. numpy and plain Python only.
+
+The problem. Partitions have the lists that they have, a size, and a rule; brokers have a rack, a weight, and what they
+may get. A rule says how many replicas a partition has, on which brokers, and how they lie over the racks. Wanted is a
+list for each partition that keeps its rule, of all such lists the one that costs least.
+
+The measures, in this order: bytes that are copied; replicas that are copied; load of the brokers that get them
+(replicas over weight); broker id. So a replica that keeps the rules never moves.
+
+The states of a partition, in the order in which `choose` takes them:
+
+1. in place: its list keeps its rule. Found in columns for all partitions at once, and never an object.
+2. filled (`keeping`): the largest set of its replicas that the rule allows is kept, and only what is missing is filled.
+   Without balance this is all, and exact: partitions do not depend on each other, so the fewest bytes of each are the
+   fewest of all. Over racks the choice is a count per rack, `rack_counts`, decided exactly.
+3. balanced (`balance`): units move along the cheapest augmenting paths between brokers until every broker is within its
+   bounds. This is the successive-shortest-path algorithm for a minimum-cost flow (Ahuja, Magnanti, Orlin: Network
+   Flows, 9.7), on a graph whose nodes are the brokers, so the cost is the least there is, and "impossible" is proved.
+4. packed (`packing`): bytes per broker. That is bin packing, so a search with a budget of steps, never a clock, which
+   ends in placed, impossible, or not found within the budget.
+
+Leaders are chosen afterwards, by the same flow (`leaders`): who leads changes no list's members.
+
+Invariants: of each result `judge` finds nothing; it is written apart from the makers and shares only the nouns of
+`problem`. The same problem gives the same choice on any machine; the order of partitions and brokers in it is fixed by
+their names. Everything here is pure.
+
+Not here: what a placement file says (`manifest`), which rows a cluster has (`comparison`), whether a move is safe
+(`safety`), and sentences (`reporting`).
+"""

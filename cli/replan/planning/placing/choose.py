@@ -1,0 +1,40 @@
+"""The whole choice: what is in place stays, what is missing is filled, then replicas and bytes are balanced."""
+
+import numpy as np
+
+from replan.model.columns import PAD, Ints, Matrix
+from replan.planning.placing.in_place import in_place
+from replan.planning.placing.keeping import Filler
+from replan.planning.placing.positions import Positions, base_lists
+from replan.planning.placing.problem import Choice, PlacementProblem
+
+
+def choose(problem: PlacementProblem) -> Choice:
+    """Choose a list for each partition, with the fewest bytes copied; or say why there is none.
+
+    A partition that cannot be placed keeps the list that it has, and the others are placed all the same.
+    """
+    at = Positions.of(problem)
+    settled = in_place(problem, at)
+    lists = widened(base_lists(problem), int(problem.partitions.factor.max(initial=0)))
+    filler = Filler(problem, at, settled)
+    for row in by_size(np.flatnonzero(~settled), problem):
+        found = filler.fill(int(row))
+        lists[row] = PAD
+        if found is None:
+            lists[row, : problem.partitions.current.shape[1]] = problem.partitions.current[row]
+        else:
+            lists[row, : len(found)] = at.ids[found]
+    return Choice(lists, tuple(filler.impossible()))
+
+
+def by_size(rows: Ints, problem: PlacementProblem) -> Ints:
+    """The largest first, so that the small ones even out the load; then in their order."""
+    return rows[np.argsort(-problem.partitions.bytes[rows], kind="stable")]
+
+
+def widened(lists: Matrix, width: int) -> Matrix:
+    """Room for longer lists."""
+    wide = np.full((len(lists), max(width, lists.shape[1])), PAD, dtype=np.int32)
+    wide[:, : lists.shape[1]] = lists
+    return wide

@@ -1,0 +1,109 @@
+"""Whether a choice keeps its rules: written apart from the makers, in plain sets, from the meaning of the rules alone.
+
+It shares the nouns of `problem` with them and nothing else, no helper, no order of steps, so that a mistake there is
+not repeated here. The planner asks it about every list that it is about to plan; the tests about every result.
+Not here: whether it is the cheapest choice. That is what the tests ask an exact solver.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from replan.planning.placing.problem import Choice, Flags, Lie, PlacementProblem, Rule
+
+
+class Breach(StrEnum):
+    """What is wrong with one list."""
+
+    LENGTH = "length"
+    REPEATED = "repeated"
+    NOT_A_CANDIDATE = "not-a-candidate"
+    NOT_OPEN = "not-open"
+    """A new replica on a broker that may get none."""
+    DRAINED = "drained"
+    RACKS = "racks"
+    NOT_AS_LISTED = "not-as-listed"
+    """A declared list differs elsewhere than at its drained brokers."""
+    UNREASONED = "unreasoned"
+    """A partition that has no placement and did not keep what it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One breach of one partition, by its row."""
+
+    row: int
+    breach: Breach
+
+
+def judge(
+    problem: PlacementProblem, choice: Choice, rows: Iterable[int] | None = None
+) -> list[Finding]:
+    """All that is wrong with the lists of some rows, or of all."""
+    given_up = {row for reason in choice.impossible for row in reason.partitions}
+    court = _Court(problem, {int(b): i for i, b in enumerate(problem.brokers.ids)})
+    findings: list[Finding] = []
+    for row in range(len(problem.partitions)) if rows is None else rows:
+        found = _members(choice.lists[row])
+        if row in given_up:
+            kept = found == _members(problem.partitions.current[row])
+            findings += [] if kept else [Finding(row, Breach.UNREASONED)]
+        else:
+            findings += [Finding(row, breach) for breach in court.breaches(row, found)]
+    return findings
+
+
+def _members(row: Iterable[int]) -> list[int]:
+    return [int(b) for b in row if b >= 0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Court:
+    problem: PlacementProblem
+    position: dict[int, int]
+
+    def breaches(self, row: int, found: list[int]) -> Iterator[Breach]:
+        """What is wrong with one list."""
+        partitions = self.problem.partitions
+        rule = self.problem.rules[int(partitions.rule[row])]
+        base = _members(partitions.base[row])
+        if len(set(found)) != len(found):
+            yield Breach.REPEATED
+        if len(found) != int(partitions.factor[row]):
+            yield Breach.LENGTH
+        if not self.problem.drained.isdisjoint(found):
+            yield Breach.DRAINED
+        declared = base if rule.lie is Lie.LISTED else []
+        there = {*_members(partitions.current[row]), *declared}
+        if any(not self._has(self.problem.brokers.open, b) for b in found if b not in there):
+            yield Breach.NOT_OPEN
+        if rule.lie is Lie.LISTED:
+            yield from self._not_as_listed(base, found)
+        elif not all(self._has(rule.candidates, b) for b in found):
+            yield Breach.NOT_A_CANDIDATE
+        elif not _racks_hold(rule, [self._rack(b) for b in found], self.problem.brokers.rack):
+            yield Breach.RACKS
+
+    def _has(self, flags: Flags, broker: int) -> bool:
+        return broker in self.position and bool(flags[self.position[broker]])
+
+    def _rack(self, broker: int) -> int:
+        return int(self.problem.brokers.rack[self.position[broker]])
+
+    def _not_as_listed(self, base: list[int], found: list[int]) -> Iterator[Breach]:
+        places = zip(base, found, strict=False)
+        if any(was != now and was not in self.problem.drained for was, now in places):
+            yield Breach.NOT_AS_LISTED
+
+
+def _racks_hold(rule: Rule, racks: list[int], rack_of: Iterable[int]) -> bool:
+    if rule.lie is Lie.NONE:
+        return True
+    if rule.lie is Lie.IN_RACK:
+        return len(set(racks)) == 1 and racks[0] >= 0
+    every = {int(rack) for rack, allowed in zip(rack_of, rule.candidates, strict=True) if allowed}
+    counts = Counter(racks)
+    floor = len(racks) // len(every)
+    ceiling = -(-len(racks) // len(every))
+    return min(every) >= 0 and all(floor <= counts[rack] <= ceiling for rack in every)

@@ -1,0 +1,279 @@
+"""One partition at a time: keep the most replicas that its rule allows, and fill what is missing. Exact, by itself.
+
+Who gives way where there are too many: not the leader; then a fenced broker before a live one, the most loaded, the
+highest id. Who comes where one is missing (`spread: rack` has decided the rack before): a broker that already holds the
+partition; the rack of the broker that leaves; the rack that the partition uses least; room on its disks; the least
+load; the lowest id. The new one takes the place in the list of the one that leaves.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from replan.planning.placing.loads import Loads
+from replan.planning.placing.positions import Positions, base_lists
+from replan.planning.placing.problem import (
+    NO_RACK,
+    Flags,
+    Impossible,
+    Lie,
+    Obstacle,
+    PlacementProblem,
+    Rule,
+)
+from replan.planning.placing.rack_counts import Racks, rack_counts
+
+
+@dataclass(frozen=True, slots=True)
+class _Partition:
+    """One partition, its brokers as positions."""
+
+    row: int
+    rule: Rule
+    factor: int
+    base: list[int]
+    held: list[int]
+    leader: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Lack:
+    obstacle: Obstacle
+    rule: int
+    rack: int | None
+    brokers: tuple[int, ...]
+    needed: int
+
+
+class Filler:
+    """Fills partitions one after the other, and keeps count of the load."""
+
+    def __init__(self, problem: PlacementProblem, at: Positions, untouched: Flags) -> None:
+        brokers = problem.brokers
+        self._problem, self._at = problem, at
+        self._base = at.find(base_lists(problem))
+        self._held = at.find(problem.partitions.current)
+        self._leader = at.find(problem.partitions.leader)
+        self._rack = at.numbers(brokers.rack, NO_RACK).tolist()
+        self._fenced = at.flags(brokers.fenced, others=True, padding=False).tolist()
+        self._loads = Loads(brokers)
+        self._drained = {b for b, found in enumerate(at.ids.tolist()) if found in problem.drained}
+        self._candidates = [set(np.flatnonzero(r.candidates).tolist()) for r in problem.rules]
+        self._open = [np.flatnonzero(r.candidates & brokers.open).tolist() for r in problem.rules]
+        self._racks = [sorted({self._rack[b] for b in found}) for found in self._candidates]
+        self._lacks: dict[_Lack, tuple[int, list[int]]] = {}
+        self._loads.add(self._base[untouched], problem.partitions.bytes[untouched])
+
+    def fill(self, row: int) -> list[int] | None:
+        """The list of one partition, as positions; None where there is none, for reasons in `impossible`."""
+        partitions, number = self._problem.partitions, int(self._problem.partitions.rule[row])
+        rule = self._problem.rules[number]
+        partition = _Partition(
+            row,
+            rule,
+            int(partitions.factor[row]),
+            [b for b in self._base[row].tolist() if b >= 0],
+            [b for b in self._held[row].tolist() if b >= 0],
+            int(self._leader[row]),
+        )
+        found = self._listed(partition) if rule.lie is Lie.LISTED else self._ruled(partition)
+        stays = partition.held if found is None else found
+        self._loads.add(np.array([stays], dtype=np.int32), partitions.bytes[row : row + 1])
+        return found
+
+    def impossible(self) -> list[Impossible]:
+        """Every reason found so far, once, with the partitions that it concerns."""
+        racks = self._problem.brokers.racks
+        return [
+            Impossible(
+                lack.obstacle,
+                tuple(sorted(rows)),
+                None if lack.rack is None else racks[lack.rack],
+                tuple(int(self._at.ids[b]) for b in lack.brokers),
+                lack.needed,
+                available,
+            )
+            for lack, (available, rows) in self._lacks.items()
+        ]
+
+    def _note(
+        self,
+        partition: _Partition,
+        obstacle: Obstacle,
+        needed: int = 0,
+        available: int = 0,
+        rack: int | None = None,
+        brokers: Iterable[int] = (),
+    ) -> None:
+        number = int(self._problem.partitions.rule[partition.row])
+        lack = _Lack(obstacle, number, rack, tuple(brokers), needed)
+        before, rows = self._lacks.setdefault(lack, (available, []))
+        rows.append(partition.row)
+        self._lacks[lack] = (min(before, available), rows)
+
+    def _listed(self, partition: _Partition) -> list[int] | None:
+        """The declared list with a substitute at the place of each drained broker."""
+        leaving = [b for b in partition.base if b in self._drained]
+        kept = [b for b in partition.base if b not in self._drained]
+        spare = [b for b in partition.held if b not in kept and b not in self._drained]
+        there = spare[: len(leaving)]
+        new = self._chosen(partition, kept + there, leaving[len(there) :])
+        if len(there) + len(new) < len(leaving):
+            self._note(partition, Obstacle.NO_SUBSTITUTE, brokers=sorted(leaving))
+            return None
+        return self._arranged(partition.base, kept, there + new)
+
+    def _ruled(self, partition: _Partition) -> list[int] | None:
+        number = int(self._problem.partitions.rule[partition.row])
+        racks, allowed = self._racks[number], self._candidates[number]
+        if partition.rule.lie is not Lie.NONE and NO_RACK in racks:
+            unknown = sorted(b for b in allowed if self._rack[b] == NO_RACK)
+            self._note(partition, Obstacle.WITHOUT_RACK, brokers=unknown)
+            return None
+        able = allowed.intersection(partition.held).union(self._open[number])
+        if len(able) < partition.factor:
+            self._note(partition, Obstacle.TOO_FEW_BROKERS, partition.factor, len(able))
+            return None
+        kept = [b for b in partition.base if b in allowed]
+        if partition.rule.lie is Lie.NONE:
+            counts = None
+        elif partition.rule.lie is Lie.IN_RACK:
+            counts = self._one_rack(partition, kept, able)
+        else:
+            counts = self._over_racks(partition, kept, able, racks)
+        if counts is not None and not counts:
+            return None
+        kept = self._within(partition, kept, counts)
+        leaving = [b for b in partition.base if b not in kept]
+        if counts is None:
+            new = self._chosen(partition, kept, leaving)
+        else:
+            new = self._chosen_by_rack(partition, kept, counts)
+        return self._arranged(partition.base, kept, new)
+
+    def _one_rack(self, partition: _Partition, kept: list[int], able: set[int]) -> Counter[int]:
+        """in-rack: the rack with most of it, then the leader's, then by name, among those that are large enough."""
+        sizes, there = (Counter(self._rack[b] for b in of) for of in (able, kept))
+        fitting = [rack for rack, size in sizes.items() if size >= partition.factor]
+        if not fitting:
+            largest = max(sizes.values())
+            self._note(partition, Obstacle.NO_RACK_IS_LARGE_ENOUGH, partition.factor, largest)
+            return Counter()
+        home = self._rack[partition.leader]
+        best = min(
+            fitting, key=lambda rack: (-min(there[rack], partition.factor), rack != home, rack)
+        )
+        return Counter({best: partition.factor})
+
+    def _over_racks(
+        self, partition: _Partition, kept: list[int], able: set[int], racks: list[int]
+    ) -> Counter[int]:
+        there = Counter(self._rack[b] for b in kept)
+        fits = Counter(self._rack[b] for b in able)
+        order = self._preference(partition, kept, able, racks)
+        found = rack_counts(
+            Racks([there[r] for r in racks], [fits[r] - there[r] for r in racks]),
+            partition.factor,
+            order,
+        )
+        if isinstance(found, list):
+            return Counter(dict(zip(racks, found, strict=True)))
+        for lack in found.lacks:
+            rack = None if lack.rack is None else racks[lack.rack]
+            self._note(partition, lack.obstacle, lack.needed, lack.available, rack)
+        return Counter()
+
+    def _preference(
+        self, partition: _Partition, kept: list[int], able: set[int], racks: list[int]
+    ) -> list[int]:
+        """Racks in the order in which they get one replica more, where that costs the same bytes.
+
+        First where dropping one would hurt most; then where one leaves; then the rack with the least loaded broker.
+        """
+        leaving = Counter(self._rack[b] for b in partition.base if b not in kept)
+
+        def key(number: int) -> tuple[object, ...]:
+            rack = racks[number]
+            drops = [self._drop_key(partition, b) for b in kept if self._rack[b] == rack]
+            loads = [
+                self._loads.of(b, more=1) for b in able if self._rack[b] == rack and b not in kept
+            ]
+            first = min(drops, default=(False, False, 0, 0))
+            hurt = tuple(-int(x) for x in first)
+            return (hurt, -leaving[rack], min(loads, default=0), number)
+
+        return sorted(range(len(racks)), key=key)
+
+    def _drop_key(self, partition: _Partition, broker: int) -> tuple[bool, bool, int, int]:
+        """The smallest gives way first."""
+        load = self._loads.of(broker)
+        return (broker == partition.leader, not self._fenced[broker], -load, -broker)
+
+    def _within(
+        self, partition: _Partition, kept: list[int], counts: Counter[int] | None
+    ) -> list[int]:
+        """As many of `kept` as may stay: by rack, or of all."""
+        order = sorted(kept, key=lambda b: self._drop_key(partition, b), reverse=True)
+        if counts is None:
+            stays = set(order[: partition.factor])
+        else:
+            used: Counter[int] = Counter()
+            stays = set()
+            for broker in order:
+                if used[self._rack[broker]] < counts[self._rack[broker]]:
+                    used[self._rack[broker]] += 1
+                    stays.add(broker)
+        return [b for b in kept if b in stays]
+
+    def _chosen_by_rack(
+        self, partition: _Partition, kept: list[int], counts: Counter[int]
+    ) -> list[int]:
+        """New brokers so that each rack has its count, which it can."""
+        used = Counter(self._rack[b] for b in kept)
+        new: list[int] = []
+        for rack in sorted(counts):
+            for _ in range(counts[rack] - used[rack]):
+                free = self._free(partition, [*kept, *new])
+                new.append(self._best(partition, [b for b in free if self._rack[b] == rack]))
+        return new
+
+    def _chosen(self, partition: _Partition, there: list[int], leaving: list[int]) -> list[int]:
+        """New brokers up to the factor: of the rack of the one that leaves, else of the rack that is used least.
+
+        Fewer where there are no more.
+        """
+        new: list[int] = []
+        homes = [self._rack[b] for b in leaving]
+        for place in range(partition.factor - len(there)):
+            free = self._free(partition, [*there, *new])
+            at_home = [b for b in free if [self._rack[b]] == homes[place : place + 1]]
+            used = Counter(self._rack[b] for b in [*there, *new])
+            least = min((used[self._rack[b]] for b in free), default=0)
+            best = at_home or [b for b in free if used[self._rack[b]] == least]
+            new += [self._best(partition, best)] if best else []
+        return new
+
+    def _free(self, partition: _Partition, taken: list[int]) -> list[int]:
+        number = int(self._problem.partitions.rule[partition.row])
+        return [b for b in self._open[number] if b not in taken]
+
+    def _best(self, partition: _Partition, among: list[int]) -> int:
+        """The broker with room, the least load, the lowest id."""
+        size = int(self._problem.partitions.bytes[partition.row])
+        return min(
+            among, key=lambda b: (not self._loads.fits(b, size), self._loads.of(b, more=1), b)
+        )
+
+    def _arranged(self, base: list[int], kept: list[int], new: list[int]) -> list[int]:
+        """The kept ones in their order, each new one at the place of one that leaves: of its own rack, if there is."""
+        waiting = list(new)
+        places: list[int | None] = [b if b in kept else None for b in base]
+        for same_rack in (True, False):
+            for i, leaving in enumerate(base):
+                fits = [b for b in waiting if not same_rack or self._rack[b] == self._rack[leaving]]
+                if places[i] is None and fits:
+                    places[i] = fits[0]
+                    waiting.remove(fits[0])
+        return [b for b in places if b is not None] + waiting

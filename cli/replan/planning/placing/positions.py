@@ -1,0 +1,65 @@
+"""Brokers by a position instead of their id, so that each of their properties is one look-up.
+
+Registered brokers have the positions 0..count-1, in the order of their table; those that lists name without being
+registered follow; -1 is padding. A column of a property is as long, with one more entry at its end, for padding.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from replan.model.columns import PAD, Ints, Matrix
+from replan.planning.placing.problem import Flags, Lie, PlacementProblem
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """Both ways between ids and positions."""
+
+    ids: Ints
+    """By position."""
+    count: int
+    """Registered brokers."""
+
+    @classmethod
+    def of(cls, problem: PlacementProblem) -> "Positions":
+        """All brokers that a problem names."""
+        partitions, ids = problem.partitions, problem.brokers.ids
+        named = [np.unique(lists) for lists in (partitions.base, partitions.current)]
+        others = np.setdiff1d(np.concatenate([*named, partitions.leader]), [*ids.tolist(), PAD])
+        return cls(np.concatenate([ids, others]).astype(np.int64), len(ids))
+
+    def find(self, lists: npt.NDArray[np.integer]) -> Matrix:
+        """The position of each broker; -1 of padding. Every broker must be one that the problem names."""
+        order = np.argsort(self.ids, kind="stable")
+        if not len(order):
+            return np.full(lists.shape, PAD, dtype=np.int32)
+        largest = int(self.ids[order[-1]])
+        if largest < 1 << 22:  # a table by id, as ids are small in practice
+            by_id = np.full(largest + 2, PAD, dtype=np.int32)
+            by_id[self.ids] = np.arange(len(self.ids))
+            table: Matrix = by_id[lists]
+            return table
+        found = order[np.searchsorted(self.ids[order], np.maximum(lists, 0)) % len(order)]
+        return np.where(lists == PAD, PAD, found).astype(np.int32)
+
+    def flags(self, column: Flags, *, others: bool, padding: bool) -> Flags:
+        """A flag of registered brokers as a column for every position."""
+        rest = [others] * (len(self.ids) - self.count) + [padding]
+        return np.concatenate([column, np.array(rest, dtype=bool)])
+
+    def numbers(self, column: Ints, others: int) -> Ints:
+        """A number of registered brokers as a column for every position."""
+        rest = [others] * (len(self.ids) - self.count + 1)
+        return np.concatenate([column, np.array(rest)]).astype(np.int64)
+
+
+def base_lists(problem: PlacementProblem) -> Matrix:
+    """What each partition has before anything is chosen: its declared list, or the one that it has."""
+    listed = np.array([rule.lie is Lie.LISTED for rule in problem.rules] + [False])
+    partitions = problem.partitions
+    found: Matrix = np.where(
+        listed[partitions.rule][:, None], partitions.base, partitions.current
+    ).astype(np.int32)
+    return found

@@ -1,0 +1,150 @@
+"""What the chooser is asked, and what it answers: columns of partitions, a table of brokers, few rules, reasons.
+
+Broker ids are those of Kafka in every column here; a padded place is -1 (`model.columns.PAD`). A broker that a list
+names and the table does not have is unregistered: it is kept by no rule.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from replan.model.columns import Ints, Matrix
+
+Flags = npt.NDArray[np.bool_]
+NO_RACK = -1
+NO_LIMIT = np.iinfo(np.int64).max
+
+
+class Lie(StrEnum):
+    """How the replicas of one partition lie over the racks."""
+
+    RACK = "rack"
+    """Each rack of the candidates holds the floor or the ceiling of replicas / racks."""
+    NONE = "none"
+    """Anywhere."""
+    IN_RACK = "in-rack"
+    """All in one rack: the one with most of its replicas, then its leader's, then by name."""
+    LISTED = "listed"
+    """A list is given, and only drained brokers in it are replaced, each at its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What holds of the partitions that name it; equal rules are one."""
+
+    lie: Lie
+    candidates: Flags
+    """Shape (brokers,): who may hold these partitions. Drained brokers are never among them."""
+    balanced: bool = False
+    """Whether these partitions count for the balance, and may be moved for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerTable:
+    """Registered brokers, ascending by id; shape of every column: (brokers,)."""
+
+    ids: Ints
+    rack: Ints
+    """Position in `racks`; NO_RACK where it is not known."""
+    racks: tuple[str, ...]
+    """Sorted."""
+    open: Flags
+    """May get new replicas: not fenced, not cordoned, not drained."""
+    fenced: Flags
+    weight: Ints
+    """Capacity in whole parts, at least 1: a broker of weight 2 takes twice as much as one of weight 1."""
+    replicas: Ints
+    """Replicas that it holds of partitions that are not in the problem."""
+    room: Ints
+    """Bytes that it may hold of the problem's partitions; NO_LIMIT where that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionTable:
+    """Partitions, ascending by topic and number; the first dimension of every column."""
+
+    rule: Ints
+    """Position in `PlacementProblem.rules`."""
+    factor: Ints
+    """Wanted number of replicas."""
+    base: Matrix
+    """LISTED: the list that is declared, `factor` long. Otherwise as `current`. Shape (partitions, width)."""
+    current: Matrix
+    """The replicas that it has, without those that a running reassignment removes; none before it is created."""
+    leader: Ints
+    """Who leads, -1 where nobody does."""
+    bytes: Ints
+    """What one new replica copies."""
+
+    def __len__(self) -> int:
+        return len(self.rule)
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far each broker may be from its share by weight, as a part of that share; None: not balanced by this."""
+
+    replicas: Fraction | None = None
+    bytes: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementProblem:
+    """All that the chooser knows."""
+
+    brokers: BrokerTable
+    partitions: PartitionTable
+    rules: tuple[Rule, ...]
+    drained: frozenset[int] = frozenset()
+    """Brokers that shall hold nothing, registered or not; those in the table are no candidates of any rule."""
+    balance: Tolerance = field(default_factory=Tolerance)
+    budget: int = 20_000
+    """Steps of the search over bytes, which is bin packing."""
+
+
+class Obstacle(StrEnum):
+    """Why there is no placement."""
+
+    TOO_FEW_BROKERS = "too-few-brokers"
+    """There are fewer candidates (`available`) than replicas (`needed`)."""
+    WITHOUT_RACK = "without-rack"
+    """Candidates whose rack is not known (`brokers`)."""
+    RACK_LACKS_BROKERS = "rack-lacks-brokers"
+    """`rack` must hold `needed` replicas, and has `available` brokers that can."""
+    RACKS_LACK_BROKERS = "racks-lack-brokers"
+    """`needed` racks must hold one replica more than the others, and `available` can."""
+    NO_RACK_IS_LARGE_ENOUGH = "no-rack-is-large-enough"
+    """in-rack: the largest rack has `available` candidates that can, of `needed`."""
+    NO_SUBSTITUTE = "no-substitute"
+    """Nobody can take the place of a drained broker (`brokers`)."""
+    BALANCE_IMPOSSIBLE = "balance-impossible"
+    """Proved: the rules leave `brokers` together no way to their bounds."""
+    BYTES_IMPOSSIBLE = "bytes-impossible"
+    """Proved: the bytes do not fit (`needed` of `available`)."""
+    NOT_FOUND_WITHIN_BUDGET = "not-found-within-budget"
+    """The search over bytes ended after `needed` steps; there may be a placement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Impossible:
+    """One reason, for all partitions that it holds of."""
+
+    obstacle: Obstacle
+    partitions: tuple[int, ...] = ()
+    """Rows of the problem's partitions; empty where it concerns all of the balance."""
+    rack: str | None = None
+    brokers: tuple[int, ...] = ()
+    needed: int = 0
+    available: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The answer: a list for each partition, and the reasons for which some have none."""
+
+    lists: Matrix
+    """Shape (partitions, width). A partition that is in a reason keeps what it has."""
+    impossible: tuple[Impossible, ...] = ()

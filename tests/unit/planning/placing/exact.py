@@ -1,0 +1,131 @@
+"""The same problems as integer programs, for an exact solver: no line of the product but its nouns is used.
+
+One binary variable for each partition and broker; the cost is bytes first, then copies. Each rack of the candidates is
+bound from below and above, or, in a rack, one binary variable for each rack says where.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import highspy
+
+from replan.model.columns import Matrix
+from replan.planning.placing.problem import Lie, PlacementProblem
+
+COPIES = 10_000
+"""What a byte costs where a copy costs 1: more than all copies of the small problems together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """The least there is."""
+
+    bytes: int
+    copies: int
+
+
+class _Program:
+    """One problem as an integer program."""
+
+    def __init__(self, problem: PlacementProblem) -> None:
+        self._problem = problem
+        self._model = highspy.Highs()  # type: ignore[no-untyped-call]
+        self._model.silent()
+        self._on: dict[tuple[int, int], highspy.highs.highs_var] = {}
+        self._cost: list[highspy.highs.highs_linear_expression] = []
+        self.possible = True
+
+    def place(self, row: int) -> None:
+        """A variable for each broker that one partition may be on, and its rule."""
+        partitions, table = self._problem.partitions, self._problem.brokers
+        rule = self._problem.rules[int(partitions.rule[row])]
+        held = {int(b) for b in partitions.current[row] if b >= 0}
+        allowed = [i for i in range(len(table.ids)) if rule.candidates[i]]
+        mine = {}
+        for i in allowed:
+            stays = int(table.ids[i]) in held
+            if stays or table.open[i]:
+                mine[i] = self._on[row, i] = self._model.addBinary()
+                if not stays:
+                    self._cost.append((int(partitions.bytes[row]) * COPIES + 1) * mine[i])
+        factor = int(partitions.factor[row])
+        self.require(list(mine.values()), factor, factor)
+        racks = {i: int(table.rack[i]) for i in allowed}
+        if rule.lie is not Lie.NONE:
+            self._racks(rule.lie, mine, racks, factor)
+
+    def require(self, some: "list[highspy.highs.highs_var]", least: int, most: int) -> None:
+        """Some of the variables are so many together."""
+        if not some:
+            self.possible &= least <= 0
+            return
+        self._model.addConstr(self._model.qsum(some) >= least)
+        self._model.addConstr(self._model.qsum(some) <= most)
+
+    def bound(self, broker: int, least: int, most: int) -> None:
+        """One broker holds so many replicas."""
+        self.require([var for (_, b), var in self._on.items() if b == broker], least, most)
+
+    def _racks(
+        self,
+        lie: Lie,
+        mine: "dict[int, highspy.highs.highs_var]",
+        racks: dict[int, int],
+        factor: int,
+    ) -> None:
+        every = sorted(set(racks.values()))
+        self.possible &= bool(every) and every[0] >= 0
+        here = {rack: [var for i, var in mine.items() if racks[i] == rack] for rack in every}
+        if lie is Lie.RACK:
+            for some in here.values():
+                self.require(some, factor // len(every), -(-factor // len(every)))
+            return
+        chosen = [self._model.addBinary() for rack in every if here[rack]]
+        self.require(chosen, 1, 1)
+        for yes, some in zip(chosen, filter(None, here.values()), strict=True):
+            self._model.addConstr(self._model.qsum([*some, -factor * yes]) == 0)
+
+    def solve(self) -> Optimum | None:
+        """The least cost."""
+        if not self.possible:
+            return None
+        self._model.minimize(self._model.qsum(self._cost))
+        if self._model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        return Optimum(*divmod(round(self._model.getObjectiveValue()), COPIES))
+
+
+def optimum(problem: PlacementProblem, bounds: Sequence[tuple[int, int]] = ()) -> Optimum | None:
+    """Bytes and copies of the cheapest placement; None where there is none.
+
+    `bounds`: the fewest and most replicas that each broker may hold.
+    """
+    program = _Program(problem)
+    for row in range(len(problem.partitions)):
+        program.place(row)
+    for broker, (least, most) in enumerate(bounds):
+        program.bound(broker, least, most)
+    return program.solve()
+
+
+def cost_of(problem: PlacementProblem, lists: Matrix) -> Optimum:
+    """What some lists copy."""
+    bytes_ = copies = 0
+    for row, found in enumerate(lists):
+        had = {int(b) for b in problem.partitions.current[row] if b >= 0}
+        new = len({int(b) for b in found if b >= 0} - had)
+        bytes_ += new * int(problem.partitions.bytes[row])
+        copies += new
+    return Optimum(bytes_, copies)
+
+
+def shares(weights: list[int], total: int, tolerance: Fraction) -> list[tuple[int, int]]:
+    """The bounds of each broker: its share by weight, less and more the tolerance, to whole replicas outwards."""
+    whole = sum(weights)
+    bounds = []
+    for weight in weights:
+        share = Fraction(total * weight, whole)
+        low, high = share * (1 - tolerance), share * (1 + tolerance)
+        bounds.append((low.numerator // low.denominator, -(-high.numerator // high.denominator)))
+    return bounds

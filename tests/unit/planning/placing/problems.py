@@ -1,0 +1,124 @@
+"""Small placement problems as literals, and random ones."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import strategies as st
+
+from replan.model.columns import PAD
+from replan.planning.placing.problem import (
+    NO_LIMIT,
+    NO_RACK,
+    BrokerTable,
+    Lie,
+    PartitionTable,
+    PlacementProblem,
+    Rule,
+    Tolerance,
+)
+
+
+def brokers(
+    racks: str,
+    *,
+    closed: Sequence[int] = (),
+    weights: Mapping[int, int] | None = None,
+    room: Mapping[int, int] | None = None,
+) -> BrokerTable:
+    """Brokers 1.. with a rack each, one letter (`-`: not known); those in `closed` are fenced."""
+    names = tuple(sorted(set(racks) - {"-"}))
+    ids = np.arange(1, len(racks) + 1, dtype=np.int64)
+    fenced = np.isin(ids, list(closed))
+    return BrokerTable(
+        ids=ids,
+        rack=np.array([NO_RACK if r == "-" else names.index(r) for r in racks], dtype=np.int64),
+        racks=names,
+        open=~fenced,
+        fenced=fenced,
+        weight=np.array([(weights or {}).get(int(b), 1) for b in ids], dtype=np.int64),
+        replicas=np.zeros(len(ids), dtype=np.int64),
+        room=np.array([(room or {}).get(int(b), NO_LIMIT) for b in ids], dtype=np.int64),
+    )
+
+
+def problem(
+    table: BrokerTable,
+    lists: Sequence[Sequence[int]],
+    *,
+    lie: Lie = Lie.RACK,
+    factor: int | Sequence[int] | None = None,
+    held: Sequence[Sequence[int]] | None = None,
+    drained: Sequence[int] = (),
+    among: Sequence[int] | None = None,
+    sizes: Sequence[int] | None = None,
+    leaders: Sequence[int] | None = None,
+    tolerance: Tolerance | None = None,
+    budget: int = 2_000,
+) -> PlacementProblem:
+    """Partitions with these lists under one rule; led by their first, of 10 bytes each."""
+    current = lists if held is None else held
+    width = max([1, *map(len, lists), *map(len, current)])
+
+    def matrix(rows: Sequence[Sequence[int]]) -> np.ndarray:
+        return np.array([[*r, *[PAD] * (width - len(r))] for r in rows], dtype=np.int32).reshape(
+            len(rows), width
+        )
+
+    gone = np.isin(table.ids, list(drained))
+    chosen = np.isin(table.ids, list(table.ids if among is None else among))
+    wanted = [len(x) for x in lists] if factor is None else factor
+    return PlacementProblem(
+        brokers=replace(table, open=table.open & ~gone),
+        partitions=PartitionTable(
+            rule=np.zeros(len(lists), dtype=np.int64),
+            factor=np.broadcast_to(np.array(wanted, dtype=np.int64), (len(lists),)),
+            base=matrix(lists),
+            current=matrix(current),
+            leader=np.array(
+                leaders if leaders is not None else [x[0] if x else -1 for x in current],
+                dtype=np.int64,
+            ),
+            bytes=np.array(sizes if sizes is not None else [10] * len(lists), dtype=np.int64),
+        ),
+        rules=(Rule(lie, chosen & ~gone, balanced=tolerance is not None),),
+        drained=frozenset(drained),
+        balance=tolerance or Tolerance(),
+        budget=budget,
+    )
+
+
+@st.composite
+def problems(draw: st.DrawFn, *, tight: bool = False, balanced: bool = False) -> PlacementProblem:
+    """Any small problem; a tight one has hardly more brokers than it needs."""
+    count = draw(st.integers(2, 5 if tight else 8))
+    racks = "".join(draw(st.lists(st.sampled_from("abc"), min_size=count, max_size=count)))
+    ids = list(range(1, count + 1))
+    some = st.lists(st.sampled_from(ids), unique=True, max_size=count // 2)
+    partitions = draw(st.integers(1, 6 if tight else 8))
+    lists = [
+        draw(st.lists(st.sampled_from(ids), unique=True, min_size=1, max_size=min(4, count)))
+        for _ in range(partitions)
+    ]
+    least = max(1, count - 2) if tight else 1
+    kinds = [Lie.RACK, Lie.NONE] if balanced else [Lie.RACK, Lie.NONE, Lie.IN_RACK]
+    return problem(
+        brokers(racks, closed=draw(some)),
+        lists,
+        lie=draw(st.sampled_from(kinds)),
+        factor=draw(st.integers(least if tight else 1, min(4, count))),
+        drained=draw(some),
+        among=draw(st.none() | st.lists(st.sampled_from(ids), unique=True, min_size=1)),
+        sizes=[draw(st.integers(0, 9)) for _ in range(partitions)],
+        tolerance=Tolerance(replicas=Fraction(draw(st.integers(0, 5)), 10)) if balanced else None,
+    )
+
+
+def only(asked: PlacementProblem, rows: Sequence[int]) -> PlacementProblem:
+    """The same problem with some of its partitions, in this order."""
+    columns = {
+        name: getattr(asked.partitions, name)[list(rows)]
+        for name in ("rule", "factor", "base", "current", "leader", "bytes")
+    }
+    return replace(asked, partitions=PartitionTable(**columns))
