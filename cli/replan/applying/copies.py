@@ -40,11 +40,7 @@ def copies_under_throttle(
         name
         for name, record in state.ledger.open.items()
         if record.expanding
-        and (
-            _is_copied(tick, name)
-            if name in ended
-            else not state.history.copied(name, tick.now, settle)
-        )
+        and (_is_copied(tick, name) if name in ended else not state.history.copied(name, settle))
     }
     names.update(lingering(tick, state))
     if tick.admitting:

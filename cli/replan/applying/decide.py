@@ -32,9 +32,11 @@ from replan.applying.partitions.phase import (
 )
 from replan.applying.reasons import (
     AwaitingThrottle,
+    ChangedElsewhere,
     EndReason,
     HoldReason,
     NextBatch,
+    OtherReassignment,
     Stopping,
     ThrottleRefused,
 )
@@ -45,6 +47,7 @@ from replan.applying.throttles.tick import (
     admission_closed,
     in_place,
     throttle_tick,
+    unread,
 )
 from replan.applying.tick_input import TickInput
 from replan.model.configs import ConfigScope
@@ -63,6 +66,15 @@ def decide(tick: TickInput, state: RunState) -> tuple[Decision, RunState]:
     builder.ask()
     decision = builder.decision()
     return decision, next_state(tick, state, decision)
+
+
+def _listed(reason: EndReason | None) -> bool:
+    """Whether a conclusion rests on what the controller lists as running, which is never old."""
+    match reason:
+        case OtherReassignment() | ChangedElsewhere(running=True):
+            return True
+        case _:
+            return False
 
 
 class TickBuilder:
@@ -113,7 +125,7 @@ class TickBuilder:
             own=record,
             state=tick.seen.partitions.get(name),
             seen=tick.seen,
-            settled=state.history.settled(name, tick.now, tick.settings.settle_seconds),
+            settled=state.history.settled(name, tick.settings.settle_seconds),
             settle_seconds=tick.settings.settle_seconds,
             racks=tick.job.plan.racks,
             answer=state.answers.get(name),
@@ -135,9 +147,10 @@ class TickBuilder:
             return verdict
         tick, suspicion = self._tick, (name, verdict.conclusion)
         self._suspected.append(suspicion)
-        since = self._state.suspected.get(suspicion, tick.now)
-        agreed = since <= tick.now - tick.settings.agreeing_seconds
-        return verdict.conclusion if agreed else verdict
+        since = self._state.suspected.get(suspicion, tick.ended)
+        sure = isinstance(verdict.conclusion, Request) or _listed(verdict.conclusion.reason)
+        needed = tick.settings.agreeing_seconds if sure else tick.settings.ending_seconds
+        return verdict.conclusion if since <= tick.now - needed else verdict
 
     def _phase(self, name: TopicPartition) -> Phase:
         return self._phases.get(name) or self._state.phase(name)
@@ -228,7 +241,8 @@ class TickBuilder:
 
     def _throttle_input(self) -> ThrottleInput:
         seen = self._tick.seen
-        return ThrottleInput(seen.topics, seen.rates, self._state.throttle_history)
+        live = {b for b, broker in seen.brokers.items() if broker.live}
+        return ThrottleInput(seen.topics, seen.rates, self._state.throttle_history, live)
 
     def ask(self) -> None:
         """Fill the requests of this tick up to their limits, and write down what they ask."""
@@ -244,22 +258,24 @@ class TickBuilder:
     def _throttled(self, name: TopicPartition) -> bool:
         """Whether the throttle of a copy is in force; holds it if not, or ends it where it never will be."""
         move, throttle = self._tick.job.moves[name], self._tick.job.plan.throttle
-        copy = copy_of(self._tick, self._state, move)
-        if in_place(copy, throttle, self._throttles, self._throttle_input()):
+        copy, view = copy_of(self._tick, self._state, move), self._throttle_input()
+        if in_place(copy, throttle, self._throttles, view):
             return True
         refused = self._refused(move)
         if refused is None:
-            self._holds[name] = AwaitingThrottle()
+            self._holds[name] = AwaitingThrottle(unread(copy, throttle, view))
         else:
             self._end(name, Status.REJECTED, refused)
         return False
 
     def _refused(self, move: Move) -> ThrottleRefused | None:
+        """A setting of the copy's throttle that Kafka refuses, and not just while a broker restarts."""
         named = [(ConfigScope.TOPIC, move.partition.topic)]
         named += [(ConfigScope.BROKER, str(b)) for b in (*move.original, *move.new)]
+        long_ago = self._tick.now - self._tick.settings.agreeing_seconds
         for scope, name in named:
             rejection = self._state.refused_configs.get((scope, name))
-            if rejection is not None:
+            if rejection is not None and self._state.refused_since[scope, name] <= long_ago:
                 return ThrottleRefused(
                     scope, name, rejection.code, rejection.name, rejection.message
                 )

@@ -132,6 +132,7 @@ class ApplicationRun:
         try:
             tick = self._look(now)
         except ClusterUnreachable as error:
+            self._state = self._state.without_a_look()
             return self._unreachable(now, error)
         self._seen_at = now
         reported = len(self._state.notes)
@@ -172,16 +173,19 @@ class ApplicationRun:
             every_tick,
             now,
             job.settings,
-            urgent=state.urgent(job, self._changed, now),
+            urgent=state.urgent(job, self._changed),
             copying=state.copying(job),
         )
         look = self._ports.reader.look(asked)
+        ended = self._ports.clock.now()
         self._readings, seen = self._readings.after(every_tick, asked, look, now)
         self._answering = frozenset(seen.rates)
         history = state.history.with_sizes(job.moves, seen.sizes, now)
         self._state = replace(state, history=history)
         self._read_disks(now)
-        return TickInput(job=job, seen=seen, now=now, candidates=candidates, admitting=admitting)
+        return TickInput(
+            job=job, seen=seen, now=now, ended=ended, candidates=candidates, admitting=admitting
+        )
 
     def _read_disks(self, now: float) -> None:
         due = now - self._disks_at >= self._job.settings.disk_seconds

@@ -84,7 +84,7 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
         ),
         holds=_holds_after(state.holds, decision.holds, ended | (begun - state.ledger.open.keys())),
         notes=(*state.notes, *notes),
-        suspected=held_since(state.suspected, agreeing, tick.now),
+        suspected=held_since(state.suspected, agreeing, tick.ended),
         answers={},
         unknown_since={n: at for n, at in state.unknown_since.items() if n not in ended},
     )

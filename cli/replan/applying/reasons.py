@@ -241,6 +241,9 @@ class ThrottleContested:
 class AwaitingThrottle:
     """Its throttle is set, and not read back yet."""
 
+    unread: Replicas = ()
+    """Live brokers whose rate could not be read."""
+
 
 @dataclass(frozen=True, slots=True)
 class NextBatch:
@@ -333,7 +336,7 @@ class RateKept:
 
 @dataclass(frozen=True, slots=True)
 class ReadingsApart:
-    """Two readings of the cluster were too far apart to show that replicas stayed in sync between them."""
+    """Two readings of the cluster were so far apart that confirming takes longer, or begins again."""
 
     seconds: float
     silent: tuple[BrokerId, ...]
@@ -355,7 +358,9 @@ def is_routine(reason: HoldReason) -> bool:
             return not fenced and not without_log
         case EffectUnseen(_, code):
             return code is None
-        case Confirming() | AwaitingThrottle() | MetadataBehind() | NextBatch() | Stopping():
+        case AwaitingThrottle(unread):
+            return not unread
+        case Confirming() | MetadataBehind() | NextBatch() | Stopping():
             return True
         case _:
             return False

@@ -3,7 +3,7 @@
 All but the ledger is this process's alone and may be lost. What is to be done is decided in `decide`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from replan.applying.admission.disk_space import Room
@@ -67,6 +67,9 @@ class RunState:
     """Partitions of which a request may still be on its way."""
     configs_unknown_since: Mapping[Configured, float] = field(default_factory=dict)
     refused_configs: Mapping[Configured, Rejected] = field(default_factory=dict)
+    """Settings that Kafka refused when they were last asked for."""
+    refused_since: Mapping[Configured, float] = field(default_factory=dict)
+    """Since when each of them was refused every time: one answer may come from a broker that was just restarting."""
     missing_since: Mapping[str, float] = field(default_factory=dict)
     """Topics with throttles set by replan that no look has found."""
     notes: tuple[Note, ...] = ()
@@ -103,18 +106,17 @@ class RunState:
             registered=job.plan.racks.keys(),
         )
 
-    def urgent(self, job: Job, changed: Iterable[Configured], now: float) -> frozenset[BrokerId]:
+    def urgent(self, job: Job, changed: Iterable[Configured]) -> frozenset[BrokerId]:
         """The brokers whose rates are read in this tick, because it may change them or waits for a change.
 
         A change is decided by what was just read: a broker that died meanwhile does not answer, and is not asked.
         """
-        settling = now - job.settings.settle_seconds + 2 * job.settings.poll_seconds
+        soon = job.settings.settle_seconds - 2 * job.settings.poll_seconds
         asked = (*changed, *self.configs_unknown_since)
         own = {BrokerId(int(name)) for scope, name in asked if scope is ConfigScope.BROKER}
         copying, ending = set[BrokerId](), set[BrokerId]()
         for name, replicas in self.copying(job).items():
-            copied_soon = self.history.new_in_sync.get(name, now) <= settling
-            (ending if copied_soon else copying).update(replicas)
+            (ending if self.history.copied(name, soon) else copying).update(replicas)
         ending.update(*((*job.moves[n].original, *job.moves[n].new) for n in self.admitted))
         return frozenset(own | ending | ({broker for broker, _ in self.ledger.rates} - copying))
 
@@ -136,16 +138,13 @@ class RunState:
             if record is not None and record.expanding:
                 limits = halved(limits, loss.loaded, job.settings.slots_per_broker)
         topics = {topic for topic, _ in self.ledger.entries if topic not in seen.topics}
-        missing = held_since(self.missing_since, topics, now)
+        missing = held_since(self.missing_since, topics, tick.ended)
         long_ago = now - job.settings.agreeing_seconds
-        apart = self.history.apart(now, job.settings.settle_seconds)
-        notes = self.notes
-        if apart is not None and (self.history.target_in_sync or self.history.new_in_sync):
-            notes = (*notes, ReadingsApart(round(apart), tuple(sorted(seen.silent))))
+        settle = job.settings.settle_seconds
         return replace(
             self,
-            notes=notes,
-            history=self.history.after(moves, seen, now, job.settings.settle_seconds),
+            notes=(*self.notes, *self._readings_apart(tick)),
+            history=self.history.after(moves, seen, now, tick.ended, settle),
             limits=limits,
             missing_since=missing,
             throttle_history=replace(
@@ -155,11 +154,23 @@ class RunState:
             ),
         )
 
+    def _readings_apart(self, tick: TickInput) -> Iterator[ReadingsApart]:
+        """A note where readings are so far apart that confirming takes longer; once for the same silent brokers."""
+        gap, silent = self.history.gap(tick.now), tuple(sorted(tick.seen.silent))
+        noted = any(isinstance(n, ReadingsApart) and n.silent == silent for n in self.notes)
+        longest = max(tick.settings.settle_seconds / 2, 2 * tick.settings.poll_seconds)
+        if gap > longest and self.ledger.open and not noted:
+            yield ReadingsApart(round(gap), silent)
+
+    def without_a_look(self) -> "RunState":
+        """The state after a look that failed."""
+        return replace(self, history=self.history.without_a_look())
+
     def answered(self, answers: Answers, now: float) -> "RunState":
         """Keep answers as hints for the next tick."""
-        refused, unknown = dict(self.refused_configs), dict(self.configs_unknown_since)
+        refused: dict[Configured, Rejected] = {}
+        unknown = dict(self.configs_unknown_since)
         for resource, outcome in answers.configs.items():
-            refused.pop(resource, None)
             if isinstance(outcome, Rejected):
                 refused[resource] = outcome
             if isinstance(outcome, OutcomeUnknown):
@@ -170,6 +181,7 @@ class RunState:
             unknown_since=dict(self.unknown_since)
             | {n: now for n, a in answers.partitions.items() if isinstance(a, OutcomeUnknown)},
             refused_configs=refused,
+            refused_since=held_since(self.refused_since, refused, now),
             configs_unknown_since=unknown,
         )
 

@@ -17,7 +17,10 @@ class Settings:
     quarantine_seconds: float = 90.0
     """A broker re-sends a forwarded request for up to 60 s plus its TimeoutMs (15 s); rounded up."""
     agreeing_seconds: float = 5.0
-    """How far apart two polls must be that conclude that another tool made a change."""
+    """How far apart two polls must be that conclude that a request had no effect."""
+    ending_seconds: float = 15.0
+    """How far apart they must be before a partition is given up by what a broker shows of it: brokers were seen to show
+    metadata that is up to 8 s old, and another broker may be asked after one that was up to date."""
     patience_seconds: float = 45.0
     """A frozen active controller keeps every forwarded call waiting for 30 s; less would give up too early."""
     journal_patience_seconds: float = 30.0

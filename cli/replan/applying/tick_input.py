@@ -45,7 +45,9 @@ class TickInput:
     job: Job
     seen: Observation
     now: float
-    """When the look was begun, in seconds of the application's clock."""
+    """When the look began, in seconds of the application's clock: what it shows is no older than this."""
+    ended: float
+    """When it ended: what it shows may be as young as this."""
     candidates: tuple[TopicPartition, ...] = ()
     """Waiting moves to look at, in plan order."""
     admitting: bool = True

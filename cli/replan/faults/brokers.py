@@ -13,11 +13,13 @@ from replan.simulator.cluster.faults import (
     Fault,
     KillBroker,
     LoseDisk,
+    Question,
     ReplaceDisks,
     Schedule,
     SlowBroker,
     StartBroker,
     StopBroker,
+    Unresponsive,
 )
 from replan.simulator.controller.commands import (
     CordonDirs,
@@ -67,6 +69,15 @@ def _directory(tokens: TokenReader, broker: BrokerId, context: FaultContext) -> 
     return path
 
 
+def _unresponsive(tokens: TokenReader, context: FaultContext) -> Schedule:
+    broker = registered(tokens, context)
+    kinds = {question.value: question for question in Question}
+    to = frozenset(Question)
+    if tokens.phrase("to"):
+        to = frozenset({tokens.choose("rates, sizes or changes", kinds)})
+    return lasting(tokens, Unresponsive(broker, to), Unresponsive(broker, frozenset()))
+
+
 def _of_broker(make: Make, end: Make | None = None) -> Read:
     """A fault that names only its broker; with `end`, what ends it after `for TIME`."""
 
@@ -102,6 +113,12 @@ KINDS: Sequence[Kind] = (
         "slow BROKER to RATE|usual [for TIME]",
         "limits its network to this rate in each direction; `usual` ends that",
         _slow,
+    ),
+    Kind(
+        "unresponsive BROKER [to rates|sizes|changes] [for TIME]",
+        "it serves, and answers replan nothing about itself: its throttle rates, the sizes and cordons of its log "
+        "directories, changes of its configuration",
+        _unresponsive,
     ),
     Kind(
         "fence BROKER [for TIME]",

@@ -12,6 +12,7 @@ from replan.simulator.cluster.faults import (
     RepeatRequests,
     RequestKind,
     Schedule,
+    SlowLooks,
 )
 
 REQUESTS = {
@@ -47,6 +48,10 @@ def _metadata(tokens: TokenReader, _around: FaultContext) -> Schedule:
     return lasting(tokens, LagMetadata(seconds), LagMetadata(0.0))
 
 
+def _slow_looks(tokens: TokenReader, _around: FaultContext) -> Schedule:
+    return lasting(tokens, SlowLooks(tokens.seconds()), SlowLooks(0.0))
+
+
 def _requests(tokens: TokenReader) -> tuple[int, RequestKind]:
     """How many of which kind: `reassign`, `2 reassign`, `3 elect`."""
     times = tokens.number("how many") if tokens.comes_number() else 1
@@ -78,6 +83,12 @@ KINDS: Sequence[Kind] = (
         "controller moves with effect|without effect|late by TIME",
         "the controller fails over: of each kind, the request under way or the next one has an unknown outcome",
         _controller,
+        2,
+    ),
+    Kind(
+        "looks take TIME [for TIME]",
+        "every look of replan at the cluster takes so long",
+        _slow_looks,
         2,
     ),
     Kind("silence for TIME", "no broker answers replan", _silence),

@@ -36,6 +36,7 @@ from replan.applying.reasons import (
     WritesWouldStop,
 )
 from replan.model.names import TopicPartition
+from replan.wording import count
 
 REPLAN = "make a new plan"
 
@@ -67,8 +68,13 @@ def _plain(
             return "no leader; bring back one of its in-sync replicas"
         case SameListElsewhere():
             return "another tool already reassigns it to the same list; waiting for that to end"
-        case AwaitingThrottle():
+        case AwaitingThrottle(()):
             return "waiting for the throttle to take effect"
+        case AwaitingThrottle(unread):
+            return (
+                f"waiting for the throttle: {count(len(unread), 'live broker')} ({_listed(unread)}) did not answer "
+                "when asked for the rate; the copy does not begin without its throttle"
+            )
         case Stopping():
             return "stopping"
 

@@ -31,7 +31,7 @@ def note_text(note: Note | str) -> str:
             why = f"; silent: {brokers(silent)}" if silent else ""
             return (
                 f"readings of the cluster were {seconds:.0f} s apart{why}; "
-                "the settle time starts again"
+                "confirming that replicas stay in sync takes longer"
             )
 
 

@@ -6,14 +6,16 @@ Here belongs the translation from the controller's replies to the port's answers
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+from replan.model.broker import Broker
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.simulator.cluster.disks import lies_on_lost_disk
+from replan.simulator.cluster.faults import Question
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.controller.commands import Decision, Subject
 from replan.simulator.controller.error_codes import Code, rejected
-from replan.simulator.controller.state import Partition, Topic
+from replan.simulator.controller.state import BrokerRegistration, ClusterState, Partition, Topic
 
 UNKNOWN_OUTCOMES = frozenset(
     {Code.UNKNOWN_SERVER_ERROR, Code.REQUEST_TIMED_OUT, Code.NOT_CONTROLLER}
@@ -22,10 +24,27 @@ UNKNOWN_OUTCOMES = frozenset(
 SubjectT = TypeVar("SubjectT", bound=Subject)
 
 
-def answers(simulation: Simulation, broker: BrokerId) -> bool:
-    """Whether a broker can be asked about its own things; one that is not registered is not known to anybody."""
-    registration = simulation.cluster.brokers.get(broker)
-    return registration is not None and not registration.fenced and simulation.world.serves(broker)
+def broker_seen(registration: BrokerRegistration) -> Broker:
+    """A registration as the model knows it."""
+    return Broker(registration.id, registration.rack, registration.fenced, registration.cordoned)
+
+
+def brokers_shown(cluster: ClusterState, named: Iterable[BrokerId]) -> dict[BrokerId, Broker]:
+    """The brokers that a client sees; before 4.1 (KIP-1073) of the fenced ones only those it can name, no racks."""
+    registered = {b: broker_seen(r) for b, r in sorted(cluster.brokers.items())}
+    if cluster.rules.lists_fenced:
+        return registered
+    live = {b: broker for b, broker in registered.items() if broker.live}
+    unlisted = {b: Broker(b, fenced=True) for b in named if b not in live}
+    return dict(sorted({**live, **unlisted}.items()))
+
+
+def answers(simulation: Simulation, broker: BrokerId, question: Question) -> bool:
+    """Whether a broker answers this about itself; one that is not registered is not known to anybody."""
+    registration, world = simulation.cluster.brokers.get(broker), simulation.world
+    if registration is None or registration.fenced or not world.serves(broker):
+        return False
+    return question not in world.unresponsive.get(broker, ())
 
 
 def unreachable(simulation: Simulation, name: str) -> Answer | None:
@@ -37,7 +56,7 @@ def unreachable(simulation: Simulation, name: str) -> Answer | None:
             f"broker {name} is not live, and only a broker itself can change its configuration; "
             "ask again when it is back",
         )
-    if not simulation.world.serves(known[name].id):
+    if not answers(simulation, known[name].id, Question.CHANGES):
         return OutcomeUnknown(f"broker {name} does not answer")
     return None
 

@@ -5,7 +5,7 @@ first lets the cluster catch up with the clock. Not here: rules (`decide`) and t
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
@@ -21,13 +21,14 @@ from replan.model.control_plane import (
     Wanted,
     agreeing,
 )
-from replan.model.names import Replicas, TopicPartition
-from replan.model.partition import Reassignment
+from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.partition import PartitionState, Reassignment
 from replan.model.snapshot import Features, Snapshot
 from replan.simulator.client_view import (
     SubjectT,
     answers,
     answers_of,
+    brokers_shown,
     replica_sizes,
     seen,
     unreachable,
@@ -38,6 +39,7 @@ from replan.simulator.cluster.faults import (
     Ask,
     Fault,
     LoseRequests,
+    Question,
     RepeatRequests,
     RequestKind,
     Schedule,
@@ -54,7 +56,6 @@ from replan.simulator.controller.commands import (
 )
 from replan.simulator.controller.state import ClusterState
 from replan.simulator.persistence.to_snapshot import (
-    broker_seen,
     features_of,
     log_dirs_described,
     to_snapshot,
@@ -157,22 +158,32 @@ class SimulatedControlPlane:
         }
         partitions, unclear = agreeing(states, running)
         topics = {t: topic_settings(cluster, t) for t in wanted.topics if t in cluster.topics}
-        asked = sorted({*wanted.rates_of, *wanted.cordons_of, *wanted.sizes_of})
-        live = [b for b in asked if b in cluster.brokers and not cluster.brokers[b].fenced]
-        answering = {b for b in live if answers(simulation, b)}
+        asked = {
+            Question.RATES: wanted.rates_of,
+            Question.SIZES: {*wanted.cordons_of, *wanted.sizes_of},
+        }
+        answering = {q: {b for b in of if answers(simulation, b, q)} for q, of in asked.items()}
+        silent = {
+            b: "the broker does not answer"
+            for q, of in asked.items()
+            for b in sorted(of)
+            if b in cluster.brokers and not cluster.brokers[b].fenced and b not in answering[q]
+        }
+        if simulation.world.look_seconds:
+            self.clock.sleep(simulation.world.look_seconds)
         return Look(
-            brokers={b: broker_seen(r) for b, r in sorted(cluster.brokers.items())},
+            brokers=brokers_shown(cluster, {*_members(partitions.values()), *wanted.registered}),
             running=running,
             partitions=partitions,
             unclear=unclear,
             topics=topics,
-            rates={b: broker_configs(cluster, b) for b in sorted(answering & {*wanted.rates_of})},
+            rates={b: broker_configs(cluster, b) for b in sorted(answering[Question.RATES])},
             sizes={
                 b: replica_sizes(simulation, b, of)
                 for b, of in wanted.sizes_of.items()
-                if b in answering
+                if b in answering[Question.SIZES]
             },
-            silent={b: "the broker does not answer" for b in live if b not in answering},
+            silent=silent,
             features=features_of(cluster),
         )
 
@@ -310,6 +321,10 @@ class SimulatedControlPlane:
         moment = self._simulation.world.now - self._simulation.world.metadata_lag_seconds
         while len(self._shown) > 1 and self._shown[1][0] <= moment:
             self._shown.popleft()
+
+
+def _members(states: Iterable[PartitionState]) -> set[BrokerId]:
+    return {broker for state in states for broker in state.replicas}
 
 
 def _chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:

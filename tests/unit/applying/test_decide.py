@@ -29,6 +29,7 @@ from replan.applying.reasons import (
     NextBatch,
     NoRoom,
     NoSlot,
+    Rechecking,
     UncleanElectionPossible,
 )
 from replan.applying.run_state import RunState, first_state
@@ -84,6 +85,7 @@ def case(
             running=running or {},
         ),
         now=100,
+        ended=100,
         candidates=tuple(m.partition for m in moves if m.partition not in begun),
         admitting=admitting,
     )
@@ -225,8 +227,10 @@ def test_a_copy_whose_throttle_is_refused_is_not_begun_without_it(
 ) -> None:
     refused = {(scope, name): Rejected(29, "TOPIC_AUTHORIZATION_FAILED", "Denied.")}
     admitted = frozenset({COPIES[0].partition})
-    given = case(COPIES[:1], throttle=THROTTLE, admitted=admitted, refused_configs=refused)
-    decision = decided(given)
+    tick, run = case(COPIES[:1], throttle=THROTTLE, admitted=admitted, refused_configs=refused)
+    just_now = decided((tick, replace(run, refused_since=dict.fromkeys(refused, tick.now))))
+    assert just_now.holds == {COPIES[0].partition: AwaitingThrottle()}
+    decision = decided((tick, replace(run, refused_since=dict.fromkeys(refused, tick.now - 5))))
     (record,) = [r for r in decision.records if isinstance(r, MoveRecord)]
     assert (record.status, record.asked) == (Status.REJECTED, None)
     assert record.message == (
@@ -381,6 +385,18 @@ def test_begun_copies_start_before_waiting_ones() -> None:
     decision = decided((tick, run))
     assert numbers(decision.resizing) == [0]
     assert came_into(decision, Parked) == [1]
+
+
+@pytest.mark.parametrize(("seconds", "ends"), [(10, False), (14, False), (15, True)])
+def test_what_was_seen_and_is_gone_was_undone_only_when_no_broker_can_show_that_by_mistake(
+    seconds: float, ends: bool
+) -> None:
+    reached = own(COPIES[0], RequestKind.ASSIGN, 1, 2, 4)
+    tick, run = case(COPIES[:1], AS_BEFORE, owned=(reached,))
+    first, after = decide(tick, run)
+    assert isinstance(first.holds[reached.partition], Rechecking)
+    later = decided((replace(tick, now=tick.now + seconds, ended=tick.now + seconds), after))
+    assert came_into(later, Ended) == ([0] if ends else [])
 
 
 def test_deciding_changes_nothing_that_it_is_given() -> None:

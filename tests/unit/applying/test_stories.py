@@ -384,7 +384,7 @@ def test_a_new_broker_that_dies_before_the_copy_begins_sends_it_back_to_wait() -
     assert made.apply().text == "1 done"
     said = [(p.holds or {}).get(GROW.partition) for p in made.reports[:2]]
     assert said == [
-        AwaitingThrottle(),
+        AwaitingThrottle((BrokerId(4),)),
         NewBrokerFenced(BrokerId(4)),
     ]
     assert made.clock.now() > 60

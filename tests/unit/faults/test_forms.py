@@ -47,6 +47,14 @@ EFFECTS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
         APPLY + "at 1s {}\napply until orders-0 in-sync",
         ("32s   orders-0: in sync [1,2,3,4], reassignment over",),
     ),
+    "unresponsive BROKER [to rates|sizes|changes] [for TIME]": (
+        "unresponsive 4 to changes for 20s",
+        APPLY + "  throttles: {moves: {rate: 5MB/s}}\n{}\napply until orders-0 expanded",
+        (
+            "0s    answer for broker 4: outcome unknown, broker 4 does not answer",
+            "22s   asks orders-0: expand [1,2,3,4]",
+        ),
+    ),
     "fence BROKER [for TIME]": (
         "fence 3 for 10s",
         "at 1s {}\ntick 30s",
@@ -124,6 +132,11 @@ EFFECTS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
             "19s   orders-0: in sync [1,2,4]",
             "19s   answer for orders-0: outcome unknown, the request timed out",
         ),
+    ),
+    "looks take TIME [for TIME]": (
+        "looks take 6s for 1m",
+        APPLY + "{}\napply until orders-0 expanded",
+        ("6s    asks orders-0: expand [1,2,3,4]",),
     ),
     "silence for TIME": (
         "silence for 10s",

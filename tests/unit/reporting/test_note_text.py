@@ -52,7 +52,9 @@ NOTES: list[tuple[Note, str]] = [
     ),
     (
         ReadingsApart(9, (B4,)),
-        ("readings of the cluster were 9 s apart; silent: [4]; the settle time starts again"),
+        (
+            "readings of the cluster were 9 s apart; silent: [4]; confirming that replicas stay in sync takes longer"
+        ),
     ),
 ]
 

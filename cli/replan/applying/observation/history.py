@@ -25,6 +25,8 @@ class Loss:
     """The brokers that this partition's copy loads."""
 
 
+ROUNDING = 1e-6
+"""Seconds by which a sum of shares may miss the whole."""
 MISSES = 3
 """Readings in a row in which a live broker shows no log that it should have; longer than a dead one lives."""
 
@@ -45,23 +47,37 @@ Since = Mapping[TopicPartition, float]
 Key = TypeVar("Key", bound=Hashable)
 
 
+AGREEING_LOOKS = 4
+"""How many looks in a row show that replicas stay in sync, at least; however long each of them takes."""
+
+
 def held_since(before: Mapping[Key, float], holding: Iterable[Key], now: float) -> dict[Key, float]:
     """Since when each of these has held in every look; what does not hold now is left out.
 
-    This is how looks agree: something that holds since long enough is believed.
+    This is how looks agree: something that holds since long enough is believed. `now` is the end of the look: what it
+    shows may be as young as that.
     """
     return {key: before.get(key, now) for key in holding}
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionHistory:
-    """What earlier looks of this process showed of the partitions that it moves."""
+    """What earlier looks of this process showed of the partitions that it moves.
+
+    How long replicas have stayed in sync counts in seconds that looks vouch for. A look vouches for the time since the
+    one before, up to a share of the settle time: so it takes enough looks over enough time, and a look that takes long,
+    or a journal that does, delays the end and never prevents it.
+    """
 
     target_in_sync: Since = field(default_factory=dict)
+    """Since when, in vouched seconds."""
     new_in_sync: Since = field(default_factory=dict)
+    vouched: float = 0.0
+    """The seconds that all looks so far vouch for."""
     isr: Mapping[TopicPartition, Replicas] = field(default_factory=dict)
     """Of the last clear look."""
     looked_at: float | None = None
+    """When the last look began."""
     sizes: Mapping[Replica, Size] = field(default_factory=dict)
     """Of new replicas."""
     totals: Mapping[TopicPartition, int] = field(default_factory=dict)
@@ -72,34 +88,44 @@ class PartitionHistory:
         self,
         moves: Mapping[TopicPartition, Move],
         seen: Observation,
-        now: float,
+        began: float,
+        ended: float,
         settle_seconds: float,
     ) -> "PartitionHistory":
-        """The history after one look at the moves in flight; others are forgotten.
-
-        Looks that are further apart than half the settle time do not count as "in all polls".
-        """
-        apart = self.apart(now, settle_seconds) is not None
-        target_since = {} if apart else self.target_in_sync
-        new_since = {} if apart else self.new_in_sync
+        """The history after one look at the moves in flight, which began and ended then; others are forgotten."""
+        share = settle_seconds / (AGREEING_LOOKS - 1)
+        vouched = self.vouched + min(self.gap(began), share)
+        seen_at = vouched + min(ended - began, share)
         shown = {n: _in_sync(seen.partitions.get(n), seen) for n in moves if n not in seen.unclear}
         unclear = [n for n in moves if n in seen.unclear]
         return PartitionHistory(
-            held_since(
-                target_since, _holding(target_since, unclear, shown, lambda n: moves[n].target), now
-            ),
-            held_since(new_since, _holding(new_since, unclear, shown, lambda n: moves[n].new), now),
+            self._since(self.target_in_sync, unclear, shown, lambda n: moves[n].target, seen_at),
+            self._since(self.new_in_sync, unclear, shown, lambda n: moves[n].new, seen_at),
+            vouched,
             {n: isr for n in moves if (isr := self._isr_after(n, seen)) is not None},
-            now,
+            began,
             {r: size for r, size in self.sizes.items() if r[0] in moves},
             {n: total for n, total in self.totals.items() if n in moves},
             {r: n for r, n in self.misses.items() if n and r[0] in moves and seen.live(r[1])},
         )
 
-    def apart(self, now: float, settle_seconds: float) -> float | None:
-        """How far a look now is from the one before, if that is too far to say what held in between."""
-        gap = 0.0 if self.looked_at is None else now - self.looked_at
-        return gap if gap > settle_seconds / 2 else None
+    @staticmethod
+    def _since(
+        before: Since,
+        unclear: Iterable[TopicPartition],
+        in_sync: Mapping[TopicPartition, frozenset[BrokerId]],
+        wanted: Callable[[TopicPartition], Replicas],
+        seen_at: float,
+    ) -> Since:
+        return held_since(before, _holding(before, unclear, in_sync, wanted), seen_at)
+
+    def gap(self, began: float) -> float:
+        """How many seconds before this the last look began."""
+        return 0.0 if self.looked_at is None else began - self.looked_at
+
+    def without_a_look(self) -> "PartitionHistory":
+        """The history after a look that failed: nothing is known of what held meanwhile, so agreeing starts again."""
+        return replace(self, target_in_sync={}, new_in_sync={})
 
     def _isr_after(self, name: TopicPartition, seen: Observation) -> Replicas | None:
         state = seen.partitions.get(name)
@@ -123,13 +149,17 @@ class PartitionHistory:
         loaded = {*move.new} if state.leader is None else {state.leader, *move.new}
         return Loss(move.partition, lost, frozenset(loaded))
 
-    def settled(self, name: TopicPartition, now: float, settle_seconds: float) -> bool:
-        """Whether the whole target has been in sync in all looks of the settle time."""
-        return _held(self.target_in_sync, name, now, settle_seconds)
+    def settled(self, name: TopicPartition, seconds: float) -> bool:
+        """Whether the whole target has been in sync in all looks that vouch for the last seconds."""
+        return self._held(self.target_in_sync, name, seconds)
 
-    def copied(self, name: TopicPartition, now: float, settle_seconds: float) -> bool:
-        """Whether all new replicas have been in sync in all looks of the settle time."""
-        return _held(self.new_in_sync, name, now, settle_seconds)
+    def copied(self, name: TopicPartition, seconds: float) -> bool:
+        """Whether all new replicas have been in sync in all looks that vouch for the last seconds."""
+        return self._held(self.new_in_sync, name, seconds)
+
+    def _held(self, times: Since, name: TopicPartition, seconds: float) -> bool:
+        since = times.get(name)
+        return since is not None and self.vouched - since >= seconds - ROUNDING
 
     def with_sizes(
         self,
@@ -188,13 +218,6 @@ def _holding(
     """The partitions whose wanted replicas are in sync; one that is unclear is as it was."""
     yield from (n for n in unclear if n in before)
     yield from (n for n, found in in_sync.items() if found.issuperset(wanted(n)))
-
-
-def _held(
-    times: Mapping[TopicPartition, float], name: TopicPartition, now: float, seconds: float
-) -> bool:
-    since = times.get(name)
-    return since is not None and now - since >= seconds
 
 
 def _resized(before: Size | None, size: int, now: float) -> Size:

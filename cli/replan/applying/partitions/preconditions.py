@@ -1,6 +1,7 @@
 """Preconditions: what was reviewed with the plan and must still hold, or the partition is stale.
 
-A precondition is about topic, configured values and racks. It never reads ISR, leader, epochs or sizes.
+A precondition is about topic, configured values and racks. It never reads ISR, leader, epochs or sizes. A fenced broker
+is not gone, and before Kafka 4.1 its rack is not known.
 """
 
 from collections.abc import Mapping
@@ -30,6 +31,7 @@ def broken_precondition(
         found, rack = brokers.get(broker), racks.get(broker)
         if found is None:
             return NotAsPlanned(Fact.REGISTRATION, rack, None, broker)
-        if found.rack != rack:
+        unlisted = found.fenced and found.rack is None  # before 4.1 nobody lists it (KIP-1073)
+        if found.rack != rack and not unlisted:
             return NotAsPlanned(Fact.RACK, rack, found.rack, broker)
     return None

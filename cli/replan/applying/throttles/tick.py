@@ -1,10 +1,11 @@
 """What one tick does about all throttles: lists of topics, rates of brokers, and who took what away. Pure.
 
 `ThrottleHistory` is what earlier readings showed. What another tool removes is set again once, and reported; when it is
-removed again nothing new is admitted, because two tools on one throttle end with a copy that runs free.
+removed again nothing new is admitted, because two tools on one throttle end with a copy that runs free. What replan
+itself takes away is not expected to be there, and while a change of its own may still arrive nobody else is blamed.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from replan.applying.journal.ledger import Ledger
@@ -29,7 +30,7 @@ from replan.applying.throttles.replica_lists import (
     wanted_entries,
 )
 from replan.model.configs import ConfigChange, Configs, ConfigScope, TopicSettings
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, Replicas
 from replan.model.placement import MoveThrottle
 
 Place = List | Rate
@@ -59,6 +60,8 @@ class ThrottleInput:
     brokers: Mapping[BrokerId, Configs]
     """Of the brokers that answered."""
     history: ThrottleHistory = field(default_factory=ThrottleHistory)
+    live: Collection[BrokerId] = frozenset()
+    """The brokers that are not fenced, whether they answered or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +95,9 @@ def throttle_tick(
     keep_rates: bool,
 ) -> ThrottleTick:
     """What to do about throttles for these copies; with `keep_rates` rates stay although no copy runs now."""
-    entries = wanted_entries(copies, throttle)
+    entries, wanted = wanted_entries(copies, throttle), wanted_rates(copies, throttle)
     lists = dict(_list_steps(entries, ledger, view))
-    rates = dict(_rate_steps(wanted_rates(copies, throttle), ledger, view, keep_rates=keep_rates))
+    rates = dict(_rate_steps(wanted, ledger, view, keep_rates=keep_rates))
     forgotten = tuple(
         Forget(prior.key)
         for (topic, _), prior in sorted(ledger.entries.items())
@@ -112,7 +115,9 @@ def throttle_tick(
         wiped=frozenset(wiped),
         notes=_notes(lists, rates, view.history),
         entries=entries,
-        rates_in_force=frozenset(where for where, step in rates.items() if step.in_place),
+        rates_in_force=frozenset(
+            where for where, step in rates.items() if step.in_place and where in wanted
+        ),
     )
 
 
@@ -130,9 +135,11 @@ def _list_steps(
                 wanted.get(where, frozenset()),
                 ledger.entries.get(where),
                 override_of(settings, where[1]),
-                seen_in_place=view.history.entries.get(where, frozenset()),
+                seen_in_place=frozenset()
+                if (late := (ConfigScope.TOPIC, where[0]) in view.history.may_arrive)
+                else view.history.entries.get(where, frozenset()),
                 may_raise=_may_raise(where, view.history),
-                may_arrive=(ConfigScope.TOPIC, where[0]) in view.history.may_arrive,
+                may_arrive=late,
             ),
         )
 
@@ -144,19 +151,14 @@ def _rate_steps(
         configs, prior = view.brokers.get(where[0]), ledger.rates.get(where)
         if configs is None:
             continue
+        late = (ConfigScope.BROKER, str(where[0])) in view.history.may_arrive
         if where in wanted:
-            step = raise_step(
-                where,
-                wanted[where],
-                prior,
-                configs,
-                seen_in_place=where in view.history.rates,
-            )
+            expected = where in view.history.rates and not late
+            step = raise_step(where, wanted[where], prior, configs, seen_in_place=expected)
             if step.wiped and not _may_raise(where, view.history):
                 step = RateStep(in_place=False, wiped=True)
             yield where, step
         elif prior is not None and not keep_rates:
-            late = (ConfigScope.BROKER, str(where[0])) in view.history.may_arrive
             yield where, restore_step(prior, configs, may_arrive=late)
 
 
@@ -188,7 +190,7 @@ def admission_closed(history: ThrottleHistory) -> ThrottleContested | None:
 def in_place(
     copy: Copy, throttle: MoveThrottle | None, tick: ThrottleTick, view: ThrottleInput
 ) -> bool:
-    """Whether entries and rates of a copy were read back, so that it may begin; dead brokers are not waited for."""
+    """Whether entries and rates of a copy were read back, so that it may begin; only a dead broker is left out."""
     for where, wanted in wanted_entries([copy], throttle).items():
         settings = view.topics.get(where[0])
         if settings is None or not covers(override_of(settings, where[1]), wanted):
@@ -196,8 +198,14 @@ def in_place(
     return all(
         rate in tick.rates_in_force
         for rate in wanted_rates([copy], throttle)
-        if rate[0] in view.brokers
+        if rate[0] in view.brokers or rate[0] in view.live
     )
+
+
+def unread(copy: Copy, throttle: MoveThrottle | None, view: ThrottleInput) -> Replicas:
+    """The live brokers of a copy whose rate could not be read."""
+    brokers = {broker for broker, _ in wanted_rates([copy], throttle)}
+    return tuple(sorted(b for b in brokers if b in view.live and b not in view.brokers))
 
 
 def history_after(tick: ThrottleTick, view: ThrottleInput, ledger: Ledger) -> ThrottleHistory:
@@ -207,7 +215,8 @@ def history_after(tick: ThrottleTick, view: ThrottleInput, ledger: Ledger) -> Th
         settings = view.topics.get(where[0])
         if settings is not None:
             present = elements(override_of(settings, where[1]))
-            entries[where] = frozenset(prior.ours) & frozenset(present)
+            wanted = tick.entries.get(where, frozenset())
+            entries[where] = frozenset(prior.ours) & frozenset(present) & wanted
     wiped = dict(view.history.wiped)
     for place in tick.wiped:
         wiped[place] = wiped.get(place, 0) + 1

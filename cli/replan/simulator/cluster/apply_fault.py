@@ -32,8 +32,10 @@ from replan.simulator.cluster.faults import (
     ReplaceDisks,
     Schedule,
     SlowBroker,
+    SlowLooks,
     StartBroker,
     StopBroker,
+    Unresponsive,
 )
 from replan.simulator.cluster.physical_state import Lag, Simulation, World
 from replan.simulator.cluster.replication.copy_rates import leader_of
@@ -51,7 +53,7 @@ _OfBrokers = KillBroker | StopBroker | StartBroker | LoseDisk | ReplaceDisks
 RESTART_SECONDS = 10.0
 """From a broker's controlled shutdown to its start, by default."""
 
-_OfConnections = LoseRequests | RepeatRequests | Disconnect | LagMetadata
+_OfConnections = LoseRequests | RepeatRequests | Disconnect | LagMetadata | Unresponsive | SlowLooks
 
 
 def scheduled(world: World, faults: Schedule) -> World:
@@ -81,7 +83,14 @@ def apply_fault(simulation: Simulation, fault: Fault) -> Simulation:
             return _dropped(simulation, fault)
         case KillBroker() | StopBroker() | StartBroker() | LoseDisk() | ReplaceDisks():
             return _broker(simulation, fault)
-        case LoseRequests() | RepeatRequests() | Disconnect() | LagMetadata():
+        case (
+            LoseRequests()
+            | RepeatRequests()
+            | Disconnect()
+            | LagMetadata()
+            | Unresponsive()
+            | SlowLooks()
+        ):
             return replace(simulation, world=_connection(simulation.world, fault))
         case _:
             assert_never(fault)
@@ -219,5 +228,9 @@ def _connection(world: World, fault: _OfConnections) -> World:
             return replace(world, unreachable_until=until)
         case LagMetadata(seconds):
             return replace(world, metadata_lag_seconds=seconds)
+        case Unresponsive(broker, to):
+            return replace(world, unresponsive={**world.unresponsive, broker: to})
+        case SlowLooks(seconds):
+            return replace(world, look_seconds=seconds)
         case _:
             assert_never(fault)

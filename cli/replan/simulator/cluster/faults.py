@@ -129,6 +129,30 @@ class LagMetadata:
     seconds: float
 
 
+class Question(Enum):
+    """What a broker is asked about itself, or asked to change in itself."""
+
+    RATES = "rates"
+    SIZES = "sizes"
+    """And cordons: DescribeLogDirs answers both."""
+    CHANGES = "changes"
+
+
+@dataclass(frozen=True, slots=True)
+class Unresponsive:
+    """From now on a live broker answers replan none of these questions about itself; it serves everybody else."""
+
+    broker: BrokerId
+    to: frozenset[Question]
+
+
+@dataclass(frozen=True, slots=True)
+class SlowLooks:
+    """From now on every look of replan takes so many seconds more; what it shows is as old as that."""
+
+    seconds: float
+
+
 Fault = (
     KillBroker
     | StopBroker
@@ -143,6 +167,8 @@ Fault = (
     | RepeatRequests
     | Disconnect
     | LagMetadata
+    | Unresponsive
+    | SlowLooks
 )
 
 

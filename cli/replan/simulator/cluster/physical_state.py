@@ -11,7 +11,7 @@ from typing import NamedTuple
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import RememberedOrder
-from replan.simulator.cluster.faults import LoseRequests, RepeatRequests, Schedule
+from replan.simulator.cluster.faults import LoseRequests, Question, RepeatRequests, Schedule
 from replan.simulator.controller.state import ClusterState
 
 ReplicaName = tuple[TopicPartition, BrokerId]
@@ -107,6 +107,10 @@ class World:
     """What the next requests will meet on their way, first come first served."""
     unreachable_until: float = 0.0
     metadata_lag_seconds: float = 0.0
+    look_seconds: float = 0.0
+    """How much longer than no time a look of replan takes."""
+    unresponsive: Mapping[BrokerId, frozenset[Question]] = field(default_factory=dict)
+    """What live brokers do not answer replan about themselves."""
     log_dirs: tuple[LogDir, ...] = ()
     placed: Mapping[ReplicaName, str] = field(default_factory=dict)
     """The log directory of each replica that was made since the beginning."""

@@ -34,6 +34,8 @@ class Rules:
     """A broker that registers again with its previous epoch has shut down cleanly and stays in the ELR."""
     assigning_dirs_wipes_elr: bool
     """AssignReplicasToDirs forgets that eligible leader replicas are on, and clears the partition's."""
+    lists_fenced: bool
+    """DescribeCluster lists fenced brokers, with their racks (KIP-1073)."""
     replication_factor_guard: bool
     """AlterPartitionReassignments knows AllowReplicationFactorChange (KIP-860)."""
     refuses_cordoned: bool
@@ -53,6 +55,7 @@ _V3_9 = Rules(
     last_leader_noted_when_leaderless=False,
     clean_shutdown_by_epoch=False,
     assigning_dirs_wipes_elr=False,
+    lists_fenced=False,
     replication_factor_guard=False,
     refuses_cordoned=False,
     further_topic_keys=_KEYS_UNTIL_3_9,
@@ -69,6 +72,7 @@ _V4_1 = replace(
     elr_by_default=True,
     last_known_leader_must_live=True,
     last_leader_noted_when_leaderless=True,
+    lists_fenced=True,
     replication_factor_guard=True,
 )
 _V4_3 = replace(_V4_1, completion=Completion.ADDING_IN_SYNC, assigning_dirs_wipes_elr=False)

@@ -6,14 +6,14 @@ from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 
-from replan.model.broker import Broker, LogDir
+from replan.model.broker import LogDir
 from replan.model.columns import from_lists
 from replan.model.names import BrokerId
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
+from replan.simulator.client_view import broker_seen
 from replan.simulator.cluster.physical_state import Simulation, World
 from replan.simulator.config_view import broker_configs, topic_settings
 from replan.simulator.controller.state import (
-    BrokerRegistration,
     ClusterState,
 )
 from replan.simulator.persistence.snapshot_log_dirs import (
@@ -72,11 +72,6 @@ def whole_snapshot(simulation: Simulation, now: float) -> Snapshot:
 def features_of(cluster: ClusterState) -> Features:
     """What a cluster of this version and these features can do."""
     return Features(cluster.rules.replication_factor_guard, cluster.elr_enabled)
-
-
-def broker_seen(registration: BrokerRegistration) -> Broker:
-    """A registration as the model knows it."""
-    return Broker(registration.id, registration.rack, registration.fenced, registration.cordoned)
 
 
 def _topics_table(cluster: ClusterState) -> pa.Table:

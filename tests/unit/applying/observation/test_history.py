@@ -27,10 +27,18 @@ def seen(
     )
 
 
+def looked(seconds_each: float, count: int) -> PartitionHistory:
+    """After so many looks, back to back, that all show everything in sync."""
+    watch = PartitionHistory()
+    for i in range(count):
+        watch = watch.after(MOVES, ALL, i * seconds_each, (i + 1) * seconds_each, 15)
+    return watch
+
+
 def watched(*looks: tuple[float, Observation]) -> PartitionHistory:
     watch = PartitionHistory()
     for at, look in looks:
-        watch = watch.after(MOVES, look, at, 15)
+        watch = watch.after(MOVES, look, at, at, 15)
     return watch
 
 
@@ -85,15 +93,38 @@ def test_settled_is_what_every_look_of_the_settle_time_showed(
     looks: list[tuple[float, Observation]], settled: bool, copied: bool
 ) -> None:
     watch = watched(*looks)
-    assert watch.settled(P0, 15, 15) is settled
-    assert watch.copied(P0, 15, 15) is copied
+    assert watch.settled(P0, 15) is settled
+    assert watch.copied(P0, 15) is copied
+
+
+@pytest.mark.parametrize("seconds_each", [6, 11, 60, 3600])
+def test_looks_that_take_long_settle_after_some_of_them(seconds_each: float) -> None:
+    assert not looked(seconds_each, 3).settled(P0, 15)
+    assert looked(seconds_each, 5).settled(P0, 15)
+
+
+def test_what_the_first_look_shows_counts_from_its_end() -> None:
+    watch = PartitionHistory().after(MOVES, ALL, 0, 4, 15)
+    for began in range(5, 19):
+        watch = watch.after(MOVES, ALL, began, began, 15)
+    assert not watch.settled(P0, 15)
+    assert watch.after(MOVES, ALL, 19, 19, 15).settled(P0, 15)
+
+
+def test_time_without_a_look_vouches_for_nothing() -> None:
+    watch = watched(*every(1, ALL, end=10)).without_a_look()
+    watch = watch.after(MOVES, ALL, 40, 40, 15)
+    assert not watch.settled(P0, 15)
+    for began in range(41, 56):
+        watch = watch.after(MOVES, ALL, began, began, 15)
+    assert watch.settled(P0, 15)
 
 
 def test_a_partition_that_is_no_longer_looked_at_is_forgotten() -> None:
     watch = watched(*every(5, ALL))
     watch = watch.with_sizes(MOVES, {BrokerId(4): {P0: 5}, BrokerId(1): {P0: 9}}, 15)
-    watch = watch.after({}, seen(None), 16, 15)
-    assert not watch.settled(P0, 16, 15)
+    watch = watch.after({}, seen(None), 16, 16, 15)
+    assert not watch.settled(P0, 15)
     assert P0 not in watch.isr
     assert not watch.sizes
     assert not watch.totals
@@ -180,7 +211,7 @@ def test_a_broker_that_is_fenced_is_not_asked_for_its_log() -> None:
     watch, four = PartitionHistory(), BrokerId(4)
     for at in (0, 5, 10):
         watch = watch.with_sizes(MOVES, {BrokerId(1): {P0: 900}, four: {}}, at)
-    watch = watch.after(MOVES, seen(None, fenced=(4,)), 11, 15)
+    watch = watch.after(MOVES, seen(None, fenced=(4,)), 11, 11, 15)
     assert not watch.shows_no_log(P0, four)
 
 

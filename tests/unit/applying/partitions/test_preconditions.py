@@ -40,6 +40,7 @@ SWAP = move([1, 2, 3], [4, 2, 5], size=100)
         ),
         (AS_PLANNED, {b: r for b, r in REGISTERED.items() if b != 3}, None),
         (AS_PLANNED, REGISTERED | {BrokerId(4): Broker(BrokerId(4), "a", fenced=True)}, None),
+        (AS_PLANNED, REGISTERED | {BrokerId(4): Broker(BrokerId(4), None, fenced=True)}, None),
     ],
 )
 def test_a_precondition_says_what_was_expected_and_what_is_found(

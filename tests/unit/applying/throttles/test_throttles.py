@@ -28,6 +28,7 @@ from replan.applying.throttles.tick import (
     history_after,
     in_place,
     throttle_tick,
+    unread,
 )
 from replan.model.configs import (
     FOLLOWER_RATE,
@@ -37,13 +38,14 @@ from replan.model.configs import (
     ConfigChange,
     ConfigOperation,
     Configs,
+    ConfigScope,
     ConfigSource,
     ConfigValue,
     TopicSettings,
     broker_change,
     topic_change,
 )
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, replicas
 from replan.model.placement import MoveThrottle
 
 WHERE = ("orders", LEADER_REPLICAS)
@@ -409,6 +411,9 @@ def test_a_copy_begins_when_entries_and_rates_were_read_back() -> None:
     assert tick.quiet
     assert in_place(COPY, THROTTLE, tick, view)
     assert not in_place(COPY, THROTTLE, tick, ThrottleInput({}, answering))
+    live_but_silent = ThrottleInput({"orders": topic}, answering, live=ALL_BROKERS)
+    assert not in_place(COPY, THROTTLE, tick, live_but_silent)
+    assert unread(COPY, THROTTLE, live_but_silent) == replicas(3)
 
 
 def test_the_priors_of_a_topic_that_is_gone_are_forgotten() -> None:
@@ -453,3 +458,26 @@ def test_traces_keep_what_was_seen_and_count_what_was_wiped() -> None:
     assert after.entries == {WHERE: frozenset({"0:1"})}
     assert after.rates == {RATE}
     assert after.wiped == {WHERE: 1}
+
+
+def test_what_replan_takes_away_itself_was_not_taken_by_another_tool() -> None:
+    ledger = fold([prior("0:1", "0:2")])
+    view = ThrottleInput({"orders": TopicSettings(leader_throttled="0:1,0:2")}, {})
+    tick = throttle_tick([], THROTTLE, ledger, view, keep_rates=True)
+    assert tick.removals
+    after = history_after(tick, view, ledger)
+    gone = ThrottleInput({"orders": TopicSettings(leader_throttled="")}, {}, after)
+    again = throttle_tick([Copy(move([1, 2], [1, 2, 4]))], THROTTLE, ledger, gone, keep_rates=True)
+    assert again.additions
+    assert (again.wiped, again.notes) == (frozenset(), ())
+
+
+def test_nobody_is_blamed_while_a_change_of_replan_may_still_arrive() -> None:
+    ledger = fold([prior("0:1", "0:2"), ours(None, "50")])
+    late = frozenset({(ConfigScope.TOPIC, "orders"), (ConfigScope.BROKER, "4")})
+    seen = ThrottleHistory({WHERE: frozenset({"0:1"})}, frozenset({RATE}), may_arrive=late)
+    view = ThrottleInput({"orders": TopicSettings()}, {B4: {}}, seen)
+    copy = Copy(move([1, 2], [1, 2, 4]))
+    tick = throttle_tick([copy], MoveThrottle(50), ledger, view, keep_rates=True)
+    assert tick.additions
+    assert (tick.wiped, tick.notes) == (frozenset(), ())
