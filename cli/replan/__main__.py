@@ -1,6 +1,15 @@
-"""Lets `python -m replan` do what the command `replan` does."""
+"""The command `replan`, and `python -m replan`: heeds signals before anything else is imported."""
 
-from replan.main import main
+from replan.commands.signals import leave_at_once, on_signal
+
+
+def main() -> None:
+    """Run the program."""
+    on_signal(leave_at_once)
+    from replan.main import main as program  # noqa: PLC0415 - signals come first
+
+    program()
+
 
 if __name__ == "__main__":
     main()

@@ -6,7 +6,6 @@ when it is invoked.
 
 import gc
 import sys
-from contextlib import suppress
 from typing import Annotated, ClassVar
 
 import click
@@ -14,8 +13,9 @@ import typer
 
 from replan import __version__
 from replan.commands.command_line import CommandGroup
-from replan.commands.output import abandon_streams, note, prepare_streams, result
+from replan.commands.output import note, prepare_streams, result, silence
 from replan.commands.pandas_hidden import hide_pandas
+from replan.commands.signals import interrupt, keep_result, on_signal
 from replan.errors import Exit, ReplanError
 
 GARBAGE_THRESHOLD = 100_000
@@ -97,16 +97,22 @@ def main() -> None:
     if sys.argv[1:2] != ["fleet"]:
         hide_pandas()
     prepare_streams()
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    keep_result(code)
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
     """Run a command; every failure that replan explains becomes its message and its exit code."""
     try:
+        on_signal(interrupt)
         code = app(args=arguments, prog_name="replan", standalone_mode=False)
         if code == Exit.INTERRUPTED and not isinstance(code, Exit):
             note("replan: interrupted")  # Typer turns a KeyboardInterrupt into this number
         return int(code) if isinstance(code, int) else int(Exit.OK)
+    except KeyboardInterrupt:
+        note("replan: interrupted")
+        return int(Exit.INTERRUPTED)
     except ReplanError as error:
         note(f"replan: {error}")
         return int(error.exit_code)
@@ -114,8 +120,7 @@ def run(arguments: list[str]) -> int:
         error.show()
         return int(Exit.ERROR)
     except OSError as problem:
-        with suppress(OSError):
-            named = f"{problem.filename}: " if problem.filename else ""
-            note(f"replan: {named}{problem.strerror or problem}")
-        abandon_streams()
+        named = f"{problem.filename}: " if problem.filename else ""
+        note(f"replan: {named}{problem.strerror or problem}")
+        silence(1)
         return int(Exit.ERROR)

@@ -1,12 +1,9 @@
 """One application of a plan: where the plan comes from, who approves it, how it is performed and stopped."""
 
-import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 
 from replan.applying.journal.file import FileJournal
 from replan.applying.loop import apply_plan
@@ -16,8 +13,9 @@ from replan.applying.progress import Report
 from replan.applying.settings import Settings
 from replan.commands.journals import NOT_LOCKED, journal_path, owner, read_ledger
 from replan.commands.options import Detail
-from replan.commands.output import note, result
+from replan.commands.output import note, report_outcome, result
 from replan.commands.progress import progress_to
+from replan.commands.signals import asked_to_stop
 from replan.commands.target import Connection, Target
 from replan.errors import BadUsage, Exit, Held, UnsafePlan
 from replan.manifest.load import load_placement
@@ -98,9 +96,9 @@ def perform(
     path = journal_path(cluster, plan.cluster_id)
     with (
         FileJournal(path) as journal,
-        asked_to_stop(connection.interrupt) as stop,
         progress_to(quiet=detail.quiet, verbose=detail.verbose) as report,
     ):
+        stop = asked_to_stop(connection.interrupt, note)
         if not detail.quiet:
             note(f"journal: {path}")
         if cluster.is_real and not detail.quiet:
@@ -117,7 +115,7 @@ def perform(
             stop=stop,
             end_text=end_text,
         )
-    result(render_outcome(outcome))
+    report_outcome(render_outcome(outcome))
     return outcome.exit_code
 
 
@@ -134,43 +132,5 @@ def with_journal(do: Callable[..., Outcome], cluster: Target) -> Exit:
                 settings=Settings(owner=owner()),
                 report=note,
             )
-    result(render_outcome(outcome))
+    report_outcome(render_outcome(outcome))
     return outcome.exit_code
-
-
-_STOPPING = "stopping at the next safe point; press ^C again to leave at once"
-_LEAVING = "leaving at once; rerun to resume"
-
-
-class _Stop:
-    """Set by the first SIGINT or SIGTERM; the second interrupts at once."""
-
-    def __init__(self, interrupt: Callable[[], None]) -> None:
-        self.asked = False
-        self._interrupt = interrupt
-
-    def __call__(self) -> bool:
-        return self.asked
-
-    def on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        """Ask the loop to leave at the next safe point."""
-        twice, self.asked = self.asked, True
-        self._interrupt()
-        with suppress(RuntimeError):  # the signal may have come in the middle of a write to stderr
-            note(_LEAVING if twice else _STOPPING)
-        if twice:
-            raise KeyboardInterrupt
-
-
-@contextmanager
-def asked_to_stop(interrupt: Callable[[], None]) -> Iterator[_Stop]:
-    """Turn SIGINT and SIGTERM into a question that the loop asks, for as long as it runs; `interrupt` ends its wait."""
-    stop = _Stop(interrupt)
-    before = {
-        number: signal.signal(number, stop.on_signal) for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from io import TextIOWrapper
+from io import BufferedWriter, FileIO, TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
@@ -21,20 +21,50 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u20
 _PASSING = "\r\x1b[K"
 
 
+class _Forgiving(TextIOWrapper):
+    """A stderr that goes silent where nobody reads it any more: what is said there changes nothing."""
+
+    def write(self, text: str, /) -> int:
+        """Write, or go silent for good."""
+        try:
+            return super().write(text)
+        except OSError:
+            silence(2)
+            return len(text)
+
+    def flush(self) -> None:
+        """Flush, or go silent for good."""
+        try:
+            super().flush()
+        except OSError:
+            silence(2)
+
+
 def prepare_streams() -> None:
-    """Let stdout and stderr write any character, whatever the locale."""
+    """Let stdout and stderr write any character, whatever the locale, and let no file become stdin, stdout or stderr.
+
+    A stream that is closed when the program starts has a descriptor that the next file would get, such as the journal,
+    and a library that writes to stderr would write into that file.
+    """
     codecs.register_error("replan.escape", _escaped)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replan.escape")
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    encoding = "utf-8" if sys.stderr is None else sys.stderr.encoding
+    raw = FileIO(2, "w", closefd=False)
+    sys.stderr = _Forgiving(
+        BufferedWriter(raw), encoding, "replan.escape", line_buffering=True, write_through=True
+    )
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replan.escape")
 
 
-def abandon_streams() -> None:
+def silence(descriptor: int) -> None:
     """Send what is still buffered to nowhere, after an output has failed; Python would complain of it at the exit."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for descriptor in (1, 2):
-        with suppress(OSError):
-            os.dup2(nowhere, descriptor)
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
 
 def visible(text: str) -> str:
@@ -43,15 +73,23 @@ def visible(text: str) -> str:
 
 
 def result(text: str) -> None:
-    """Print what the command was asked for. Raises BadFile, or BrokenPipeError where nobody reads it any more."""
+    """Print what the command was asked for. Raises BadFile; a reader that left before the end had what it wanted."""
     if sys.stdout is None:
         raise BadFile("stdout is closed, so the result cannot be written")
     try:
         _print(sys.stdout, visible(text))
-    except BrokenPipeError:
-        raise
     except OSError as problem:
-        raise BadFile(f"stdout: cannot write the result: {problem.strerror}") from problem
+        silence(1)
+        if not isinstance(problem, BrokenPipeError):
+            raise BadFile(f"stdout: cannot write the result: {problem.strerror}") from problem
+
+
+def report_outcome(text: str) -> None:
+    """Print how something ended that has been done, and that does not depend on whether it can be printed."""
+    try:
+        result(text)
+    except BadFile as problem:
+        note(f"{problem}\n{text}")
 
 
 def note(text: str) -> None:

@@ -1,0 +1,189 @@
+"""Signals at any moment, streams that close, disks that are full: a clean stop or an unchanged result."""
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.commandline import LIMIT_SECONDS, environment, replan
+
+from replan.applying.journal.file import peek
+
+pytestmark = [pytest.mark.command, pytest.mark.slow]
+EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
+SIMULATED = ("--simulated", "cluster.json")
+COMMAND = ("sh", sys.executable, "-m", "replan")
+APPLY = ("apply", "plan.json", *SIMULATED)
+AT_AN_EVENT = """
+import os, signal, sys
+at, number = int(sys.argv.pop(1)), signal.Signals[sys.argv.pop(1)]
+seen = 0
+def signal_at(event, found):
+    global seen
+    seen += 1
+    if seen == at:
+        os.kill(os.getpid(), number)
+from replan.__main__ import main
+sys.addaudithook(signal_at)
+try:
+    main()
+finally:
+    os.write(2, f"events: {seen}\\n".encode())
+"""
+"""Runs the command and sends itself a signal at the nth import, opened file, rename, socket and the like."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("cluster.json", "placement.yaml"):
+        shutil.copy(EXAMPLE / name, tmp_path / name)
+    assert replan("plan", *SIMULATED, "-o", "plan.json", folder=tmp_path).returncode == 2
+    return tmp_path
+
+
+def run_with_signal(
+    number: str, at: int, folder: Path, *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", AT_AN_EVENT, str(at), number, *arguments],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LIMIT_SECONDS,
+    )
+
+
+def events(folder: Path, *arguments: str) -> int:
+    done = run_with_signal("SIGINT", 0, folder, *arguments)
+    return int(done.stderr.rsplit("events: ", 1)[1])
+
+
+def copies(folder: Path, tmp: Path, number: int) -> Iterator[tuple[int, Path]]:
+    """So many fresh copies of a folder."""
+    for each in range(number):
+        copy = tmp / f"run-{each}"
+        shutil.copytree(folder, copy)
+        yield each, copy
+
+
+def finishes(folder: Path) -> None:
+    """The same command completes, and leaves nothing behind."""
+    done = replan(*APPLY, folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert "throttled" not in (folder / "cluster.json").read_text()
+
+
+@pytest.mark.parametrize(("number", "runs"), [("SIGINT", 6), ("SIGTERM", 2), ("SIGHUP", 2)])
+def test_a_signal_at_any_moment_of_apply_is_a_clean_stop_or_no_stop(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, number: str, runs: int
+) -> None:
+    tmp = tmp_path_factory.mktemp("runs")
+    shutil.copytree(folder, tmp / "count")
+    total = events(tmp / "count", *APPLY)
+    for each, copy in copies(folder, tmp, runs):
+        done = run_with_signal(number, 1 + each * total // runs, copy, *APPLY)
+        assert done.returncode in {0, 130}, done.stderr
+        assert "Traceback" not in done.stderr
+        assert "interrupted" in done.stdout + done.stderr or done.returncode == 0
+        finishes(copy)
+
+
+@pytest.mark.parametrize("arguments", [("plan", *SIMULATED), ("--version",)], ids=" ".join)
+def test_a_signal_at_any_moment_of_a_command_that_reads_is_no_traceback(
+    folder: Path, arguments: tuple[str, ...]
+) -> None:
+    total, runs = events(folder, *arguments), 4
+    result = replan(*arguments, folder=folder).returncode
+    for each in range(runs):
+        done = run_with_signal("SIGINT", 1 + each * total // runs, folder, *arguments)
+        assert done.returncode in {result, 130}, done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_leaves_changes_nothing_of_an_application(folder: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", '{ "$@" 2>&1; echo $? >code; } | head -1', *COMMAND, *APPLY, "--verbose"],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.count("\n") == 1
+    assert (folder / "code").read_text() == "0\n"
+    finishes(folder)
+
+
+@pytest.mark.parametrize("closed", ["1", "2"])
+def test_a_stream_that_is_closed_from_the_beginning_changes_nothing_of_an_application(
+    folder: Path, closed: str
+) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}>&-', *COMMAND, *APPLY],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert "4 done" in done.stdout + done.stderr
+    assert peek(folder / "cluster.json.journal")
+    finishes(folder)
+
+
+def test_a_closed_stderr_is_not_where_the_journal_is_opened(folder: Path) -> None:
+    program = (
+        "import os, runpy, sys; sys.argv[0] = 'replan'; "
+        "os.close(0); os.close(1); os.close(2); "
+        "sys.stdin = sys.stdout = sys.stderr = None; "
+        "import atexit; atexit.register(lambda: os.write(2, b'a library writes to descriptor 2')); "
+        "runpy.run_module('replan', run_name='__main__')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *APPLY], cwd=folder, env=environment(), check=False
+    )
+    assert done.returncode == 0
+    assert peek(folder / "cluster.json.journal")
+    finishes(folder)
+
+
+def test_a_pipe_that_closes_early_is_no_error_of_a_command_that_prints(folder: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", '{ "$@"; echo $? >code; } | true', *COMMAND, "plan", *SIMULATED],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (folder / "code").read_text() == "2\n"
+    assert done.stderr == ""
+
+
+def test_where_the_disk_is_full_apply_leaves_and_the_next_run_completes(folder: Path) -> None:
+    limit = (folder / "cluster.json").stat().st_size + 2_000
+
+    def full() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "replan", *APPLY],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=full,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    assert os.strerror(27) in done.stdout + done.stderr
+    finishes(folder)
