@@ -1,4 +1,4 @@
-"""How long the drift of a whole fleet takes in Spark, and in a plain loop over the clusters; peak memory of both.
+"""How long the drift of a whole fleet takes in Spark, and in one process; peak memory of both.
 
     python benchmarks/fleet_drift.py --clusters 10 --partitions 100000
 
@@ -18,10 +18,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.fleet_synthetic import DIFFERING, synthetic_snapshot, write_placement
 
-from replan.fleet.drift import run_fleet_drift
-from replan.manifest.load import load_placement
-from replan.planning.drift import find_drift
-from replan.snapshots.files import read_snapshot, write_snapshot
+from replan.fleet.drift import Engine, run_fleet_drift
+from replan.snapshots.files import write_snapshot
 
 SAMPLE_SECONDS = 0.2
 
@@ -31,7 +29,7 @@ def main() -> None:
     parser.add_argument("--clusters", type=int, default=10)
     parser.add_argument("--partitions", type=int, default=100_000, help="of each cluster")
     parser.add_argument("--master", default="local[2]")
-    parser.add_argument("--engine", choices=("spark", "loop"))
+    parser.add_argument("--engine", choices=("spark", "local"))
     parser.add_argument("--home", type=Path)
     asked = parser.parse_args()
     if asked.engine is not None:
@@ -42,7 +40,7 @@ def main() -> None:
         make_fleet(home, asked.clusters, asked.partitions)
         total = asked.clusters * asked.partitions
         print(f"{asked.clusters} clusters, {total:,} partitions, {asked.master}")
-        for engine in ("loop", "spark"):
+        for engine in ("local", "spark"):
             command = [sys.executable, __file__, "--engine", engine, "--home", folder]
             cpu = cpu_seconds()
             seconds, peak, said = measured([*command, "--master", asked.master])
@@ -65,15 +63,11 @@ def make_fleet(home: Path, clusters: int, partitions: int) -> None:
 def run(engine: str, home: Path, master: str) -> int:
     """Compare the fleet; the number of partitions that drifted."""
     snapshots, placements = home / "snapshots", home / "placements"
-    if engine == "spark":
-        found = run_fleet_drift(snapshots, placements, home / "out", master)
-        assert not found.errors.num_rows, found.errors.to_pylist()
-        return int(found.rows.num_rows)
-    drifts = (
-        find_drift(load_placement([placements / f"{path.name}.yaml"]), read_snapshot(path))
-        for path in sorted(snapshots.iterdir())
-    )
-    return sum(len(drift.partitions) for drift in drifts)
+    spark = {"engine": Engine.SPARK, "master": master}
+    how = spark if engine == "spark" else {"engine": Engine.LOCAL}
+    found = run_fleet_drift(snapshots, placements, home / "out", **how)
+    assert not found.errors.num_rows, found.errors.to_pylist()
+    return int(found.rows.num_rows)
 
 
 def measured(command: list[str]) -> tuple[float, float, str]:

@@ -1,27 +1,28 @@
-"""The pipeline as a whole, in a real session."""
+"""The pipeline as a whole, by both engines: in this process, and in a real Spark session."""
 
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 from tests.builders import CLUSTER_ID, snapshot, state
 from tests.fleet.fleets import write_fleet
 
-from replan.fleet.drift import compare, find_sources
+from replan.errors import BadUsage
+from replan.fleet.drift import SPARK_BYTES, Engine, chosen, find_sources
+from replan.fleet.in_process import compare_in_process
 from replan.fleet.result import FleetDrift, publish
 from replan.fleet.tables import CLUSTERS, DRIFT, ERRORS
 from replan.manifest.load import load_placement
 from replan.planning.drift import Drift, find_drift
 from replan.snapshots.files import read_snapshot, write_snapshot
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+Compare = Callable[[Path], FleetDrift]
 
-pytestmark = pytest.mark.spark
 
 ORDERS = """\
 version: 1
@@ -32,10 +33,21 @@ assignments:
 """
 
 
-def compared(spark: "SparkSession", home: Path) -> FleetDrift:
-    between = home / "between"
-    between.mkdir()
-    return compare(spark, find_sources(home / "snapshots", home / "placements"), between)
+@pytest.fixture(params=["local", pytest.param("spark", marks=pytest.mark.spark)])
+def compare(request: pytest.FixtureRequest) -> Compare:
+    """Compares the fleet of a folder by one engine."""
+
+    def in_process(home: Path) -> FleetDrift:
+        return compare_in_process(find_sources(home / "snapshots", home / "placements"))
+
+    def on_spark(home: Path) -> FleetDrift:
+        from replan.fleet.on_spark import compare as compare_on_spark
+
+        (home / "between").mkdir()
+        sources = find_sources(home / "snapshots", home / "placements")
+        return compare_on_spark(request.getfixturevalue("spark"), sources, home / "between")
+
+    return in_process if request.param == "local" else on_spark
 
 
 @pytest.fixture
@@ -78,13 +90,11 @@ def rows_of(name: str, drift: Drift) -> list[dict[str, Any]]:
     ]
 
 
-def test_a_fleet_gives_what_each_cluster_gives_by_itself(
-    spark: "SparkSession", tmp_path: Path
-) -> None:
+def test_a_fleet_gives_what_each_cluster_gives_by_itself(compare: Compare, tmp_path: Path) -> None:
     seeds = range(24)
     write_fleet(tmp_path, seeds)
     alone = in_process(tmp_path, seeds)
-    found = compared(spark, tmp_path)
+    found = compare(tmp_path)
 
     assert found.errors.to_pylist() == []
     surplus = [r for r in found.rows.to_pylist() if r["kind"] == "partitions"]
@@ -111,9 +121,9 @@ def test_a_fleet_gives_what_each_cluster_gives_by_itself(
 
 
 def test_the_tables_have_their_declared_schemas_and_survive_publishing(
-    spark: "SparkSession", fleet: Path
+    compare: Compare, fleet: Path
 ) -> None:
-    found = compared(spark, fleet)
+    found = compare(fleet)
     publish(found, fleet / "out")
     publish(found, fleet / "out")
     for name, schema, table in (
@@ -126,11 +136,11 @@ def test_the_tables_have_their_declared_schemas_and_survive_publishing(
 
 
 def test_a_broken_snapshot_is_a_row_and_the_others_are_compared(
-    spark: "SparkSession", fleet: Path
+    compare: Compare, fleet: Path
 ) -> None:
     (fleet / "snapshots" / "us.json").write_text("{", encoding="utf-8")
     (fleet / "placements" / "us.yaml").write_text(ORDERS, encoding="utf-8")
-    found = compared(spark, fleet)
+    found = compare(fleet)
     file = fleet / "snapshots" / "us.json"
     assert found.errors.to_pylist() == [
         {
@@ -149,13 +159,13 @@ def test_a_broken_snapshot_is_a_row_and_the_others_are_compared(
 
 
 def test_a_broken_placement_is_a_row_and_the_others_are_compared(
-    spark: "SparkSession", fleet: Path
+    compare: Compare, fleet: Path
 ) -> None:
     write_snapshot(
         replace(snapshot([state([1, 2, 3])]), cluster_id="us"), fleet / "snapshots" / "us"
     )
     (fleet / "placements" / "us.yaml").write_text("version: 1\nassignments: 3\n", encoding="utf-8")
-    found = compared(spark, fleet)
+    found = compare(fleet)
     (error,) = found.errors.to_pylist()
     assert (error["cluster"], error["file"]) == ("us", str(fleet / "placements" / "us.yaml"))
     assert "us.yaml:2:" in error["message"]
@@ -164,11 +174,11 @@ def test_a_broken_placement_is_a_row_and_the_others_are_compared(
 
 
 def test_a_snapshot_whose_tables_are_cut_is_a_row_although_its_header_is_whole(
-    spark: "SparkSession", fleet: Path
+    compare: Compare, fleet: Path
 ) -> None:
     file = fleet / "snapshots" / "eu" / "partitions.parquet"
     file.write_bytes(file.read_bytes()[:100])
-    found = compared(spark, fleet)
+    found = compare(fleet)
     (error,) = found.errors.to_pylist()
     assert error["cluster"] == "payments-eu"
     assert error["file"] == str(fleet / "snapshots" / "eu")
@@ -176,15 +186,13 @@ def test_a_snapshot_whose_tables_are_cut_is_a_row_although_its_header_is_whole(
     assert (found.rows.num_rows, found.clusters.num_rows, found.exit_code) == (0, 0, 1)
 
 
-def test_of_two_snapshots_of_a_cluster_the_newer_one_counts(
-    spark: "SparkSession", fleet: Path
-) -> None:
+def test_of_two_snapshots_of_a_cluster_the_newer_one_counts(compare: Compare, fleet: Path) -> None:
     later = snapshot([state([1, 2, 4])], observed_at="2026-11-21T03:00:00.5Z")
     write_snapshot(later, fleet / "snapshots" / "eu-later.json")
     (fleet / "placements" / "eu.yaml").write_text(
         ORDERS.replace("payments-eu", f"payments-eu, id: {CLUSTER_ID}"), encoding="utf-8"
     )
-    found = compared(spark, fleet)
+    found = compare(fleet)
     assert (found.rows.num_rows, found.older, found.exit_code) == (0, 1, 0)
     assert found.clusters.to_pylist() == [
         {
@@ -198,20 +206,18 @@ def test_of_two_snapshots_of_a_cluster_the_newer_one_counts(
     ]
 
 
-def test_a_cluster_of_which_nothing_is_declared_has_no_drift(
-    spark: "SparkSession", fleet: Path
-) -> None:
+def test_a_cluster_of_which_nothing_is_declared_has_no_drift(compare: Compare, fleet: Path) -> None:
     (fleet / "placements" / "eu.yaml").write_text("version: 1\n", encoding="utf-8")
-    found = compared(spark, fleet)
+    found = compare(fleet)
     (cluster,) = found.clusters.to_pylist()
     assert (cluster["partitions"], cluster["drifted"], found.exit_code) == (0, 0, 0)
 
 
-def by_itself(home: Path, master: str) -> "subprocess.CompletedProcess[str]":
+def by_itself(home: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """The command on its own, since it starts and ends a session."""
     python = [sys.executable, "-W", "error::UserWarning"]
     folders = ["--snapshots", str(home / "snapshots"), "--placements", str(home / "placements")]
-    output = ["--output", str(home / "out"), "--master", master]
+    output = ["--output", str(home / "out"), *arguments]
     return subprocess.run(
         [*python, "-m", "replan", "fleet", "drift", *folders, *output],
         capture_output=True,
@@ -220,25 +226,60 @@ def by_itself(home: Path, master: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_the_whole_run_prints_its_report_and_nothing_of_sparks(fleet: Path) -> None:
-    run = by_itself(fleet, "local[2]")
-    assert run.stderr == ""
-    assert run.stdout == (
-        "CLUSTER      PARTITIONS  DRIFTED  ON THE WAY  AS OF\n"
-        "payments-eu           1        1           0  2026-11-21T03:00:00Z\n"
-        "\n"
-        "CLUSTER      PARTITION  CLASS     DECLARED  IS       LEADER\n"
-        "payments-eu  orders-0   replicas  [1,2,4]   [1,2,3]       1\n"
-        "\n"
-        "Drift: 1 partition in 1 cluster.\n"
-    )
-    assert run.returncode == 2
+REPORT = """\
+CLUSTER      PARTITIONS  DRIFTED  ON THE WAY  AS OF
+payments-eu           1        1           0  2026-11-21T03:00:00Z
+
+CLUSTER      PARTITION  CLASS     DECLARED  IS       LEADER
+payments-eu  orders-0   replicas  [1,2,4]   [1,2,3]       1
+
+Drift: 1 partition in 1 cluster.
+"""
+
+
+@pytest.mark.command
+def test_a_small_fleet_is_compared_in_this_process_without_java(fleet: Path) -> None:
+    run = by_itself(fleet)
+    assert (run.stdout, run.stderr, run.returncode) == (REPORT, "", 2)
+    assert sorted(p.name for p in (fleet / "out").iterdir()) == [
+        "clusters.parquet",
+        "drift.parquet",
+        "errors.parquet",
+    ]
+
+
+@pytest.mark.spark
+def test_the_whole_run_on_spark_prints_the_same_and_nothing_of_sparks(fleet: Path) -> None:
+    run = by_itself(fleet, "--engine", "spark", "--master", "local[2]")
+    assert (run.stdout, run.stderr, run.returncode) == (REPORT, "", 2)
     assert sorted(p.name for p in fleet.iterdir()) == ["out", "placements", "snapshots"]
 
 
+@pytest.mark.spark
 def test_a_master_that_there_is_not_is_said_in_sparks_words(fleet: Path) -> None:
-    run = by_itself(fleet, "nowhere")
+    run = by_itself(fleet, "--master", "nowhere")
     first, *_, last = run.stderr.splitlines()
     assert first == "replan: Spark cannot start on master nowhere; it said last:"
     assert last.endswith("Master must either be yarn or start with spark, k8s, or local")
     assert (run.stdout, run.returncode) == ("", 1)
+
+
+@pytest.mark.parametrize(
+    ("engine", "master", "size", "expected"),
+    [
+        (Engine.AUTO, None, SPARK_BYTES, Engine.LOCAL),
+        (Engine.AUTO, None, SPARK_BYTES + 1, Engine.SPARK),
+        (Engine.AUTO, "local[2]", 1, Engine.SPARK),
+        (Engine.LOCAL, None, SPARK_BYTES + 1, Engine.LOCAL),
+        (Engine.SPARK, None, 1, Engine.SPARK),
+    ],
+)
+def test_the_engine_suits_the_size_unless_one_is_named(
+    engine: Engine, master: str | None, size: int, expected: Engine
+) -> None:
+    assert chosen(engine, master, size) is expected
+
+
+def test_a_master_for_the_local_engine_is_a_mistake(fleet: Path) -> None:
+    with pytest.raises(BadUsage):
+        chosen(Engine.LOCAL, "local[2]", 1)

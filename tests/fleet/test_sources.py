@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from replan.errors import BadFile, BadUsage, ReplanError
-from replan.fleet.drift import find_sources, require_spark, run_fleet_drift
+from replan.fleet.drift import find_sources, run_fleet_drift
+from replan.fleet.on_spark import require_spark
 from replan.fleet.sources import find_placements, find_snapshots
 
 
@@ -79,7 +80,7 @@ def test_a_fleet_without_snapshots_or_placements_is_refused(tmp_path: Path) -> N
 def test_executors_elsewhere_need_an_output_that_they_see(tmp_path: Path) -> None:
     make(tmp_path, "s/eu.json", "p/eu.yaml")
     with pytest.raises(BadUsage) as refused:
-        run_fleet_drift(tmp_path / "s", tmp_path / "p", None, "spark://host:7077")
+        run_fleet_drift(tmp_path / "s", tmp_path / "p", master="spark://host:7077")
     assert str(refused.value) == (
         "with --master spark://host:7077 the executors need a folder that all of them see: "
         "give --output a path there"

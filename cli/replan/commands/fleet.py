@@ -1,7 +1,7 @@
-"""`fleet drift`: many clusters at once, through the Spark pipeline."""
+"""`fleet drift`: many clusters at once, in this process or through the Spark pipeline."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -27,7 +27,17 @@ def drift(
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="Write the result as Parquet tables."),
     ] = None,
-    master: Annotated[str, typer.Option(metavar="URL", help="The Spark master.")] = "local[*]",
+    engine: Annotated[
+        Literal["auto", "local", "spark"],
+        typer.Option(
+            help="What does the work: `local` is this process and needs no Java, `spark` needs the extra `fleet`; "
+            "`auto` takes `spark` beyond some four million partitions, or where --master is given."
+        ),
+    ] = "auto",
+    master: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="The Spark master; local[*] unless it is given."),
+    ] = None,
 ) -> Exit:
     """Show where many clusters differ from their placements.
 
@@ -38,11 +48,11 @@ def drift(
 
     Examples:
       replan fleet drift --snapshots snapshots/ --placements placements/
-      replan fleet drift --snapshots snapshots/ --placements placements/ -o drift/
+      replan fleet drift --snapshots snapshots/ --placements placements/ --engine spark -o drift/
     """
-    from replan.fleet.drift import run_fleet_drift
+    from replan.fleet.drift import Engine, run_fleet_drift
     from replan.fleet.report import render_fleet_drift
 
-    found = run_fleet_drift(snapshots, placements, output, master)
+    found = run_fleet_drift(snapshots, placements, output, Engine(engine), master)
     result(render_fleet_drift(found))
     return found.exit_code

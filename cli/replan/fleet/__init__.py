@@ -1,4 +1,4 @@
-"""The Spark pipeline over many clusters and their history; each stage a function DataFrame -> DataFrame.
+"""The pipeline over many clusters and their history, in one process or on Spark; each stage DataFrame -> DataFrame.
 
 Not here: what differs and why (planning.comparison.diff, which runs inside Spark as it is).
 """

@@ -1,43 +1,41 @@
-"""`replan fleet drift`: the whole pipeline from two folders to one value.
+"""`replan fleet drift`: from two folders to one value, by the engine that suits the size of the fleet.
 
-Belongs here: the order of the stages and the tables between them. PySpark is imported when it is called and
-not before, since it is an extra that a user of one cluster does not need.
+Belongs here: what is compared, and by which engine. How the stages follow each other is in `on_spark` and `in_process`.
 """
 
 import tempfile
-from collections.abc import Callable, Iterable
-from dataclasses import asdict
+from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from replan.errors import BadFile, BadUsage, ReplanError
-from replan.fleet.lake import Lake
-from replan.fleet.pairs import Head, pair_up
-from replan.fleet.result import FleetDrift, in_order, publish
+from replan.errors import BadFile, BadUsage
+from replan.fleet.in_process import compare_in_process
+from replan.fleet.result import FleetDrift, publish
 from replan.fleet.sources import Source, find_placements, find_snapshots
-from replan.fleet.tables import (
-    CLUSTERS,
-    DIFFERENCES,
-    DRIFT,
-    ERRORS,
-    HEADS,
-    PAIRS,
-    RESOLVED,
-    SOURCES,
-)
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
+SPARK_BYTES = 50_000_000
+"""Beyond so much input `auto` takes Spark: some four million partitions in Parquet, for which one process takes half a
+minute (`benchmarks/fleet_drift.py`)."""
 LONG_BYTES = 200_000_000
 """Beyond so much input a quick start of Java is not worth its slower code."""
+LOCAL_MASTER = "local[*]"
+
+
+class Engine(StrEnum):
+    """What does the work."""
+
+    AUTO = "auto"
+    LOCAL = "local"
+    """This process, one cluster after another."""
+    SPARK = "spark"
 
 
 def run_fleet_drift(
-    snapshots: Path, placements: Path, output: Path | None, master: str
+    snapshots: Path,
+    placements: Path,
+    output: Path | None = None,
+    engine: Engine = Engine.AUTO,
+    master: str | None = None,
 ) -> FleetDrift:
     """Compare each cluster's newest snapshot with its placement, and publish the tables where asked.
 
@@ -45,6 +43,28 @@ def run_fleet_drift(
     with one cluster is a row of the errors.
     """
     sources = find_sources(snapshots, placements)
+    size = sum(_size(source.path) for source in sources)
+    if chosen(engine, master, size) is Engine.LOCAL:
+        found = compare_in_process(sources)
+    else:
+        found = _on_spark(sources, output, master or LOCAL_MASTER, size)
+    if output is not None:
+        publish(found, output)
+    return found
+
+
+def chosen(engine: Engine, master: str | None, size: int) -> Engine:
+    """The engine for an input of so many bytes; raises BadUsage where a Spark master is named and not wanted."""
+    if engine is Engine.LOCAL and master is not None:
+        raise BadUsage(f"--master {master} goes with --engine spark")
+    if engine is not Engine.AUTO:
+        return engine
+    return Engine.LOCAL if master is None and size <= SPARK_BYTES else Engine.SPARK
+
+
+def _on_spark(sources: list[Source], output: Path | None, master: str, size: int) -> FleetDrift:
+    from replan.fleet.on_spark import compare, require_spark
+
     require_spark(find_spec)
     from replan.fleet.session import Length, alone, spark_session
 
@@ -53,17 +73,13 @@ def run_fleet_drift(
             f"with --master {master} the executors need a folder that all of them see: "
             "give --output a path there"
         )
-    size = sum(_size(source.path) for source in sources)
     length = Length.LONG if size > LONG_BYTES else Length.SHORT
     between = None if output is None else output.resolve().parent
     with (
         tempfile.TemporaryDirectory(prefix=".replan-fleet-", dir=between) as work,
         spark_session(master, length) as spark,
     ):
-        found = compare(spark, sources, Path(work))
-    if output is not None:
-        publish(found, output)
-    return found
+        return compare(spark, sources, Path(work))
 
 
 def find_sources(snapshots: Path, placements: Path) -> list[Source]:
@@ -81,52 +97,6 @@ def find_sources(snapshots: Path, placements: Path) -> list[Source]:
             "it should hold a YAML file or a folder for each cluster"
         )
     return [*found, *declared]
-
-
-def require_spark(find: Callable[[str], object | None]) -> None:
-    """Raise ReplanError where the extra is not installed, as `find` shows by a package's name."""
-    for package in ("pyspark", "pandas"):  # Spark's applyInArrow imports pandas and does not use it
-        if find(package) is None:
-            raise ReplanError(
-                f"the fleet commands need {package}, which is not installed: "
-                "pip install 'replan[fleet]'"
-            )
-
-
-def compare(spark: "SparkSession", sources: Iterable[Source], work: Path) -> FleetDrift:
-    """Run the stages in a session; `work` takes the tables between them."""
-    from replan.fleet import stages
-
-    told = [{"role": s.role.value, "name": s.name, "path": str(s.path.absolute())} for s in sources]
-    lake = Lake(spark, work)
-    lake.write("heads", stages.heads(_spread(spark, pa.Table.from_pylist(told, schema=SOURCES))))
-    pairing = pair_up(Head(**row) for row in lake.arrow("heads", HEADS).to_pylist())
-    unpaired = pa.Table.from_pylist([asdict(e) for e in pairing.errors], schema=ERRORS)
-    if not pairing.pairs:
-        nothing = (DRIFT.empty_table(), CLUSTERS.empty_table())
-        return in_order(*nothing, unpaired, pairing.undeclared, pairing.older)
-    paired = pa.Table.from_pylist([asdict(p) for p in pairing.pairs], schema=PAIRS)
-    pairs = _spread(spark, paired)
-    lake.write("resolved", stages.resolved(pairs), by="side")
-    declared, observed = lake.read("resolved", RESOLVED), lake.read("resolved", RESOLVED)
-    lake.write("differences", stages.differences(declared, observed))
-    rows, found = lake.read("resolved", RESOLVED), lake.read("differences", DIFFERENCES)
-    lake.write("drift", stages.drift(rows, found, pairs))
-    lake.write("clusters", stages.clusters(rows, found, pairs))
-    lake.write("errors", stages.errors(rows, pairs))
-    return in_order(
-        lake.arrow("drift", DRIFT),
-        lake.arrow("clusters", CLUSTERS),
-        pa.concat_tables([unpaired, lake.arrow("errors", ERRORS)]),
-        pairing.undeclared,
-        pairing.older,
-    )
-
-
-def _spread(spark: "SparkSession", table: pa.Table) -> "DataFrame":
-    """A table whose rows are work, dealt out so that every core gets some."""
-    tasks = min(table.num_rows, 8 * spark.sparkContext.defaultParallelism)
-    return spark.createDataFrame(table).repartition(tasks)
 
 
 def _size(path: Path) -> int:
