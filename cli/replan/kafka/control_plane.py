@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from replan.kafka.clock import SystemClock
 from replan.kafka.properties.client_properties import client_properties
@@ -23,6 +23,9 @@ from replan.model.control_plane import Answer, ElectionType, Look, Wanted
 from replan.model.names import Replicas, TopicPartition
 from replan.model.snapshot import Features, Snapshot
 
+if TYPE_CHECKING:
+    from replan.kafka.journal.topic import JournalTopic
+
 TIMEOUT_SECONDS = 60.0
 """How long readings are tried: longer than the 30 s for which brokers keep talking to a frozen controller
 (controller.socket.timeout.ms)."""
@@ -35,8 +38,17 @@ class KafkaControlPlane:
     Readings are asked again within the patience; writes are sent once. Threads may share it, and take turns.
     """
 
-    def __init__(self, wire: Wire, reads: Reads, *, wall_clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        wire: Wire,
+        reads: Reads,
+        journal: Callable[[str], "JournalTopic"],
+        *,
+        wall_clock: Callable[[], datetime],
+    ) -> None:
         self._wire, self._reads, self._wall_clock = wire, reads, wall_clock
+        self.journal = journal
+        """The journal topic of a name."""
         self._known = Known()
 
     def cluster_id(self) -> str:
@@ -125,4 +137,10 @@ def open_cluster(
     limit_seconds = min(BOOTSTRAP_SECONDS, timeout_seconds)
     wire = connect(properties, clock.interrupt, limit_seconds=limit_seconds)
     reads = Reads(wire, clock, patience_seconds=timeout_seconds)
-    return KafkaControlPlane(wire, reads, wall_clock=wall_clock)
+
+    def journal(topic: str) -> "JournalTopic":
+        from replan.kafka.journal.topic import JournalTopic
+
+        return JournalTopic(reads, properties, topic, clock)
+
+    return KafkaControlPlane(wire, reads, journal, wall_clock=wall_clock)

@@ -49,6 +49,8 @@ class ClientProperties:
     tls: SSLContext | None = None
     sasl: Mapping[str, object] | None = field(default=None, repr=False)
     """The mechanism and its settings, as kafka-python names them."""
+    librdkafka: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The same for confluent-kafka."""
 
 
 def client_properties(bootstrap: str, file: Path | None) -> ClientProperties:
@@ -62,11 +64,20 @@ def client_properties(bootstrap: str, file: Path | None) -> ClientProperties:
     where = "client properties" if file is None else str(file)
     addresses = _addresses(bootstrap)
     try:
-        secured = security(_security_keys(written))
+        keys = _security_keys(written)
+        secured = security(keys)
     except UnsupportedKey as problem:
         raise BadFile(f"{where}: {problem}") from problem
     client_id = written.get("client.id", "replan")
-    return ClientProperties(addresses, client_id, secured.tls, secured.sasl)
+    librdkafka = {
+        **{
+            key: value.replace("\\n", "\n") if key.endswith(".pem") else value
+            for key, value in keys.items()
+        },
+        "bootstrap.servers": ",".join(map(str, addresses)),
+        "client.id": client_id,
+    }
+    return ClientProperties(addresses, client_id, secured.tls, secured.sasl, librdkafka)
 
 
 def _security_keys(written: Mapping[str, str]) -> dict[str, str]:

@@ -1,0 +1,170 @@
+"""Reads the journal topic by Fetch, over the connections that are open anyway: what is committed, latest by key.
+
+A cluster without the topic answers that in the metadata, and nothing more is asked.
+"""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from kafka.errors import KafkaConnectionError, KafkaError
+from kafka.protocol.consumer import FetchRequest
+from kafka.protocol.metadata import MetadataRequest
+
+from replan.applying.journal.records import Record
+from replan.errors import BadFile, ClusterUnreachable
+from replan.kafka.failures import METADATA, NOT_THERE, Operation, passes, raise_for, reason, refusal
+from replan.kafka.journal.batches import CommittedEntries
+from replan.kafka.journal.entries import record_of
+from replan.kafka.journal.lock import KEY, Lock, decode_lock
+from replan.kafka.reads.patience import Reads
+from replan.kafka.wire.frames import Question
+from replan.model.names import BrokerId
+
+FETCH = Operation("Fetch of the journal", "Read on Topic")
+FETCH_BYTES = 50_000_000
+_BROKER_SECONDS = 10.0
+_PAUSE_SECONDS = 0.2
+_OUT_OF_RANGE = 1
+_READ_COMMITTED = 1
+_WITH_IDS = 12
+
+
+class TopicReader:
+    """What the journal topic says, as of the last `refresh`."""
+
+    def __init__(self, reads: Reads, topic: str) -> None:
+        self.topic = topic
+        self._reads = reads
+        self._id: Any = None
+        self._offset = 0
+        self._latest: dict[bytes, tuple[int, bytes]] = {}
+
+    @property
+    def lock(self) -> Lock | None:
+        """The lock as it was written last."""
+        found = self._latest.get(KEY)
+        return None if found is None else decode_lock(found[1])
+
+    def records(self) -> Sequence[Record]:
+        """The latest record of every key; raises BadFile where one cannot be understood."""
+        return [
+            self._record(key, offset, value)
+            for key, (offset, value) in self._latest.items()
+            if key != KEY
+        ]
+
+    def refresh(self) -> bool:
+        """Read what was committed since; False where there is no such topic.
+
+        Raises:
+            ClusterUnreachable: its leader does not answer within the patience.
+            ClusterRefused: it must not be read.
+            BadFile: it is another topic than before, or not in a form that is known.
+        """
+        began = time.monotonic()
+        while True:
+            try:
+                leader = self._find()
+                if leader is None:
+                    return False
+                if self._fetched(leader):
+                    return True
+                began = time.monotonic()
+            except KafkaError as failure:
+                if not passes(failure):
+                    raise refusal(FETCH, failure) from failure
+                if time.monotonic() - began >= self._reads.patience_seconds:
+                    raise ClusterUnreachable(
+                        f"the journal topic {self.topic} cannot be read: {reason(failure)}"
+                    ) from failure
+                time.sleep(_PAUSE_SECONDS)
+
+    def _find(self) -> BrokerId | None:
+        """The leader of its only partition; None where there is no such topic."""
+        wanted = MetadataRequest(
+            topics=[MetadataRequest.MetadataRequestTopic(name=self.topic)],
+            allow_auto_topic_creation=False,
+            include_topic_authorized_operations=False,
+            min_version=_WITH_IDS,
+        )
+        (topic,) = self._reads.ask(METADATA, Question(wanted)).topics
+        if topic.error_code == NOT_THERE:
+            if self._id is not None:
+                raise self._lost()
+            return None
+        raise_for(topic.error_code, None)
+        if self._id not in {None, topic.topic_id}:
+            raise self._lost()
+        self._id = topic.topic_id
+        partition = next(p for p in topic.partitions if p.partition_index == 0)
+        if partition.leader_id < 0:
+            raise KafkaConnectionError("its partition has no leader")
+        return BrokerId(partition.leader_id)
+
+    def _fetched(self, leader: BrokerId) -> bool:
+        """Read once; whether that was up to the end."""
+        _, found = self._reads.wire.round(
+            [],
+            {leader: [Question(self._request())]},
+            home_seconds=0,
+            broker_seconds=_BROKER_SECONDS,
+        )
+        (answer,) = found[leader]
+        if isinstance(answer, KafkaError):
+            raise answer
+        raise_for(answer.error_code, None)
+        (partition,) = answer.responses[0].partitions
+        if partition.error_code == _OUT_OF_RANGE and self._offset < partition.log_start_offset:
+            self._offset = partition.log_start_offset
+            return False
+        raise_for(partition.error_code, None)
+        aborted = [(a.producer_id, a.first_offset) for a in partition.aborted_transactions or ()]
+        entries = CommittedEntries(partition.records or b"", aborted)
+        for entry in entries:
+            self._take(entry.key or b"", entry.offset, entry.value)
+        self._offset = max(self._offset, entries.next_offset)
+        return self._offset >= partition.last_stable_offset or entries.next_offset < 0
+
+    def _take(self, key: bytes, offset: int, value: bytes | None) -> None:
+        self._latest.pop(key, None)
+        if value is not None:
+            self._latest[key] = offset, value
+
+    def _request(self) -> Any:
+        topic = FetchRequest.FetchTopic
+        partition = topic.FetchPartition(
+            partition=0,
+            current_leader_epoch=-1,
+            fetch_offset=self._offset,
+            log_start_offset=-1,
+            partition_max_bytes=FETCH_BYTES,
+        )
+        return FetchRequest(
+            replica_id=-1,
+            max_wait_ms=0,
+            min_bytes=0,
+            max_bytes=FETCH_BYTES,
+            isolation_level=_READ_COMMITTED,
+            session_id=0,
+            session_epoch=-1,
+            topics=[topic(topic=self.topic, topic_id=self._id, partitions=[partition])],
+            forgotten_topics_data=[],
+            rack_id="",
+        )
+
+    def _record(self, key: bytes, offset: int, value: bytes) -> Record:
+        try:
+            return record_of(key, value)
+        except ValueError as problem:
+            raise BadFile(
+                f"journal topic {self.topic}, offset {offset}: {problem}\n"
+                "A newer replan wrote it, or another program. Use the newest replan that has worked on this cluster."
+            ) from problem
+
+    def _lost(self) -> BadFile:
+        return BadFile(
+            f"the journal topic {self.topic} was deleted while it was in use, or deleted and made again\n"
+            "What is open is not written down there any more; look at the cluster's throttles and running "
+            "reassignments before the next apply."
+        )

@@ -1,0 +1,181 @@
+"""The transactional producer of the journal: one transaction at a time, each followed until its outcome is known.
+
+confluent-kafka's calls block for as long as a broker is silent, so they are made in a thread, never in the caller's.
+At most one runs. Whoever stops waiting for it leaves it running, and the next call waits for its end first.
+
+A producer with an `on_delivery` callback raises SystemError where it is fenced; this one has none.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, Producer
+
+from replan.errors import ClusterRefused, ClusterUnreachable, Held, ReplanError
+
+TRANSACTION_SECONDS = 60
+"""After which the coordinator aborts a transaction that nobody ends; a taker ends it at once. The applier gives up
+sooner, since a transaction that timed out leaves a producer that can do no more (INVALID_TXN_STATE, with KIP-890)."""
+MESSAGE_SECONDS = 55
+_CALL_SECONDS = 10.0
+_FENCED = frozenset(
+    {KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED}
+)
+_FORBIDDEN = frozenset(
+    {
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    }
+)
+_SILENT = logging.getLogger(__name__)
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
+Entries = Sequence[tuple[bytes, bytes | None]]
+
+
+class Fenced(Held):
+    """Another process writes the journal now."""
+
+
+class Transactions:
+    """Commits records to partition 0 of one topic."""
+
+    def __init__(self, settings: Mapping[str, str], topic: str) -> None:
+        self.transactional_id = f"replan-{topic}"
+        self._topic = topic
+        self._last_error = ""
+        self._producer = Producer(
+            {
+                **settings,
+                "transactional.id": self.transactional_id,
+                "transaction.timeout.ms": TRANSACTION_SECONDS * 1000,
+                "message.timeout.ms": MESSAGE_SECONDS * 1000,
+                "allow.auto.create.topics": "false",
+                "compression.type": "gzip",
+                "linger.ms": 0,
+                "error_cb": self._note,
+            },
+            logger=_SILENT,
+        )
+        self._running: _Call | None = None
+        self._dead: ReplanError | None = None
+
+    def begin(self, limit_seconds: float) -> None:
+        """Become the only writer: whoever was it before can commit no more.
+
+        Raises:
+            ClusterUnreachable: not within the limit.
+            ClusterRefused: an ACL is missing.
+        """
+        self._call(lambda: self._until_definite(self._producer.init_transactions), limit_seconds)
+
+    def commit(self, entries: Entries, limit_seconds: float) -> None:
+        """Write entries in one transaction.
+
+        Raises:
+            ClusterUnreachable: aborted, or not known within the limit.
+            Fenced: another process has begun.
+            ClusterRefused: an ACL is missing.
+        """
+        self._call(lambda: self._transaction(entries), limit_seconds)
+
+    def _call(self, work: Callable[[], None], limit_seconds: float) -> None:
+        if self._dead is not None:
+            raise self._dead
+        if self._running is not None:
+            if not self._running.ended.wait(limit_seconds):
+                raise ClusterUnreachable(self._silent(limit_seconds))
+            self._finish(self._running, raises=False)
+        self._running = call = _Call(work)
+        if not call.ended.wait(limit_seconds):
+            raise ClusterUnreachable(self._silent(limit_seconds))
+        self._finish(call, raises=True)
+
+    def _finish(self, call: "_Call", *, raises: bool) -> None:
+        """Take in how a call ended; what ended one for good ends every later one as well."""
+        self._running = None
+        if call.failure is None:
+            return
+        if not isinstance(call.failure, KafkaException):
+            raise call.failure
+        error = call.failure.args[0]
+        failure = self._meaning(error)
+        if error.fatal() or not isinstance(failure, ClusterUnreachable):
+            self._dead = failure
+        if raises or self._dead is not None:
+            raise failure from call.failure
+
+    def _transaction(self, entries: Entries) -> None:
+        self._producer.begin_transaction()
+        try:
+            for key, value in entries:
+                self._produce(key, value)
+        except KafkaException:
+            self._until_definite(self._producer.abort_transaction)
+            raise
+        self._until_definite(self._producer.commit_transaction)
+
+    def _produce(self, key: bytes, value: bytes | None) -> None:
+        while True:
+            try:
+                self._producer.produce(self._topic, value, key, partition=0)
+            except BufferError:
+                self._producer.poll(0.1)
+            else:
+                return
+
+    def _until_definite(self, call: Callable[[float], None]) -> None:
+        """Repeat a call until it has succeeded, or has failed for certain; then the transaction is aborted."""
+        while True:
+            try:
+                call(_CALL_SECONDS)
+            except KafkaException as failure:
+                error = failure.args[0]
+                if error.fatal() or not (error.retriable() or error.txn_requires_abort()):
+                    raise
+                if error.txn_requires_abort():
+                    self._until_definite(self._producer.abort_transaction)
+                    raise
+            else:
+                return
+
+    def _meaning(self, error: Any) -> ReplanError:
+        if error.code() in _FENCED:
+            return Fenced("another process has taken over the journal")
+        if error.code() in _FORBIDDEN:
+            return ClusterRefused(
+                f"the journal topic {self._topic} may not be written: {error.str()}\n"
+                f"  this user needs the ACLs Read, Write and Describe on Topic {self._topic},"
+                f" and Write and Describe on TransactionalId {self.transactional_id}"
+            )
+        return ClusterUnreachable(
+            f"the journal topic {self._topic} cannot be written now: {self._last_error or error.str()}"
+        )
+
+    def _silent(self, seconds: float) -> str:
+        more = f"; the last error: {self._last_error}" if self._last_error else ""
+        return f"the journal topic {self._topic}: no outcome of a transaction within {seconds:g} s{more}"
+
+    def _note(self, error: Any) -> None:
+        self._last_error = error.str()
+
+
+class _Call:
+    """A call that may block, in a thread that ends with the process."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self.failure: BaseException | None = None
+        self.ended = threading.Event()
+        self._work = work
+        threading.Thread(target=self._run, daemon=True, name="journal").start()
+
+    def _run(self) -> None:
+        try:
+            self._work()
+        except BaseException as failure:  # noqa: BLE001  # raised where it is waited for
+            self.failure = failure
+        finally:
+            self.ended.set()

@@ -1,0 +1,266 @@
+"""The journal in a compacted topic of real brokers: written, read, taken over, fenced."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
+from tests.kafka.clusters import one_jvm_cluster
+from tests.kafka.harness.clients import admin, until
+from tests.kafka.harness.layout import Layout
+from tests.kafka.harness.one_jvm import OneJvmCluster
+
+from replan.applying.journal.records import (
+    Application,
+    ApplicationStatus,
+    Forget,
+    PlanChunk,
+    SavedRate,
+)
+from replan.errors import BadFile, BadUsage, ClusterUnreachable, Held
+from replan.kafka.control_plane import open_cluster
+from replan.kafka.journal.lock import BEAT_SECONDS, DEAD_SECONDS
+from replan.kafka.journal.takeover import take
+from replan.kafka.journal.topic import JournalTopic
+from replan.kafka.journal.topic_journal import TopicJournal
+from replan.model.configs import LEADER_RATE
+from replan.model.names import BrokerId
+
+APP = Application("a-1", ApplicationStatus.OPEN, "d" * 64, "m" * 64, "cluster", "ann@ops-1")
+BIG = tuple(PlanChunk("a-1", number, '"é\n' * 75_000) for number in range(3))
+
+
+def rate(broker: int, value: str) -> SavedRate:
+    return SavedRate(BrokerId(broker), LEADER_RATE, None, (value,))
+
+
+@dataclass
+class Hand:
+    """A clock that only its owner moves; what others do meanwhile is done while it sleeps."""
+
+    time: float = 0.0
+    meanwhile: Callable[[], None] = field(default=lambda: None)
+
+    def now(self) -> float:
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        self.time += seconds
+        self.meanwhile()
+
+
+class Machines:
+    """Machines that use one journal topic, each with connections of its own."""
+
+    def __init__(self, bootstrap: str, topic: str) -> None:
+        self.bootstrap, self.name = bootstrap, topic
+        self.notes: list[str] = []
+        self._open = ExitStack()
+
+    def topic(self) -> JournalTopic:
+        plane = self._open.enter_context(open_cluster(self.bootstrap, None, timeout_seconds=20))
+        return plane.journal(self.name)
+
+    def take(self, owner: str, clock: Hand, lock_timeout: float = 0) -> TopicJournal:
+        topic = self.topic()
+        if not topic.reader.refresh():
+            topic.take("the one who creates it", lock_timeout=0, note=self.notes.append).close()
+        return take(
+            topic.reader,
+            topic.writer,
+            owner,
+            clock,
+            lock_timeout=lock_timeout,
+            note=self.notes.append,
+        )
+
+    def close(self) -> None:
+        self._open.close()
+
+
+@pytest.fixture
+def machines(one_jvm: OneJvmCluster, tmp_path: Path) -> Iterator[Machines]:
+    found = Machines(one_jvm.bootstrap, f"__journal-{tmp_path.name[-40:]}")
+    yield found
+    found.close()
+
+
+def test_a_cluster_without_the_topic_stays_without_it(machines: Machines) -> None:
+    assert not machines.topic().reader.refresh()
+    assert machines.name not in admin(machines.bootstrap).list_topics(timeout=10).topics
+
+
+def test_the_topic_is_made_as_safe_as_the_cluster_allows(machines: Machines) -> None:
+    machines.take("ann", Hand()).close()
+    client = admin(machines.bootstrap)
+    made = client.list_topics(machines.name, timeout=10).topics[machines.name]
+    assert [len(p.replicas) for p in made.partitions.values()] == [3]
+    resource = ConfigResource(ConfigResource.Type.TOPIC, machines.name)
+    settings = client.describe_configs([resource])[resource].result(10)
+    assert settings["cleanup.policy"].value == "compact"
+    assert settings["min.insync.replicas"].value == "2"
+    assert settings["unclean.leader.election.enable"].value == "false"
+    assert any(machines.name in note for note in machines.notes)
+
+
+def test_another_machine_reads_what_was_written_with_a_plan_in_pieces(machines: Machines) -> None:
+    with machines.take("ann", Hand()) as journal:
+        journal.append([APP, *BIG, rate(1, "5")])
+        journal.append([rate(1, "7"), rate(2, "9")])
+        journal.append([Forget(rate(2, "9").key)])
+        written = list(journal.read())
+    with machines.take("bob", Hand()) as again:
+        assert sorted(r.key for r in again.read()) == sorted(r.key for r in written)
+        assert {r.key: r for r in again.read()} == {r.key: r for r in written}
+
+
+def test_a_silent_owner_is_taken_over_and_can_write_no_more(machines: Machines) -> None:
+    first = machines.take("ann", Hand())
+    first.append([APP])
+    clock = Hand()
+    second = machines.take("bob", clock)
+    assert clock.time >= DEAD_SECONDS
+    second.append([rate(1, "5")])
+    with pytest.raises(Held, match="bob"):
+        first.append([rate(1, "6")])
+    with pytest.raises(Held):
+        first.append([rate(1, "6")])
+    first.close()
+    second.close()
+    with machines.take("cy", Hand()) as third:
+        assert rate(1, "5") in third.read()
+        assert rate(1, "6") not in third.read()
+
+
+def test_an_owner_with_signs_of_life_keeps_the_lock(machines: Machines) -> None:
+    own = Hand()
+    first = machines.take("ann", own)
+    first.append([APP])
+
+    def at_work() -> None:
+        own.time += BEAT_SECONDS / 5
+        first.append([])
+
+    with pytest.raises(Held, match="ann"):
+        machines.take("bob", Hand(meanwhile=at_work))
+    first.append([rate(1, "5")])
+    first.close()
+
+
+def test_a_taker_waits_for_a_lock_that_is_released_in_time(machines: Machines) -> None:
+    own = Hand()
+    first = machines.take("ann", own)
+    calls = [0]
+
+    def at_work() -> None:
+        calls[0] += 1
+        own.time += BEAT_SECONDS
+        if calls[0] < 4:
+            first.append([])
+        elif calls[0] == 4:
+            first.close()
+
+    with machines.take("bob", Hand(meanwhile=at_work), lock_timeout=1000) as second:
+        assert list(second.read()) == []
+
+
+def test_a_released_lock_is_free_at_once_and_its_owner_stops(machines: Machines) -> None:
+    first = machines.take("ann", Hand())
+    topic = machines.topic()
+    topic.reader.refresh()
+    lock = topic.reader.lock
+    assert lock is not None
+    with pytest.raises(BadUsage, match=lock.id):
+        topic.release("another", "why", "bob")
+    topic.release(lock.id, "the job was cancelled", "bob")
+    with pytest.raises(Held, match="the job was cancelled"):
+        first.append([APP])
+    clock = Hand()
+    machines.take("bob", clock).close()
+    assert clock.time < DEAD_SECONDS
+
+
+def test_a_transaction_that_its_owner_never_ends_is_not_read(machines: Machines) -> None:
+    with machines.take("ann", Hand()) as journal:
+        journal.append([APP])
+    hanging = Producer(
+        {
+            "bootstrap.servers": machines.bootstrap,
+            "transactional.id": f"replan-{machines.name}",
+            "log_level": 0,
+        }
+    )
+    hanging.init_transactions(20)
+    hanging.begin_transaction()
+    hanging.produce(machines.name, b"{}", b"app/never-committed", partition=0)
+    hanging.flush(20)
+    with machines.take("bob", Hand()) as again:
+        assert list(again.read()) == [APP]
+
+
+def test_what_another_program_wrote_is_refused_by_its_place(machines: Machines) -> None:
+    machines.take("ann", Hand()).close()
+    other = Producer({"bootstrap.servers": machines.bootstrap, "log_level": 0})
+    other.produce(machines.name, b"{}", b"surprise/1", partition=0)
+    other.flush(20)
+    with pytest.raises(BadFile, match="offset"):
+        machines.take("bob", Hand())
+
+
+def test_a_deleted_topic_is_not_taken_for_an_empty_one(machines: Machines) -> None:
+    topic = machines.topic()
+    machines.take("ann", Hand()).close()
+    topic.reader.refresh()
+    client = admin(machines.bootstrap)
+    client.delete_topics([machines.name])[machines.name].result(20)
+    with pytest.raises(BadFile, match="deleted"):
+        until(lambda: not topic.reader.refresh(), "an error", limit_seconds=20)
+
+
+@pytest.fixture
+def own_cluster(layout: Layout, pytestconfig: pytest.Config) -> Iterator[OneJvmCluster]:
+    """Three brokers, of which one can be stopped."""
+    from dataclasses import replace
+
+    small = replace(layout, racks={1: "a", 2: "b"})
+    with one_jvm_cluster(small, pytestconfig) as cluster:
+        yield cluster
+
+
+@pytest.mark.waits
+def test_under_min_isr_nothing_is_written_and_a_failed_append_is_undone(
+    own_cluster: OneJvmCluster,
+) -> None:
+    machines = Machines(own_cluster.bootstrap, "__replan_journal")
+    client = admin(own_cluster.bootstrap)
+    journal = machines.take("ann", Hand())
+    journal.append([APP, rate(1, "5")])
+    minimum = ConfigEntry("min.insync.replicas", "2", incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(
+        ConfigResource.Type.TOPIC, machines.name, incremental_configs=[minimum]
+    )
+    client.incremental_alter_configs([resource])[resource].result(20)
+    own_cluster.stop(2)
+    with pytest.raises(ClusterUnreachable):
+        journal.append([rate(1, "6"), rate(2, "6")])
+    own_cluster.start(2)
+    until_written(journal)
+    assert {rate(1, "5"), rate(3, "7")} <= set(journal.read())
+    journal.close()
+    with machines.take("bob", Hand()) as again:
+        assert {r.key: r for r in again.read()} == {r.key: r for r in journal.read()}
+    machines.close()
+
+
+def until_written(journal: TopicJournal) -> None:
+    """The loop of an applier, which tries again with every tick."""
+    for _ in range(20):
+        try:
+            journal.append([rate(3, "7")])
+        except ClusterUnreachable:
+            continue
+        return
+    pytest.fail("the journal stays unwritable")
