@@ -32,7 +32,7 @@ def test_it_is_dead_when_it_has_not_changed_for_a_minute() -> None:
     assert watch.free(100.0 + DEAD_SECONDS)
 
 
-def test_each_sign_of_life_begins_the_minute_anew() -> None:
+def test_each_sign_of_life_begins_the_minute_again() -> None:
     watch = Watch(HELD, 100.0).seen(HELD.renewed("a-1"), 150.0)
     assert not watch.free(100.0 + DEAD_SECONDS)
     assert watch.free(150.0 + DEAD_SECONDS)
