@@ -34,7 +34,7 @@ class Lock(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
     held: bool = True
     application: str = ""
     reason: str = ""
-    """Why somebody else released it."""
+    """Why another process released it."""
     version: int = VERSION
 
     @classmethod
