@@ -3,6 +3,7 @@
 import numpy as np
 
 from replan.model.columns import PAD, Ints, Matrix
+from replan.planning.placing.balance import balance
 from replan.planning.placing.in_place import in_place
 from replan.planning.placing.keeping import Filler
 from replan.planning.placing.positions import Positions, base_lists
@@ -25,7 +26,10 @@ def choose(problem: PlacementProblem) -> Choice:
             lists[row, : problem.partitions.current.shape[1]] = problem.partitions.current[row]
         else:
             lists[row, : len(found)] = at.ids[found]
-    return Choice(lists, tuple(filler.impossible()))
+    reasons = filler.impossible()
+    placed = np.ones(len(lists), dtype=bool)
+    placed[[row for reason in reasons for row in reason.partitions]] = False
+    return Choice(lists, (*reasons, *balance(problem, at, lists, placed)))
 
 
 def by_size(rows: Ints, problem: PlacementProblem) -> Ints:

@@ -38,8 +38,6 @@ class Rule:
     lie: Lie
     candidates: Flags
     """Shape (brokers,): who may hold these partitions. Drained brokers are never among them."""
-    balanced: bool = False
-    """Whether these partitions count for the balance, and may be moved for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,12 +120,23 @@ def cost_of(problem: PlacementProblem, lists: Matrix) -> Optimum:
     return Optimum(bytes_, copies)
 
 
-def shares(weights: list[int], total: int, tolerance: Fraction) -> list[tuple[int, int]]:
-    """The bounds of each broker: its share by weight, less and more the tolerance, to whole replicas outwards."""
-    whole = sum(weights)
+def balance_bounds(problem: PlacementProblem, lists: Matrix) -> list[tuple[int, int]]:
+    """The bounds of each broker: its share by weight, less and more the tolerance, to whole replicas outwards.
+
+    `lists`: without balance; a closed broker needs no more than it has there.
+    """
+    tolerance = problem.balance.replicas or Fraction(0)
+    table = problem.brokers
+    among = [any(rule.candidates[i] for rule in problem.rules) for i in range(len(table.ids))]
+    weights = [int(w) if yes else 0 for w, yes in zip(table.weight, among, strict=True)]
+    total = int(problem.partitions.factor.sum())
     bounds = []
-    for weight in weights:
-        share = Fraction(total * weight, whole)
+    for i, weight in enumerate(weights):
+        share = Fraction(total * weight, sum(weights))
         low, high = share * (1 - tolerance), share * (1 + tolerance)
-        bounds.append((low.numerator // low.denominator, -(-high.numerator // high.denominator)))
+        least = low.numerator // low.denominator
+        has = int((lists == table.ids[i]).sum())
+        bounds.append(
+            (least if table.open[i] else min(least, has), -(-high.numerator // high.denominator))
+        )
     return bounds

@@ -82,7 +82,7 @@ def problem(
             ),
             bytes=np.array(sizes if sizes is not None else [10] * len(lists), dtype=np.int64),
         ),
-        rules=(Rule(lie, chosen & ~gone, balanced=tolerance is not None),),
+        rules=(Rule(lie, chosen & ~gone),),
         drained=frozenset(drained),
         balance=tolerance or Tolerance(),
         budget=budget,

@@ -4,13 +4,13 @@ import os
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given, settings
-from tests.unit.planning.placing.exact import cost_of, optimum
+from hypothesis import assume, given, settings
+from tests.unit.planning.placing.exact import balance_bounds, cost_of, optimum
 from tests.unit.planning.placing.problems import brokers, only, problem, problems
 
 from replan.planning.placing.choose import choose
 from replan.planning.placing.judge import Breach, judge
-from replan.planning.placing.problem import Lie, Obstacle, PlacementProblem
+from replan.planning.placing.problem import Lie, Obstacle, PlacementProblem, Tolerance
 
 FAST = os.environ.get("HYPOTHESIS_PROFILE") == "fast"
 INSTANCES = 60 if FAST else 500
@@ -40,6 +40,23 @@ def test_the_fewest_bytes_and_copies_are_those_of_an_exact_solver(asked: Placeme
 @given(problems(tight=True))
 def test_a_placement_is_found_exactly_where_there_is_one(asked: PlacementProblem) -> None:
     _compare(asked)
+
+
+@settings(max_examples=INSTANCES)
+@given(problems(balanced=True))
+def test_balance_costs_what_it_costs_an_exact_solver(asked: PlacementProblem) -> None:
+    """Bytes first, then copies; and it is impossible exactly where the solver says so."""
+    unbalanced = replace(asked, balance=Tolerance())
+    lost = {row for reason in choose(unbalanced).impossible for row in reason.partitions}
+    rows = [row for row in range(len(asked.partitions)) if row not in lost]
+    assume(rows)
+    asked = only(asked, rows)
+    found = choose(asked)
+    assert judge(asked, found) == []
+    best = optimum(asked, balance_bounds(asked, choose(replace(asked, balance=Tolerance())).lists))
+    assert (best is None) == bool(found.impossible)
+    if best is not None:
+        assert cost_of(asked, found.lists) == best
 
 
 def _compare(asked: PlacementProblem) -> None:

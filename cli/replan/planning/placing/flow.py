@@ -1,0 +1,139 @@
+"""Counts per broker brought within bounds, at the least cost there is: a minimum-cost flow on the graph of brokers.
+
+An edge from b to c says that one unit (a replica, a leadership) can go from b to c, at a cost of bytes, then changes.
+Which unit that is, the `Exchanges` know. Successive shortest paths (Ahuja, Magnanti, Orlin: Network Flows, 9.7): the
+lists that each partition has chosen by itself cost the least, so no cycle costs less than nothing, and taking a unit
+along a shortest path keeps it so. First every broker with too much gives along the cheapest path to a broker with room,
+then every broker with too little gets from one that has more than its least. Where no path is left, no placement within
+the bounds exists: the brokers that can be reached are the proof.
+
+Of paths that cost the same, the one with the fewest steps is taken. Such a path uses no partition in two ways that
+exclude each other: it could be cut short between the two.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from replan.model.columns import Ints
+from replan.planning.placing.problem import Flags
+
+FAR = np.int64(1 << 60)
+"""The cost of an edge that does not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Of the cheapest unit from each broker to each other; shape (brokers, brokers)."""
+
+    bytes: Ints
+    """FAR where none can go."""
+    changes: Ints
+
+
+class Exchanges(Protocol):
+    """Units that can go from one broker to another."""
+
+    @property
+    def costs(self) -> Costs:
+        """What they cost now."""
+        ...
+
+    def carry(self, source: int, target: int) -> None:
+        """Take the cheapest unit from one to the other."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The fewest and the most units of each broker."""
+
+    least: Ints
+    most: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """The proof that there is no way: `brokers` together have too many units, or too few, by `units`."""
+
+    brokers: tuple[int, ...]
+    units: int
+
+
+def bring_within(counts: Ints, bounds: Bounds, exchanges: Exchanges) -> Stuck | None:
+    """Carry units until `counts` is within the bounds; changes `counts`. None when it is."""
+    while (counts > bounds.most).any():
+        over = counts > bounds.most
+        end = _carry_one(counts, over, counts < bounds.most, exchanges)
+        if end is not None:
+            return Stuck(end, int((counts - bounds.most)[over].sum()))
+    while (counts < bounds.least).any():
+        under = counts < bounds.least
+        end = _carry_one(counts, counts > bounds.least, under, exchanges)
+        if end is not None:
+            return Stuck(
+                tuple(np.flatnonzero(under).tolist()), int((bounds.least - counts)[under].sum())
+            )
+    return None
+
+
+def _carry_one(
+    counts: Ints, sources: Flags, sinks: Flags, exchanges: Exchanges
+) -> tuple[int, ...] | None:
+    """One unit from a source to a sink; or, where none can be reached, all brokers that can."""
+    paths = _Paths(exchanges.costs, sources)
+    if not (paths.bytes[sinks] < FAR).any():
+        return tuple(np.flatnonzero(paths.bytes < FAR).tolist())
+    for source, target in paths.to(paths.nearest(sinks)):
+        exchanges.carry(source, target)
+        counts[source] -= 1
+        counts[target] += 1
+    return None
+
+
+class _Paths:
+    """The cheapest way from any of the sources to every broker (Bellman and Ford, all edges at a time)."""
+
+    def __init__(self, costs: Costs, sources: Flags) -> None:
+        self.bytes = np.where(sources, np.int64(0), FAR)
+        self._changes = np.zeros(len(sources), dtype=np.int64)
+        self._steps = np.zeros(len(sources), dtype=np.int64)
+        self._before = np.full(len(sources), -1)
+        while self._shorter(costs):
+            pass
+
+    def _shorter(self, costs: Costs) -> bool:
+        """One round over all edges; whether any way became shorter."""
+        bytes_ = np.minimum(self.bytes[:, None] + costs.bytes, FAR)
+        least = bytes_.min(axis=0)
+        equal = bytes_ == least
+        changes = np.where(equal, self._changes[:, None] + costs.changes, FAR)
+        fewest = changes.min(axis=0)
+        equal &= changes == fewest
+        steps = np.where(equal, self._steps[:, None] + 1, FAR)
+        before = steps.argmin(axis=0)
+        shortest = steps[before, np.arange(len(before))]
+        better = (least < self.bytes) | (
+            (least == self.bytes)
+            & ((fewest < self._changes) | ((fewest == self._changes) & (shortest < self._steps)))
+        )
+        better &= least < FAR
+        self.bytes[better], self._changes[better] = least[better], fewest[better]
+        self._steps[better], self._before[better] = shortest[better], before[better]
+        return bool(better.any())
+
+    def nearest(self, sinks: Flags) -> int:
+        """The sink with the cheapest way; the first of equal ones."""
+        at = np.flatnonzero(sinks)
+        order = np.lexsort((at, self._steps[at], self._changes[at], self.bytes[at]))
+        return int(at[order[0]])
+
+    def to(self, sink: int) -> list[tuple[int, int]]:
+        """The edges of the way there, from its end: so that each leaves the others as they were."""
+        edges = []
+        while self._before[sink] >= 0:
+            before = int(self._before[sink])
+            edges.append((before, sink))
+            sink = before
+        return edges

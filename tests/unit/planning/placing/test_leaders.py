@@ -1,0 +1,49 @@
+"""Balanced leaders, beside every other choice of leaders that there is."""
+
+import os
+from collections import Counter
+from itertools import product
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replan.model.columns import PAD
+from replan.planning.placing.leaders import balanced_heads
+
+INSTANCES = 60 if os.environ.get("HYPOTHESIS_PROFILE") == "fast" else 500
+
+LISTS = st.lists(
+    st.lists(st.integers(1, 5), unique=True, min_size=1, max_size=3), min_size=1, max_size=6
+)
+
+
+def heads(lists: list[list[int]]) -> list[int]:
+    width = max(map(len, lists))
+    matrix = np.array([[*x, *[PAD] * (width - len(x))] for x in lists], dtype=np.int32)
+    return [int(head) for head in balanced_heads(matrix, matrix != PAD)]
+
+
+def judged(chosen: tuple[int, ...], lists: list[list[int]]) -> tuple[int, int, int]:
+    """The most that a broker leads, the least (negative), and the changes: the smallest is the best."""
+    counts = Counter(chosen)
+    brokers = {b for x in lists for b in x}
+    changes = sum(a != x[0] for a, x in zip(chosen, lists, strict=True))
+    return max(counts.values()), -min(counts[b] for b in brokers), changes
+
+
+@settings(max_examples=INSTANCES)
+@given(LISTS)
+def test_no_other_choice_is_more_even_or_changes_less(lists: list[list[int]]) -> None:
+    found = judged(tuple(heads(lists)), lists)
+    assert found == min(judged(other, lists) for other in product(*lists))
+
+
+def test_what_is_within_one_stays() -> None:
+    assert heads([[1, 2], [2, 1], [1, 3], [3, 2], [2, 3]]) == [1, 2, 1, 3, 2]
+
+
+def test_one_leader_changes_where_one_is_enough() -> None:
+    assert Counter(heads([[1, 2, 3]] * 3 + [[2, 3, 1]] * 2 + [[3, 1, 2]])) == Counter(
+        {1: 2, 2: 2, 3: 2}
+    )

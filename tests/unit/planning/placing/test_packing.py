@@ -1,0 +1,74 @@
+"""Bytes per broker: placed, impossible, or not found within the budget; and the gap to the exact solver."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.unit.planning.placing.problems import brokers, problem
+
+from replan.planning.placing.choose import choose
+from replan.planning.placing.judge import judge
+from replan.planning.placing.problem import Lie, Obstacle, PlacementProblem, Tolerance
+
+
+def used(asked: PlacementProblem) -> list[int]:
+    """Bytes on each broker after the choice, which nothing is wrong with."""
+    found = choose(asked)
+    assert judge(asked, found) == []
+    assert found.impossible == ()
+    sizes = asked.partitions.bytes[:, None]
+    return [int(((found.lists == b) * sizes).sum()) for b in asked.brokers.ids]
+
+
+def even(
+    lists: list[list[int]], sizes: list[int], part: str, *, budget: int = 2_000
+) -> PlacementProblem:
+    return problem(
+        brokers("aaa"),
+        lists,
+        lie=Lie.NONE,
+        sizes=sizes,
+        tolerance=Tolerance(bytes=Fraction(part)),
+        budget=budget,
+    )
+
+
+def test_bytes_are_balanced_by_moving_and_exchanging_replicas() -> None:
+    found = used(even([[1], [1], [1], [2], [2], [3]], [50, 30, 20, 10, 10, 30], "1/10"))
+    assert max(found) <= 55
+    assert min(found) >= 45
+
+
+def test_what_is_within_the_tolerance_stays() -> None:
+    asked = even([[1], [2], [3]], [10, 11, 9], "1/10")
+    assert choose(asked).lists.tolist() == [[1], [2], [3]]
+
+
+def test_bytes_that_fit_nowhere_are_proved_impossible() -> None:
+    [reason] = choose(even([[1], [2]], [100, 1], "1/10")).impossible
+    assert reason.obstacle is Obstacle.BYTES_IMPOSSIBLE
+
+
+def test_a_search_that_ends_says_so_after_its_steps() -> None:
+    [reason] = choose(even([[1], [1], [1], [1]], [10, 10, 10, 10], "1/10", budget=1)).impossible
+    assert reason.obstacle is Obstacle.NOT_FOUND_WITHIN_BUDGET
+
+
+@pytest.mark.parametrize("lie", [Lie.NONE, Lie.RACK])
+def test_a_full_disk_is_relieved(lie: Lie) -> None:
+    table = brokers("aabb", room={1: 15})
+    asked = problem(table, [[1, 3], [1, 4], [1, 3]], lie=lie, sizes=[10, 10, 5])
+    assert used(asked)[0] <= 15
+
+
+def test_replicas_and_bytes_are_balanced_together() -> None:
+    rng = np.random.default_rng(7)
+    lists = [[1, 3]] * 6 + [[2, 4]] * 6 + [[1, 4]] * 12
+    asked = problem(
+        brokers("aabb"),
+        lists,
+        sizes=rng.integers(1, 100, len(lists)).tolist(),
+        tolerance=Tolerance(Fraction(1, 10), Fraction(1, 10)),
+    )
+    found = used(asked)
+    assert max(found) <= 1.1 * sum(found) / 4 + 1
