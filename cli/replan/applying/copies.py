@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Iterator
 
 from replan.applying.admission.slots import Slots, foreign_load
-from replan.applying.journal.records import Status
 from replan.applying.run_state import RunState
 from replan.applying.throttles.replica_lists import Copy
 from replan.applying.tick_input import TickInput
@@ -12,20 +11,30 @@ from replan.planning.moves import Move
 
 
 def lingering(tick: TickInput, state: RunState) -> list[TopicPartition]:
-    """Partitions that ended in the middle and whose copy still runs: it keeps its throttle until it ends."""
+    """Partitions that ended in the middle and whose copy still runs: it keeps its throttle until it ends.
+
+    Also where another tool's reassignment goes on with it: the bytes flow because replan has begun them.
+    """
     return [
         name
-        for name in tick.seen.running
-        if (record := state.ledger.owned.get(name)) is not None
-        and record.status in {Status.STALE, Status.REJECTED}
-        and record.expanding
-        and _is_copied(tick, name)
+        for name in sorted(state.given_up)
+        if name in tick.seen.running and _is_copied(tick, name)
     ]
 
 
+def may_arrive(state: RunState) -> list[TopicPartition]:
+    """Partitions of which a list that was asked for may still arrive; elections come too late without harm."""
+    owned = state.ledger.owned
+    return [n for n in state.unknown_since if n in owned and owned[n].list_pending]
+
+
 def _is_copied(tick: TickInput, name: TopicPartition) -> bool:
-    running = tick.seen.running.get(name)
-    return running is not None and running.adds_any(tick.job.moves[name].new)
+    """Whether what runs brings a new replica of replan's move into sync; another tool may list it as there already."""
+    running, found = tick.seen.running.get(name), tick.seen.partitions.get(name)
+    in_sync = () if found is None else found.isr
+    return running is not None and bool(
+        {*tick.job.moves[name].new}.intersection(running.replicas).difference(in_sync)
+    )
 
 
 def copies_under_throttle(
@@ -49,10 +58,17 @@ def copies_under_throttle(
 
 
 def copy_of(tick: TickInput, state: RunState, move: Move) -> Copy:
-    """A move as throttles see it: its leader throttle is suspended while a kept replica is out of the ISR."""
+    """A move as throttles see it: its leader throttle is suspended while a replica catches up beside the copy.
+
+    Any kept one that is out of the ISR, and a leaving one on a live broker: while it is listed it counts for min ISR.
+    """
     found = tick.seen.partitions.get(move.partition)
     isr = state.history.isr.get(move.partition) if found is None else found.isr
-    return Copy(move, leader_throttle_suspended=isr is not None and not move.kept <= set(isr))
+    if isr is None:
+        return Copy(move)
+    out = set(move.original).difference(isr)
+    catching_up = out & move.kept or any(tick.seen.live(b) for b in out)
+    return Copy(move, leader_throttle_suspended=bool(catching_up))
 
 
 def slots_of(tick: TickInput, state: RunState, starting: Collection[TopicPartition]) -> Slots:

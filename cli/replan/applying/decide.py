@@ -9,7 +9,14 @@ from dataclasses import replace
 
 from replan.applying.admission.gates import closed_gate
 from replan.applying.admission.slots import Slots
-from replan.applying.copies import copies_under_throttle, copy_of, slots_of, source_of
+from replan.applying.copies import (
+    copies_under_throttle,
+    copy_of,
+    lingering,
+    may_arrive,
+    slots_of,
+    source_of,
+)
 from replan.applying.journal.records import MoveRecord, Record, Status
 from replan.applying.next_state import Decision, next_state
 from replan.applying.partitions.intents import begun, forgetting, intent, remembering
@@ -31,8 +38,10 @@ from replan.applying.partitions.phase import (
     Waiting,
 )
 from replan.applying.reasons import (
+    ArrivalPossible,
     AwaitingThrottle,
     ChangedElsewhere,
+    CopyGoesOn,
     EndReason,
     HoldReason,
     NextBatch,
@@ -61,6 +70,7 @@ def decide(tick: TickInput, state: RunState) -> tuple[Decision, RunState]:
     builder = TickBuilder(tick, state)
     for name in [*state.ledger.open, *sorted(state.admitted), *tick.candidates]:
         builder.judge(name)
+    builder.watch()
     builder.admit()
     builder.throttle()
     builder.ask()
@@ -198,6 +208,16 @@ class TickBuilder:
         tick = self._tick
         move, found = tick.job.moves[name], tick.seen.partitions[name]
         return closed_gate(move, ask.replicas, found, tick.seen, self._room)
+
+    def watch(self) -> None:
+        """Say what an ended partition keeps the application for."""
+        for name in lingering(self._tick, self._state):
+            self._holds[name] = CopyGoesOn()
+        for name in may_arrive(self._state):
+            asked, left = self._state.ledger.owned[name].asked, self._quarantine_left(name)
+            ended = name not in self._state.ledger.open
+            if ended and asked is not None and left is not None:
+                self._holds[name] = ArrivalPossible(asked.kind, asked.replicas, left)
 
     def admit(self) -> None:
         """Give slots to copies that are to start or start again, in this order: begun, admitted, waiting."""

@@ -7,7 +7,7 @@ silent cluster or journal is waited for, when to leave, and what is said then.
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
-from replan.applying.copies import lingering
+from replan.applying.copies import lingering, may_arrive
 from replan.applying.decide import decide
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import Journal
@@ -226,7 +226,7 @@ class ApplicationRun:
             return self._interrupted(self._stopping[1]) if restored or late else None
         if state.ledger.open or state.admitted or len(state.queue):
             return None
-        if lingering(tick, state):
+        if lingering(tick, state) or may_arrive(state):
             return None
         if not state.ledger.entries and not state.ledger.rates:
             return self._closed()

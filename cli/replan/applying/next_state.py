@@ -63,7 +63,7 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
         check_transition(state.phase(name), phase)
     asked = {*decision.resizing, *decision.same_size, *decision.elections}
     begun = {n for n, p in phases.items() if isinstance(p, InFlight | Ended)}
-    ended = {n for n in begun if isinstance(phases[n], Ended)}
+    ended = {n for n, p in phases.items() if isinstance(p, Ended)}
     admitted = {n for n, p in phases.items() if isinstance(p, Admitted)}
     read = ThrottleInput(tick.seen.topics, tick.seen.rates, state.throttle_history)
     notes = (n for n in decision.throttles.notes if n not in state.notes)
@@ -75,6 +75,8 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
             {tick.job.places[n]: p for n, p in phases.items() if n not in state.ledger.open}
         ),
         admitted=(state.admitted - phases.keys()) | admitted,
+        given_up=state.given_up
+        | {n for n, p in phases.items() if isinstance(p, Ended) and p.record.given_up},
         copies_waiting=state.copies_waiting + _copies_back(tick, state, phases),
         throttle_history=history_after(decision.throttles, read, state.ledger),
         room=decision.room,
@@ -86,7 +88,6 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
         notes=(*state.notes, *notes),
         suspected=held_since(state.suspected, agreeing, tick.ended),
         answers={},
-        unknown_since={n: at for n, at in state.unknown_since.items() if n not in ended},
     )
 
 

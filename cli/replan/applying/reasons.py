@@ -169,6 +169,20 @@ class OutcomePending:
 
 
 @dataclass(frozen=True, slots=True)
+class ArrivalPossible:
+    """Nothing more is asked for it; its last request may still arrive, so the application stays for so long."""
+
+    asked: RequestKind
+    replicas: Replicas
+    seconds: float = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CopyGoesOn:
+    """It has ended in the middle, and its copy still runs: the throttle stays until that ends."""
+
+
+@dataclass(frozen=True, slots=True)
 class NewBrokerFenced:
     """A broker that is to receive a replica is fenced."""
 
@@ -267,6 +281,8 @@ HoldReason = (
     | EffectUnseen
     | RejectionPending
     | OutcomePending
+    | ArrivalPossible
+    | CopyGoesOn
     | NewBrokerFenced
     | NewBrokerCordoned
     | WritesWouldStop

@@ -48,6 +48,8 @@ class RunState:
     queue: AdmissionQueue = field(default_factory=AdmissionQueue)
     """What is Waiting, Deferred or Parked."""
     admitted: frozenset[TopicPartition] = frozenset()
+    given_up: frozenset[TopicPartition] = frozenset()
+    """What is Ended in the middle, after an expand: its copy may still run."""
     copies_waiting: int = 0
     """How many moves that copy wait in the queue."""
     history: PartitionHistory = field(default_factory=PartitionHistory)
@@ -92,6 +94,7 @@ class RunState:
     def wanted(self, job: Job, candidates: Iterable[TopicPartition]) -> Wanted:
         """What this tick is decided by; `Readings` says what of it is read now."""
         names = {*self.ledger.open, *self.admitted, *candidates}
+        names.update(self.given_up)
         topics = {n.topic for n in names} | {topic for topic, _ in self.ledger.entries}
         brokers = {broker for broker, _ in self.ledger.rates}
         if job.plan.throttle is not None:
@@ -214,7 +217,9 @@ def first_state(job: Job, ledger: Ledger, now: float) -> RunState:
     """The state of a process that begins; every request whose outcome is not definite may still be on its way."""
     waiting = [m for m in job.plan.moves if m.partition not in ledger.owned]
     unconfirmed = [
-        n for n, r in ledger.open.items() if r.asked is not None and not r.asked.confirmed
+        n
+        for n, r in ledger.owned.items()
+        if r.list_pending or (n in ledger.open and r.asked is not None and not r.asked.confirmed)
     ]
     return RunState(
         ledger=ledger,
@@ -222,6 +227,7 @@ def first_state(job: Job, ledger: Ledger, now: float) -> RunState:
             (job.places[m.partition] for m in waiting if not internal(m)),
             (job.places[m.partition] for m in waiting if internal(m)),
         ),
+        given_up=frozenset(n for n, r in ledger.owned.items() if r.given_up),
         copies_waiting=sum(1 for m in waiting if m.new),
         unknown_since=dict.fromkeys(unconfirmed, now),
         configs_unknown_since=dict.fromkeys(throttled(ledger), now),

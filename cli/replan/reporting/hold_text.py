@@ -1,13 +1,16 @@
 """Sentences of why a partition waits or has ended: measure, limit, way out."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from replan.applying.outcome import PartitionResult, Result
 from replan.applying.reasons import (
+    ArrivalPossible,
     AwaitingSync,
     AwaitingThrottle,
     ChangedElsewhere,
     Confirming,
+    CopyGoesOn,
     EffectUndone,
     EffectUnseen,
     EndReason,
@@ -50,33 +53,41 @@ def hold_text(reason: HoldReason) -> str:
             return _gate(reason)
         case NoRoom() | NoSlot() | TopicReassigned() | ThrottleContested():
             return _shared(reason)
-        case Rechecking() | EffectUnseen() | RejectionPending() | OutcomePending():
+        case (
+            Rechecking()
+            | EffectUnseen()
+            | RejectionPending()
+            | OutcomePending()
+            | ArrivalPossible()
+        ):
             return _pending(reason)
         case AwaitingSync() | Confirming() | NextBatch():
             return _measured(reason)
-        case _:
-            return _plain(reason)
+        case AwaitingThrottle():
+            return _awaiting_throttle(reason)
+        case MetadataBehind() | CopyGoesOn() | NoLeader() | SameListElsewhere() | Stopping():
+            return _PLAIN[type(reason)]
 
 
-def _plain(
-    reason: MetadataBehind | NoLeader | SameListElsewhere | AwaitingThrottle | Stopping,
-) -> str:
-    match reason:
-        case MetadataBehind():
-            return "brokers show older metadata than the controller; rechecking"
-        case NoLeader():
-            return "no leader; bring back one of its in-sync replicas"
-        case SameListElsewhere():
-            return "another tool already reassigns it to the same list; waiting for that to end"
-        case AwaitingThrottle(()):
-            return "waiting for the throttle to take effect"
-        case AwaitingThrottle(unread):
-            return (
-                f"waiting for the throttle: {count(len(unread), 'live broker')} ({_listed(unread)}) did not answer "
-                "when asked for the rate; the copy does not begin without its throttle"
-            )
-        case Stopping():
-            return "stopping"
+def _awaiting_throttle(reason: AwaitingThrottle) -> str:
+    if not reason.unread:
+        return "waiting for the throttle to take effect"
+    silent = f"{count(len(reason.unread), 'live broker')} ({_listed(reason.unread)})"
+    return (
+        f"waiting for the throttle: {silent} did not answer when asked for the rate; "
+        "the copy does not begin without its throttle"
+    )
+
+
+_PLAIN: Mapping[type[HoldReason], str] = MappingProxyType(
+    {
+        MetadataBehind: "brokers show older metadata than the controller; rechecking",
+        CopyGoesOn: "its copy goes on, throttled; waiting for that to end",
+        NoLeader: "no leader; bring back one of its in-sync replicas",
+        SameListElsewhere: "another tool already reassigns it to the same list; waiting for that to end",
+        Stopping: "stopping",
+    }
+)
 
 
 def _measured(reason: AwaitingSync | Confirming | NextBatch) -> str:
@@ -153,7 +164,9 @@ def _shared(reason: NoRoom | NoSlot | TopicReassigned | ThrottleContested) -> st
             return f"another tool removed a throttle twice ({named}); find out which, then rerun to resume"
 
 
-def _pending(reason: Rechecking | EffectUnseen | RejectionPending | OutcomePending) -> str:
+def _pending(
+    reason: Rechecking | EffectUnseen | RejectionPending | OutcomePending | ArrivalPossible,
+) -> str:
     match reason:
         case Rechecking(suspected):
             return f"{_suspected(suspected)}; rechecking"
@@ -170,6 +183,11 @@ def _pending(reason: Rechecking | EffectUnseen | RejectionPending | OutcomePendi
             return (
                 f"the outcome of {asked} {list(replicas)} is unknown and it may still arrive; "
                 f"{following} follows in {seconds:.0f} s"
+            )
+        case ArrivalPossible(asked, replicas, seconds):
+            return (
+                f"the outcome of {asked} {list(replicas)} is unknown and it may still arrive; "
+                f"watching for {seconds:.0f} s more"
             )
 
 

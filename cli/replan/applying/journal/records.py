@@ -105,6 +105,17 @@ class MoveRecord:
         return self.asked is not None and self.asked.kind is RequestKind.EXPAND
 
     @property
+    def given_up(self) -> bool:
+        """Whether it has ended in the middle: its copy may still run."""
+        return self.expanding and self.status not in {Status.OPEN, Status.DONE}
+
+    @property
+    def list_pending(self) -> bool:
+        """Whether a list, or a cancel, was asked for last whose outcome is not definite."""
+        asked = self.asked
+        return asked is not None and not asked.confirmed and asked.kind is not RequestKind.ELECT
+
+    @property
     def key(self) -> str:
         """Its key; the topic's id, so that a topic of the same name made later is another one."""
         return f"own/{self.application}/{self.topic_id}-{self.partition.partition}"

@@ -11,6 +11,7 @@ from replan.applying.journal.records import Asked, MoveRecord, Reached, Status
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.preconditions import broken_precondition
 from replan.applying.reasons import (
+    ArrivalPossible,
     AwaitingSync,
     ChangedElsewhere,
     Confirming,
@@ -185,7 +186,7 @@ def _reached(sight: PartitionInput) -> Reached:
 def _begun(sight: PartitionInput, own: MoveRecord, needed: Next) -> Verdict:
     match needed:
         case Done():
-            return End(Status.DONE)
+            return _done(sight, own)
         case Stale():
             return _stale_topic(sight.move, sight.state)
         case OffPath(found):
@@ -194,6 +195,13 @@ def _begun(sight: PartitionInput, own: MoveRecord, needed: Next) -> Verdict:
             return Hold(_awaited(sight, needed))
         case Request():
             return _again_or_next(sight, own, needed)
+
+
+def _done(sight: PartitionInput, own: MoveRecord) -> Verdict:
+    """It is done when no earlier list may arrive any more and undo that, in this application or in the next one."""
+    if own.asked is None or not own.list_pending or sight.quarantine_seconds is None:
+        return End(Status.DONE)
+    return Hold(ArrivalPossible(own.asked.kind, own.asked.replicas, sight.quarantine_seconds))
 
 
 def _off_path(sight: PartitionInput, own: MoveRecord, found: PartitionState) -> Verdict:
