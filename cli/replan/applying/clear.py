@@ -1,26 +1,34 @@
 """Puts back the throttles that an application left behind, without going on with it; and gives an application up.
 
-What a running copy of an open application needs stays, and so does everything that is not ours.
+What a running copy of an open application needs stays, and so does everything that is not ours. Nothing but the saved
+values in the journal is needed for it: no plan is read, whatever version wrote it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from replan.applying.journal.ledger import Ledger, fold, open_applications
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import ApplicationStatus
 from replan.applying.next_state import Decision
 from replan.applying.observation.look import Observation
-from replan.applying.opening import closing, ended, open_plan
+from replan.applying.opening import closing, ended
 from replan.applying.outcome import Outcome, results_of, summary
 from replan.applying.run_state import throttled
 from replan.applying.sending import Sender, intents
 from replan.applying.settings import Settings
 from replan.applying.throttles.broker_rates import leftovers
-from replan.applying.throttles.replica_lists import Copy
-from replan.applying.throttles.tick import ThrottleHistory, ThrottleInput, throttle_tick
+from replan.applying.throttles.replica_lists import elements, override_of
+from replan.applying.throttles.tick import (
+    ThrottleHistory,
+    ThrottleInput,
+    WantedThrottles,
+    throttle_tick,
+)
 from replan.errors import BadUsage, Exit
+from replan.model.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from replan.model.control_plane import Clock, ClusterReader, ClusterWriter, Wanted
-from replan.planning.plan import Plan
+from replan.model.names import BrokerId, TopicPartition
 
 
 def throttle_clear(
@@ -37,34 +45,8 @@ def throttle_clear(
     Raises ClusterUnreachable, Held.
     """
     ledger = fold(journal.read())
-    plan, began = open_plan(ledger), clock.now()
-    touched = frozenset(throttled(ledger))
-    reported = False
-    while True:
-        late = clock.now() - began
-        may_arrive = touched if late < settings.quarantine_seconds else frozenset()
-        seen = reader.look(_wanted(ledger))
-        copies = _running_copies(ledger, plan, seen)
-        view = ThrottleInput(seen.topics, seen.rates, ThrottleHistory(may_arrive=may_arrive))
-        throttle = None if plan is None else plan.throttle
-        tick = throttle_tick(copies, throttle, ledger, view, keep_rates=False)
-        if tick.quiet and may_arrive and not reported:
-            reported = _report(report, settings.quarantine_seconds - late)
-        over = late >= settings.quarantine_seconds + settings.patience_seconds
-        if (tick.quiet and not may_arrive) or over:
-            return _outcome(ledger, copies, seen)
-        until = clock.now() + settings.intent_seconds
-        decision = Decision(records=tick.records, throttles=tick)
-        journal.append(intents(decision, ledger))
-        ledger = ledger.after(tick.records)
-        Sender(writer, clock, until).send(decision)
-        clock.sleep(settings.poll_seconds)
-
-
-def _report(report: Callable[[str], None] | None, left: float) -> bool:
-    if report is not None:
-        report(f"restored; watching {left:.0f} s for late changes")
-    return True
+    outcome, _ = _cleared(_Ports(reader, writer, journal, clock), ledger, settings, report)
+    return outcome
 
 
 def abandon(
@@ -78,53 +60,136 @@ def abandon(
 ) -> Outcome:
     """Give the open application up: its moves stay as they are, its throttles are put back; BadUsage without one.
 
-    Copies that run go on without a throttle. Where two processes wrote to the journal at once, all applications end.
+    Copies that run go on without a throttle. It ends when none of its requests may arrive any more. Where two processes
+    wrote to the journal at once, all applications end.
     """
     records = journal.read()
     for other in open_applications(records)[:-1]:
         journal.append(ended(other, records, ApplicationStatus.ABANDONED, "abandoned"))
     ledger = fold(journal.read())
-    plan = open_plan(ledger)
-    if plan is None:
+    if ledger.application is None:
         raise BadUsage("no application is open on this cluster; there is nothing to abandon")
-    results = results_of([m.partition for m in plan.moves], ledger, {})
+    results = results_of(sorted(ledger.owned), ledger, {})
+    ports = _Ports(reader, writer, journal, clock)
+    cleared, ledger = _cleared(ports, ledger, settings, report, abandoned=True)
     journal.append(closing(ledger, ApplicationStatus.ABANDONED, summary(results)))
-    cleared = throttle_clear(reader, writer, journal, clock, settings=settings, report=report)
     text = f"abandoned: {summary(results)}\n{cleared.text}"
     return Outcome(cleared.exit_code, text, results, cleared.leftovers)
 
 
+@dataclass(frozen=True, slots=True)
+class _Ports:
+    reader: ClusterReader
+    writer: ClusterWriter
+    journal: Journal
+    clock: Clock
+
+
+def _cleared(
+    ports: _Ports,
+    ledger: Ledger,
+    settings: Settings,
+    report: Callable[[str], None] | None,
+    *,
+    abandoned: bool = False,
+) -> tuple[Outcome, Ledger]:
+    began, reported = ports.clock.now(), False
+    touched = frozenset(throttled(ledger))
+    pending = abandoned and any(r.list_pending for r in ledger.owned.values())
+    while True:
+        late = ports.clock.now() - began
+        waits = late < settings.quarantine_seconds and bool(touched or pending)
+        seen = ports.reader.look(_wanted(ledger))
+        copying = [] if abandoned else _copying(ledger, seen)
+        history = ThrottleHistory(may_arrive=touched if waits else frozenset())
+        view = ThrottleInput(seen.topics, seen.rates, history)
+        tick = throttle_tick(_kept(copying, ledger, seen), ledger, view, keep_rates=False)
+        if tick.quiet and waits and not reported:
+            reported = _report(report, settings.quarantine_seconds - late)
+        over = late >= settings.quarantine_seconds + settings.patience_seconds
+        if (tick.quiet and not waits) or over:
+            return _outcome(ledger, copying, seen), ledger
+        until = ports.clock.now() + settings.intent_seconds
+        decision = Decision(records=tick.records, throttles=tick)
+        ports.journal.append(intents(decision, ledger))
+        ledger = ledger.after(tick.records)
+        Sender(ports.writer, ports.clock, until).send(decision)
+        ports.clock.sleep(settings.poll_seconds)
+
+
+def _report(report: Callable[[str], None] | None, left: float) -> bool:
+    if report is not None:
+        report(f"restored; watching {left:.0f} s for late changes")
+    return True
+
+
 def _wanted(ledger: Ledger) -> Wanted:
-    copying = [name for name, own in ledger.open.items() if own.expanding]
     return Wanted(
-        partitions=copying,
+        partitions=_expanded(ledger),
         topics={topic for topic, _ in ledger.entries},
         rates_of={broker for broker, _ in ledger.rates},
     )
 
 
-def _running_copies(ledger: Ledger, plan: Plan | None, seen: Observation) -> list[Copy]:
+def _expanded(ledger: Ledger) -> list[TopicPartition]:
+    return [
+        n for n, own in ledger.owned.items() if own.given_up or (n in ledger.open and own.expanding)
+    ]
+
+
+def _copying(ledger: Ledger, seen: Observation) -> list[TopicPartition]:
     """The copies of the open application that the controller still carries out."""
-    copies: list[Copy] = []
-    for move in () if plan is None else plan.moves:
-        running, own = seen.running.get(move.partition), ledger.open.get(move.partition)
-        if running is None or own is None or not running.adds_any(move.new):
-            continue
-        state = seen.partitions.get(move.partition)
-        out = state is not None and not move.kept <= set(state.isr)
-        copies.append(Copy(move, leader_throttle_suspended=out))
-    return copies
+    found = []
+    for name in _expanded(ledger):
+        running, own, state = seen.running.get(name), ledger.owned[name], seen.partitions.get(name)
+        in_sync = () if state is None else state.isr
+        new = set(own.target).difference(own.original, in_sync)
+        if running is not None and new.intersection(running.replicas).difference(running.removing):
+            found.append(name)
+    return found
 
 
-def _outcome(ledger: Ledger, copies: list[Copy], seen: Observation) -> Outcome:
+def _kept(copying: Iterable[TopicPartition], ledger: Ledger, seen: Observation) -> WantedThrottles:
+    """What running copies need of what is set; what was saved says it, no plan is read."""
+    numbers: dict[str, set[str]] = {}
+    for name in copying:
+        numbers.setdefault(name.topic, set()).add(str(name.partition))
+    entries = {
+        where: frozenset(e for e in present if e.partition(":")[0] in numbers.get(where[0], ()))
+        for where, prior in ledger.entries.items()
+        if where[0] in seen.topics
+        and (
+            present := {*prior.ours}.intersection(
+                elements(override_of(seen.topics[where[0]], where[1]))
+            )
+        )
+    }
+    brokers = {
+        (RATE_OF[config], BrokerId(int(entry.partition(":")[2])))
+        for (_, config), kept in entries.items()
+        for entry in kept
+    }
+    rates = {
+        where: int(prior.ours[-1])
+        for where, prior in ledger.rates.items()
+        if (where[1], where[0]) in brokers
+    }
+    return WantedThrottles({where: kept for where, kept in entries.items() if kept}, rates)
+
+
+RATE_OF = {LEADER_REPLICAS: LEADER_RATE, FOLLOWER_REPLICAS: FOLLOWER_RATE}
+"""The rate that a list of throttled replicas goes with."""
+
+
+def _outcome(ledger: Ledger, copying: list[TopicPartition], seen: Observation) -> Outcome:
     left = tuple(leftovers(ledger.rates, seen.rates))
     if left:
         named = "\n".join(left)
         return Outcome(
             Exit.HELD, f"throttles set by replan: not all restored\n{named}", leftovers=left
         )
-    if copies:
-        named = ", ".join(str(c.move.partition) for c in copies)
+    if copying:
+        named = ", ".join(map(str, copying))
         return Outcome(
             Exit.OK, f"throttles set by replan: restored, except for running copies: {named}"
         )

@@ -32,9 +32,10 @@ def _is_copied(tick: TickInput, name: TopicPartition) -> bool:
     """Whether what runs brings a new replica of replan's move into sync; another tool may list it as there already."""
     running, found = tick.seen.running.get(name), tick.seen.partitions.get(name)
     in_sync = () if found is None else found.isr
-    return running is not None and bool(
-        {*tick.job.moves[name].new}.intersection(running.replicas).difference(in_sync)
-    )
+    if running is None:
+        return False
+    stay = set(running.replicas).difference(running.removing, in_sync)
+    return bool(stay.intersection(tick.job.moves[name].new))
 
 
 def copies_under_throttle(

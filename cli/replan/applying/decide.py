@@ -53,6 +53,7 @@ from replan.applying.run_state import RunState
 from replan.applying.throttles.tick import (
     ThrottleInput,
     ThrottleTick,
+    WantedThrottles,
     admission_closed,
     in_place,
     throttle_tick,
@@ -255,8 +256,9 @@ class TickBuilder:
         ended = {n for n, phase in self._phases.items() if isinstance(phase, Ended)}
         copies = copies_under_throttle(tick, state, admitted, ended)
         keep = tick.admitting and state.copies_waiting > 0
+        wanted = WantedThrottles.of(copies, tick.job.plan.throttle)
         self._throttles = throttle_tick(
-            copies, tick.job.plan.throttle, state.ledger, self._throttle_input(), keep_rates=keep
+            wanted, state.ledger, self._throttle_input(), keep_rates=keep
         )
 
     def _throttle_input(self) -> ThrottleInput:

@@ -315,6 +315,36 @@ def test_an_abandoned_application_leaves_its_moves_and_takes_its_throttles() -> 
         abandon(made.plane, made.plane, made.journal, made.clock, settings=made.settings)
 
 
+def test_abandon_and_clear_need_no_plan_that_they_can_read() -> None:
+    long = move([1, 2, 3], [1, 2, 4], size=5_000 * MB)
+    made = lab([state([1, 2, 3], size=5_000 * MB)], [long], throttle=SLOW)
+    before = made.configs()
+    made.apply(stop=made.stop_at(5))
+    made.journal.append(
+        [
+            PlanChunk(r.application, r.index, "of another version")
+            for r in made.journal.read()
+            if isinstance(r, PlanChunk)
+        ]
+    )
+    throttle_clear(made.plane, made.plane, made.journal, made.clock, settings=made.settings)
+    assert made.configs()[ConfigScope.TOPIC, "orders"][FOLLOWER_REPLICAS] == "0:4"
+    outcome = abandon(made.plane, made.plane, made.journal, made.clock, settings=made.settings)
+    assert outcome.exit_code is Exit.OK
+    assert made.configs() == before
+
+
+def test_abandon_stays_until_the_last_request_can_no_longer_arrive() -> None:
+    made = lab([state([1, 2, 3], size=50 * MB)], [GROW])
+    made.plane.schedule((At(0, LoseRequests(RequestKind.REASSIGN, 1, 60.0)),))
+    made.apply(stop=lambda: bool(fold(made.journal.read()).owned))
+    began = made.clock.now()
+    abandon(made.plane, made.plane, made.journal, made.clock, settings=made.settings)
+    assert made.clock.now() - began >= made.settings.quarantine_seconds
+    assert fold(made.journal.read()).application is None
+    assert made.partition(GROW).replicas == GROW.expanded
+
+
 def test_abandon_is_the_way_out_where_two_applications_are_open() -> None:
     made = lab([state([1, 2, 3], size=50 * MB)], [GROW], throttle=SLOW)
     before = made.configs()

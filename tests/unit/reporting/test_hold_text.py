@@ -8,10 +8,12 @@ from tests.builders import TOPIC_ID
 from replan.applying.journal.records import Reached
 from replan.applying.outcome import PartitionResult, Result
 from replan.applying.reasons import (
+    ArrivalPossible,
     AwaitingSync,
     AwaitingThrottle,
     ChangedElsewhere,
     Confirming,
+    CopyGoesOn,
     EffectUndone,
     EffectUnseen,
     EndReason,
@@ -93,6 +95,18 @@ HOLDS: list[tuple[HoldReason, str]] = [
     (
         OutcomePending(RequestKind.EXPAND, replicas(1, 2), RequestKind.ASSIGN, 33.3),
         "the outcome of expand [1, 2] is unknown and it may still arrive; assign follows in 33 s",
+    ),
+    (
+        ArrivalPossible(RequestKind.ASSIGN, replicas(1, 2), 33.3),
+        "the outcome of assign [1, 2] is unknown and it may still arrive; watching for 33 s more",
+    ),
+    (CopyGoesOn(), "its copy goes on, throttled; waiting for that to end"),
+    (
+        AwaitingThrottle(replicas(3)),
+        (
+            "waiting for the throttle: 1 live broker (3) did not answer when asked for the rate; "
+            "the copy does not begin without its throttle"
+        ),
     ),
     (NewBrokerFenced(B4), "broker 4 is to receive a replica and is fenced; start it"),
     (

@@ -65,6 +65,20 @@ class ThrottleInput:
 
 
 @dataclass(frozen=True, slots=True)
+class WantedThrottles:
+    """What should be set now."""
+
+    entries: Entries = field(default_factory=dict)
+    rates: Mapping[Rate, int] = field(default_factory=dict)
+    """Bytes per second."""
+
+    @classmethod
+    def of(cls, copies: Sequence[Copy], throttle: MoveThrottle | None) -> "WantedThrottles":
+        """What these copies need."""
+        return cls(wanted_entries(copies, throttle), wanted_rates(copies, throttle))
+
+
+@dataclass(frozen=True, slots=True)
 class ThrottleTick:
     """What one tick does about all throttles."""
 
@@ -87,17 +101,11 @@ class ThrottleTick:
 
 
 def throttle_tick(
-    copies: Sequence[Copy],
-    throttle: MoveThrottle | None,
-    ledger: Ledger,
-    view: ThrottleInput,
-    *,
-    keep_rates: bool,
+    wanted: WantedThrottles, ledger: Ledger, view: ThrottleInput, *, keep_rates: bool
 ) -> ThrottleTick:
-    """What to do about throttles for these copies; with `keep_rates` rates stay although no copy runs now."""
-    entries, wanted = wanted_entries(copies, throttle), wanted_rates(copies, throttle)
-    lists = dict(_list_steps(entries, ledger, view))
-    rates = dict(_rate_steps(wanted, ledger, view, keep_rates=keep_rates))
+    """What to do about throttles; with `keep_rates` rates stay although no copy runs now."""
+    lists = dict(_list_steps(wanted.entries, ledger, view))
+    rates = dict(_rate_steps(wanted.rates, ledger, view, keep_rates=keep_rates))
     forgotten = tuple(
         Forget(prior.key)
         for (topic, _), prior in sorted(ledger.entries.items())
@@ -114,9 +122,9 @@ def throttle_tick(
         + tuple(step.change for step in rates.values() if step.change is not None),
         wiped=frozenset(wiped),
         notes=_notes(lists, rates, view.history),
-        entries=entries,
+        entries=wanted.entries,
         rates_in_force=frozenset(
-            where for where, step in rates.items() if step.in_place and where in wanted
+            where for where, step in rates.items() if step.in_place and where in wanted.rates
         ),
     )
 

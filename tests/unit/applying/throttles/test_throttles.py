@@ -24,6 +24,7 @@ from replan.applying.throttles.tick import (
     Place,
     ThrottleHistory,
     ThrottleInput,
+    WantedThrottles,
     admission_closed,
     history_after,
     in_place,
@@ -390,7 +391,7 @@ ALL_BROKERS: dict[BrokerId, Configs] = {BrokerId(b): {} for b in range(1, 6)}
 def test_a_tick_lowers_before_it_raises_with_one_change_of_each_a_list() -> None:
     ledger = fold([prior("9:1", overridden=True)])
     view = ThrottleInput({"orders": TopicSettings(leader_throttled="9:1,7:8")}, ALL_BROKERS)
-    tick = throttle_tick([COPY], THROTTLE, ledger, view, keep_rates=True)
+    tick = throttle_tick(WantedThrottles.of([COPY], THROTTLE), ledger, view, keep_rates=True)
     assert tick.removals == subtract("9:1")
     assert [c for c in tick.additions if c.name == "orders"] == [
         topic_change("orders", FOLLOWER_REPLICAS, ConfigOperation.APPEND, "0:4,0:5"),
@@ -407,7 +408,7 @@ def test_a_copy_begins_when_entries_and_rates_were_read_back() -> None:
     topic = TopicSettings(leader_throttled="0:1,0:2,0:3", follower_throttled="*")
     answering = {b: rates for b in ALL_BROKERS if b != 3}
     view = ThrottleInput({"orders": topic}, answering)
-    tick = throttle_tick([COPY], THROTTLE, fold([]), view, keep_rates=True)
+    tick = throttle_tick(WantedThrottles.of([COPY], THROTTLE), fold([]), view, keep_rates=True)
     assert tick.quiet
     assert in_place(COPY, THROTTLE, tick, view)
     assert not in_place(COPY, THROTTLE, tick, ThrottleInput({}, answering))
@@ -419,14 +420,24 @@ def test_a_copy_begins_when_entries_and_rates_were_read_back() -> None:
 def test_the_priors_of_a_topic_that_is_gone_are_forgotten() -> None:
     ledger = fold([prior("0:1")])
     gone = ThrottleInput({}, {}, ThrottleHistory(gone=frozenset({"orders"})))
-    assert throttle_tick([], None, ledger, gone, keep_rates=False).records == FORGET
-    assert throttle_tick([], None, ledger, ThrottleInput({}, {}), keep_rates=False).records == ()
+    assert (
+        throttle_tick(WantedThrottles.of([], None), ledger, gone, keep_rates=False).records
+        == FORGET
+    )
+    assert (
+        throttle_tick(
+            WantedThrottles.of([], None), ledger, ThrottleInput({}, {}), keep_rates=False
+        ).records
+        == ()
+    )
 
 
 def test_rates_stay_while_more_copies_are_to_come() -> None:
     ledger, view = fold([ours(None, "50")]), ThrottleInput({}, {B4: rate("50")})
-    assert throttle_tick([], THROTTLE, ledger, view, keep_rates=True).quiet
-    assert throttle_tick([], THROTTLE, ledger, view, keep_rates=False).additions == (UNSET,)
+    assert throttle_tick(WantedThrottles.of([], THROTTLE), ledger, view, keep_rates=True).quiet
+    assert throttle_tick(
+        WantedThrottles.of([], THROTTLE), ledger, view, keep_rates=False
+    ).additions == (UNSET,)
 
 
 def test_a_throttle_that_was_wiped_twice_closes_admission() -> None:
@@ -439,7 +450,7 @@ def test_a_rate_that_was_wiped_twice_is_not_set_again() -> None:
     ledger = fold([SavedRate(B4, FOLLOWER_RATE, None, ("1000",))])
     throttle_history = ThrottleHistory(rates=frozenset({RATE}), wiped={RATE: 2})
     view = ThrottleInput({"orders": TopicSettings()}, {B4: {}}, throttle_history)
-    tick = throttle_tick([COPY], THROTTLE, ledger, view, keep_rates=True)
+    tick = throttle_tick(WantedThrottles.of([COPY], THROTTLE), ledger, view, keep_rates=True)
     assert [c for c in tick.additions if c.name == "4"] == []
     assert RATE not in tick.rates_in_force
     assert RateRemoved(B4, FOLLOWER_RATE, again=True) in tick.notes
@@ -453,7 +464,9 @@ def test_traces_keep_what_was_seen_and_count_what_was_wiped() -> None:
         ThrottleHistory({WHERE: frozenset({"0:1", "0:2"})}),
     )
     copy = Copy(move([1, 2], [1, 2, 4]))
-    tick = throttle_tick([copy], MoveThrottle(50), ledger, view, keep_rates=True)
+    tick = throttle_tick(
+        WantedThrottles.of([copy], MoveThrottle(50)), ledger, view, keep_rates=True
+    )
     after = history_after(tick, view, ledger)
     assert after.entries == {WHERE: frozenset({"0:1"})}
     assert after.rates == {RATE}
@@ -463,11 +476,13 @@ def test_traces_keep_what_was_seen_and_count_what_was_wiped() -> None:
 def test_what_replan_takes_away_itself_was_not_taken_by_another_tool() -> None:
     ledger = fold([prior("0:1", "0:2")])
     view = ThrottleInput({"orders": TopicSettings(leader_throttled="0:1,0:2")}, {})
-    tick = throttle_tick([], THROTTLE, ledger, view, keep_rates=True)
+    tick = throttle_tick(WantedThrottles.of([], THROTTLE), ledger, view, keep_rates=True)
     assert tick.removals
     after = history_after(tick, view, ledger)
     gone = ThrottleInput({"orders": TopicSettings(leader_throttled="")}, {}, after)
-    again = throttle_tick([Copy(move([1, 2], [1, 2, 4]))], THROTTLE, ledger, gone, keep_rates=True)
+    again = throttle_tick(
+        WantedThrottles.of([Copy(move([1, 2], [1, 2, 4]))], THROTTLE), ledger, gone, keep_rates=True
+    )
     assert again.additions
     assert (again.wiped, again.notes) == (frozenset(), ())
 
@@ -478,6 +493,8 @@ def test_nobody_is_blamed_while_a_change_of_replan_may_still_arrive() -> None:
     seen = ThrottleHistory({WHERE: frozenset({"0:1"})}, frozenset({RATE}), may_arrive=late)
     view = ThrottleInput({"orders": TopicSettings()}, {B4: {}}, seen)
     copy = Copy(move([1, 2], [1, 2, 4]))
-    tick = throttle_tick([copy], MoveThrottle(50), ledger, view, keep_rates=True)
+    tick = throttle_tick(
+        WantedThrottles.of([copy], MoveThrottle(50)), ledger, view, keep_rates=True
+    )
     assert tick.additions
     assert (tick.wiped, tick.notes) == (frozenset(), ())
