@@ -125,6 +125,7 @@ class Lab:
     journal: Journal = field(default_factory=MemoryJournal)
     reports: list[Progress] = field(default_factory=list)
     settings: Settings = field(default_factory=lambda: Settings(owner="ann@ops-1"))
+    longest_ticks: int = LONGEST_TICKS
 
     def apply(
         self,
@@ -137,13 +138,14 @@ class Lab:
         wanted = self.plan if plan is None else plan
         crossing = Boundary() if boundary is None else boundary
         ticks = 0
+        self.plane.connect_again()
 
         def report(progress: Progress) -> None:
             nonlocal ticks
             ticks += 1
             crossing.log.append("tick")
             self.reports.append(progress)
-            if ticks > LONGEST_TICKS:
+            if ticks > self.longest_ticks:
                 raise Endless(f"still at it after {ticks} ticks: {progress}")
 
         return apply_plan(

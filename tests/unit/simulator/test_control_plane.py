@@ -137,6 +137,19 @@ def test_brokers_may_show_a_list_later_than_the_controller_has_it() -> None:
     assert plane.look(Wanted(partitions=[P0])).partitions[P0].isr == (1, 2, 3, 4)
 
 
+def test_another_process_may_be_shown_what_is_older_than_what_the_one_before_was_shown() -> None:
+    plane = opened(At(12, LagMetadata(8)))
+    plane.clock.sleep(10)
+    reassign(plane, 3, 2, 1)
+    assert plane.look(Wanted(partitions=[P0])).partitions[P0].replicas == (3, 2, 1)
+    plane.clock.sleep(3)
+    assert plane.look(Wanted(partitions=[P0])).partitions[P0].replicas == (3, 2, 1)
+    plane.connect_again()
+    assert plane.look(Wanted(partitions=[P0])).partitions[P0].replicas == (1, 2, 3)
+    plane.clock.sleep(6)
+    assert plane.look(Wanted(partitions=[P0])).partitions[P0].replicas == (3, 2, 1)
+
+
 def test_other_tools_act_when_their_time_comes() -> None:
     theirs = AlterReassignments(((P0, replicas(3, 1, 2)),))
     plane = opened(At(7, Ask(theirs)))

@@ -30,6 +30,8 @@ class Sample:
     """The effective minimum min(m, assigned) (Partition.effectiveMinIsr since 3.7)."""
     log_end: float = 0.0
     """Bytes of the committed log."""
+    not_serving: Replicas = ()
+    """Members of the ISR whose process does not serve: nobody can know it before their session ends."""
 
     @property
     def margin(self) -> int:
@@ -156,37 +158,61 @@ def _stretches(
         yield began, ended
 
 
-UNKNOWN_SECONDS = 12.0
-"""broker.session.timeout.ms (9 s), a poll, and metadata that lags: until then a death cannot be known."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blindness:
+    """What an applier cannot see, and so cannot be blamed for."""
+
+    unseen_seconds: float = 2.5
+    """Out of sync for less may fall between two looks: a poll, and what a look takes."""
+    unknown_seconds: float = 2.5
+    """How long before a drop the settle time may have ended: until a look shows it, or while the request that drops was
+    on its way."""
 
 
 def drops_only_what_was_replaced(
-    move: Move, ours: Trajectory, settle_seconds: float
+    move: Move, ours: Trajectory, settle_seconds: float, blind: Blindness | None = None
 ) -> Iterator[Broken]:
     """A replica of the original leaves the list only when the whole target had settled.
 
-    All of it was in sync and alive for the settle time, less its end, in which a death cannot be known yet.
+    All of it was in the ISR for the settle time, which ended not long before the drop (`Blindness`). A dead member
+    counts until its session ends, which the settle time is longer than.
     """
+    blind = Blindness() if blind is None else blind
     for before, after in pairwise(ours.samples):
         dropped = [b for b in before.replicas if b in move.original and b not in after.replicas]
         if not set(dropped) - move.unnameable:
             continue
-        missing = _not_settled(move, ours, after.at, settle_seconds)
-        if missing:
+        ended = _last_settled(move, ours, after.at, settle_seconds, blind.unseen_seconds)
+        if ended is None or ended < after.at - blind.unknown_seconds:
+            when = "never" if ended is None else f"last at second {ended:g}"
             yield Broken(
                 "drops-only-what-was-replaced",
                 str(move.partition),
-                f"{move.partition}: at second {after.at:g} {dropped} of {list(before.replicas)} left, and "
-                f"{missing} of the target {list(move.target)} had not been in sync and alive for {settle_seconds:g} s",
+                f"{move.partition}: at second {after.at:g} {dropped} of {list(before.replicas)} left, and the target "
+                f"{list(move.target)} had been in sync for {settle_seconds:g} s {when}",
             )
 
 
-def _not_settled(
-    move: Move, ours: Trajectory, dropped_at: float, settle_seconds: float
-) -> list[BrokerId]:
-    begin, end = dropped_at - settle_seconds, dropped_at - min(UNKNOWN_SECONDS, settle_seconds)
-    looks = [ours.at(begin), *(s for s in ours.samples if begin < s.at <= end)]
-    return [b for b in move.target if any(b not in s.in_sync for s in looks)]
+def _last_settled(
+    move: Move, ours: Trajectory, until: float, settle_seconds: float, unseen_seconds: float
+) -> float | None:
+    """When the whole target had last been in sync for the settle time, up to a moment; None if never."""
+    found: float | None = None
+    since: float | None = None
+    lost: float | None = None
+    ends = [*(s.at for s in ours.samples[1:]), ours.ended]
+    for sample, end in zip(ours.samples, ends, strict=True):
+        if sample.at >= until:
+            break
+        if not set(move.target) <= {*sample.in_sync, *sample.not_serving}:
+            lost = sample.at if lost is None else lost
+            continue
+        if since is None or (lost is not None and sample.at - lost > unseen_seconds):
+            since = sample.at
+        lost = None
+        if min(end, until) - since >= settle_seconds - unseen_seconds:
+            found = min(end, until)
+    return found
 
 
 def arrived(move: Move, ours: Trajectory) -> Iterator[Broken]:

@@ -1,10 +1,13 @@
 """Laws over histories, on histories that are written by hand."""
 
+from dataclasses import replace
+
 import pytest
 from tests.builders import lists, move
 
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.planning.safety.run_invariants import (
+    Blindness,
     Ends,
     Sample,
     Slack,
@@ -124,24 +127,40 @@ def test_a_replica_that_leaves_before_the_target_has_settled_is_reported() -> No
         sample(20, (1, 2, 3, 4, 5)),
         sample(30, (4, 2, 5)),
     )
-    (told,) = [b.message for b in drops_only_what_was_replaced(MOVE, ours, 15.0)]
-    assert told == (
-        "orders-0: at second 30 [1, 3] of [1, 2, 3, 4, 5] left, and [5] of the target [4, 2, 5] had not been in sync "
-        "and alive for 15 s"
+    (found,) = drops_only_what_was_replaced(MOVE, ours, 15.0)
+    assert (found.law, found.subject) == ("drops-only-what-was-replaced", "orders-0")
+
+
+def test_what_is_out_of_sync_between_two_looks_may_go_unseen() -> None:
+    ours = history(
+        sample(0, (1, 2, 3)),
+        sample(1, (1, 2, 3, 4, 5)),
+        sample(10, (1, 2, 3, 4, 5), (1, 2, 3, 4)),
+        sample(11, (1, 2, 3, 4, 5)),
+        sample(16, (4, 2, 5)),
     )
+    assert not list(drops_only_what_was_replaced(MOVE, ours, 15.0))
+    sharp = Blindness(unseen_seconds=0.5)
+    assert [b.law for b in drops_only_what_was_replaced(MOVE, ours, 15.0, sharp)]
 
 
-@pytest.mark.parametrize(("died_at", "broken"), [(19.0, False), (17.0, True)])
-def test_a_broker_that_died_within_its_session_could_not_be_known_to_be_dead(
-    died_at: float, broken: bool
-) -> None:
+@pytest.mark.parametrize(("lost_at", "broken"), [(28.0, False), (26.0, True)])
+def test_what_was_lost_long_before_the_drop_had_to_be_known(lost_at: float, broken: bool) -> None:
     ours = history(
         sample(0, (1, 2, 3)),
         sample(5, (1, 2, 3, 4, 5)),
-        sample(died_at, (1, 2, 3, 4, 5), (1, 2, 3, 4)),
+        sample(lost_at, (1, 2, 3, 4, 5), (1, 2, 3, 4)),
         sample(30, (4, 2, 5), (4, 2)),
     )
     assert bool(list(drops_only_what_was_replaced(MOVE, ours, 15.0))) is broken
+
+
+def test_a_dead_broker_counts_as_in_sync_until_its_session_ends() -> None:
+    died = replace(sample(17, (1, 2, 3, 4, 5), (1, 2, 3, 4)), not_serving=replicas(5))
+    ours = history(
+        sample(0, (1, 2, 3)), sample(5, (1, 2, 3, 4, 5)), died, sample(22, (4, 2, 5), (4, 2))
+    )
+    assert not list(drops_only_what_was_replaced(MOVE, ours, 15.0))
 
 
 def test_a_move_that_is_said_to_be_done_has_its_target() -> None:

@@ -1,0 +1,220 @@
+"""The laws of a run, whatever fails, whoever else acts, and wherever the process is killed.
+
+In words, for one partition of a plan from its original O to its target T:
+
+1. No worse: as long as nobody else changes its replica list, it is never worse off than the worse of the same partition
+   at O and at T under the same faults: in live in-sync replicas and min ISR beyond 5 s, in leadership beyond 15 s, in
+   committed log at all (`harms_nobody`).
+2. Nothing is dropped that was not replaced: a replica of O leaves the list only when all of T had been in sync for the
+   settle time, as far as it can be known (`drops_only_what_was_replaced`, `Blindness`).
+3. Written before sent: at every moment the journal knows every throttle setting that differs from what was there before
+   and that nobody else has touched (`throttles_are_known`); after the end none differs.
+4. Blames nobody falsely: a partition ends as changed by another tool only if another tool touched its list or topic,
+   stale or rejected only if somebody changed what the plan rests on; a throttle counts as removed by another tool only
+   if another tool touched that setting.
+5. It ends: once everything is healthy and nobody else acts, an application ends within `ends_within` seconds; what has
+   not ended by then has a reason, and something outside that explains it.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+
+from hypothesis import given, settings
+from tests.properties.hostile import Case, Run, cases, performed
+
+from replan.applying.journal.records import SavedRate, SavedReplicaList
+from replan.applying.outcome import Outcome, PartitionResult, Result
+from replan.applying.reasons import EntriesRemoved, RateRemoved
+from replan.applying.settings import Settings
+from replan.errors import Exit
+from replan.model.configs import (
+    FOLLOWER_REPLICAS,
+    LEADER_REPLICAS,
+    MIN_INSYNC_REPLICAS,
+    UNCLEAN_ELECTION,
+)
+from replan.model.names import TopicPartition
+from replan.planning.moves import Move
+from replan.planning.safety.plan_invariants import Broken
+from replan.planning.safety.run_invariants import (
+    Blindness,
+    Ends,
+    Slack,
+    Trajectory,
+    arrived,
+    drops_only_what_was_replaced,
+    harms_nobody,
+    throttles_are_known,
+)
+from replan.rehearsal.recording import throttles_of
+from replan.rehearsal.run import untouched
+from replan.rehearsal.setup import with_plan_applied
+from replan.simulator.cluster.apply_fault import scheduled
+from replan.simulator.cluster.faults import Ask, LagMetadata, LoseRequests
+from replan.simulator.controller.commands import AlterConfigs, CordonDirs
+
+CASES = {"fast": 10, "ci": 250, "nightly": 20_000}
+HARD = settings(max_examples=CASES.get(os.environ.get("HYPOTHESIS_PROFILE", "ci"), 250))
+SLACK = Slack(in_sync_seconds=5, leaderless_seconds=15)
+SETTLE_SECONDS = Settings().settle_seconds
+
+
+def ends_within(case: Case) -> float:
+    """Seconds after the last fault within which an application ends: its bound.
+
+    Each move may need an unclean election or a rebalance (300 s), two quarantines (90 s: of a request before and of a
+    throttle change), a copy at the slowest rate, and three settle times; all of them may have to wait for one slot.
+    """
+    rate = 1_000_000.0 if case.plan.throttle is None else 3_000_000.0
+    copies = sum(m.bytes * len(m.new) for m in case.plan.moves) / rate
+    return 300 + 2 * 90 + copies + 60 * len(case.plan.moves)
+
+
+@HARD
+@given(cases(others=False))
+def test_a_run_keeps_the_laws_whatever_fails(case: Case) -> None:
+    assert list(broken_by(case)) == []
+
+
+@HARD
+@given(cases())
+def test_a_run_keeps_the_laws_whatever_fails_and_whoever_else_acts(case: Case) -> None:
+    assert list(broken_by(case)) == []
+
+
+def broken_by(case: Case) -> Iterator[Broken]:
+    before = throttles_of(case.stage.cluster)
+    run = performed(case, ends_within(case))
+    ended = run.lab.clock.now()
+    run.recorder.note(run.cluster)
+    histories = run.recorder.trajectories()
+    stage = replace(case.stage, world=scheduled(case.stage.world, case.schedule))
+    there_already = with_plan_applied(stage, case.plan, run.cluster.world.placed)
+    still, there = untouched(case.plan, stage, ended), untouched(case.plan, there_already, ended)
+    for move in case.plan.moves:
+        name, ours_until = move.partition, case.list_changed_at(move.partition)
+        ours = before_second(histories[name], ours_until)
+        ends = Ends(
+            at_original=before_second(still[name], ours_until),
+            at_target=before_second(there[name], ours_until),
+        )
+        yield from harms_nobody(ours, ends, SLACK)
+        yield from drops_only_what_was_replaced(move, ours, SETTLE_SECONDS, blindness(case))
+    known = frozenset(
+        ("topic", r.topic, r.config)
+        if isinstance(r, SavedReplicaList)
+        else ("broker", str(r.broker), r.config)
+        for r in run.lab.journal.read()
+        if isinstance(r, SavedReplicaList | SavedRate)
+    )
+    theirs = frozenset(case.configured())
+    yield from throttles_are_known(before, throttles_of(run.cluster.cluster), known | theirs)
+    for outcome in run.outcomes:
+        yield from falsely_blamed(case, outcome)
+    yield from not_ended(case, run, histories)
+
+
+def before_second(history: Trajectory, seconds: float) -> Trajectory:
+    """What was before; at least the first sample."""
+    samples = tuple(s for i, s in enumerate(history.samples) if i == 0 or s.at < seconds)
+    return Trajectory(history.partition, samples, min(history.ended, seconds))
+
+
+def blindness(case: Case) -> Blindness:
+    """What the applier cannot know: metadata lags, requests take effect late, appends and looks take their time."""
+    faults = [at.fault for at in case.schedule]
+    lag = max((f.seconds for f in faults if isinstance(f, LagMetadata)), default=0.0)
+    late = max(
+        (f.effect_after_seconds or 0.0 for f in faults if isinstance(f, LoseRequests)), default=0.0
+    )
+    slow = max((t.seconds for t in case.journal.values()), default=0.0)
+    return Blindness(
+        unseen_seconds=2.5 + lag + slow,
+        unknown_seconds=Blindness().unknown_seconds + lag + late + slow,
+    )
+
+
+def falsely_blamed(case: Case, outcome: Outcome) -> Iterator[Broken]:
+    """What is said of others, and nobody did."""
+    for result in outcome.results:
+        name = result.partition
+        listed = case.list_changed_at(name) < float("inf")
+        planned_otherwise = listed or any(rests_on(case, act, name) for _, act in case.by_others())
+        blamed = (result.result is Result.FOREIGN and not listed) or (
+            result.result in {Result.STALE, Result.REJECTED} and not planned_otherwise
+        )
+        if blamed:
+            yield Broken("blames-nobody", str(name), f"{name}: {result}")
+    for note in outcome.notes:
+        touched = {(name, key) for _, name, key in case.configured()}
+        match note:
+            case EntriesRemoved() if (note.topic, note.config) not in touched:
+                yield Broken("blames-nobody", note.topic, str(note))
+            case RateRemoved() if (str(note.broker), note.config) not in touched:
+                yield Broken("blames-nobody", str(note.broker), str(note))
+            case _:
+                pass
+
+
+def rests_on(case: Case, act: Ask, name: TopicPartition) -> bool:
+    """Whether what another tool does changes what the plan of a partition rests on."""
+    match act.command:
+        case AlterConfigs(changes):
+            return any(
+                c.name == name.topic and c.key in {MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION}
+                for c in changes
+            )
+        case CordonDirs():
+            return True
+        case _:
+            return bool(case.unregistered())
+
+
+def not_ended(
+    case: Case, run: Run, histories: dict[TopicPartition, Trajectory]
+) -> Iterator[Broken]:
+    """What is not at its end although nothing keeps it, or does not say what does."""
+    if not run.outcomes:
+        yield Broken("it-ends", "", "no process came to an outcome")
+        return
+    last = run.outcomes[-1]
+    for result in last.results:
+        move = next(m for m in case.plan.moves if m.partition == result.partition)
+        yield from not_there(case, run, move, result, histories)
+    if last.exit_code is Exit.OK:
+        after, before = throttles_of(run.cluster.cluster), throttles_of(case.stage.cluster)
+        theirs = frozenset(case.configured())
+        yield from throttles_are_known(before, after, theirs)
+    elif last.exit_code is Exit.HELD and not any(True for _ in case.by_others()):
+        yield Broken("it-ends", "", f"it ended with {last}")
+
+
+def not_there(
+    case: Case,
+    run: Run,
+    move: Move,
+    result: PartitionResult,
+    histories: dict[TopicPartition, Trajectory],
+) -> Iterator[Broken]:
+    name = result.partition
+    match result.result:
+        case Result.DONE:
+            if case.list_changed_at(name) == float("inf"):
+                yield from arrived(move, histories[name])
+        case Result.WAITING | Result.RUNNING:
+            if result.hold is None:
+                yield Broken("says-why", str(name), f"{name}: {result}")
+            elif not explained(case, run, move):
+                yield Broken("it-ends", str(name), f"{name}: {result}")
+        case _:
+            pass
+
+
+def explained(case: Case, run: Run, move: Move) -> bool:
+    """Whether something that never ends keeps a partition: others' reassignments, brokers that are gone, throttles."""
+    lists = {LEADER_REPLICAS, FOLLOWER_REPLICAS}
+    contested = any(key in lists or "rate" in key for _, _, key in case.configured())
+    others_run = any(True for _ in run.cluster.cluster.reassigning())
+    gone = case.unregistered() & {*move.original, *move.target}
+    return contested or others_run or bool(gone)
