@@ -1,6 +1,7 @@
 """Small literals for tests: a builder takes what matters and fills in the rest sanely."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -184,8 +185,9 @@ def placement(
     throttle: MoveThrottle | None = None,
     below_min_isr: Sequence[str] = (),
     cluster_id: str | None = None,
+    **more: Any,
 ) -> Placement:
-    """A placement; a list of lists declares the count, a mapping only some partitions.
+    """A placement; `more` are other fields of it; a list of lists declares the count, a mapping only some partitions.
 
     Written as a file would be: line 1 is free, each topic takes a line (column 3) and each of its partitions
     one more (column 5); `leaders` maps `orders-0` to a broker, from line 101 on.
@@ -217,6 +219,7 @@ def placement(
             b: Where(FILE, 300 + b, 7) for b in (throttle.brokers if throttle else ())
         },
         digest="d" * 64,
+        **more,
     )
 
 

@@ -65,6 +65,37 @@ def blacklist_entry() -> st.SearchStrategy[Document]:
     )
 
 
+SIZES = st.sampled_from(["2TB", "1.5GiB", "400 GB", "0B"])
+COUNTS = st.integers(0, 500)
+
+
+def limits() -> st.SearchStrategy[Document]:
+    """What one plan may change."""
+    return st.fixed_dictionaries(
+        {},
+        optional={
+            "partitions": COUNTS,
+            "bytes": SIZES,
+            "bytesPerBroker": SIZES,
+            "leaders": COUNTS,
+            "replicationFactorDecreases": COUNTS,
+            "topics": COUNTS,
+        },
+    )
+
+
+def acknowledgement() -> st.SearchStrategy[Document]:
+    """Drift that is known."""
+    return st.fixed_dictionaries(
+        {
+            "partitions": st.sampled_from(["orders-7", "clicks-*", "*"]),
+            "reason": WORDS,
+            "expires": EXPIRIES,
+        },
+        optional={"owner": WORDS},
+    )
+
+
 def manifests() -> st.SearchStrategy[Document]:
     """What this release supports and a cluster may or may not satisfy; nothing contradicts itself."""
     return st.fixed_dictionaries(
@@ -77,6 +108,15 @@ def manifests() -> st.SearchStrategy[Document]:
             ),
             "blacklists": st.fixed_dictionaries(
                 {"leaders": st.lists(blacklist_entry(), max_size=3, unique_by=_broker)}
+            ),
+            "require": st.dictionaries(
+                st.sampled_from(["*", "pay-*", "orders"]),
+                st.sampled_from([{"replicationFactor": 1}, {"racks": 3}]),
+                max_size=2,
+            ),
+            "limits": limits(),
+            "acknowledged": st.lists(
+                acknowledgement(), max_size=3, unique_by=lambda entry: str(entry["partitions"])
             ),
             "throttles": st.fixed_dictionaries(
                 {
@@ -97,9 +137,7 @@ def _broker(entry: Document) -> int:
 UNSUPPORTED: Document = {
     "balance": {"replicas": "5%", "bytes": "10%", "weights": {"14": 2}},
     "recovery": {"payments-*": {"strategy": "balanced", "wait": "5m"}},
-    "require": {"*": {"replicationFactor": 3, "racks": 3}},
-    "limits": {"partitions": 500, "bytes": "2TB", "bytesPerBroker": "400GB", "leaders": 200},
-    "acknowledged": [{"partitions": "orders-7", "reason": "a disk", "expires": "2026-11-30"}],
+    "prices": {"currency": "EUR", "crossRackPerGB": 0.02},
 }
 
 

@@ -1,7 +1,8 @@
 """Laws of loading: what is right loads and means the same however it is written; nothing else crashes."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from replan.manifest.schema.schemas import PLACEMENT, directory, read_schema
 from replan.manifest.yaml_text.events import EventParser, fastest_parser, python_parser
 from replan.manifest.yaml_text.sources import Source
 from replan.model.placement import Placement
+from replan.model.where import Where
 
 SCHEMAS = sorted(p.name for p in directory().iterdir() if p.name.endswith(".json"))
 
@@ -47,15 +49,24 @@ def refusal(text: str, parser_of: Callable[[str], EventParser] | None = None) ->
 
 def meaning(placement: Placement) -> tuple[object, ...]:
     """A placement without its places."""
-    return (
-        placement.explicit.drop_columns(["line", "column"]).to_pylist(),
-        {name: (t.partition_count, t.below_min_isr) for name, t in placement.topics.items()},
-        placement.cluster_name,
-        placement.cluster_id,
-        {name: p.broker for name, p in placement.preferred_leaders.items()},
-        [(b.broker, b.reason, b.owner, b.expires, b.topics) for b in placement.leader_blacklist],
-        placement.move_throttle,
-    )
+    lists = placement.explicit.drop_columns(["line", "column"]).to_pylist()
+    others = (f.name for f in fields(placement) if f.name not in {"explicit", "digest"})
+    return lists, *(without_places(getattr(placement, name)) for name in others)
+
+
+def without_places(value: Any) -> Any:
+    """A value of the placement without any Where in it."""
+    match value:
+        case Where():
+            return None
+        case Mapping():
+            return {key: without_places(found) for key, found in value.items()}
+        case tuple() if not hasattr(value, "_fields"):
+            return tuple(map(without_places, value))
+        case _ if is_dataclass(value):
+            return [without_places(getattr(value, f.name)) for f in fields(value)]
+        case _:
+            return value
 
 
 def schema_errors(document: object) -> list[str]:

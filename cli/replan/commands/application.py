@@ -14,6 +14,7 @@ from replan.applying.settings import Settings
 from replan.commands.journals import NOT_LOCKED, journal_path, owner, read_ledger
 from replan.commands.options import Detail
 from replan.commands.output import note, report_outcome, result
+from replan.commands.plans import allowed_of
 from replan.commands.progress import progress_to
 from replan.commands.signals import asked_to_stop
 from replan.commands.target import Connection, Target
@@ -29,10 +30,10 @@ from replan.wording import capped
 
 
 def plan_of_files(
-    files: Sequence[Path], cluster: Target, connection: Connection
+    files: Sequence[Path], allow: Sequence[str], cluster: Target, connection: Connection
 ) -> tuple[Plan, bool]:
     """Plan from placement files, and whether it is approved: where their application is open, its plan was."""
-    placement = load_placement(files)
+    allowed, placement = allowed_of(allow), load_placement(files)
     seen = connection.control_plane.observe()
     ledger = read_ledger(cluster, seen.cluster_id)
     begun = ledger.application
@@ -41,9 +42,8 @@ def plan_of_files(
         if plan is not None:
             note(f"resuming application {begun.id}, begun by {begun.owner}")
             return plan, True
-    plan = make_plan(
-        placement, replace(seen, remembered={**seen.remembered, **ledger.remembered()})
-    )
+    remembered = {**seen.remembered, **ledger.remembered()}
+    plan = make_plan(placement, replace(seen, remembered=remembered), allowed)
     if begun is not None:
         check_same(begun, digest(plan))
     result(render_plan(plan))

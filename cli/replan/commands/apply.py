@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from replan.commands.options import Detail, Faults, Pace
+from replan.commands.options import Allow, Detail, Faults, Pace
 from replan.commands.output import note
 from replan.commands.target import LiveTarget
 from replan.errors import BadUsage, Exit
@@ -28,6 +28,7 @@ def apply(
             help="Plan from this placement file or folder, show the plan, ask, and apply it; repeatable.",
         ),
     ] = None,
+    allow: Allow = None,
     auto_approve: Annotated[
         bool, typer.Option("--auto-approve", help="With -f: do not ask for approval.")
     ] = False,
@@ -49,7 +50,7 @@ def apply(
     Exit codes:
       0    done
       1    an error, or not approved
-      3    some partitions are refused, or could not be moved; the others are done
+      3    some partitions are refused, or could not be moved; the others are done. Or a limit refuses the plan
       4    another application or tool is in the way, or throttles are still to be restored
       130  interrupted; run it again to resume
 
@@ -65,6 +66,8 @@ def apply(
         raise BadUsage(
             "give either a saved plan (replan apply plan.json) or placement files (replan apply -f placement.yaml)"
         )
+    if allow and plan_file is not None:
+        raise BadUsage("--allow goes with -f; a saved plan has what `replan plan --allow` raised")
     if faults and cluster.simulated is None:
         raise BadUsage("--fault is for the embedded cluster only; it goes with --simulated FILE")
     with cluster.connect() as connection:
@@ -72,7 +75,9 @@ def apply(
         if plan_file is not None:
             plan, approved = read_plan(plan_file), True
         else:
-            plan, approved = application.plan_of_files(files or (), cluster, connection)
+            plan, approved = application.plan_of_files(
+                files or (), allow or (), cluster, connection
+            )
         if all_or_nothing:
             application.check_all(plan)
         if not (approved or auto_approve or application.approve(plan)):

@@ -9,6 +9,7 @@ import typer
 from replan.commands.options import (
     AS,
     DEFAULT_FILES,
+    Allow,
     Everything,
     ExitZero,
     Files,
@@ -148,6 +149,7 @@ def plan(
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Save the plan, for `replan apply`."),
     ] = None,
+    allow: Allow = None,
     form: Annotated[Form, AS] = "text",
     exit_zero: ExitZero = False,
     cluster: JournaledTarget,
@@ -160,7 +162,7 @@ def plan(
       0  the cluster matches the placement
       1  an error
       2  there are changes to apply (0 with --exit-zero)
-      3  a safety rule refuses some partitions; the plan has the others
+      3  a safety rule refuses some partitions, and the plan has the others; or a limit refuses the whole plan
       4  another tool is changing some partitions; the plan has the others
 
     Examples:
@@ -168,14 +170,16 @@ def plan(
       replan plan -f placements/ --snapshot cluster.json --format markdown
     """
     from replan.applying.outcome import left_out_text
-    from replan.commands.plans import apply_command, rehearsed, render, verdict
+    from replan.commands.plans import allowed_of, apply_command, rehearsed, render, verdict
     from replan.manifest.load import load_placement
     from replan.planning import plan_file
     from replan.planning.planner import make_plan
 
     keep_inputs(output, [*files, cluster.simulated, cluster.snapshot])
+    allowed = allowed_of(allow or ())
+    placement = load_placement(files)
     seen = _observed(cluster)
-    made = make_plan(load_placement(files), seen)
+    made = make_plan(placement, seen, allowed)
     result(render(made, form, rehearsed=rehearsed(made, seen, form)))
     if output is not None:
         save(plan_file.dumps(made), output)

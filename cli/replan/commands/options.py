@@ -45,6 +45,14 @@ Everything = Annotated[
 ExitZero = Annotated[
     bool, typer.Option("--exit-zero", help="Exit 0 instead of 2, for scripts under `set -e`.")
 ]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow",
+        metavar="LIMIT=VALUE",
+        help="Raise a limit of the placement for this plan alone, e.g. bytes=3TB; repeatable.",
+    ),
+]
 Form = Literal["text", "markdown", "json"]
 AS = typer.Option("--format", help="How the result is written.")
 """`--format`; a command names the forms that it has: `Annotated[Form, AS]`."""

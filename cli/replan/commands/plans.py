@@ -7,7 +7,9 @@ from pathlib import Path
 from replan.commands.options import Form
 from replan.commands.target import Target
 from replan.documents.files import read_text
-from replan.errors import Exit
+from replan.errors import BadUsage, Exit
+from replan.manifest.units import parse_size
+from replan.model.policy import Measure
 from replan.model.snapshot import Snapshot
 from replan.planning import plan_file
 from replan.planning.plan import Plan
@@ -16,6 +18,23 @@ from replan.planning.plan import Plan
 def read_plan(path: Path) -> Plan:
     """A saved plan; raises BadFile."""
     return plan_file.loads(read_text(path), str(path))
+
+
+def allowed_of(options: Sequence[str]) -> dict[Measure, int]:
+    """What `--allow` raises, each limit with its value; raises BadUsage saying what to write."""
+    allowed: dict[Measure, int] = {}
+    for option in options:
+        name, _, value = option.partition("=")
+        if name not in set(Measure) or Measure(name) in allowed:
+            known = ", ".join(Measure)
+            raise BadUsage(f"--allow {option}: write each limit once, as one of {known}")
+        in_bytes = name.startswith("bytes") and not value.isdecimal()
+        try:
+            allowed[Measure(name)] = parse_size(value) if in_bytes else int(value)
+        except ValueError as problem:
+            example = "bytes=3TB" if in_bytes else f"{name}=500"
+            raise BadUsage(f"--allow {option}: write a number, e.g. --allow {example}") from problem
+    return allowed
 
 
 def apply_command(saved: Path, cluster: Target) -> str:

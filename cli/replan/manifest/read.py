@@ -11,6 +11,7 @@ from replan.errors import BadManifest
 from replan.manifest.assignments import check_rows
 from replan.manifest.declarations import Declaration
 from replan.manifest.merge import Merged, explicit_topics, merge, note_contradictions
+from replan.manifest.requirements import note_unmet_requirements
 from replan.manifest.rule_entries import read_rules
 from replan.manifest.schema.schema_check import accepts
 from replan.manifest.schema.schemas import PLACEMENT, Schema, read_schema
@@ -51,6 +52,7 @@ def read_sources(sources: Sequence[Source], parser_of: Callable[[str], EventPars
         merged = merge(declarations, problems)
         check_rows(explicit_topics(merged), problems)
         note_contradictions(merged, problems)
+        note_unmet_requirements(merged, problems)
         problems.raise_if_any()
         return merged
 

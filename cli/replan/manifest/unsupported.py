@@ -17,9 +17,6 @@ _WHOLE: dict[tuple[str, ...], str] = {
     ("blacklists", "logDirs"): "draining log directories",
     ("throttles", "standing"): "standing throttles",
     ("recovery",): "recovery of partitions without a leader",
-    ("require",): "policy on what may be declared",
-    ("limits",): "limits on what a plan may change",
-    ("acknowledged",): "acknowledged drift",
     ("prices",): "prices in plans",
 }
 

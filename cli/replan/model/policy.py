@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
+from replan.model.rules import Spread, TopicRule
 from replan.model.where import Where
+from replan.wording import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +17,27 @@ class Requirement:
     where: Where
     replication_factor: int | None = None
     racks: int | None = None
+
+
+def factor_too_small(replicas: int | None, required: Requirement) -> str | None:
+    """What is wrong with so many replicas, and what to do; None where nothing is, or where none are declared."""
+    least = required.replication_factor
+    if least is None or replicas is None or replicas >= least:
+        return None
+    return f"{count(replicas, 'replica')}, and `require` at {required.where} wants at least {least}; declare more"
+
+
+def spread_too_narrow(rule: TopicRule, required: Requirement) -> str | None:
+    """What is wrong with how a rule spreads replicas; None where nothing is, or where it declares no replicas."""
+    least, factor = required.racks, rule.replication_factor
+    declares = factor is not None or rule.spread is not None or rule.brokers is not None
+    if least is None or least == 1 or not declares:
+        return None
+    if rule.spread is not Spread.RACK:
+        return f"`require` at {required.where} wants {least} racks; write spread: rack"
+    if factor is not None and factor < least:
+        return f"{factor} replicas cannot be in {least} racks, as `require` at {required.where} wants; declare more"
+    return None
 
 
 class Measure(StrEnum):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
+from replan.planning.comparison.acknowledged import without_acknowledged
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.cluster_check import check_cluster
 from replan.planning.comparison.diff import DifferenceKind, compare
@@ -45,6 +46,8 @@ class Drift:
     counts: tuple[PartitionCount, ...]
     converging: tuple[TopicPartition, ...]
     """Partitions whose running reassignment leads to the declared list."""
+    acknowledged: tuple[TopicPartition, ...] = ()
+    """Partitions that differ, which the placement asks to leave alone until a date."""
 
     @property
     def none(self) -> bool:
@@ -56,7 +59,9 @@ def find_drift(placement: Placement, snapshot: Snapshot) -> Drift:
     """Compare; raises WrongCluster where the placement names another cluster."""
     check_cluster(placement, snapshot)
     asked = wanted(Alignment.of(placement, snapshot))
-    rows = compare(asked.table, snapshot.partitions, asked.rows).table.to_pylist()
+    differs = compare(asked.table, snapshot.partitions, asked.rows)
+    left = without_acknowledged(differs, asked.rows, placement, snapshot)
+    rows = left.differences.table.to_pylist()
     drifted = [
         Drifted(
             TopicPartition(r["topic"], r["partition"]),
@@ -73,6 +78,7 @@ def find_drift(placement: Placement, snapshot: Snapshot) -> Drift:
         tuple(d for d in drifted if d.kind is not DifferenceKind.RUNNING),
         tuple(partition_counts(placement, snapshot)),
         tuple(d.partition for d in drifted if d.kind is DifferenceKind.RUNNING),
+        tuple(sorted(name for _, names in left.known for name in names)),
     )
 
 

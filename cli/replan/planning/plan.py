@@ -14,6 +14,7 @@ from enum import StrEnum
 from replan.errors import Exit
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import MoveThrottle
+from replan.model.policy import Measure
 from replan.planning.moves import Move
 
 
@@ -41,6 +42,9 @@ class WarningKind(StrEnum):
     BLACKLIST_EXPIRED = "blacklist-expired"
     PREFERRED_BLACKLISTED = "preferred-blacklisted"
     FEWER_DECLARED = "fewer-declared"
+    MIN_ISR_ABOVE_REPLICAS = "min-isr-above-replicas"
+    ACKNOWLEDGED = "acknowledged"
+    ACKNOWLEDGEMENT_EXPIRED = "acknowledgement-expired"
 
 
 Facts = Mapping[str, int | str | tuple[int, ...] | tuple[str, ...]]
@@ -62,6 +66,9 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.BLACKLIST_EXPIRED: ("where", "broker", "expires"),
     WarningKind.PREFERRED_BLACKLISTED: ("where", "partition", "broker"),
     WarningKind.FEWER_DECLARED: ("topic", "declared", "observed"),
+    WarningKind.MIN_ISR_ABOVE_REPLICAS: ("minInsyncReplicas", "replicas", "topics", "count"),
+    WarningKind.ACKNOWLEDGED: ("where", "reason", "expires", "partitions", "count"),
+    WarningKind.ACKNOWLEDGEMENT_EXPIRED: ("where", "acknowledged", "expires"),
 }
 """`partitions` and `topics` name the first twenty of `count`."""
 
@@ -104,6 +111,8 @@ class Plan:
     """What people call the cluster, from the placement; for its readers alone."""
     remember: frozenset[TopicPartition] = field(default_factory=frozenset)
     """Partitions whose original order only the leader blacklist changes: it is journalled before the change."""
+    allowed: Mapping[Measure, int] = field(default_factory=dict)
+    """Limits of the placement that were raised for this plan alone."""
 
     @property
     def left_out(self) -> Exit:

@@ -15,6 +15,7 @@ from replan.documents.nodes import Node, optional, shown
 from replan.errors import BadFile
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition, replicas
 from replan.model.placement import MoveThrottle
+from replan.model.policy import Measure
 from replan.planning.moves import Move
 from replan.planning.plan import FACTS, Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 
@@ -105,12 +106,15 @@ def _body(plan: Plan) -> str:
         "manifestDigest": plan.manifest_digest,
         "brokers": {str(b): rack for b, rack in sorted(plan.racks.items())},
         "throttle": _throttle(plan.throttle),
+        "allowed": dict(sorted(plan.allowed.items())),
         "warnings": [_warning(w) for w in plan.warnings],
         "refusals": [_refusal(r) for r in plan.refusals],
         "reasons": reasons,
     }
     if plan.cluster_name is None:
         del header["clusterName"]
+    if not plan.allowed:
+        del header["allowed"]
     lines = [f"{_json(key)}: {_json(value)}" for key, value in header.items()]
     lines.append(_rows("topics", [_topic(of_topic[name]) for name in topics]))
     numbers = {reason: i for i, reason in enumerate(reasons)}
@@ -181,7 +185,7 @@ def _sha256(text: str) -> str:
 
 
 def _plan(root: Node) -> Plan:
-    root.mapping((*KEYS, "clusterName"))
+    root.mapping((*KEYS, "clusterName", "allowed"))
     for key in KEYS:
         root.child(key)
     reasons = [node.text() for node in root.elements("reasons")]
@@ -197,6 +201,7 @@ def _plan(root: Node) -> Plan:
         racks={_broker(key, node): _rack(node) for key, node in root.members("brokers")},
         moves=tuple(move for move, _ in rows),
         throttle=_read_throttle(root.child("throttle")),
+        allowed=optional(root.get("allowed"), _read_allowed, {}),
         refusals=tuple(_read_refusal(node) for node in root.elements("refusals")),
         warnings=tuple(
             PlanWarning(*_note(node, WarningKind, "kind")) for node in root.elements("warnings")
@@ -274,6 +279,13 @@ def _read_throttle(node: Node) -> MoveThrottle | None:
     node.child("brokers")
     brokers = {_broker(key, found): _rate(found) for key, found in node.members("brokers")}
     return MoveThrottle(_rate(node.child("bytesPerSecond")), brokers)
+
+
+def _read_allowed(node: Node) -> dict[Measure, int]:
+    node.mapping(tuple(Measure))
+    return {
+        Measure(measure): node.child(measure).int64() for measure in Measure if node.get(measure)
+    }
 
 
 def _read_refusal(node: Node) -> Refusal:

@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.alignment import Alignment
+from replan.planning.comparison.acknowledged import Unacknowledged, expired
+from replan.planning.comparison.alignment import Alignment, topics_of
 from replan.planning.comparison.diff import DifferenceKind, Differences
 from replan.planning.comparison.overlays import Wanted, blacklist_reaches
 from replan.planning.drift import partition_counts
@@ -22,10 +23,10 @@ NAMED = 20
 
 
 def plan_warnings(
-    aligned: Alignment, asked: Wanted, differs: Differences, moves: Sequence[Move]
+    aligned: Alignment, asked: Wanted, left: Unacknowledged, moves: Sequence[Move]
 ) -> Iterator[PlanWarning]:
     """All warnings, the most pressing first."""
-    placement, snapshot = aligned.placement, aligned.snapshot
+    placement, snapshot, differs = aligned.placement, aligned.snapshot, left.differences
     yield from _leaderless(snapshot, asked, differs)
     for broker in sorted({b for m in moves for b in m.new} - snapshot.live_brokers()):
         yield PlanWarning(WarningKind.FENCED_TARGET, {"broker": broker})
@@ -40,6 +41,41 @@ def plan_warnings(
             WarningKind.FEWER_DECLARED,
             {"topic": fewer.topic, "declared": fewer.declared, "observed": fewer.observed},
         )
+    yield from _min_isr_above_replicas(snapshot, asked)
+    yield from _acknowledged(placement, snapshot, left)
+
+
+def _min_isr_above_replicas(snapshot: Snapshot, asked: Wanted) -> Iterator[PlanWarning]:
+    """Topics whose min.insync.replicas no list can reach: min(m, assigned) holds (Partition.effectiveMinIsr)."""
+    names, codes = topics_of(asked.table)
+    lengths = np.asarray(pc.list_value_length(asked.table.column("replicas")), dtype=np.int64)
+    shortest = np.full(len(names), np.iinfo(np.int64).max)
+    np.minimum.at(shortest, codes, lengths)
+    configured = snapshot.all_settings()
+    alike: dict[tuple[int, int], list[str]] = {}
+    for topic, replicas in sorted(zip(names.to_pylist(), shortest.tolist(), strict=True)):
+        m = configured[topic].min_insync_replicas if topic in configured else 0
+        if m > replicas:
+            alike.setdefault((m, replicas), []).append(topic)
+    for (m, replicas), topics in sorted(alike.items()):
+        facts: Facts = {"minInsyncReplicas": m, "replicas": replicas}
+        listed: Facts = {"topics": tuple(topics[:NAMED]), "count": len(topics)}
+        yield PlanWarning(WarningKind.MIN_ISR_ABOVE_REPLICAS, {**facts, **listed})
+
+
+def _acknowledged(
+    placement: Placement, snapshot: Snapshot, left: Unacknowledged
+) -> Iterator[PlanWarning]:
+    for entry, names in left.known:
+        facts: Facts = {"where": str(entry.where), "reason": entry.reason, "expires": entry.expires}
+        listed: Facts = {"partitions": tuple(map(str, names[:NAMED])), "count": len(names)}
+        yield PlanWarning(WarningKind.ACKNOWLEDGED, {**facts, **listed})
+    for entry in placement.acknowledged:
+        if expired(entry, snapshot):
+            facts = {"where": str(entry.where), "acknowledged": entry.partitions}
+            yield PlanWarning(
+                WarningKind.ACKNOWLEDGEMENT_EXPIRED, {**facts, "expires": entry.expires}
+            )
 
 
 def _leaderless(snapshot: Snapshot, asked: Wanted, differs: Differences) -> Iterator[PlanWarning]:

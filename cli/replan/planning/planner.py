@@ -17,17 +17,22 @@ from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.placement import LeaderBlacklist, Placement
+from replan.model.policy import Measure
 from replan.model.snapshot import Snapshot
 from replan.planning.admission_order import admission_order
+from replan.planning.comparison.acknowledged import without_acknowledged
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.cluster_check import check_cluster, check_names
 from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences, compare
 from replan.planning.comparison.overlays import Wanted, blacklist_reaches, wanted
+from replan.planning.limits import check_limits, raised
 from replan.planning.moves import Move
 from replan.planning.plan import Plan, Refusal
 from replan.planning.plan_warnings import plan_warnings
 from replan.planning.safety.plan_invariants import require_invariants
 from replan.planning.safety.refusals import Judge
+
+NOTHING_ALLOWED: Mapping[Measure, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +54,15 @@ class _Facts:
     """Of each topic, the brokers that the leader blacklist keeps from leading it."""
 
 
-def make_plan(placement: Placement, snapshot: Snapshot) -> Plan:
+def make_plan(
+    placement: Placement, snapshot: Snapshot, allowed: Mapping[Measure, int] = NOTHING_ALLOWED
+) -> Plan:
     """Plan what brings the cluster from the snapshot to the placement.
 
-    Raises WrongCluster or BadManifest where the two do not belong together; everything that safety refuses
+    `allowed`: limits of the placement that are raised for this plan alone.
+
+    Raises WrongCluster or BadManifest where the two do not belong together, LimitExceeded where the plan would change
+    more than the placement allows, BadUsage where `allowed` raises no limit; everything that safety refuses
     is in `Plan.refusals`, and the other partitions are planned all the same. Raises UnsafePlan where a bug of replan
     made a plan that breaks a law.
     """
@@ -60,7 +70,10 @@ def make_plan(placement: Placement, snapshot: Snapshot) -> Plan:
     aligned = Alignment.of(placement, snapshot)
     check_names(aligned)
     asked = wanted(aligned)
-    differs = compare(asked.table, snapshot.partitions, asked.rows)
+    left = without_acknowledged(
+        compare(asked.table, snapshot.partitions, asked.rows), asked.rows, placement, snapshot
+    )
+    differs = left.differences
     facts = _facts(placement, snapshot, differs.table)
     judge = Judge.of(snapshot.brokers)
     judged: list[tuple[Move, PartitionState]] = []
@@ -74,6 +87,7 @@ def make_plan(placement: Placement, snapshot: Snapshot) -> Plan:
             judged.append((move, seen))
             if difference.remember:
                 remember.add(move.partition)
+    check_limits([move for move, _ in judged], raised(placement.limits, allowed))
     plan = Plan(
         cluster_id=snapshot.cluster_id,
         cluster_name=placement.cluster_name,
@@ -82,8 +96,9 @@ def make_plan(placement: Placement, snapshot: Snapshot) -> Plan:
         moves=tuple(admission_order(judged)),
         throttle=placement.move_throttle,
         refusals=tuple(refused),
-        warnings=tuple(plan_warnings(aligned, asked, differs, [m for m, _ in judged])),
+        warnings=tuple(plan_warnings(aligned, asked, left, [m for m, _ in judged])),
         remember=frozenset(remember),
+        allowed=dict(allowed),
     )
     return require_invariants(placement, snapshot, plan, judged)
 

@@ -7,7 +7,7 @@ from replan.planning.drift import Drift, Drifted
 from replan.reporting.markdown import LIMIT, code, fitted, head, row
 from replan.reporting.quantities import brokers
 from replan.reporting.table import columns
-from replan.wording import count, left_out
+from replan.wording import capped, count, left_out
 
 SHOWN = 500
 
@@ -27,7 +27,7 @@ def render_drift(drift: Drift, *, everything: bool = False) -> str:
         lines += [f"More partitions than declared ({len(drift.counts):,}):"]
         lines += [f"  {c.topic}  declared {c.declared}, has {c.observed}" for c in drift.counts]
         lines += [""]
-    lines += _converging(drift)
+    lines += [*_converging(drift), *_acknowledged(drift)]
     lines.append(_summary(drift))
     return "\n".join(lines) + "\n"
 
@@ -65,6 +65,14 @@ def _converging(drift: Drift) -> list[str]:
     return [f"{count(len(drift.converging), 'partition')} on the way to the declared list."]
 
 
+def _acknowledged(drift: Drift) -> list[str]:
+    if not drift.acknowledged:
+        return []
+    names = capped(drift.acknowledged, limit=20)
+    number = count(len(drift.acknowledged), "partition")
+    return [f"{number} acknowledged, so not counted: {', '.join(names)}."]
+
+
 def _summary(drift: Drift) -> str:
     if drift.none:
         return f"No drift, as of {drift.observed_at}."
@@ -74,7 +82,9 @@ def _summary(drift: Drift) -> str:
 
 def render_drift_markdown(drift: Drift) -> str:
     """Markdown for an issue or a pull request, of at most LIMIT characters and a few lines."""
-    text = "\n".join(["## replan drift", "", _summary(drift), *_converging(drift), ""])
+    text = "\n".join(
+        ["## replan drift", "", _summary(drift), *_converging(drift), *_acknowledged(drift), ""]
+    )
     if drift.counts:
         rows = (row((code(c.topic), str(c.declared), str(c.observed))) for c in drift.counts)
         text += f"\n{head('topic', 'partitions declared', 'has')}\n"
@@ -117,5 +127,8 @@ def render_drift_json(drift: Drift) -> str:
             {"topic": c.topic, "declared": c.declared, "observed": c.observed} for c in drift.counts
         ],
         "converging": [{"topic": tp.topic, "partition": tp.partition} for tp in drift.converging],
+        "acknowledged": [
+            {"topic": tp.topic, "partition": tp.partition} for tp in drift.acknowledged
+        ],
     }
     return json.dumps(document, indent=2) + "\n"

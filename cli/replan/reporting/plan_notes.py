@@ -60,6 +60,16 @@ WARNINGS: Mapping[WarningKind, str] = {
         "{topic}: partitions declared: {declared}, existing: {observed}; Kafka cannot remove partitions, nothing is "
         "planned for those beyond"
     ),
+    WarningKind.MIN_ISR_ABOVE_REPLICAS: (
+        "min.insync.replicas {minInsyncReplicas} is above the number of replicas of {named}: with {replicas} in sync, "
+        "writes with acks=all succeed there; lower min.insync.replicas, or declare more replicas"
+    ),
+    WarningKind.ACKNOWLEDGED: (
+        "{where}: acknowledged until {expires} ({reason}), so neither reported nor planned: {named}"
+    ),
+    WarningKind.ACKNOWLEDGEMENT_EXPIRED: (
+        "{where}: the acknowledgement of {acknowledged} expired on {expires} and covers nothing any more; take it out"
+    ),
 }
 
 

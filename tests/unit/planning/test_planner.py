@@ -186,6 +186,7 @@ def test_a_restarting_broker_makes_no_plan_even_where_it_held_the_only_replica()
     seen = snapshot(
         [state([1], [1], leader=None), state([1, 2], [2], partition=1)],
         registered=brokers(5, fenced=[1]),
+        min_insync_replicas=1,
     )
     made = make_plan(placement({"orders": [[1], [1, 2]]}), seen)
     assert made.empty
@@ -274,6 +275,15 @@ WARNINGS: list[tuple[str, Placement, Snapshot, str]] = [
             "beyond"
         ),
     ),
+    (
+        "min ISR above replicas",
+        placement({"orders": [[1, 2]], "clicks": [[1, 2]]}),
+        snapshot([state([1, 2]), state([1, 2], topic="clicks")], min_insync_replicas=3),
+        (
+            "min.insync.replicas 3 is above the number of replicas of 2 topics (clicks, orders): with 2 in sync, "
+            "writes with acks=all succeed there; lower min.insync.replicas, or declare more replicas"
+        ),
+    ),
 ]
 
 
@@ -292,7 +302,8 @@ def test_an_entry_that_expires_later_today_has_not_expired() -> None:
 
 
 def test_warnings_name_twenty_partitions_and_count_the_rest() -> None:
-    seen = snapshot([state([1], [1], leader=None, partition=p) for p in range(23)])
+    states = [state([1], [1], leader=None, partition=p) for p in range(23)]
+    seen = snapshot(states, min_insync_replicas=1)
     (warning,) = said(make_plan(placement({"orders": [[1]] * 23}), seen))
     assert warning.startswith("no leader: 23 partitions (orders-0, orders-1, orders-2, ")
     assert "orders-19 and 3 more); no move helps there" in warning

@@ -16,6 +16,7 @@ from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
 from replan.planning.comparison.diff import targets_of
+from replan.planning.comparison.policy_check import check_policy
 from replan.wording import capped
 
 
@@ -39,6 +40,7 @@ def check_names(aligned: Alignment) -> None:
         *_unknown_partitions(aligned),
         *_preferred_leaders(aligned),
         *_throttled_brokers(placement, snapshot),
+        *check_policy(placement, snapshot),
     ]
     if mistakes:
         raise BadManifest("\n".join(capped(mistakes, limit=20)))

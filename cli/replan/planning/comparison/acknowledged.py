@@ -1,0 +1,75 @@
+"""Known drift: differences that the placement asks to leave alone until a date.
+
+A drain overrides it, and so does a partition under its effective min ISR: both must be repaired whoever waits for what.
+Expiry is judged by the time of the snapshot.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from replan.model.names import TopicPartition
+from replan.model.partition import PartitionState, effective_min_isr
+from replan.model.placement import Placement
+from replan.model.policy import Acknowledgement
+from replan.model.snapshot import Snapshot
+from replan.model.topic_patterns import matches
+from replan.planning.comparison.diff import Differences
+
+Known = tuple[Acknowledgement, Sequence[TopicPartition]]
+"""An entry with the differing partitions that it covers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unacknowledged:
+    """What is left of the differences, and what was left out."""
+
+    differences: Differences
+    known: tuple[Known, ...] = ()
+
+
+def expired(entry: Acknowledgement, snapshot: Snapshot) -> bool:
+    """Whether an entry had ended when the snapshot was taken."""
+    return entry.expires < snapshot.observed_at
+
+
+def without_acknowledged(
+    differs: Differences,
+    rows: "np.ndarray[tuple[int], np.dtype[np.int64]]",
+    placement: Placement,
+    snapshot: Snapshot,
+) -> Unacknowledged:
+    """Leave out the differences that an entry in force covers; `rows`: the observed row of each declared list."""
+    entries = [e for e in placement.acknowledged if not expired(e, snapshot)]
+    if not entries:
+        return Unacknowledged(differs)
+    names = [
+        TopicPartition(topic, number)
+        for topic, number in zip(
+            differs.table.column("topic").to_pylist(),
+            differs.table.column("partition").to_pylist(),
+            strict=True,
+        )
+    ]
+    covered = {at: e for at, name in enumerate(names) if (e := _entry_of(name, entries))}
+    for at in [at for at in covered if rows[differs.positions[at]] >= 0]:
+        seen = next(snapshot.states([int(rows[differs.positions[at]])]))
+        if _must_be_repaired(seen, placement, snapshot):
+            del covered[at]
+    stays = np.array([at not in covered for at in range(len(names))], dtype=bool)
+    left = Differences(differs.table.filter(pa.array(stays)), differs.positions[stays])
+    by_entry = [(e, [names[at] for at, of in covered.items() if of is e]) for e in entries]
+    return Unacknowledged(left, tuple((e, found) for e, found in by_entry if found))
+
+
+def _entry_of(name: TopicPartition, entries: Sequence[Acknowledgement]) -> Acknowledgement | None:
+    return next((e for e in entries if matches(e.partitions, str(name))), None)
+
+
+def _must_be_repaired(seen: PartitionState, placement: Placement, snapshot: Snapshot) -> bool:
+    settings = snapshot.settings(seen.partition.topic)
+    needed = effective_min_isr(settings.min_insync_replicas if settings else 1, len(seen.replicas))
+    drained = {entry.broker for entry in placement.replica_blacklist}
+    return len(seen.isr) < needed or not drained.isdisjoint(seen.replicas)

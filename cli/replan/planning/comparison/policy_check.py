@@ -1,0 +1,88 @@
+"""Entries for names and patterns against the topics of a cluster: which one counts, and what `require` asks."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from replan.model.columns import PAD, to_matrix
+from replan.model.placement import Placement
+from replan.model.policy import factor_too_small, spread_too_narrow
+from replan.model.snapshot import Snapshot
+from replan.model.topic_patterns import ties, winners
+from replan.model.where import Where
+
+
+def check_policy(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
+    """Every topic for which two entries tie, and every topic that is declared with less than `require` asks for."""
+    topics: list[str] = snapshot.topics.column("name").to_pylist()
+    rules = {name: rule.where for name, rule in placement.rules.items()}
+    explicit = {name: entry.where for name, entry in placement.topics.items()}
+    leaders = {name.topic: p.where for name, p in placement.preferred_leaders.items()}
+    by_rule = {name: rule.where for name, rule in placement.leader_rules.items()}
+    standing = placement.standing.topics if placement.standing else {}
+    yield from _ties("assignments", {**rules, **explicit}, topics)
+    yield from _ties("preferredLeaders", {**by_rule, **leaders}, topics)
+    yield from _ties("require", {n: r.where for n, r in placement.requirements.items()}, topics)
+    yield from _ties("throttles.standing.topics", {n: t.where for n, t in standing.items()}, topics)
+    if placement.requirements:
+        yield from _unmet_rules(placement, topics)
+        yield from _too_few_racks(placement, snapshot)
+
+
+def _ties(section: str, places: Mapping[str, Where], topics: list[str]) -> Iterator[str]:
+    for topic, found in ties(places, topics).items():
+        others = " and ".join(f"{name} at {places[name]}" for name in found[:-1])
+        yield (
+            f"{places[found[-1]]}: {section}: topic {topic} matches {found[-1]} as well as {others}; "
+            "name the topic, or give one of the patterns a longer prefix"
+        )
+
+
+def _unmet_rules(placement: Placement, topics: list[str]) -> Iterator[str]:
+    """Topics that a pattern places, where the requirement of the topic is another than that of the pattern."""
+    required = winners(placement.requirements, topics)
+    placed = winners({*placement.rules, *placement.topics}, topics)
+    for topic in sorted(required.keys() & placed.keys()):
+        rule, asked = placement.rules.get(placed[topic]), placement.requirements[required[topic]]
+        if rule is None:
+            continue
+        texts = factor_too_small(rule.replication_factor, asked), spread_too_narrow(rule, asked)
+        yield from (f"{rule.where}: {topic}: {text}" for text in texts if text)
+
+
+def _too_few_racks(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
+    """Explicit lists in fewer racks than required; a broker without a rack counts as one of its own."""
+    named = winners(placement.requirements, placement.topics)
+    least = {topic: placement.requirements[name].racks or 1 for topic, name in named.items()}
+    if max(least.values(), default=1) == 1:
+        return
+    explicit = placement.explicit
+    topic = explicit.column("topic").combine_chunks()
+    asked = np.array([least.get(name, 1) for name in placement.topics])[np.asarray(topic.indices)]
+    racks = _racks_in_each(to_matrix(explicit.column("replicas")), snapshot)
+    rows = np.flatnonzero(racks < asked)
+    for at, found in zip(rows, explicit.take(pa.array(rows)).to_pylist(), strict=True):
+        name = found["topic"]
+        where = f"{placement.topics[name].where.file}:{found['line']}:{found['column']}"
+        required = placement.requirements[named[name]]
+        yield (
+            f"{where}: {name}-{found['partition']}: {found['replicas']} lie in {racks[at]} of {asked[at]} racks that "
+            f"`require` at {required.where} wants; declare brokers of other racks"
+        )
+
+
+def _racks_in_each(
+    lists: "np.ndarray[tuple[int, ...], np.dtype[np.int32]]", snapshot: Snapshot
+) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """How many racks each list lies in, or could lie in."""
+    ids = np.unique(lists[lists != PAD])
+    names = {b.id: b.rack for b in snapshot.brokers}
+    codes: dict[str | tuple[int], int] = {}
+    of_broker = [codes.setdefault(names.get(b) or (b,), len(codes)) for b in ids.tolist()]
+    table = np.array([*of_broker, PAD])
+    place = np.where(lists == PAD, len(ids), np.searchsorted(ids, lists))
+    racks = np.sort(table[place], axis=1)
+    first = racks[:, :1] != PAD
+    others = (np.diff(racks, axis=1) != 0) & (racks[:, 1:] != PAD)
+    return np.asarray(np.hstack([first, others]).sum(axis=1), dtype=np.int64)

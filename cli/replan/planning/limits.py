@@ -1,0 +1,107 @@
+"""How much a plan changes, against the limits that the placement sets: a plan beyond one is refused whole, never cut.
+
+Bytes are those that are copied; sizes that are not known count nothing. Leaders are those that may change: the
+controller's own preferred leader election follows the head of a list, whether we ask for an election or not.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from replan.errors import BadUsage, UnsafePlan
+from replan.model.policy import Limit, Limits, Measure
+from replan.planning.moves import Move
+from replan.wording import count
+
+SHOWN = 5
+Offender = tuple[str, int]
+"""A partition, topic or broker in words, with its part of the measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exceeded:
+    """One limit that a plan exceeds."""
+
+    limit: Limit
+    found: int
+    largest: tuple[Offender, ...]
+    """The largest contributions, largest first."""
+
+
+class LimitExceeded(UnsafePlan):
+    """The plan would change more than the placement allows."""
+
+    def __init__(self, exceeded: Sequence[Exceeded]) -> None:
+        self.exceeded = tuple(exceeded)
+        lines = "\n".join(f"  {_sentence(e)}" for e in exceeded)
+        allow = " ".join(f"--allow {e.limit.measure}={e.found}" for e in exceeded)
+        super().__init__(
+            f"the plan exceeds {count(len(exceeded), 'limit')} of the placement, and is refused as a whole:\n"
+            f"{lines}\n"
+            f"Change less at once, raise the limit, or allow it for this plan alone: {allow}"
+        )
+
+
+def raised(limits: Limits, allowed: Mapping[Measure, int]) -> Limits:
+    """The limits with what is allowed for this plan alone; raises BadUsage where that raises nothing."""
+    for measure, most in allowed.items():
+        if measure not in limits:
+            raise BadUsage(f"--allow {measure}: the placement sets no such limit; leave it out")
+        if most < limits[measure].most:
+            raise BadUsage(
+                f"--allow {measure}={most}: the placement allows {limits[measure].most} already "
+                f"({limits[measure].where}); --allow only raises a limit"
+            )
+    return {
+        measure: Limit(measure, limit.where, allowed.get(measure, limit.most))
+        for measure, limit in limits.items()
+    }
+
+
+def check_limits(moves: Sequence[Move], limits: Limits) -> None:
+    """Raise LimitExceeded with every limit that these moves exceed."""
+    exceeded = [e for limit in limits.values() if (e := _exceeded(moves, limit)) is not None]
+    if exceeded:
+        raise LimitExceeded(sorted(exceeded, key=lambda e: e.limit.measure))
+
+
+def _exceeded(moves: Sequence[Move], limit: Limit) -> Exceeded | None:
+    parts = Counter[str]()
+    for name, amount in _parts(moves, limit.measure):
+        parts[name] += amount
+    one_is_judged = limit.measure is Measure.BYTES_PER_BROKER
+    found = max(parts.values(), default=0) if one_is_judged else sum(parts.values())
+    if found <= limit.most:
+        return None
+    largest = sorted(parts.items(), key=lambda part: (-part[1], part[0]))
+    if one_is_judged:
+        largest = [part for part in largest if part[1] > limit.most]
+    return Exceeded(limit, found, tuple(largest[:SHOWN]))
+
+
+def _parts(moves: Iterable[Move], measure: Measure) -> Iterator[Offender]:
+    """What each move adds to a measure, under the name that a reader looks for."""
+    match measure:
+        case Measure.PARTITIONS:
+            yield from ((m.partition.topic, 1) for m in moves)
+        case Measure.BYTES:
+            yield from ((str(m.partition), m.copies_bytes) for m in moves if m.new)
+        case Measure.BYTES_PER_BROKER:
+            yield from ((f"broker {broker}", m.bytes) for m in moves for broker in m.new)
+        case Measure.LEADERS:
+            yield from ((m.partition.topic, 1) for m in moves if may_change_leader(m))
+        case Measure.REPLICATION_FACTOR_DECREASES:
+            yield from ((str(m.partition), 1) for m in moves if len(m.target) < len(m.original))
+        case Measure.TOPICS:
+            yield from ((topic, 1) for topic in sorted({m.partition.topic for m in moves}))
+
+
+def may_change_leader(move: Move) -> bool:
+    """Whether another replica may lead afterwards: the head of the list or the wanted leader changes."""
+    return move.original[0] != move.target[0] or (move.elect and move.leader != move.target[0])
+
+
+def _sentence(exceeded: Exceeded) -> str:
+    limit, amount = exceeded.limit, exceeded.found
+    named = ", ".join(f"{name} ({part:,})" for name, part in exceeded.largest)
+    return f"{limit.where}: {limit.measure} {amount:,}, limit {limit.most:,}; largest: {named}"

@@ -1,0 +1,67 @@
+"""Known drift is neither reported nor planned, until it expires, is drained, or falls under its min ISR."""
+
+import pytest
+from tests.builders import FILE, placement, snapshot, state
+
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.policy import Acknowledgement
+from replan.model.rules import ReplicaBlacklist
+from replan.model.where import Where
+from replan.planning.drift import find_drift
+from replan.planning.plan import WarningKind
+from replan.planning.planner import make_plan
+
+PLACE = Where(FILE, 40, 5)
+SEEN = snapshot([state([1, 2, 3], partition=p) for p in range(3)], min_insync_replicas=2)
+LISTS = {"orders": [[1, 2, 4], [1, 2, 4], [1, 2, 4]]}
+
+
+def known(partitions: str, expires: str = "2026-12-01") -> tuple[Acknowledgement, ...]:
+    return (Acknowledgement(partitions, PLACE, "waiting for a disk", expires),)
+
+
+@pytest.mark.parametrize(
+    ("partitions", "left"),
+    [("orders-1", [0, 2]), ("orders-*", []), ("orders-[01]", [2]), ("clicks-*", [0, 1, 2])],
+)
+def test_what_is_acknowledged_is_not_planned_and_not_reported(
+    partitions: str, left: list[int]
+) -> None:
+    asked = placement(LISTS, acknowledged=known(partitions))
+    names = [TopicPartition("orders", p) for p in left]
+    assert sorted(m.partition for m in make_plan(asked, SEEN).moves) == names
+    drift = find_drift(asked, SEEN)
+    assert [d.partition for d in drift.partitions] == names
+    assert len(drift.acknowledged) == 3 - len(left)
+    assert drift.none is (not left)
+
+
+def test_it_is_listed_with_its_reason_and_its_end() -> None:
+    (warning,) = make_plan(placement(LISTS, acknowledged=known("orders-1")), SEEN).warnings
+    assert warning.kind is WarningKind.ACKNOWLEDGED
+    assert warning.facts == {
+        "where": str(PLACE),
+        "reason": "waiting for a disk",
+        "expires": "2026-12-01",
+        "partitions": ("orders-1",),
+        "count": 1,
+    }
+
+
+def test_an_expired_entry_covers_nothing_and_is_named() -> None:
+    made = make_plan(placement(LISTS, acknowledged=known("*", "2026-11-01")), SEEN)
+    assert len(made.moves) == 3
+    assert [w.kind for w in made.warnings] == [WarningKind.ACKNOWLEDGEMENT_EXPIRED]
+
+
+def test_a_partition_under_its_min_isr_is_repaired_all_the_same() -> None:
+    states = [state([1, 2, 3], [1], partition=0), state([1, 2, 3], partition=1)]
+    asked = placement({"orders": LISTS["orders"][:2]}, acknowledged=known("*-*"))
+    moves = make_plan(asked, snapshot(states, min_insync_replicas=2)).moves
+    assert [m.partition.partition for m in moves] == [0]
+
+
+def test_a_drained_broker_overrides_it() -> None:
+    drained = (ReplicaBlacklist(BrokerId(3), PLACE),)
+    asked = placement(LISTS, acknowledged=known("*"), replica_blacklist=drained)
+    assert find_drift(asked, SEEN).acknowledged == ()
