@@ -14,8 +14,8 @@ CONTROLLERS = re.compile(
 )
 DEFAULT_VERSION = "4.3.1"
 FOLDERS = re.compile(r"tests/(conformance|fleet)/")
-ALONE = "tests/kafka/test_main_job.py"
-"""Each test of it takes a minute or more, most of that waiting."""
+ALONE = ("tests/kafka/test_main_job.py", "tests/kafka/test_one_broker.py")
+"""Each test of them takes a minute or more, most of that waiting."""
 
 
 class Workers(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -69,16 +70,59 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("arguments", IMPORTS, ids=" ".join)
 def test_a_command_imports_what_it_needs(arguments: tuple[str, ...], folder: Path) -> None:
+    assert imported(arguments, folder) == IMPORTS[arguments]
+
+
+ADAPTER = COLUMNS | {"kafka", "replan.kafka"}
+FROM_BROKERS: dict[tuple[str, ...], set[str]] = {
+    ("export",): ADAPTER,
+    ("snapshot", "-o", "copy.json"): ADAPTER,
+    ("status",): ADAPTER | {"replan.applying"},
+    ("plan", "-f", "as-it-is.yaml"): ADAPTER | {"yaml", "replan.applying"},
+    ("plan", "-f", "moves.yaml"): ADAPTER
+    | {"yaml", "replan.applying", "replan.rehearsal", "replan.simulator"},
+    ("drift", "-f", "as-it-is.yaml"): ADAPTER | {"yaml", "replan.applying"},
+    ("apply", "-f", "as-it-is.yaml", "--auto-approve"): ADAPTER | {"yaml", "replan.applying"},
+}
+"""The same of commands on brokers."""
+
+
+@pytest.fixture(scope="module")
+def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """The address of a cluster, and a folder with a placement that is as it is, and one that moves."""
+    from tests.kafka.harness.fake_cluster import FakeCluster, Shape
+
+    path = tmp_path_factory.mktemp("brokers")
+    (path / "moves.yaml").write_text(
+        "version: 1\nassignments: {t00000: {partitions: {0: [3, 2, 1]}}}\n"
+    )
+    with FakeCluster(Shape(brokers=3)) as cluster:
+        exported = ("export", "-o", "as-it-is.yaml", "--bootstrap-server", cluster.bootstrap)
+        assert replan(*exported, folder=path).returncode == 0
+        yield cluster.bootstrap, path
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("arguments", FROM_BROKERS, ids=" ".join)
+def test_a_command_on_brokers_imports_what_it_needs(
+    arguments: tuple[str, ...], brokers: tuple[str, Path]
+) -> None:
+    address, folder = brokers
+    assert imported((*arguments, "--bootstrap-server", address), folder) == FROM_BROKERS[arguments]
+
+
+def imported(arguments: tuple[str, ...], folder: Path) -> set[str]:
+    """Which of HEAVY a command imports."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *arguments],
         cwd=folder,
-        env=environment(),
+        env=environment(XDG_STATE_HOME=str(folder)),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert HEAVY & set(done.stderr.split()) == IMPORTS[arguments], done.stderr
+    return HEAVY & set(done.stderr.split())
 
 
 def test_help_lists_every_command_in_the_order_of_the_work(tmp_path: Path) -> None:

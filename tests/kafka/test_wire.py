@@ -8,8 +8,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
+from tests.commandline import replan
 from tests.kafka.harness.fake_cluster import FakeCluster, Shape
 from tests.kafka.harness.layout import free_ports
 
@@ -98,6 +100,16 @@ def test_an_address_that_never_answers_is_given_up_within_the_timeout() -> None:
                 open_cluster(address, None, timeout_seconds=3)
 
         assert seconds(ask) < 5
+
+
+def test_a_command_counts_its_own_start_as_part_of_the_timeout(tmp_path: Path) -> None:
+    with answering(b"") as address:
+        began = time.monotonic()
+        done = replan("status", "--bootstrap-server", address, "--timeout", "3s", folder=tmp_path)
+
+    assert time.monotonic() - began < 5
+    assert done.returncode == 1
+    assert f"{address}: no answer in time" in done.stderr
 
 
 def test_a_bad_address_among_good_ones_does_no_harm() -> None:

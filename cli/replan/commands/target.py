@@ -146,12 +146,16 @@ class Target:
             return
         if self.bootstrap_server is None:
             raise BadUsage("this command acts on a cluster; --snapshot can only be read")
-        from replan.kafka.clock import SystemClock
+        from replan.kafka.clock import SystemClock, process_seconds
         from replan.kafka.control_plane import open_cluster
 
         clock = SystemClock()
         real = open_cluster(
-            self.bootstrap_server, self.command_config, clock=clock, timeout_seconds=self.timeout
+            self.bootstrap_server,
+            self.command_config,
+            clock=clock,
+            timeout_seconds=self.timeout,
+            spent_seconds=process_seconds(),
         )
         try:
             yield Connection(real, clock, clock.interrupt)

@@ -121,10 +121,12 @@ def open_cluster(
     clock: SystemClock | None = None,
     wall_clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     timeout_seconds: float = TIMEOUT_SECONDS,
+    spent_seconds: float = 0.0,
 ) -> KafkaControlPlane:
     """Connect to the cluster behind `--bootstrap-server` and `--command-config`.
 
-    `timeout_seconds` bounds connecting, and each reading with all its attempts. `clock.interrupt` cuts both short.
+    `timeout_seconds` bounds connecting, and each reading with all its attempts. `clock.interrupt` cuts both short. What
+    was spent before leaves connecting that much less time, at least a third.
 
     Raises:
         BadUsage: an address is not HOST:PORT.
@@ -135,6 +137,7 @@ def open_cluster(
     clock = SystemClock() if clock is None else clock
     properties = client_properties(bootstrap, command_config)
     limit_seconds = min(BOOTSTRAP_SECONDS, timeout_seconds)
+    limit_seconds = max(limit_seconds / 3, limit_seconds - spent_seconds)
     wire = connect(properties, clock.interrupt, limit_seconds=limit_seconds)
     reads = Reads(wire, clock, patience_seconds=timeout_seconds)
 

@@ -7,6 +7,7 @@ its own serves all doors.
 import asyncio
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 
 from tests.kafka.harness.closing import Closing
@@ -71,15 +72,13 @@ class Doors(Closing):
     async def _enter(
         self, broker: int, client: asyncio.StreamReader, to_client: asyncio.StreamWriter
     ) -> None:
-        try:
+        with suppress(OSError, asyncio.CancelledError):
             await self._open[broker].wait()
             inside, to_inside = await asyncio.open_connection("127.0.0.1", self._behind[broker])
-        except OSError:
-            to_client.close()
-            return
-        await asyncio.gather(
-            self._pass(broker, client, to_inside), self._pass(broker, inside, to_client)
-        )
+            await asyncio.gather(
+                self._pass(broker, client, to_inside), self._pass(broker, inside, to_client)
+            )
+        to_client.close()
 
     async def _pass(
         self, broker: int, source: asyncio.StreamReader, sink: asyncio.StreamWriter

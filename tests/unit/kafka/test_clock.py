@@ -2,7 +2,7 @@
 
 import threading
 
-from replan.kafka.clock import SystemClock
+from replan.kafka.clock import SystemClock, process_seconds
 
 
 def test_time_passes_while_one_sleeps() -> None:
@@ -35,3 +35,11 @@ def test_an_interrupt_before_a_sleep_ends_that_one() -> None:
     clock.sleep(60)
 
     assert clock.now() - before < 30
+
+
+def test_a_process_knows_how_long_ago_it_began() -> None:
+    before = process_seconds()
+
+    SystemClock().sleep(0.02)
+
+    assert process_seconds() > before > 0

@@ -123,7 +123,7 @@ def _unreachable(failures: Mapping[str, str], seconds: float) -> ClusterUnreacha
     """Explain that nobody answers: who was tried, for how long, what each did, and what to check."""
     tried = "".join(f"\n  {address}: {text}" for address, text in sorted(failures.items()))
     return ClusterUnreachable(
-        f"no broker answers; tried for {seconds:g} s:{tried}\n"
+        f"no broker answers; tried for {round(seconds, 1):g} s:{tried}\n"
         "  check the addresses, that this machine may connect to them,"
         " and that security.protocol is the one of that listener"
     )

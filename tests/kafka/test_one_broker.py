@@ -1,0 +1,124 @@
+"""One broker dies or freezes while copies run, and comes back: `apply` goes on with the others and ends as declared.
+
+A producer with acks=all, which retries nothing, runs beside it: what the fault does to its records is one thing, but
+nothing that `apply` does may leave too few replicas in sync. Throttled copies run when the fault begins; of them broker
+3 is the source, or a kept replica, or it has no part.
+"""
+
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.commandline import start
+from tests.kafka.harness.clients import create_topic, fill, until
+from tests.kafka.harness.cluster import Cluster
+from tests.kafka.harness.layout import Layout
+from tests.kafka.harness.load import ProducerLoad
+from tests.kafka.test_main_job import MEGABYTE, SETTLE, Site
+
+from replan.kafka.control_plane import open_cluster
+from replan.model.control_plane import Wanted
+
+THREE = 3
+LISTS = [[1, 2, 3], [3, 1, 2], [1, 2, 4]]
+TARGET = {0: [4, 2, 3], 1: [3, 1, 5], 2: [1, 2, 5]}
+PLACEMENT = f"""\
+version: 1
+assignments: {{orders: {{partitions: {TARGET}}}}}
+throttles: {{moves: {{rate: 300kB/s}}}}
+"""
+DEAD_SECONDS, FROZEN_SECONDS, END_SECONDS = 60.0, 120.0, 240.0
+TOO_FEW = {"NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND"}
+Start = Callable[..., Cluster]
+
+pytestmark = [pytest.mark.waits, pytest.mark.timeout(600)]
+
+
+@pytest.fixture
+def site(kafka_cluster: Start, tmp_path: Path, version: str) -> Site:
+    """Broker 3 in a JVM of its own, and a plan that is saved."""
+    cluster = kafka_cluster(Layout(version=version), in_one_jvm=(1, 2, 4, 5, 101))
+    create_topic(cluster.bootstrap, "orders", LISTS)
+    fill(cluster.bootstrap, "orders", 30 * MEGABYTE)
+    (tmp_path / "placement.yaml").write_text(PLACEMENT)
+    found = Site(cluster, tmp_path, "orders")
+    (tmp_path / "placement.yaml").write_text(PLACEMENT)
+    found.replan("plan", "-o", "plan.json", wanted=2)
+    return found
+
+
+def goes_on(
+    site: Site, seconds: float, begin: Callable[[Cluster], None], end: Callable[[Cluster], None]
+) -> None:
+    """Apply while the fault lasts so long, and hold what must be true at the end."""
+    cluster = site.cluster
+    assert isinstance(cluster, Cluster)
+    command = ["apply", "plan.json", *SETTLE, *site.flags]
+    load = ProducerLoad(cluster.bootstrap, "orders", records_per_second=30, settings={"retries": 0})
+    with load:
+        process = start(command, folder=site.folder, XDG_STATE_HOME=str(site.folder))
+        try:
+            until(lambda: bool(running(site)), "a running copy", limit_seconds=60)
+            begin(cluster)
+            over = time.monotonic() + seconds
+            until(
+                lambda: time.monotonic() > over or process.poll() is not None,
+                "the end of the fault",
+                limit_seconds=seconds + 30,
+            )
+            end(cluster)
+            shown, errors = process.communicate(timeout=END_SECONDS)
+        except subprocess.TimeoutExpired as waited:
+            process.kill()
+            shown, errors = process.communicate()
+            raise AssertionError(f"not at its end: {shown}\n{errors}") from waited
+        finally:
+            process.kill()
+        account = load.close()
+    assert process.returncode == 0, f"{shown}\n{errors}"
+    assert {error.code for error in account.errors} & TOO_FEW == set()
+    assert account.acknowledged > 100
+    assert {p: replicas for p, (replicas, _) in site.described().items()} == TARGET
+    assert site.leftovers() == []
+
+
+def running(site: Site) -> list[str]:
+    """The reassignments that run."""
+    with open_cluster(site.cluster.bootstrap, None) as plane:
+        return [str(name) for name in plane.look(Wanted()).running]
+
+
+def kill(cluster: Cluster) -> None:
+    cluster.kill(THREE)
+
+
+def revive(cluster: Cluster) -> None:
+    cluster.start(THREE)
+
+
+@pytest.mark.parametrize(
+    "version",
+    [
+        pytest.param("4.3.1", id="4.3.1"),
+        *(
+            pytest.param(version, id=f"{version}-{turn}", marks=pytest.mark.nightly)
+            for turn in range(10)
+            for version in ("3.9.2", "4.3.1")
+        ),
+    ],
+)
+def test_a_broker_is_killed_and_back_after_a_minute(site: Site) -> None:
+    goes_on(site, DEAD_SECONDS, kill, revive)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("version", ["4.3.1", "3.9.2"])
+def test_a_broker_is_frozen_for_two_minutes(site: Site) -> None:
+    goes_on(
+        site,
+        FROZEN_SECONDS,
+        lambda cluster: cluster.freeze(THREE),
+        lambda cluster: cluster.thaw(THREE),
+    )
