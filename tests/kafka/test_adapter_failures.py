@@ -12,6 +12,7 @@ from tests.readings import rates_of
 
 from replan.errors import ClusterUnreachable
 from replan.kafka.control_plane import KafkaControlPlane, open_cluster
+from replan.kafka.messages import request_class
 from replan.kafka.properties.client_properties import client_properties
 from replan.kafka.wire.bootstrap import connect
 from replan.kafka.wire.frames import Question
@@ -50,10 +51,9 @@ def dead_address() -> str:
 
 def active_controller(cluster: Cluster) -> int:
     """The controller that leads the quorum."""
-    from kafka.protocol.admin import DescribeQuorumRequest
-
-    topic = DescribeQuorumRequest.TopicData
-    request = DescribeQuorumRequest(
+    quorum = request_class("DescribeQuorum")
+    topic = quorum.TopicData
+    request = quorum(
         topics=[
             topic(
                 topic_name="__cluster_metadata", partitions=[topic.PartitionData(partition_index=0)]

@@ -22,12 +22,12 @@ from replan.kafka.control_plane import open_cluster
 from replan.model.control_plane import Wanted
 
 THREE = 3
-LISTS = [[1, 2, 3], [3, 1, 2], [1, 2, 4]]
-TARGET = {0: [4, 2, 3], 1: [3, 1, 5], 2: [1, 2, 5]}
+LISTS = [[1, 2, 3], [3, 1, 2], [2, 1, 4]]
+TARGET = {0: [4, 2, 3], 1: [3, 1, 5], 2: [2, 1, 5]}
 PLACEMENT = f"""\
 version: 1
 assignments: {{orders: {{partitions: {TARGET}}}}}
-throttles: {{moves: {{rate: 300kB/s}}}}
+throttles: {{moves: {{rate: 400kB/s}}}}
 """
 DEAD_SECONDS, FROZEN_SECONDS, END_SECONDS = 60.0, 120.0, 240.0
 TOO_FEW = {"NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND"}
@@ -41,7 +41,7 @@ def site(kafka_cluster: Start, tmp_path: Path, version: str) -> Site:
     """Broker 3 in a JVM of its own, and a plan that is saved."""
     cluster = kafka_cluster(Layout(version=version), in_one_jvm=(1, 2, 4, 5, 101))
     create_topic(cluster.bootstrap, "orders", LISTS)
-    fill(cluster.bootstrap, "orders", 30 * MEGABYTE)
+    fill(cluster.bootstrap, "orders", 15 * MEGABYTE)
     (tmp_path / "placement.yaml").write_text(PLACEMENT)
     found = Site(cluster, tmp_path, "orders")
     (tmp_path / "placement.yaml").write_text(PLACEMENT)

@@ -4,6 +4,4 @@
 that need no cluster should not.
 """
 
-from replan.kafka.lean_import import import_lean
-
-import_lean()
+import replan.kafka.messages  # noqa: F401  # before any module of kafka-python

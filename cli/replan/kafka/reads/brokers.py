@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kafka.protocol.admin import AlterPartitionReassignmentsRequest
-
 from replan.kafka.failures import DESCRIBE_CLUSTER
+from replan.kafka.messages import AlterPartitionReassignments
 from replan.kafka.reads.patience import Reading, Reads
 from replan.kafka.wire.bootstrap import addresses_in, describe_cluster
 from replan.kafka.wire.wire import Wire
@@ -27,9 +26,7 @@ _ELIGIBLE_LEADERS = "eligible.leader.replicas.version"
 def features(wire: Wire) -> Features:
     """What the cluster can do: its request versions and finalized features, as the home broker told at once."""
     return Features(
-        replication_factor_guard=wire.knows(
-            AlterPartitionReassignmentsRequest, _REPLICATION_FACTOR_GUARD
-        ),
+        replication_factor_guard=wire.knows(AlterPartitionReassignments, _REPLICATION_FACTOR_GUARD),
         eligible_leader_replicas=wire.features.get(_ELIGIBLE_LEADERS, 0) >= 1,
     )
 

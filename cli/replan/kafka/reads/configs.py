@@ -4,14 +4,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from kafka.protocol.admin import DescribeConfigsRequest, DescribeConfigsResponse
-
 from replan.kafka.failures import (
     DESCRIBE_BROKER_CONFIGS,
     DESCRIBE_TOPIC_CONFIGS,
     NOT_THERE,
     raise_for,
 )
+from replan.kafka.messages import RESPONSES, DescribeConfigs
 from replan.kafka.reads.patience import Reading, Reads
 from replan.kafka.wire.frames import Question
 from replan.model.configs import (
@@ -72,13 +71,13 @@ def asking_broker(reads: Reads, broker: BrokerId) -> Reading:
 def _topics(body: memoryview, version: int) -> dict[str, TopicSettings]:
     return {
         result.resource_name: settings(_values(result))
-        for result in DescribeConfigsResponse[version].decode(body).results
+        for result in RESPONSES[DescribeConfigs.API_KEY][version].decode(body).results
         if result.error_code != NOT_THERE
     }
 
 
 def _rates(body: memoryview, version: int) -> Configs:
-    (result,) = DescribeConfigsResponse[version].decode(body).results
+    (result,) = RESPONSES[DescribeConfigs.API_KEY][version].decode(body).results
     values = _values(result)
     # A rate that is not set is not told, but while a broker takes one away it may call it a default.
     return {k: v for k, v in values.items() if v.source is not ConfigSource.KAFKA_DEFAULT}
@@ -102,8 +101,8 @@ def _override(configs: Configs, key: str) -> str | None:
 
 
 def _request(kind: int, names: Sequence[str], keys: Sequence[str]) -> Any:
-    resource = DescribeConfigsRequest.DescribeConfigsResource
-    return DescribeConfigsRequest(
+    resource = DescribeConfigs.DescribeConfigsResource
+    return DescribeConfigs(
         resources=[
             resource(resource_type=kind, resource_name=name, configuration_keys=list(keys))
             for name in names

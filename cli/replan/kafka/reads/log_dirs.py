@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from kafka.protocol.admin import DescribeLogDirsRequest
 
 from replan.kafka.failures import DESCRIBE_LOG_DIRS, name_of
+from replan.kafka.messages import DescribeLogDirs
 from replan.kafka.reads.partitions import Topic
 from replan.kafka.reads.patience import Reading, Reads
 from replan.kafka.reads.rows import Directory, Logs, logs_told, topic_bases
@@ -29,7 +29,7 @@ _TELLS_BYTES = 4
 
 def tells_cordoned(wire: Wire) -> bool:
     """Whether this cluster knows cordoned directories (KIP-1066, Kafka 4.3)."""
-    return wire.knows(DescribeLogDirsRequest, _TELLS_CORDONED)
+    return wire.knows(DescribeLogDirs, _TELLS_CORDONED)
 
 
 def directories_of(
@@ -78,7 +78,7 @@ class Sizes:
         for topic, partition in sorted(wanted):
             numbers.setdefault(topic, []).append(partition)
         self._topics = list(numbers)
-        topic_of = DescribeLogDirsRequest.DescribableLogDirTopic
+        topic_of = DescribeLogDirs.DescribableLogDirTopic
         topics = [topic_of(topic=name, partitions=of) for name, of in numbers.items()]
         bases = topic_bases({name: place for place, name in enumerate(self._topics)})
         self.reading = Reading(DESCRIBE_LOG_DIRS, _question(topics, bases))
@@ -117,7 +117,7 @@ def _question(topics: Any, base_of: Any) -> Question:
 
 
 def _request(topics: Any) -> Any:
-    return DescribeLogDirsRequest(topics=topics, min_version=_TELLS_BYTES)
+    return DescribeLogDirs(topics=topics, min_version=_TELLS_BYTES)
 
 
 def _known(size: int) -> int | None:

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from kafka.protocol.admin import DescribeTopicPartitionsRequest
-from kafka.protocol.metadata import MetadataRequest
 
 from replan.kafka.failures import DESCRIBE_PARTITIONS, METADATA
+from replan.kafka.messages import DescribeTopicPartitions, Metadata
 from replan.kafka.reads.patience import Reading, Reads
 from replan.kafka.reads.rows import (
     ELR,
@@ -61,7 +60,7 @@ def pages(reads: Reads, topics: Collection[str] | None, *, page: int = PAGE) -> 
 
 
 def _described(wanted: Sequence[str], cursor: tuple[str, int] | None, page: int) -> Any:
-    request = DescribeTopicPartitionsRequest
+    request = DescribeTopicPartitions
     return request(
         topics=[request.TopicRequest(name=name) for name in wanted],
         response_partition_limit=page,
@@ -91,8 +90,8 @@ def wanted_rows(
 
 
 def _of_topics(reads: Reads, topics: Sequence[str]) -> Reading:
-    topic_of = MetadataRequest.MetadataRequestTopic
-    message = MetadataRequest(
+    topic_of = Metadata.MetadataRequestTopic
+    message = Metadata(
         topics=[topic_of(name=name) for name in topics],
         allow_auto_topic_creation=False,
         include_topic_authorized_operations=False,

@@ -2,12 +2,8 @@
 
 from collections.abc import Collection
 
-from kafka.protocol.admin import (
-    ListPartitionReassignmentsRequest,
-    ListPartitionReassignmentsResponse,
-)
-
 from replan.kafka.failures import LIST_REASSIGNMENTS, raise_for
+from replan.kafka.messages import RESPONSES, ListPartitionReassignments
 from replan.kafka.reads.patience import Reading, Reads
 from replan.kafka.wire.frames import Question
 from replan.model.names import BrokerId, Replicas, TopicPartition
@@ -20,7 +16,7 @@ def listing(reads: Reads) -> Reading:
     """The question for everything that runs on the cluster; the answer is a mapping by partition."""
 
     def make() -> Reading:
-        message = ListPartitionReassignmentsRequest(timeout_ms=TIMEOUT_MS, topics=None)
+        message = ListPartitionReassignments(timeout_ms=TIMEOUT_MS, topics=None)
         decode = reads.once_while_same("reassignments", _running)
         return Reading(LIST_REASSIGNMENTS, Question(message, decode, forwarded=True))
 
@@ -28,7 +24,7 @@ def listing(reads: Reads) -> Reading:
 
 
 def _running(body: memoryview, version: int) -> dict[TopicPartition, Reassignment]:
-    told = ListPartitionReassignmentsResponse[version].decode(body)
+    told = RESPONSES[ListPartitionReassignments.API_KEY][version].decode(body)
     raise_for(told.error_code, told.error_message)
     return {
         TopicPartition(topic.name, row.partition_index): Reassignment(

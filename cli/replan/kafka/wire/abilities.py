@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kafka.errors import UnsupportedVersionError
-from kafka.protocol.metadata import ApiVersionsRequest
 
+from replan.kafka.messages import ApiVersions
 from replan.kafka.wire.flexible import Cursor
 from replan.kafka.wire.frames import Question
 
@@ -27,7 +27,7 @@ class Abilities:
     of then (KRaftMetadataCache.features)."""
 
 
-UNKNOWN = Abilities({ApiVersionsRequest.API_KEY: (0, FIRST_VERSION)})
+UNKNOWN = Abilities({ApiVersions.API_KEY: (0, FIRST_VERSION)})
 """Of a broker that was not asked yet."""
 
 
@@ -63,7 +63,5 @@ def _levels(cursor: Cursor) -> dict[str, int]:
 
 
 # Brokers refuse empty software names (KIP-511).
-ASKING = Question(
-    ApiVersionsRequest(client_software_name="replan", client_software_version="1"), _read
-)
+ASKING = Question(ApiVersions(client_software_name="replan", client_software_version="1"), _read)
 """The question, which a broker answers by itself and at once: it shows also that a connection is alive."""

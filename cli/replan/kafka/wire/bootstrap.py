@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError
-from kafka.protocol.admin import DescribeClusterRequest
 
 from replan.errors import ClusterUnreachable
 from replan.kafka.failures import DESCRIBE_CLUSTER, passes, reason, refusal
+from replan.kafka.messages import DescribeCluster
 from replan.kafka.properties.client_properties import Address, ClientProperties
 from replan.kafka.wire.connection import Connection
 from replan.kafka.wire.conversations import Conversation, converse
@@ -27,7 +27,7 @@ _ROUND_SECONDS = 0.25
 
 def describe_cluster() -> Question:
     """The question for the cluster's id and its brokers, with the fenced ones from Kafka 4.1 on (KIP-1073)."""
-    return Question(DescribeClusterRequest(include_fenced_brokers=True))
+    return Question(DescribeCluster(include_fenced_brokers=True))
 
 
 def addresses_in(described: Any) -> dict[BrokerId, Address]:

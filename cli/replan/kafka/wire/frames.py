@@ -15,9 +15,9 @@ from kafka.errors import (
     KafkaProtocolError,
     UnsupportedVersionError,
 )
-from kafka.protocol.api_header import ResponseClassRegistry
 
 from replan.kafka.failures import raise_for
+from replan.kafka.messages import RESPONSES
 
 LARGEST_FRAME = 1_000_000_000
 LARGEST_FIRST_FRAME = 100_000_000
@@ -98,8 +98,7 @@ def answer_in(body: bytes, question: Question, version: int, correlation: int) -
 
 def unchecked(message: Any) -> Decode:
     """Reads a response as kafka-python's message, whatever its error code."""
-    registered = ResponseClassRegistry._response_class_registry[message.API_KEY]
-    return lambda body, version: registered[version].decode(body)
+    return lambda body, version: RESPONSES[message.API_KEY][version].decode(body)
 
 
 def _checked(message: Any) -> Decode:

@@ -13,8 +13,8 @@ from kafka.errors import (
     UnsupportedSaslMechanismError,
     for_code,
 )
-from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
+from replan.kafka.messages import SaslAuthenticate, SaslHandshake
 from replan.kafka.wire.connection import Connection
 from replan.kafka.wire.conversations import Conversation, in_background
 from replan.kafka.wire.frames import Question, unchecked
@@ -41,7 +41,7 @@ def authenticate(
     lifetime_milliseconds = 0
     while not mechanism.is_done():
         proof = yield from _step(mechanism.auth_bytes, until)
-        found = yield from _ask(connection, SaslAuthenticateRequest(auth_bytes=proof), until)
+        found = yield from _ask(connection, SaslAuthenticate(auth_bytes=proof), until)
         if found.error_code:
             raise SaslAuthenticationFailedError(found.error_message or "no reason given")
         lifetime_milliseconds = found.session_lifetime_ms
@@ -53,7 +53,7 @@ def authenticate(
 
 
 def _shake_hands(connection: Connection, name: str, until: float) -> Conversation[None]:
-    found = yield from _ask(connection, SaslHandshakeRequest(mechanism=name), until)
+    found = yield from _ask(connection, SaslHandshake(mechanism=name), until)
     if found.error_code == UnsupportedSaslMechanismError.errno:
         raise UnsupportedSaslMechanismError(
             f"the broker does not take {name}; it takes {', '.join(found.mechanisms)}"

@@ -185,7 +185,10 @@ class Wire:
             waits = len(answers) < len(questions) and questions[len(answers)].forwarded
             if not waits or self._misses >= _MISSES:
                 self._leave_home(failure)
-            return [*answers, *[failure] * len(questions)][: len(questions)]
+            left = failure
+            if waits and isinstance(failure, KafkaTimeoutError):
+                left = KafkaTimeoutError("a broker answers, and waits for the active controller")
+            return [*answers, *[left] * len(questions)][: len(questions)]
         found = answers.pop()
         if isinstance(found, Abilities):
             self._abilities, self._read_at = found, time.monotonic()

@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from kafka.errors import BrokerResponseError, KafkaError
-from kafka.protocol.admin import IncrementalAlterConfigsRequest
 
 from replan.kafka.failures import INVALID_REQUEST, answer, name_of, reason, unknown_after
+from replan.kafka.messages import IncrementalAlterConfigs
 from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire
 from replan.kafka.writes.send_once import ANSWER_SECONDS, chunks
@@ -56,8 +56,8 @@ def _by_resource(changes: Sequence[ConfigChange]) -> dict[Resource, list[ConfigC
 
 
 def _request(grouped: Mapping[Resource, Sequence[ConfigChange]]) -> Any:
-    resource = IncrementalAlterConfigsRequest.AlterConfigsResource
-    return IncrementalAlterConfigsRequest(
+    resource = IncrementalAlterConfigs.AlterConfigsResource
+    return IncrementalAlterConfigs(
         resources=[
             resource(
                 resource_type=_KINDS[scope],

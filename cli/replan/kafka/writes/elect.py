@@ -7,9 +7,8 @@ are far below that.
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from kafka.protocol.admin import ElectLeadersRequest
-
 from replan.kafka.failures import ELECT_LEADERS
+from replan.kafka.messages import ElectLeaders
 from replan.kafka.wire.wire import Wire
 from replan.kafka.writes.send_once import TIMEOUT_MS, Row, chunks, send_once
 from replan.model.control_plane import Answer, ElectionType
@@ -32,8 +31,8 @@ def _request(partitions: Collection[TopicPartition], kind: ElectionType) -> Any:
     numbers: dict[str, list[int]] = {}
     for name in partitions:
         numbers.setdefault(name.topic, []).append(name.partition)
-    topic = ElectLeadersRequest.TopicPartitions
-    return ElectLeadersRequest(
+    topic = ElectLeaders.TopicPartitions
+    return ElectLeaders(
         election_type=int(kind),
         topic_partitions=[topic(topic=name, partitions=of) for name, of in numbers.items()],
         timeout_ms=TIMEOUT_MS,

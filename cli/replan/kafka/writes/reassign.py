@@ -7,9 +7,8 @@ records, so a chunk has at most 5,000 partitions. Nothing is sent again here: br
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kafka.protocol.admin import AlterPartitionReassignmentsRequest
-
 from replan.kafka.failures import ALTER_REASSIGNMENTS
+from replan.kafka.messages import AlterPartitionReassignments
 from replan.kafka.wire.wire import Wire
 from replan.kafka.writes.send_once import TIMEOUT_MS, Row, chunks, send_once
 from replan.model.control_plane import Answer
@@ -27,7 +26,7 @@ def reassign(
 ) -> dict[TopicPartition, Answer]:
     """Ask for new lists, None cancels; forbids another length where the cluster can (KIP-860)."""
     guarded = not allow_replication_factor_change and wire.knows(
-        AlterPartitionReassignmentsRequest, _GUARD_VERSION
+        AlterPartitionReassignments, _GUARD_VERSION
     )
     answers: dict[TopicPartition, Answer] = {}
     for chunk in chunks(lists, PARTITIONS_PER_REQUEST):
@@ -37,7 +36,7 @@ def reassign(
 
 
 def _alter_request(lists: Mapping[TopicPartition, Replicas | None], *, guarded: bool) -> Any:
-    topic = AlterPartitionReassignmentsRequest.ReassignableTopic
+    topic = AlterPartitionReassignments.ReassignableTopic
     rows: dict[str, list[Any]] = {}
     for name, replicas in lists.items():
         row = topic.ReassignablePartition(
@@ -47,7 +46,7 @@ def _alter_request(lists: Mapping[TopicPartition, Replicas | None], *, guarded: 
     topics = [topic(name=name, partitions=of) for name, of in rows.items()]
     # min_version: a broker that is too old must not drop the field silently.
     guard = {"allow_replication_factor_change": False, "min_version": 1} if guarded else {}
-    return AlterPartitionReassignmentsRequest(timeout_ms=TIMEOUT_MS, topics=topics, **guard)
+    return AlterPartitionReassignments(timeout_ms=TIMEOUT_MS, topics=topics, **guard)
 
 
 def _rows(response: Any) -> Iterator[Row]:
