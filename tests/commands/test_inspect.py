@@ -54,10 +54,16 @@ def test_status_is_written_as_markdown(shell: Shell) -> None:
     assert "No reassignment is running." in text
 
 
+def cluster_id(shell: Shell) -> str:
+    return str(json.loads(shell.cluster.read_text())["clusterId"])
+
+
 def test_status_names_the_process_that_applies_or_how_to_resume(shell: Shell) -> None:
     journal = shell.cluster.with_name("cluster.json.journal")
-    opened = Application("a-1", ApplicationStatus.OPEN, "d" * 64, "m" * 64, "cluster", "ann@ops-1")
-    with FileJournal(journal) as held:
+    opened = Application(
+        "a-1", ApplicationStatus.OPEN, "d" * 64, "m" * 64, cluster_id(shell), "ann@ops-1"
+    )
+    with FileJournal(journal, cluster_id(shell)) as held:
         held.append([opened])
         text, _ = shell.run("status")
         assert "application a-1 is running: pid " in text
@@ -68,7 +74,7 @@ def test_status_names_the_process_that_applies_or_how_to_resume(shell: Shell) ->
 
 
 def test_status_says_how_throttles_are_restored_when_no_application_is_open(shell: Shell) -> None:
-    with FileJournal(shell.cluster.with_name("cluster.json.journal")) as held:
+    with FileJournal(shell.cluster.with_name("cluster.json.journal"), cluster_id(shell)) as held:
         held.append([SavedRate(BrokerId(4), "leader.replication.throttled.rate", None, ("5",))])
     text, _ = shell.run("status")
     assert (

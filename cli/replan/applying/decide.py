@@ -5,7 +5,6 @@ need, how many requests travel together, and what is written down. Nothing here 
 """
 
 from collections import Counter
-from dataclasses import replace
 
 from replan.applying.admission.gates import closed_gate
 from replan.applying.admission.slots import Slots
@@ -17,7 +16,7 @@ from replan.applying.copies import (
     slots_of,
     source_of,
 )
-from replan.applying.journal.records import MoveRecord, Record, Status
+from replan.applying.journal.records import MoveRecord, Record, Status, changed
 from replan.applying.next_state import Decision, next_state
 from replan.applying.partitions.intents import begun, forgetting, intent, remembering
 from replan.applying.partitions.judge import (
@@ -178,7 +177,7 @@ class TickBuilder:
     def _end(self, name: TopicPartition, status: Status, reason: EndReason | None) -> None:
         job, ledger = self._tick.job, self._state.ledger
         message = "" if reason is None else job.end_text(name, reason)
-        record = replace(self._record(name), status=status, message=message)
+        record = changed(self._record(name), status=status, message=message)
         self._holds.pop(name, None)
         self._phases[name] = Ended(record)
         if status is Status.DONE and name not in job.plan.remember:

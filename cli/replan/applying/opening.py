@@ -5,7 +5,6 @@ and the three ways on.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import (
@@ -15,6 +14,7 @@ from replan.applying.journal.records import (
     MoveRecord,
     PlanChunk,
     Record,
+    changed,
 )
 from replan.errors import Held, WrongCluster
 from replan.model.control_plane import ClusterReader, Wanted
@@ -61,6 +61,7 @@ def opening(plan: Plan, plan_digest: str, ledger: Ledger, owner: str) -> tuple[R
         manifest_digest=plan.manifest_digest,
         cluster_id=plan.cluster_id,
         owner=owner,
+        moves=len(plan.moves),
     )
     return application, *_chunks(application.id, dumps(plan))
 
@@ -108,4 +109,4 @@ def ended(
         for r in records
         if isinstance(r, MoveRecord | PlanChunk) and r.application == application.id
     }
-    return replace(application, status=status, summary=summary), *over.values()
+    return changed(application, status=status, summary=summary), *over.values()

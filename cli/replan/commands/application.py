@@ -95,7 +95,7 @@ def perform(
     """Perform a plan until nothing is left, or a stop is requested; `inject` begins faults and reports them."""
     path = journal_path(cluster, plan.cluster_id)
     with (
-        FileJournal(path) as journal,
+        FileJournal(path, plan.cluster_id) as journal,
         progress_to(quiet=detail.quiet, verbose=detail.verbose) as report,
     ):
         stop = asked_to_stop(connection.interrupt, note)
@@ -122,8 +122,8 @@ def perform(
 def with_journal(do: Callable[..., Outcome], cluster: Target) -> Exit:
     """Do something to the open application rather than go on with it."""
     with cluster.connect() as connection:
-        path = journal_path(cluster, connection.control_plane.cluster_id())
-        with FileJournal(path) as journal:
+        cluster_id = connection.control_plane.cluster_id()
+        with FileJournal(journal_path(cluster, cluster_id), cluster_id) as journal:
             outcome = do(
                 connection.control_plane,
                 connection.control_plane,

@@ -46,7 +46,7 @@ def owner() -> str:
 
 def read_ledger(cluster: Target, cluster_id: str) -> Ledger:
     """What the journal says, without taking its lock."""
-    return fold(peek(journal_path(cluster, cluster_id)))
+    return fold(peek(journal_path(cluster, cluster_id), cluster_id))
 
 
 def news_of_journal(cluster: Target, cluster_id: str, ledger: Ledger) -> list[str]:

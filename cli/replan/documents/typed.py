@@ -54,10 +54,20 @@ def typed(value: object, kind: type[T], source: str, root: str = "$") -> T:
     try:
         return convert(value, kind)
     except ValidationError as problem:
-        message, _, path = str(problem).partition(" - at `$")
-        path = path.removesuffix("`")
-        what = _complaint(message, value, kind, _STEP.findall(path))
-        raise BadFile(f"{source}: {root}{path}: {what}") from problem
+        place, what = complaint(problem, value, kind)
+        raise BadFile(f"{source}: {root}{place}: {what}") from problem
+
+
+def complaint(problem: ValidationError, value: object, kind: type) -> tuple[str, str]:
+    """The place of the first thing that does not fit, as a path below the value, and what is wrong there."""
+    message, _, path = str(problem).rpartition(" - at `$")
+    if not message:
+        message, path = path, ""
+    path = path.removesuffix("`")
+    if message.startswith("."):  # out of a form's own check, which knows the key
+        key, _, what = message.partition(": ")
+        return path + key, what
+    return path, _complaint(message, value, kind, _STEP.findall(path))
 
 
 def _complaint(message: str, value: object, kind: type, path: list[tuple[str, str]]) -> str:
@@ -65,6 +75,8 @@ def _complaint(message: str, value: object, kind: type, path: list[tuple[str, st
         return f'"{found[1]}" is missing'
     if found := re.fullmatch(r"Object contains unknown field `(.+)`", message):
         return f"unknown key {shown(found[1])}; {advice(found[1], [str(key) for key in _known(kind, path)])}"
+    if not message.startswith(("Expected ", "Invalid ", "Integer ")):
+        return message
     at = _value_at(value, path)
     if message.startswith("Invalid enum value"):
         wanted = " or ".join(shown(known) for known in _known(kind, path))

@@ -1,74 +1,79 @@
-"""The journal in a file: JSON lines, a checksum each, one process at a time.
+"""The journal in a file: one line per record, one process at a time; the text is in `lines`.
 
-One append is one line, so it is there whole or not at all. A line that the last process could not finish is torn: only
-the very last line may be, and it is dropped. Any other damage is refused, because something else wrote to the file.
-The lock is a file of its own beside the journal (`NAME.lock`), since compaction replaces the journal itself.
+The lock is on the journal itself, so that there is no other file whose removal would free it. Whoever removes or
+replaces the journal takes it away from the process that has it: that one notices at its next append and stops.
+Compaction writes a new file, locked before it takes the place of the old one, whose bytes stay as `NAME.previous`.
 
-The lock reaches as far as the file: processes on one machine, or on one shared disk that supports flock.
+The lock reaches as far as flock: processes on one machine, or on one shared disk that supports it.
 """
 
+import errno
 import fcntl
-import json
 import os
 import socket
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from io import TextIOWrapper
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
+import msgspec
+
+from replan.applying.journal import lines
 from replan.applying.journal.protocol import latest
-from replan.applying.journal.record_json import decode, encode
-from replan.applying.journal.records import Kept, Record
-from replan.documents.json_text import parse_json
-from replan.errors import BadFile, Held
+from replan.applying.journal.record_json import encode
+from replan.applying.journal.records import Application, Record
+from replan.errors import BadFile, Held, WrongCluster
 
 OWNER_ONLY = 0o600
-"""The permissions of a journal and its lock: they name topics, brokers and people."""
+"""The permissions of a journal: it names topics, brokers and people."""
 
 
 class FileJournal:
     """A journal in one file; open it with `with`, or close it."""
 
-    def __init__(self, path: Path) -> None:
-        """Take the lock, read, compact. Raises Held where another process has it, BadFile where it is damaged."""
+    def __init__(self, path: Path, cluster_id: str) -> None:
+        """Take the lock and read. Raises Held where another process has it, BadFile where it is damaged or cannot be
+        written, WrongCluster where it is another cluster's.
+        """
         self._path = path
         _check_kind(path)
-        self._lock = _locked(path)
+        self._file = _opened(path, cluster_id)
         try:
-            self._latest = _read(path)
-            self._file = _compacted(path, self._latest)
-            self._torn = False
+            self._begin(cluster_id)
         except BaseException:
-            self._lock.close()
+            os.close(self._file)
             raise
+
+    def _begin(self, cluster_id: str) -> None:
+        text = _read_all(self._file, self._path)
+        content = _checked(text, self._path, cluster_id)
+        self._latest = latest({}, content.records)
+        self._lines, self._size, self._torn = content.lines, content.size, False
+        if (
+            content.head is None
+            or content.size < len(text)
+            or content.lines > 2 * len(self._latest) + 20
+        ):
+            self._compact(text, cluster_id)
+        self._write([(lines.BEAT, msgspec.json.encode(f"{_process()} since {_now()}"))])
 
     def read(self) -> Sequence[Record]:
         """The latest record of every key."""
         return list(self._latest.values())
 
     def append(self, records: Sequence[Record]) -> None:
-        """Write one line and wait for the disk; raises BadFile where it cannot be written."""
+        """Write them, all or none, and wait for the disk.
+
+        Raises BadFile where it cannot be written, Held where the file was taken away.
+        """
         if not records:
             return
-        if self._torn:
-            fresh = _compacted(self._path, self._latest)
-            os.close(self._file)
-            self._file, self._torn = fresh, False
-        try:
-            _write_all(self._file, _line(records).encode())
-            os.fsync(self._file)
-        except OSError as problem:
-            self._torn = True
-            raise _cannot("write", self._path, problem) from problem
+        self._write([encode(record) for record in records])
         self._latest = latest(self._latest, records)
 
     def close(self) -> None:
-        """Release file and lock."""
+        """Release the file and its lock."""
         os.close(self._file)
-        self._lock.close()
 
     def __enter__(self) -> "FileJournal":
         return self
@@ -81,53 +86,166 @@ class FileJournal:
     ) -> None:
         self.close()
 
+    def _write(self, pairs: Sequence[tuple[str, bytes | None]]) -> None:
+        text = lines.render(pairs, after=self._lines, at=_now())
+        try:
+            if self._torn:
+                os.ftruncate(self._file, self._size)
+            self._torn = True
+            _write_all(self._file, text)
+            os.fsync(self._file)
+        except OSError as problem:
+            raise _cannot("write", self._path, problem) from problem
+        if not _is_at(self._file, self._path):
+            raise Held(
+                f"{self._path}: the journal was removed or replaced while this process used it\n"
+                "Another replan may be applying now, so this one does nothing more. Find out who removed it; what was "
+                "set on the cluster stays until then."
+            )
+        self._torn, self._size = False, self._size + len(text)
+        self._lines += len(pairs)
 
-def _locked(path: Path) -> TextIOWrapper:
-    lock = _lock_of(path)
+    def _compact(self, before: bytes, cluster_id: str) -> None:
+        """Replace the file by one that holds the latest records only, and keep what it was."""
+        text = lines.head(cluster_id, self.read(), at=_now())
+        try:
+            os.close(_put(_previous(self._path), self._path, before))
+            fresh = _put(self._path, self._path, text)
+        except OSError as problem:
+            raise _cannot("write", self._path, problem) from problem
+        os.close(self._file)
+        self._file, self._lines, self._size = fresh, len(self._latest) + 1, len(text)
+
+
+def peek(path: Path, cluster_id: str) -> Sequence[Record]:
+    """What a journal holds now, without its lock: for those who only show it. Empty where there is none."""
+    _check_kind(path)
     try:
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        lock.touch(OWNER_ONLY)
-        held = lock.open("a+", encoding="utf-8")
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return []
     except OSError as problem:
-        raise _cannot("lock", path, problem) from problem
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as problem:
-        held.seek(0)
-        holder = held.read().strip() or "an unknown process"
-        held.close()
-        raise Held(
-            f"{path}: held by {holder}\n"
-            "Another replan is applying with this journal. Wait until it has ended, or stop it with ^C: "
-            "the same command then goes on where it stopped."
-        ) from problem
-    held.truncate(0)
-    held.write(f"pid {os.getpid()} on {socket.gethostname()} since {_now()}\n")
-    held.flush()
-    return held
-
-
-def _lock_of(path: Path) -> Path:
-    return path.with_name(path.name + ".lock")
+        raise _cannot("read", path, problem) from problem
+    return list(latest({}, _checked(text, path, cluster_id).records).values())
 
 
 def holder(path: Path) -> str | None:
-    """The process that has the lock of a journal now, as `pid 12 on host since …`; None where there is none."""
+    """The process that has a journal now, as `pid 12 on host since …`; None where there is none."""
     try:
-        with _lock_of(path).open(encoding="utf-8") as lock:
-            said = lock.read().strip()
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        with path.open("rb") as file:
+            text = file.read()
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return said or "an unknown process"
+        return _beat(text, path)
     except OSError:
         return None
     return None
 
 
-def peek(path: Path) -> Sequence[Record]:
-    """What a journal holds now, without its lock: for those who only tell of it. Empty where there is none."""
-    _check_kind(path)
-    return list(_read(path).values())
+def _beat(text: bytes, path: Path) -> str:
+    try:
+        return lines.parse(text, str(path), "").beat or "an unknown process"
+    except BadFile:
+        return "an unknown process"
+
+
+def _opened(path: Path, cluster_id: str) -> int:
+    """The journal, locked; made where there is none. Raises Held, BadFile."""
+    while True:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+        except FileNotFoundError:
+            text = lines.head(cluster_id, (), at=_now())
+            try:
+                return _created(path, path, text)
+            except FileExistsError:
+                continue  # another process was quicker
+            except OSError as problem:
+                raise _cannot("write", path, problem) from problem
+        except IsADirectoryError as problem:
+            raise _cannot("read", path, problem) from problem
+        except OSError as problem:
+            raise _cannot("lock", path, problem) from problem
+        try:
+            _lock(file, path)
+        except BaseException:
+            os.close(file)
+            raise
+        if _is_at(file, path):
+            return file
+        os.close(file)  # replaced between opening and locking
+
+
+def _created(path: Path, journal: Path, text: bytes) -> int:
+    """A new file with this text, locked and on disk; what cannot be finished is removed. Raises OSError, Held."""
+    file = os.open(
+        path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_CREAT | os.O_EXCL, OWNER_ONLY
+    )
+    try:
+        _lock(file, journal)
+        _write_all(file, text)
+        os.fsync(file)
+        _sync_folder(path.parent)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        os.close(file)
+        raise
+    return file
+
+
+def _put(path: Path, journal: Path, text: bytes) -> int:
+    """Put a new file in the place of what is there; it is locked before it is seen. Raises OSError."""
+    partial = path.with_name(f".{path.name}.partial")
+    partial.unlink(missing_ok=True)
+    file = _created(partial, journal, text)
+    partial.replace(path)
+    _sync_folder(path.parent)
+    return file
+
+
+def _lock(file: int, path: Path) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as problem:
+        raise not_locked(path, problem, _beat(_read_all(file, path), path)) from problem
+
+
+def not_locked(path: Path, problem: OSError, who: str) -> Held | BadFile:
+    """Make the error of a lock that was not given: another process has it, or the file system has no locks."""
+    if problem.errno in {errno.EWOULDBLOCK, errno.EACCES}:
+        return Held(
+            f"{path}: held by {who}\n"
+            "Another replan is applying with this journal. Wait until it has ended, or stop it with ^C: "
+            "the same command then goes on where it stopped."
+        )
+    return BadFile(
+        f"{path}: cannot lock the journal: {problem.strerror}\n"
+        "This file system has no locks (flock), so two processes could apply at once; "
+        "name a file on a local disk with --journal."
+    )
+
+
+def _is_at(file: int, path: Path) -> bool:
+    """Whether an open file is the one at this path."""
+    try:
+        return os.path.samestat(os.fstat(file), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _checked(text: bytes, path: Path, cluster_id: str) -> lines.Content:
+    """What a journal says, which belongs to this cluster. Raises BadFile, WrongCluster."""
+    content = lines.parse(text, str(path), _previous(path).name)
+    whose = {r.cluster_id for r in content.records if isinstance(r, Application)}
+    if content.head is not None:
+        whose.add(content.head.cluster_id)
+    for other in sorted(whose - {cluster_id}):
+        raise WrongCluster(
+            f"{path}: this is the journal of cluster {other}, not of cluster {cluster_id}\n"
+            "Check --bootstrap-server, or name the journal of this cluster with --journal."
+        )
+    return content
 
 
 def _check_kind(path: Path) -> None:
@@ -136,67 +254,21 @@ def _check_kind(path: Path) -> None:
         raise BadFile(f"{path}: is no regular file; a journal needs one")
 
 
-def _read(path: Path) -> dict[str, Kept]:
+def _previous(path: Path) -> Path:
+    return path.with_name(path.name + ".previous")
+
+
+def _read_all(file: int, path: Path) -> bytes:
     try:
-        written = path.read_bytes()
-    except FileNotFoundError:
-        return {}
+        return os.pread(file, os.fstat(file).st_size, 0)
     except OSError as problem:
         raise _cannot("read", path, problem) from problem
-    found: list[Record] = []
-    lines = written.split(b"\n")
-    for number, line in enumerate(lines[:-1], start=1):
-        found += _records(path, number, line, ends_here=number == len(lines) - 1)
-    return latest({}, found)  # what follows the last newline is torn, or nothing
 
 
-def _records(path: Path, number: int, line: bytes, *, ends_here: bool) -> list[Record]:
-    """The records of one line; none where it is torn, which only the last may be."""
-    try:
-        document = _sound(line)
-        return [decode(r["key"], r["value"]) for r in document["records"]]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        if ends_here and not _is_sound(line):
-            return []
-        raise BadFile(
-            f"{path}:{number}: damaged journal line ({error})\n"
-            "Only the last line of a journal may be unfinished; something else has written here. "
-            "Restore the file, or look at the cluster's throttles by hand before removing it."
-        ) from error
-
-
-def _sound(line: bytes) -> dict[str, Any]:
-    """A line's document; raises ValueError where it is not as it was written."""
-    document = parse_json(line.decode())
-    if not isinstance(document, dict) or document.get("crc") != _checksum(document):
-        raise ValueError("its checksum does not fit")
-    return document
-
-
-def _is_sound(line: bytes) -> bool:
-    try:
-        _sound(line)
-    except ValueError:
-        return False
-    return True
-
-
-def _compacted(path: Path, records: Mapping[str, Kept]) -> int:
-    """Replace the file by one line that holds the latest records; open it for appending."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        partial.unlink(missing_ok=True)
-        partial.touch(OWNER_ONLY)
-        with partial.open("w", encoding="utf-8") as file:
-            if records:
-                file.write(_line(list(records.values())))
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-        _sync_folder(path.parent)
-        return os.open(path, os.O_WRONLY | os.O_APPEND)
-    except OSError as problem:
-        raise _cannot("write", path, problem) from problem
+def _write_all(file: int, text: bytes) -> None:
+    written = 0
+    while written < len(text):
+        written += os.write(file, text[written:])
 
 
 def _sync_folder(folder: Path) -> None:
@@ -207,29 +279,8 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _write_all(file: int, line: bytes) -> None:
-    written = 0
-    while written < len(line):
-        written += os.write(file, line[written:])
-
-
-def _line(records: Sequence[Record]) -> str:
-    pairs = [encode(r) for r in records]
-    document: dict[str, Any] = {
-        "at": _now(),
-        "records": [{"key": key, "value": value} for key, value in pairs],
-    }
-    return _json({"crc": _checksum(document), **document}) + "\n"
-
-
-def _checksum(document: Mapping[str, Any]) -> str:
-    """CRC-32 of the line's canonical JSON without the checksum itself."""
-    rest = {key: value for key, value in document.items() if key != "crc"}
-    return f"{zlib.crc32(_json(rest).encode()):08x}"
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+def _process() -> str:
+    return f"pid {os.getpid()} on {socket.gethostname()}"
 
 
 def _now() -> str:

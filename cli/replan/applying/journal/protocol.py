@@ -2,6 +2,7 @@
 
 A journal keeps records so that they outlive the process; what they mean is in `ledger`. Two keep them for good:
 `file` here, and the compacted topic in `kafka`. The one in memory serves rehearsals and simulations.
+How one is opened, closed, and read without being opened is each store's own.
 """
 
 from collections.abc import Sequence
@@ -14,13 +15,14 @@ class Journal(Protocol):
     """Where records are kept."""
 
     def read(self) -> Sequence[Record]:
-        """All that was appended, in order; what was replaced or forgotten may be left out."""
+        """The latest record of every key, in the order in which the keys first came."""
         ...
 
     def append(self, records: Sequence[Record]) -> None:
-        """Make records durable, all or none, before it returns.
+        """Make the records of one tick durable, all or none, before it returns; none is a sign of life.
 
-        Raises BadFile or ClusterUnreachable where that is not possible now, Held where another has taken over.
+        Raises BadFile or ClusterUnreachable where that is not possible now: the records may be there or not, and the
+        next append that succeeds makes it as if they were not. Raises Held where another has taken over.
         """
         ...
 

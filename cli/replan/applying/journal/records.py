@@ -1,13 +1,17 @@
 """What the journal holds: one frozen value per kind of record, and the key of each.
 
-The latest record of a key is the whole truth about it; `Forget` takes a key away. How a record is written as JSON is
-in `record_json`; what all of them together mean is in `ledger`. Nothing here is secret: lists, digests, rates, names.
+The latest record of a key is the whole truth about it; `Forget` takes a key away. Each is written as its fields say
+(`record_json`); what all of them together mean is in `ledger`. Nothing here is secret: lists, digests, rates, names.
 """
 
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+from typing import Any, TypeVar
 
-from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
+import msgspec
+
+from replan.documents.forms import Broker, Brokers, Form, Int32, ReplicaList, Text, once_each
+from replan.model.names import Replicas, TopicId, TopicPartition
 from replan.planning.requests import RequestKind
 
 
@@ -37,11 +41,10 @@ class Reached(IntEnum):
     ASSIGNED = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Application:
+class Application(Form, frozen=True):
     """One run of one plan, however many processes it takes."""
 
-    id: str
+    id: Text
     status: ApplicationStatus
     plan_digest: str
     manifest_digest: str
@@ -50,6 +53,8 @@ class Application:
     """Who opened it and where, for people: `alice@ops-1 (pid 4711)`."""
     summary: str = ""
     """How it ended."""
+    moves: Int32 = 0
+    """Of its plan; 0 where it was opened by a version that did not write it."""
 
     @property
     def key(self) -> str:
@@ -57,12 +62,11 @@ class Application:
         return f"app/{self.id}"
 
 
-@dataclass(frozen=True, slots=True)
-class PlanChunk:
+class PlanChunk(Form, frozen=True):
     """A piece of the plan file of an application."""
 
-    application: str
-    index: int
+    application: Text
+    index: Int32
     text: str
 
     @property
@@ -71,26 +75,24 @@ class PlanChunk:
         return f"plan/{self.application}/{self.index:06d}"
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Form, frozen=True):
     """The last request of a partition."""
 
     kind: RequestKind
-    replicas: Replicas
+    replicas: Brokers
     """The list asked for; for an election the leader alone; empty for a cancel."""
     confirmed: bool = False
     """Its outcome is definite: no copy of it can still be on its way."""
 
 
-@dataclass(frozen=True, slots=True)
-class MoveRecord:
+class MoveRecord(Form, frozen=True):
     """One partition that an application has touched or ended; cumulative, one record."""
 
-    application: str
+    application: Text
     partition: TopicPartition
     topic_id: TopicId
-    original: Replicas
-    target: Replicas
+    original: ReplicaList
+    target: ReplicaList
     status: Status = Status.OPEN
     asked: Asked | None = None
     past: tuple[Replicas, ...] = ()
@@ -98,6 +100,10 @@ class MoveRecord:
     reached: Reached = Reached.NOTHING
     message: str = ""
     """Why it ended, when not done."""
+
+    def __post_init__(self) -> None:
+        once_each(original=self.original, target=self.target)
+        _check_name(self.partition)
 
     @property
     def expanding(self) -> bool:
@@ -121,8 +127,7 @@ class MoveRecord:
         return f"own/{self.application}/{self.topic_id}-{self.partition.partition}"
 
 
-@dataclass(frozen=True, slots=True)
-class SavedReplicaList:
+class SavedReplicaList(Form, frozen=True):
     """One throttled-replicas list of a topic: what was there before, and which entries are ours."""
 
     topic: str
@@ -137,11 +142,10 @@ class SavedReplicaList:
         return f"prior/topic/{self.topic}/{self.config}"
 
 
-@dataclass(frozen=True, slots=True)
-class SavedRate:
+class SavedRate(Form, frozen=True):
     """One throttle rate of a broker: its own dynamic value before, and the values that are ours."""
 
-    broker: BrokerId
+    broker: Broker
     config: str
     before: str | None
     ours: tuple[str, ...]
@@ -153,13 +157,16 @@ class SavedRate:
         return f"prior/broker/{self.broker}/{self.config}"
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Form, frozen=True):
     """The order that a partition had before a leader blacklist changed it."""
 
     partition: TopicPartition
     topic_id: TopicId
-    replicas: Replicas
+    replicas: ReplicaList
+
+    def __post_init__(self) -> None:
+        once_each(replicas=self.replicas)
+        _check_name(self.partition)
 
     @property
     def key(self) -> str:
@@ -167,11 +174,24 @@ class Order:
         return f"order/{self.topic_id}-{self.partition.partition}"
 
 
+def _check_name(partition: TopicPartition) -> None:
+    if not partition.topic or partition.partition < 0:
+        raise ValueError(".partition: expected a topic and the number of a partition")
+
+
 @dataclass(frozen=True, slots=True)
 class Forget:
     """A tombstone."""
 
     key: str
+
+
+R = TypeVar("R", bound=Form)
+
+
+def changed(record: R, **fields: Any) -> R:
+    """The record with other values in these fields."""
+    return msgspec.structs.replace(record, **fields)
 
 
 Kept = Application | PlanChunk | MoveRecord | SavedReplicaList | SavedRate | Order

@@ -1,7 +1,5 @@
 """What is written down when a move is touched: the records of `decide`. Pure."""
 
-from dataclasses import replace
-
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import (
     Asked,
@@ -10,6 +8,7 @@ from replan.applying.journal.records import (
     Order,
     Reached,
     Record,
+    changed,
 )
 from replan.planning.moves import Move
 from replan.planning.requests import Request, RequestKind
@@ -30,7 +29,7 @@ def intent(own: MoveRecord, ask: Request) -> MoveRecord:
     """The record that says what is about to be asked; a cancel takes back what was reached."""
     is_list = ask.kind in {RequestKind.EXPAND, RequestKind.ASSIGN}
     fresh = (ask.replicas,) if is_list and ask.replicas not in own.past else ()
-    return replace(
+    return changed(
         own,
         asked=Asked(ask.kind, ask.replicas),
         past=own.past + fresh,

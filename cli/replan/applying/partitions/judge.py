@@ -5,9 +5,9 @@ still be on its way, whether an effect disappeared, whether what runs is an echo
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from replan.applying.journal.records import Asked, MoveRecord, Reached, Status
+from replan.applying.journal.records import Asked, MoveRecord, Reached, Status, changed
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.preconditions import broken_precondition
 from replan.applying.reasons import (
@@ -167,9 +167,9 @@ def _if_as_planned(sight: PartitionInput, request: Request) -> Verdict:
 def _progressed(sight: PartitionInput, own: MoveRecord, asked: Asked) -> MoveRecord:
     """What the answer and the look add to the record."""
     if sight.quarantine_seconds is None and not asked.confirmed:
-        own = replace(own, asked=replace(asked, confirmed=True))
+        own = changed(own, asked=changed(asked, confirmed=True))
     reached = _reached(sight)
-    return replace(own, reached=reached) if reached > own.reached else own
+    return changed(own, reached=reached) if reached > own.reached else own
 
 
 def _reached(sight: PartitionInput) -> Reached:

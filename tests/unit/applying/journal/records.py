@@ -1,0 +1,52 @@
+"""One of every kind of record, for the tests of journals."""
+
+from tests.builders import TOPIC_ID
+
+from replan.applying.journal.records import (
+    Application,
+    ApplicationStatus,
+    Asked,
+    MoveRecord,
+    Order,
+    PlanChunk,
+    Reached,
+    Record,
+    SavedRate,
+    SavedReplicaList,
+    Status,
+)
+from replan.model.configs import FOLLOWER_REPLICAS, LEADER_RATE
+from replan.model.names import BrokerId, TopicPartition, replicas
+from replan.planning.requests import RequestKind
+
+P0 = TopicPartition("orders", 0)
+APP = Application("a-1", ApplicationStatus.OPEN, "d" * 64, "m" * 64, "cluster", "ann@ops-1")
+OWN = MoveRecord(
+    "a-1",
+    P0,
+    TOPIC_ID,
+    replicas(1, 2, 3),
+    replicas(4, 2, 5),
+    asked=Asked(RequestKind.EXPAND, replicas(1, 2, 3, 4, 5)),
+    past=(replicas(1, 2, 3, 4, 5),),
+    reached=Reached.EXPANDED,
+)
+RECORDS: tuple[Record, ...] = (
+    APP,
+    PlanChunk("a-1", 0, '{"kind": "é"}\n'),
+    PlanChunk("a-1", 1, "rest"),
+    OWN,
+    MoveRecord(
+        "a-1",
+        P0._replace(partition=1),
+        TOPIC_ID,
+        replicas(1),
+        replicas(2),
+        Status.STALE,
+        message="why",
+    ),
+    SavedReplicaList("orders", FOLLOWER_REPLICAS, False, ("0:4", "0:5")),
+    SavedRate(BrokerId(4), LEADER_RATE, None, ("1000",)),
+    SavedRate(BrokerId(5), LEADER_RATE, "7", ("1000", "2000")),
+    Order(P0, TOPIC_ID, replicas(3, 1, 2)),
+)

@@ -1,0 +1,88 @@
+"""What every store of a journal promises, whichever it is: one suite over all of them.
+
+A store that needs a cluster derives a class of its own from `StoreLaws`, with its marks, and opens it there.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+from tests.unit.applying.journal.records import APP, OWN, RECORDS
+
+from replan.applying.journal.file import FileJournal, peek
+from replan.applying.journal.protocol import Journal
+from replan.applying.journal.records import Forget, Record, SavedRate
+from replan.errors import Held, WrongCluster
+from replan.model.configs import LEADER_RATE
+from replan.model.names import BrokerId
+
+
+class StoreLaws:
+    """Derive from it, and say how the store is opened and read."""
+
+    def open(self, cluster_id: str = "cluster") -> AbstractContextManager[Journal]:
+        """The same store each time within a test."""
+        raise NotImplementedError
+
+    def peek(self, cluster_id: str = "cluster") -> Sequence[Record]:
+        """Read without opening."""
+        raise NotImplementedError
+
+    def test_it_outlives_its_process_with_the_latest_of_every_key(self) -> None:
+        with self.open() as journal:
+            journal.append(RECORDS)
+            journal.append([Forget(OWN.key), SavedRate(BrokerId(4), LEADER_RATE, None, ("5",))])
+            journal.append([])
+            kept = list(journal.read())
+        with self.open() as again:
+            assert list(again.read()) == kept
+        assert OWN not in kept
+        assert len(kept) == len(RECORDS) - 1
+
+    def test_it_begins_empty_and_is_read_without_being_opened(self) -> None:
+        assert list(self.peek()) == []
+        with self.open() as journal:
+            assert list(journal.read()) == []
+            journal.append([APP])
+            assert list(self.peek()) == [APP]
+            journal.append([OWN])
+            assert list(self.peek()) == [APP, OWN]
+        assert list(self.peek()) == [APP, OWN]
+
+    def test_one_has_it_at_a_time(self) -> None:
+        with self.open() as journal:
+            journal.append([APP])
+            with pytest.raises(Held), self.open():
+                pass
+            journal.append([OWN])
+        with self.open() as again:
+            assert list(again.read()) == [APP, OWN]
+
+    def test_it_belongs_to_one_cluster(self) -> None:
+        with self.open() as journal:
+            journal.append([APP])
+        with pytest.raises(WrongCluster), self.open("another"):
+            pass
+        with pytest.raises(WrongCluster):
+            self.peek("another")
+        assert list(self.peek()) == [APP]
+
+    def test_what_was_read_does_not_change_when_more_is_written(self) -> None:
+        with self.open() as journal:
+            journal.append([APP])
+            before = journal.read()
+            journal.append([OWN])
+            assert list(before) == [APP]
+
+
+class TestFileJournal(StoreLaws):
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path: Path) -> None:
+        self.path = tmp_path / "folder" / "replan.journal"
+
+    def open(self, cluster_id: str = "cluster") -> FileJournal:
+        return FileJournal(self.path, cluster_id)
+
+    def peek(self, cluster_id: str = "cluster") -> Sequence[Record]:
+        return peek(self.path, cluster_id)
