@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.builders import TOPIC_ID, brokers, move, state
 
-from replan.applying.journal.records import Asked, MoveRecord, Reached, Status
+from replan.applying.journal.records import Asked, MoveRecord, Reached, Status, changed
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.judge import End, Hold, PartitionInput, Suspect, Verdict, judge
 from replan.applying.reasons import (
@@ -308,7 +308,7 @@ def test_the_record_takes_in_what_is_definite_and_what_was_seen(
 ) -> None:
     after, _ = judge(sight(known, found, quarantine=quarantine))
     assert known.asked is not None
-    assert after == replace(known, asked=replace(known.asked, confirmed=confirmed), reached=reached)
+    assert after == changed(known, asked=changed(known.asked, confirmed=confirmed), reached=reached)
 
 
 @pytest.mark.parametrize(
