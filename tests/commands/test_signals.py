@@ -1,5 +1,6 @@
 """Signals at any moment, streams that close, disks that are full: a clean stop or an unchanged result."""
 
+import json
 import os
 import resource
 import shutil
@@ -15,6 +16,7 @@ from replan.applying.journal.file import peek
 
 pytestmark = [pytest.mark.command, pytest.mark.slow]
 EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
+CLUSTER_ID = json.loads((EXAMPLE / "cluster.json").read_text())["clusterId"]
 SIMULATED = ("--simulated", "cluster.json")
 COMMAND = ("sh", sys.executable, "-m", "replan")
 APPLY = ("apply", "plan.json", *SIMULATED)
@@ -135,7 +137,7 @@ def test_a_stream_that_is_closed_from_the_beginning_changes_nothing_of_an_applic
     )
     assert done.returncode == 0
     assert "4 done" in done.stdout + done.stderr
-    assert peek(folder / "cluster.json.journal")
+    assert peek(folder / "cluster.json.journal", CLUSTER_ID)
     finishes(folder)
 
 
@@ -151,7 +153,7 @@ def test_a_closed_stderr_is_not_where_the_journal_is_opened(folder: Path) -> Non
         [sys.executable, "-c", program, *APPLY], cwd=folder, env=environment(), check=False
     )
     assert done.returncode == 0
-    assert peek(folder / "cluster.json.journal")
+    assert peek(folder / "cluster.json.journal", CLUSTER_ID)
     finishes(folder)
 
 
