@@ -22,7 +22,7 @@ from replan.model.configs import (
 )
 from replan.model.control_plane import Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.placement import MoveThrottle
+from replan.model.placement import MoveThrottle, SideRates
 from replan.planning.moves import Move
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.faults import (
@@ -161,7 +161,13 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(
         moves=planned,
         throttle=draw(
-            st.sampled_from([None, MoveThrottle(5 * MB), MoveThrottle(20 * MB, {BROKERS[0]: None})])
+            st.sampled_from(
+                [
+                    None,
+                    MoveThrottle(5 * MB),
+                    MoveThrottle(20 * MB, {BROKERS[0]: None, BROKERS[1]: SideRates(MB, 9 * MB)}),
+                ]
+            )
         ),
         standing=draw(standing()),
         schedule=draw(schedules(len(planned))),

@@ -122,7 +122,13 @@ def manifests() -> st.SearchStrategy[Document]:
                 {
                     "moves": st.fixed_dictionaries(
                         {"rate": RATES},
-                        optional={"brokers": st.dictionaries(BROKERS.map(str), RATES, max_size=2)},
+                        optional={
+                            "brokers": st.dictionaries(
+                                BROKERS.map(str),
+                                RATES | st.fixed_dictionaries({"leader": RATES, "follower": RATES}),
+                                max_size=2,
+                            )
+                        },
                     )
                 }
             ),

@@ -24,12 +24,19 @@ class Rate:
     bytes_per_second: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class BrokerRate:
+    """The rates of one broker by side, bytes per second; a side that is not written has the rate of all brokers."""
+
+    by_side: dict[str, int | None]
+
+
 Declared = (
     str
     | (ExplicitTopic | TopicRule | Balance)
     | (PreferredLeaders | LeaderRule)
     | (LeaderBlacklist | ReplicaBlacklist | LogDirBlacklist)
-    | (Rate | ThrottledReplicas | StandingRate)
+    | (Rate | BrokerRate | ThrottledReplicas | StandingRate)
     | (Requirement | Limit | Acknowledgement | Prices)
 )
 

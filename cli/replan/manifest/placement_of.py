@@ -4,7 +4,7 @@ Nothing is wrong with it any more: `read` has checked it. Only this and `digest`
 `validate` does without them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TypeVar, cast
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from replan.manifest.assignments import ExplicitTopic
-from replan.manifest.declarations import Declaration, PreferredLeaders, Rate
+from replan.manifest.declarations import BrokerRate, Declaration, PreferredLeaders, Rate
 from replan.manifest.merge import BROKER_RATES, RATE, Merged, explicit_topics
 from replan.manifest.yaml_text.problems import KeyPath
 from replan.manifest.yaml_text.sources import Source
@@ -25,6 +25,8 @@ from replan.model.placement import (
     MoveThrottle,
     Placement,
     PreferredLeader,
+    Side,
+    SideRates,
     StandingRate,
     StandingThrottles,
     ThrottledReplicas,
@@ -135,12 +137,19 @@ def _move_throttle(merged: Merged) -> MoveThrottle | None:
     rate = merged.get(RATE)
     if rate is None or not isinstance(rate.declared, Rate):
         return None
+    others = rate.declared.bytes_per_second
     brokers = {
-        broker: found.declared.bytes_per_second
+        broker: _both_sides(found.declared.by_side, others)
         for broker, found in _broker_rates(merged)
-        if isinstance(found.declared, Rate)
+        if isinstance(found.declared, BrokerRate)
     }
-    return MoveThrottle(rate.declared.bytes_per_second, brokers)
+    return MoveThrottle(others, brokers)
+
+
+def _both_sides(by_side: Mapping[str, int | None], others: int | None) -> int | SideRates | None:
+    """One rate where both sides have the same, else one for each."""
+    leader, follower = (by_side.get(side, others) for side in Side)
+    return leader if leader == follower else SideRates(leader, follower)
 
 
 def _broker_rates(merged: Merged) -> list[tuple[BrokerId, Declaration]]:

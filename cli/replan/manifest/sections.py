@@ -10,7 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, cast
 
-from replan.manifest.declarations import Declaration, Rate
+from replan.manifest.declarations import BrokerRate, Declaration, Rate
 from replan.manifest.units import parse_expiry, parse_percentage, parse_rate, parse_size
 from replan.manifest.yaml_text.problems import KeyPath
 from replan.manifest.yaml_text.sources import Source
@@ -19,6 +19,7 @@ from replan.model.names import BrokerId
 from replan.model.placement import (
     ALL_REPLICAS,
     LeaderBlacklist,
+    Side,
     StandingRate,
     ThrottledReplicas,
 )
@@ -136,8 +137,10 @@ def _throttles(file: _File) -> Iterator[Declaration]:
     if "rate" in moves:
         path: KeyPath = ("throttles", "moves", "rate")
         yield Declaration(path, file.where(path), Rate(parse_rate(moves["rate"])))
-    for path, where, text in file.named("throttles", "moves", "brokers"):
-        yield Declaration(path, where, Rate(parse_rate(text)))
+    for path, where, rates in file.named("throttles", "moves", "brokers"):
+        by_side = rates if isinstance(rates, dict) else dict.fromkeys(Side, rates)
+        found = {str(side): parse_rate(text) for side, text in by_side.items()}
+        yield Declaration(path, where, BrokerRate(found))
     for path, where, replicas in file.named("throttles", "standing", "topics"):
         yield Declaration(path, where, _throttled(where, replicas))
     for path, where, rates in file.named("throttles", "standing", "brokers"):

@@ -6,6 +6,7 @@ Where a thing was written travels along, so that a refusal can point at a line.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from replan.model.names import BrokerId, TopicPartition
@@ -50,16 +51,35 @@ class LeaderBlacklist:
     """Names or globs; None means every topic."""
 
 
+class Side(StrEnum):
+    """What a throttled rate counts: what a broker sends to followers, or what it fetches from leaders (KIP-73)."""
+
+    LEADER = "leader"
+    FOLLOWER = "follower"
+
+
+@dataclass(frozen=True, slots=True)
+class SideRates:
+    """A broker's two rates, bytes per second; None means unlimited."""
+
+    leader: int | None
+    follower: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class MoveThrottle:
     """Rates for the copies that moves cause, bytes per second; None means written as `unlimited`."""
 
     rate: int | None
-    brokers: Mapping[BrokerId, int | None] = field(default_factory=dict)
+    brokers: Mapping[BrokerId, int | SideRates | None] = field(default_factory=dict)
+    """Brokers with a rate of their own, for both sides or one for each."""
 
-    def rate_of(self, broker: BrokerId) -> int | None:
-        """The rate of one broker, on both sides."""
-        return self.brokers.get(broker, self.rate)
+    def rate_of(self, broker: BrokerId, side: Side) -> int | None:
+        """The rate of one side of a broker."""
+        found = self.brokers.get(broker, self.rate)
+        if isinstance(found, SideRates):
+            return found.leader if side is Side.LEADER else found.follower
+        return found
 
 
 ALL_REPLICAS = "*"

@@ -14,7 +14,7 @@ from replan.documents.json_text import NotJson, parse_json
 from replan.documents.nodes import Node, optional, shown
 from replan.errors import BadFile
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition, replicas
-from replan.model.placement import MoveThrottle
+from replan.model.placement import MoveThrottle, SideRates
 from replan.model.policy import Measure
 from replan.planning.moves import Move
 from replan.planning.plan import FACTS, Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
@@ -159,8 +159,14 @@ def _rows(name: str, rows: list[dict[str, object]]) -> str:
 def _throttle(throttle: MoveThrottle | None) -> dict[str, object] | None:
     if throttle is None:
         return None
-    brokers = {str(b): rate for b, rate in sorted(throttle.brokers.items())}
+    brokers = {str(b): _broker_rate(rate) for b, rate in sorted(throttle.brokers.items())}
     return {"bytesPerSecond": throttle.rate, "brokers": brokers}
+
+
+def _broker_rate(rate: int | SideRates | None) -> object:
+    if isinstance(rate, SideRates):
+        return {"leader": rate.leader, "follower": rate.follower}
+    return rate
 
 
 def _refusal(refusal: Refusal) -> dict[str, object]:
@@ -272,12 +278,21 @@ def _rate(node: Node) -> int | None:
     return None if node.value is None else node.int64()
 
 
+def _read_broker_rate(node: Node) -> int | SideRates | None:
+    if not isinstance(node.value, dict):
+        return _rate(node)
+    node.mapping(("leader", "follower"))
+    return SideRates(_rate(node.child("leader")), _rate(node.child("follower")))
+
+
 def _read_throttle(node: Node) -> MoveThrottle | None:
     if node.value is None:
         return None
     node.mapping(("bytesPerSecond", "brokers"))
     node.child("brokers")
-    brokers = {_broker(key, found): _rate(found) for key, found in node.members("brokers")}
+    brokers = {
+        _broker(key, found): _read_broker_rate(found) for key, found in node.members("brokers")
+    }
     return MoveThrottle(_rate(node.child("bytesPerSecond")), brokers)
 
 

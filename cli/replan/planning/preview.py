@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
+from replan.model.placement import Side
 from replan.planning.moves import Move
 from replan.planning.next_request import next_request
 from replan.planning.plan import Plan
@@ -53,9 +54,9 @@ def estimate(plan: Plan) -> Estimate:
         for broker in move.new:
             received[broker] = received.get(broker, 0) + move.bytes
     seconds, busiest = None, None
-    for side in (sent, received):
-        for broker, amount in sorted(side.items()):
-            rate = None if plan.throttle is None else plan.throttle.rate_of(broker)
+    for side, amounts in ((Side.LEADER, sent), (Side.FOLLOWER, received)):
+        for broker, amount in sorted(amounts.items()):
+            rate = None if plan.throttle is None else plan.throttle.rate_of(broker, side)
             if rate and (seconds is None or amount / rate > seconds):
                 seconds, busiest = amount / rate, broker
     leaders = sum(1 for m in plan.moves if m.leader != m.target[0] and m.elect)

@@ -12,7 +12,7 @@ from replan.model.names import TopicPartition
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 from replan.reporting.markdown import LIMIT, code, fitted, head, row
-from replan.reporting.quantities import brokers, rate
+from replan.reporting.quantities import broker_rate, brokers, rate
 from replan.wording import SHOWN, capped
 
 
@@ -102,7 +102,7 @@ def _settings(plan: Plan) -> dict[str, str]:
     found |= {f"rack of broker {b}": rack for b, rack in plan.racks.items() if rack is not None}
     if plan.throttle is not None:
         found["throttle.rate"] = rate(plan.throttle.rate)
-        found |= {f"throttle.brokers.{b}": rate(r) for b, r in plan.throttle.brokers.items()}
+        found |= {f"throttle.brokers.{b}": broker_rate(r) for b, r in plan.throttle.brokers.items()}
     for move in plan.moves:
         topic = f"topics.{move.partition.topic}"
         found[f"{topic}.id"] = str(move.topic_id)

@@ -12,7 +12,7 @@ from replan.planning.plan_file import digest
 from replan.planning.preview import estimate, planned_requests
 from replan.planning.requests import Request, RequestKind
 from replan.reporting.plan_notes import refusal_text, warning_text
-from replan.reporting.quantities import brokers, duration, rate, size
+from replan.reporting.quantities import broker_rate, brokers, duration, rate, size
 from replan.reporting.table import columns
 from replan.wording import capped, count, left_out
 
@@ -132,7 +132,9 @@ def summary(plan: Plan, rehearsed: Sequence[str] = ()) -> Iterator[str]:
 def _throttle(plan: Plan) -> str:
     if plan.throttle is None:
         return "No throttle is declared (throttles.moves): copies run as fast as the brokers can."
-    own = ", ".join(f"broker {b}: {rate(r)}" for b, r in sorted(plan.throttle.brokers.items()))
+    own = ", ".join(
+        f"broker {b}: {broker_rate(r)}" for b, r in sorted(plan.throttle.brokers.items())
+    )
     cost = estimate(plan)
     least = (
         ""

@@ -1,6 +1,7 @@
 """Bytes, rates and durations as people read them; decimal units, three significant digits."""
 
 from replan.model.names import Replicas
+from replan.model.placement import SideRates
 
 
 def size(count: int) -> str:
@@ -18,6 +19,13 @@ def size(count: int) -> str:
 def rate(bytes_per_second: int | None) -> str:
     """Bytes per second: `20 MB/s`; None is `unlimited`."""
     return "unlimited" if bytes_per_second is None else f"{size(bytes_per_second)}/s"
+
+
+def broker_rate(found: int | SideRates | None) -> str:
+    """A broker's rate: one for both sides, or `leader 20 MB/s, follower 50 MB/s`."""
+    if isinstance(found, SideRates):
+        return f"leader {rate(found.leader)}, follower {rate(found.follower)}"
+    return rate(found)
 
 
 def duration(seconds: float) -> str:

@@ -13,6 +13,7 @@ from replan.model.placement import (
     MoveThrottle,
     Placement,
     PreferredLeader,
+    SideRates,
     TopicEntry,
 )
 from replan.model.where import Where
@@ -121,6 +122,22 @@ def test_a_folder_and_a_file_are_merged(tmp_path: Path) -> None:
     placement = load_placement([tmp_path / "throttle.yaml", folder])
     assert list(placement.topics) == ["a", "b"]
     assert placement.move_throttle == MoveThrottle(1_000_000)
+
+
+def test_a_side_that_is_left_out_has_the_rate_of_all_brokers() -> None:
+    brokers = "1: {leader: 20MB/s, follower: unlimited}, 2: {leader: 20MB/s}, 3: {follower: 50MB/s}"
+    placement = load(
+        f"version: 1\nthrottles: {{moves: {{rate: 50MB/s, brokers: {{{brokers}}}}}}}\n"
+    )
+    mb = 1_000_000
+    assert placement.move_throttle == MoveThrottle(
+        50 * mb,
+        {
+            BrokerId(1): SideRates(20 * mb, None),
+            BrokerId(2): SideRates(20 * mb, 50 * mb),
+            BrokerId(3): 50 * mb,
+        },
+    )
 
 
 def test_reasons_and_flags_are_part_of_the_meaning_and_places_are_not() -> None:

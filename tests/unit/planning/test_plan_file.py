@@ -14,7 +14,7 @@ from tests.strategies import BROKERS, Fleetlet, fleetlets, replica_lists
 from replan.errors import BadFile
 from replan.manifest.schema.schemas import read_schema
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.placement import MoveThrottle
+from replan.model.placement import MoveThrottle, SideRates
 from replan.planning.moves import Move
 from replan.planning.plan import FACTS, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.plan_file import digest, dumps, loads
@@ -119,7 +119,7 @@ def made_plan() -> Plan:
         placement(
             {"orders": {0: [4, 2, 3]}, "x": {0: [1, 2]}},
             blacklist=[listed_leader(1, reason="disk")],
-            throttle=MoveThrottle(10**6, {BrokerId(3): None}),
+            throttle=MoveThrottle(10**6, {BrokerId(3): None, BrokerId(4): SideRates(10**5, None)}),
         ),
         seen,
     )

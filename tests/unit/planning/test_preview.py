@@ -6,7 +6,7 @@ import pytest
 from tests.builders import move
 
 from replan.model.names import BrokerId
-from replan.model.placement import MoveThrottle
+from replan.model.placement import MoveThrottle, SideRates
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 from replan.planning.preview import Estimate, estimate, planned_requests
@@ -67,7 +67,7 @@ ESTIMATES: list[tuple[str, Plan, Estimate]] = [
         "a slow receiver",
         plan(
             move([1, 2], [1, 3], size=1000, leader=1),
-            throttle=MoveThrottle(100, {BrokerId(3): 10}),
+            throttle=MoveThrottle(100, {BrokerId(3): SideRates(leader=None, follower=10)}),
         ),
         Estimate(1000, 100.0, BrokerId(3), 0),
     ),

@@ -21,7 +21,7 @@ from replan.model.configs import (
     broker_change,
 )
 from replan.model.names import BrokerId
-from replan.model.placement import MoveThrottle
+from replan.model.placement import MoveThrottle, Side
 
 Rate = tuple[BrokerId, str]
 """A broker and one of its two rate keys."""
@@ -46,9 +46,12 @@ def wanted_rates(copies: Iterable[Copy], throttle: MoveThrottle | None) -> dict[
     if throttle is None:
         return wanted
     for copy in copies:
-        for config, brokers in ((LEADER_RATE, copy.sources), (FOLLOWER_RATE, copy.move.new)):
+        for side, config, brokers in (
+            (Side.LEADER, LEADER_RATE, copy.sources),
+            (Side.FOLLOWER, FOLLOWER_RATE, copy.move.new),
+        ):
             for broker in brokers:
-                rate = throttle.rate_of(broker)
+                rate = throttle.rate_of(broker, side)
                 if rate is not None:
                     wanted[broker, config] = rate
     return wanted

@@ -22,7 +22,7 @@ from replan.model.configs import (
     topic_change,
 )
 from replan.model.names import BrokerId, Replicas
-from replan.model.placement import MoveThrottle
+from replan.model.placement import MoveThrottle, Side
 from replan.planning.moves import Move
 
 List = tuple[str, str]
@@ -58,9 +58,11 @@ class ListStep:
     """Entries that were in place and that another tool removed."""
 
 
-def _entries(move: Move, brokers: Iterable[BrokerId], throttle: MoveThrottle) -> set[str]:
+def _entries(
+    move: Move, brokers: Iterable[BrokerId], throttle: MoveThrottle, side: Side
+) -> set[str]:
     number = move.partition.partition
-    return {f"{number}:{b}" for b in brokers if throttle.rate_of(b) is not None}
+    return {f"{number}:{b}" for b in brokers if throttle.rate_of(b, side) is not None}
 
 
 def wanted_entries(copies: Iterable[Copy], throttle: MoveThrottle | None) -> Entries:
@@ -70,8 +72,12 @@ def wanted_entries(copies: Iterable[Copy], throttle: MoveThrottle | None) -> Ent
         return {}
     for copy in copies:
         topic, move = copy.move.partition.topic, copy.move
-        for config, brokers in ((LEADER_REPLICAS, copy.sources), (FOLLOWER_REPLICAS, move.new)):
-            wanted.setdefault((topic, config), set()).update(_entries(move, brokers, throttle))
+        for side, config, brokers in (
+            (Side.LEADER, LEADER_REPLICAS, copy.sources),
+            (Side.FOLLOWER, FOLLOWER_REPLICAS, move.new),
+        ):
+            entries = _entries(move, brokers, throttle, side)
+            wanted.setdefault((topic, config), set()).update(entries)
     return {where: frozenset(entries) for where, entries in wanted.items() if entries}
 
 

@@ -47,7 +47,7 @@ from replan.model.configs import (
     topic_change,
 )
 from replan.model.names import BrokerId, replicas
-from replan.model.placement import MoveThrottle
+from replan.model.placement import MoveThrottle, SideRates
 
 WHERE = ("orders", LEADER_REPLICAS)
 B4 = BrokerId(4)
@@ -224,6 +224,15 @@ def test_an_unlimited_broker_has_no_entries_and_no_rate() -> None:
         (3, LEADER_RATE): 1000,
         (5, FOLLOWER_RATE): 1000,
     }
+
+
+def test_a_broker_may_send_and_fetch_at_different_rates() -> None:
+    throttle = MoveThrottle(
+        1000, {B4: SideRates(leader=5, follower=None), BrokerId(1): SideRates(7, 9)}
+    )
+    assert wanted_entries([COPY], throttle)[FOLLOWERS] == {"0:5"}
+    assert wanted_rates([COPY], throttle)[BrokerId(1), LEADER_RATE] == 7
+    assert (B4, FOLLOWER_RATE) not in wanted_rates([COPY], throttle)
 
 
 def test_without_a_throttle_nothing_is_wanted() -> None:
