@@ -40,6 +40,7 @@ from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
 from replan.planning.planner import make_plan
 from replan.reporting.hold_text import end_text
+from replan.reporting.outcome_text import outcome_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.persistence.from_snapshot import from_snapshot
@@ -253,7 +254,7 @@ def timed(plan: Plan, plane: ControlPlane, clock: Clock) -> Timing:
         end_text=end_text,
     )
     if outcome.exit_code is not Exit.OK:
-        sys.exit(f"a move did not end well: {outcome.text}")
+        sys.exit(f"a move did not end well: {outcome_text(outcome)}")
     return Timing(clock.now() - began, seen[-1] - seen[0])
 
 

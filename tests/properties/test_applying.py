@@ -24,6 +24,7 @@ from replan.model.control_plane import Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.placement import MoveThrottle, SideRates
 from replan.planning.moves import Move
+from replan.reporting.outcome_text import outcome_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.faults import (
     At,
@@ -223,7 +224,7 @@ def applied(case: Case, made: Lab, lists: Lists | None = None) -> None:
     for _ in range(3):
         if outcome.exit_code is Exit.OK:
             return
-        note(outcome.text)
+        note(outcome_text(outcome))
         made.clock.sleep(60)
         outcome = made.apply(boundary=Boundary(lists=lists))
     assert outcome.exit_code is Exit.OK, outcome

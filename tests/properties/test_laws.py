@@ -42,6 +42,7 @@ from replan.planning.safety.run_invariants import (
 from replan.rehearsal.recording import Recorder, throttles_of
 from replan.rehearsal.run import untouched
 from replan.rehearsal.setup import with_plan_applied
+from replan.reporting.outcome_text import outcome_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.apply_fault import scheduled
 from replan.simulator.cluster.faults import (
@@ -262,7 +263,7 @@ def performed(case: Case, plan: Plan, broken: list[Broken]) -> Run:
         run.outcome = made.apply()
         if run.outcome.exit_code is Exit.OK:
             break
-        note(run.outcome.text)
+        note(outcome_text(run.outcome))
         clock.sleep(120)
     broken += throttles_are_known(before, throttles_of(plane.simulation.cluster), frozenset())
     return run

@@ -5,7 +5,7 @@ values in the journal is needed for it: no plan is read, whatever version wrote 
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from replan.applying.journal.ledger import Ledger, fold, open_applications
 from replan.applying.journal.protocol import Journal
@@ -13,7 +13,7 @@ from replan.applying.journal.records import ApplicationStatus
 from replan.applying.next_state import Decision
 from replan.applying.observation.look import Observation
 from replan.applying.opening import closing, ended
-from replan.applying.outcome import Outcome, results_of, summary
+from replan.applying.outcome import Ending, Outcome, results_of, summary
 from replan.applying.run_state import throttled
 from replan.applying.sending import Sender, intents
 from replan.applying.settings import Settings
@@ -73,8 +73,7 @@ def abandon(
     ports = _Ports(reader, writer, journal, clock)
     cleared, ledger = _cleared(ports, ledger, settings, report, abandoned=True)
     journal.append(closing(ledger, ApplicationStatus.ABANDONED, summary(results)))
-    text = f"abandoned: {summary(results)}\n{cleared.text}"
-    return Outcome(cleared.exit_code, text, results, cleared.leftovers)
+    return replace(cleared, results=results, abandoned=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,21 +181,14 @@ RATE_OF = {LEADER_REPLICAS: LEADER_RATE, FOLLOWER_REPLICAS: FOLLOWER_RATE}
 
 
 def _outcome(ledger: Ledger, copying: list[TopicPartition], seen: Observation) -> Outcome:
-    left = tuple(leftovers(ledger.rates, seen.rates))
+    left = leftovers(ledger.rates, seen.rates)
+    running = tuple(copying)
     if left:
-        named = "\n".join(left)
+        return Outcome(exit_code=Exit.HELD, ending=Ending.NOT_RESTORED, leftovers=left)
+    if running:
         return Outcome(
-            Exit.HELD, f"throttles set by replan: not all restored\n{named}", leftovers=left
-        )
-    if copying:
-        named = ", ".join(map(str, copying))
-        return Outcome(
-            Exit.OK, f"throttles set by replan: restored, except for running copies: {named}"
+            exit_code=Exit.OK, ending=Ending.COPIES_THROTTLED, copying=running, throttled=True
         )
     if ledger.entries or ledger.rates:
-        return Outcome(
-            Exit.ERROR,
-            "throttles set by replan: some could not be restored; rerun, "
-            "and check that the principal may ALTER_CONFIGS",
-        )
-    return Outcome(Exit.OK, "throttles set by replan: all restored to what was there before")
+        return Outcome(exit_code=Exit.ERROR, ending=Ending.NOT_RESTORED)
+    return Outcome(exit_code=Exit.OK, ending=Ending.RESTORED)

@@ -16,28 +16,31 @@ from replan.applying.next_state import Decision
 from replan.applying.observation.look import Readings
 from replan.applying.opening import check_cluster, closing, finished, opening
 from replan.applying.outcome import (
+    Ending,
     Outcome,
     PartitionResult,
     Result,
     exit_code_of,
-    left_out_text,
     results_of,
     summary,
 )
 from replan.applying.progress import Progress, Report, copies_in_progress
+from replan.applying.reasons import Leftover, RefusedSetting
 from replan.applying.run_state import Configured, first_state
 from replan.applying.sending import Sender, intents
 from replan.applying.settings import Settings
 from replan.applying.throttles.broker_rates import leftovers
 from replan.applying.tick_input import EndText, Job, TickInput
-from replan.errors import BadFile, ClusterUnreachable, Exit
+from replan.errors import BadFile, ClusterUnreachable, Exit, ReplanError
 from replan.model.broker import LogDir
 from replan.model.control_plane import Clock, ClusterReader, ClusterWriter
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plan import Plan
-from replan.wording import capped
 
-RESUME_HINT = "Rerun to resume."
+
+def never() -> bool:
+    """What a real cluster says when asked whether nothing will happen to it any more."""
+    return False
 
 
 def apply_plan(
@@ -52,8 +55,12 @@ def apply_plan(
     report: Report,
     stop: Callable[[], bool],
     end_text: EndText,
+    idle: Callable[[], bool] = never,
 ) -> Outcome:
     """Perform a plan, or go on with it, until nothing is left or `stop` says so.
+
+    It gives up when nothing has moved for `settings.give_up_seconds`; and where `idle` says that nothing will happen to
+    the cluster by itself any more, which only a simulated one can know, as soon as no timer can move anything either.
 
     Raises WrongCluster, Held (another application is open, or another process took over), ClusterRefused, and
     ClusterUnreachable or BadFile where cluster or journal cannot be read at the beginning, within the patience.
@@ -63,12 +70,15 @@ def apply_plan(
     if ledger.application is None and finished(plan, plan_digest, ledger, reader):
         results = tuple(PartitionResult(m.partition, Result.DONE) for m in plan.moves)
         if not ledger.entries and not ledger.rates:
-            left = left_out_text(plan.refusals)
-            text = f"nothing to do{': the cluster is as the plan wants it' if not left else f'; {left}'}"
-            return Outcome(plan.left_out, text, results, refusals=plan.refusals)
+            return Outcome(
+                exit_code=plan.left_out,
+                ending=Ending.NOTHING_TO_DO,
+                results=results,
+                refusals=plan.refusals,
+            )
     opened = opening(plan, plan_digest, ledger, settings.owner)
     journal.append(opened)
-    ports = _Ports(reader, writer, journal, clock, report, stop)
+    ports = _Ports(reader, writer, journal, clock, report, stop, idle)
     job = Job.of(plan, settings, end_text)
     return ApplicationRun(job, ledger.after(opened), ports, log_dirs).to_end()
 
@@ -102,6 +112,7 @@ class _Ports:
     clock: Clock
     report: Report
     stop: Callable[[], bool]
+    idle: Callable[[], bool]
 
 
 class ApplicationRun:
@@ -113,9 +124,10 @@ class ApplicationRun:
         self._state = first_state(self._job, ledger, now).with_room(self._job, log_dirs)
         self._readings = Readings()
         self._changed: Collection[Configured] = ()
-        self._began = self._seen_at = self._written_at = self._moved_at = self._disks_at = now
+        self._began = self._seen_at = self._written_at = self._disks_at = now
         self._ended_at: float | None = None
-        self._stopping: tuple[float, str] | None = None
+        self._stopping: tuple[float, Ending] | None = None
+        self._still = 0.0
         self._answering: frozenset[BrokerId] = frozenset()
 
     def to_end(self) -> Outcome:
@@ -154,11 +166,14 @@ class ApplicationRun:
     def _note_stop(self, now: float) -> None:
         if self._stopping is not None:
             return
+        self._still = still = now - self._state.moved_at
+        limit, settings = self._job.settings.give_up_seconds, self._job.settings
         if self._ports.stop():
-            self._stopping = now, "interrupted"
-        limit = self._job.settings.give_up_seconds
-        if limit is not None and now - self._moved_at >= limit:
-            self._stopping = now, f"nothing has moved for {limit:.0f} s"
+            self._stopping = now, Ending.INTERRUPTED
+        elif (limit is not None and still >= limit) or (
+            still >= settings.idle_seconds and self._ports.idle()
+        ):
+            self._stopping = now, Ending.GAVE_UP
 
     def _look(self, now: float) -> TickInput:
         job = self._job
@@ -200,8 +215,6 @@ class ApplicationRun:
         done = sum(1 for record in owned if record.status is Status.DONE)
         notes = state.notes[reported:]
         copies = copies_in_progress(tick, state, decision.holds)
-        if decision.asks or notes or any(r.bytes_per_second for c in copies for r in c.replicas):
-            self._moved_at = tick.now
         self._ports.report(
             Progress(
                 at_seconds=tick.now - self._began,
@@ -223,7 +236,7 @@ class ApplicationRun:
         restored = decision.throttles.quiet
         if self._stopping is not None:
             late = tick.now - self._stopping[0] >= patience
-            return self._interrupted(self._stopping[1]) if restored or late else None
+            return self._stopped(decision) if restored or late else None
         if state.ledger.open or state.admitted or len(state.queue):
             return None
         if lingering(tick, state) or may_arrive(state):
@@ -234,7 +247,7 @@ class ApplicationRun:
             self._ended_at = tick.now
         if tick.now - self._ended_at < patience:
             return None
-        return self._left_open()
+        return replace(self._left(Exit.HELD, Ending.STAYS_OPEN), leftovers=self._leftovers())
 
     def _closed(self) -> Outcome | None:
         results = self._results()
@@ -245,7 +258,7 @@ class ApplicationRun:
         except (BadFile, ClusterUnreachable) as error:
             return self._unwritable(self._ports.clock.now(), error)
         code = exit_code_of(results, plan.left_out)
-        return Outcome(code, text, results, notes=self._state.notes, refusals=plan.refusals)
+        return replace(self._left(code, Ending.COMPLETE), results=results)
 
     def _append(self, records: tuple[Record, ...]) -> None:
         self._ports.journal.append(records)
@@ -255,60 +268,49 @@ class ApplicationRun:
         order = [m.partition for m in self._job.plan.moves]
         return results_of(order, self._state.ledger, self._state.holds)
 
-    def _leftovers(self) -> tuple[str, ...]:
+    def _leftovers(self) -> tuple[Leftover, ...]:
         """Settings of replan that are still there and that no running copy needs."""
-        dead = leftovers(self._state.ledger.rates, self._answering)
         refused = (
-            f"{scope} {name}: Kafka answered {answer.code} {answer.name}: {answer.message}"
+            RefusedSetting(scope, name, answer.code, answer.name, answer.message)
             for (scope, name), answer in sorted(self._state.refused_configs.items())
         )
-        return (*dead, *refused)
+        return (*leftovers(self._state.ledger.rates, self._answering), *refused)
 
-    def _left_open(self) -> Outcome:
-        results, left = self._results(), self._leftovers()
-        named = "\n".join(left) or "throttles set by replan are still in place; " + RESUME_HINT
-        text = f"{summary(results)}; the application stays open:\n{named}"
-        return Outcome(Exit.HELD, text, results, left, self._state.notes)
-
-    def _interrupted(self, why: str) -> Outcome:
-        results, left = self._results(), self._leftovers()
-        running = [str(n) for n, own in sorted(self._state.ledger.open.items()) if own.expanding]
-        lines = [f"{why}: {summary(results)}"]
-        if running:
-            throttled = ", throttled" if self._job.plan.throttle is not None else ""
-            lines.append(
-                f"These copies continue{throttled}: {', '.join(capped(running, limit=20))}."
-            )
-        lines += left
-        lines.append(RESUME_HINT)
-        return self._left(Exit.INTERRUPTED, "\n".join(lines), results, left)
+    def _stopped(self, decision: Decision) -> Outcome:
+        ending = Ending.INTERRUPTED if self._stopping is None else self._stopping[1]
+        code = Exit.HELD if ending is Ending.GAVE_UP else Exit.INTERRUPTED
+        running = sorted(n for n, own in self._state.ledger.open.items() if own.expanding)
+        return replace(
+            self._left(code, ending),
+            copying=tuple(running),
+            throttled=self._job.plan.throttle is not None,
+            seconds=self._still,
+            admission=decision.admission,
+            leftovers=self._leftovers(),
+        )
 
     def _unreachable(self, now: float, error: ClusterUnreachable) -> Outcome | None:
         silent = now - self._seen_at
         if silent < self._job.settings.patience_seconds and self._stopping is None:
             return None
-        results = self._results()
-        text = f"the cluster has not answered for {silent:.0f} s: {error}\n{summary(results)}\n{RESUME_HINT}"
-        code = Exit.ERROR if self._stopping is None else Exit.INTERRUPTED
-        return self._left(code, text, results, ())
+        return self._failed(Ending.UNREACHABLE, silent, error)
 
     def _unwritable(self, now: float, error: BadFile | ClusterUnreachable) -> Outcome | None:
         silent = now - self._written_at
         if silent < self._job.settings.journal_patience_seconds and self._stopping is None:
             return None
-        results = self._results()
-        text = (
-            f"the journal could not be written for {silent:.0f} s, so nothing more was asked: {error}\n"
-            f"{summary(results)}\n{RESUME_HINT}"
-        )
-        code = Exit.ERROR if self._stopping is None else Exit.INTERRUPTED
-        return self._left(code, text, results, ())
+        return self._failed(Ending.NOT_WRITTEN, silent, error)
 
-    def _left(
-        self,
-        code: Exit,
-        text: str,
-        results: tuple[PartitionResult, ...],
-        left: tuple[str, ...],
-    ) -> Outcome:
-        return Outcome(code, text, results, left, self._state.notes, interrupted=True)
+    def _failed(self, ending: Ending, seconds: float, error: ReplanError) -> Outcome:
+        asked = self._stopping is not None and self._stopping[1] is Ending.INTERRUPTED
+        code = Exit.INTERRUPTED if asked else Exit.ERROR
+        return replace(self._left(code, ending), seconds=seconds, error=str(error))
+
+    def _left(self, code: Exit, ending: Ending) -> Outcome:
+        return Outcome(
+            exit_code=code,
+            ending=ending,
+            results=self._results(),
+            notes=self._state.notes,
+            refusals=self._job.plan.refusals,
+        )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from replan.applying.admission.disk_space import Room
 from replan.applying.admission.slots import Slots, grown
-from replan.applying.journal.records import Record
+from replan.applying.journal.records import MoveRecord, Record
 from replan.applying.observation.history import held_since
 from replan.applying.partitions.judge import End
 from replan.applying.partitions.phase import (
@@ -88,7 +88,25 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
         notes=(*state.notes, *notes),
         suspected=held_since(state.suspected, agreeing, tick.ended),
         answers={},
+        moved_at=tick.now if _moves(state, decision) else state.moved_at,
     )
+
+
+def _moves(state: RunState, decision: Decision) -> bool:
+    """Whether a decision goes beyond what was decided before: the same request once more does not."""
+    for record in decision.records:
+        if not isinstance(record, MoveRecord):
+            return True
+        known = state.ledger.owned.get(record.partition)
+        if known is None or _stands(known) != _stands(record):
+            return True
+    return False
+
+
+def _stands(record: MoveRecord) -> tuple[object, ...]:
+    asked = record.asked
+    request = None if asked is None else (asked.kind, asked.replicas)
+    return record.status, record.reached, request
 
 
 def _holds_after(

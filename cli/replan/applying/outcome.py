@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import MoveRecord, Status
-from replan.applying.reasons import HoldReason, Note
+from replan.applying.reasons import HoldReason, Leftover, Note
 from replan.errors import Exit
 from replan.model.names import TopicPartition
 from replan.planning.plan import Refusal
@@ -38,23 +38,60 @@ class PartitionResult:
     """Why it waits, where it runs or waits."""
 
 
-@dataclass(frozen=True, slots=True)
+class Ending(StrEnum):
+    """How an application, or the work on what it left behind, came to its end."""
+
+    COMPLETE = "complete"
+    """Everything is over, and nothing was left behind."""
+    NOTHING_TO_DO = "nothing-to-do"
+    STAYS_OPEN = "stays-open"
+    """All moves are over, and settings are still to be restored."""
+    INTERRUPTED = "interrupted"
+    GAVE_UP = "gave-up"
+    """Nothing has moved for as long as it may wait."""
+    UNREACHABLE = "unreachable"
+    NOT_WRITTEN = "not-written"
+    """The journal could not be written, so nothing more was asked."""
+    RESTORED = "restored"
+    """Of `throttle clear` and `abandon`."""
+    COPIES_THROTTLED = "copies-throttled"
+    """Restored, except for what running copies need."""
+    NOT_RESTORED = "not-restored"
+
+
+RESUMABLE = frozenset({Ending.INTERRUPTED, Ending.GAVE_UP, Ending.UNREACHABLE, Ending.NOT_WRITTEN})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The end of one `apply`."""
+    """The end of one `apply`, `abandon` or `throttle clear`."""
 
     exit_code: Exit
-    text: str
-    """What happened, in a line, and in the next ones what to do now."""
+    ending: Ending
     results: tuple[PartitionResult, ...] = ()
     """In plan order."""
-    leftovers: tuple[str, ...] = ()
-    """Settings of replan that are still there, and how they go away."""
+    seconds: float = 0.0
+    """For how long nothing has moved, the cluster has not answered, or the journal could not be written."""
+    error: str = ""
+    """What the cluster or the journal failed with."""
+    copying: tuple[TopicPartition, ...] = ()
+    """Copies that run on."""
+    throttled: bool = False
+    """Whether they are throttled."""
+    leftovers: tuple[Leftover, ...] = ()
+    """Settings of replan that are still there."""
+    admission: HoldReason | None = None
+    """Why nothing new was begun at all, if so."""
     notes: tuple[Note | str, ...] = ()
     """What other tools did to throttles; text where a rehearsal adds its own."""
-    interrupted: bool = False
-    """The same command goes on where this one stopped."""
     refusals: tuple[Refusal, ...] = ()
     """What the plan leaves out."""
+    abandoned: bool = False
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the same command goes on where this one stopped."""
+        return self.ending in RESUMABLE
 
     def count(self, result: Result) -> int:
         """How many partitions stand so."""

@@ -362,7 +362,31 @@ class ReadingsApart:
 Note = EntriesRemoved | RateRemoved | RateChanged | RateKept | ReadingsApart
 
 
-def kind_of(reason: HoldReason | EndReason | Note) -> str:
+@dataclass(frozen=True, slots=True)
+class UnrestoredRate:
+    """A rate that replan has set on a broker that does not answer."""
+
+    broker: BrokerId
+    config: str
+    before: str | None
+    """What it is to be restored to, in bytes per second; None where it was not set."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedSetting:
+    """A setting that is to be restored, and Kafka refuses the change."""
+
+    scope: ConfigScope
+    resource: str
+    code: int
+    name: str
+    message: str
+
+
+Leftover = UnrestoredRate | RefusedSetting
+
+
+def kind_of(reason: HoldReason | EndReason | Note | Leftover) -> str:
     """The name of a reason in JSON: `new-broker-fenced`."""
     return re.sub(r"(?<!^)(?=[A-Z])", "-", type(reason).__name__).lower()
 

@@ -75,6 +75,8 @@ class RunState:
     missing_since: Mapping[str, float] = field(default_factory=dict)
     """Topics with throttles set by replan that no look has found."""
     notes: tuple[Note, ...] = ()
+    moved_at: float = 0.0
+    """When something last moved: bytes, an ISR, a phase, a request that is not a repeated one, a throttle."""
 
     def phase(self, name: TopicPartition) -> Phase:
         """The phase of a partition that is looked at: what is Deferred or Parked waits in the queue unseen."""
@@ -144,10 +146,12 @@ class RunState:
         missing = held_since(self.missing_since, topics, tick.ended)
         long_ago = now - job.settings.agreeing_seconds
         settle = job.settings.settle_seconds
+        history = self.history.after(moves, seen, now, tick.ended, settle)
         return replace(
             self,
             notes=(*self.notes, *self._readings_apart(tick)),
-            history=self.history.after(moves, seen, now, tick.ended, settle),
+            history=history,
+            moved_at=now if history.moved(self.history) else self.moved_at,
             limits=limits,
             missing_since=missing,
             throttle_history=replace(
@@ -229,6 +233,7 @@ def first_state(job: Job, ledger: Ledger, now: float) -> RunState:
         ),
         given_up=frozenset(n for n, r in ledger.owned.items() if r.given_up),
         copies_waiting=sum(1 for m in waiting if m.new),
+        moved_at=now,
         unknown_since=dict.fromkeys(unconfirmed, now),
         configs_unknown_since=dict.fromkeys(throttled(ledger), now),
     )

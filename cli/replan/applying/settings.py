@@ -43,7 +43,13 @@ class Settings:
     """Per tick: exactly 10,000 in one request make the active controller resign."""
     elections_per_leader: int = 250
     give_up_seconds: float | None = None
-    """Leave, resumable, when nothing has happened for so long; None waits for ever."""
+    """Leave, resumable, when nothing has moved for so long: no byte, no ISR, no request but a repeated one; None waits
+    for ever."""
+
+    @property
+    def idle_seconds(self) -> float:
+        """After so long without anything moving none of these times can move anything any more."""
+        return self.stalled_seconds + self.quarantine_seconds + self.settle_seconds
 
     def sizes_period(self, brokers: int) -> float:
         """Seconds between two readings of sizes on so many brokers: at most four requests a second on average."""

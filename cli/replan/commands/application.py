@@ -114,6 +114,7 @@ def perform(
             report=inject(report),
             stop=stop,
             end_text=end_text,
+            idle=connection.idle,
         )
     report_outcome(render_outcome(outcome))
     return outcome.exit_code

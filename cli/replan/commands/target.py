@@ -45,6 +45,8 @@ class Connection:
     clock: "Clock"
     interrupt: Callable[[], None] = lambda: None
     """Ends what is waited for at this moment, from a signal handler."""
+    idle: Callable[[], bool] = lambda: False
+    """Whether nothing will happen to the cluster by itself any more, as only an embedded one knows."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,7 @@ class Target:
 
             simulated = open_simulated(self.simulated)
             try:
-                yield Connection(simulated, simulated.clock)
+                yield Connection(simulated, simulated.clock, idle=simulated.idle)
             finally:
                 simulated.close()
             return

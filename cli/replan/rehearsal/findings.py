@@ -42,6 +42,8 @@ class Run:
     """One run as it was recorded."""
 
     outcome: Outcome
+    text: str
+    """How it ended, in words."""
     given_up: bool
     ended: float
     recorder: Recorder
@@ -84,7 +86,7 @@ def rehearsal_of(finding: Finding) -> Rehearsal:
         completed=not stopped and run.outcome.exit_code is finding.plan.left_out,
         exit_code=run.outcome.exit_code,
         given_up=run.given_up,
-        text=run.outcome.text,
+        text=run.text,
         stopped=stopped,
         seconds=run.ended - began,
         moves=len(finding.plan.moves),

@@ -29,6 +29,7 @@ from replan.rehearsal.result import Rehearsal
 from replan.rehearsal.setup import cluster_of, with_assumptions, with_plan_applied
 from replan.rehearsal.waits import Waits
 from replan.reporting.hold_text import end_text
+from replan.reporting.outcome_text import outcome_text
 from replan.reporting.quantities import duration
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.advance import advance
@@ -108,7 +109,8 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
     recorder.note(plane.simulation)
     histories = recorder.trajectories()
     return Run(
-        outcome=_in_words(outcome, stop, again),
+        outcome=_noted(outcome, began, again),
+        text=outcome_text(outcome) if stop.why is None else _given_up(outcome, stop.why),
         given_up=stop.why is not None,
         ended=clock.now(),
         recorder=recorder,
@@ -188,19 +190,17 @@ class _Stop:
         return self.why is not None
 
 
-def _in_words(outcome: Outcome, stop: _Stop, again: list[float]) -> Outcome:
-    """An outcome as a rehearsal reports it."""
-    began = stop.began
+def _noted(outcome: Outcome, began: float, again: list[float]) -> Outcome:
+    """An outcome with how often the command was run again."""
     notes = [
         f"run again after {duration(at - began)}, as it had left something open" for at in again
     ]
-    outcome = replace(outcome, notes=(*outcome.notes, *notes))
-    if stop.why is None:
-        return outcome
+    return replace(outcome, notes=(*outcome.notes, *notes))
+
+
+def _given_up(outcome: Outcome, why: str) -> str:
     left = sum(1 for r in outcome.results if r.result is not Result.DONE)
-    return replace(
-        outcome, text=f"{stop.why}; {left} of {len(outcome.results)} partitions not done"
-    )
+    return f"{why}; {left} of {len(outcome.results)} partitions not done"
 
 
 def untouched(plan: Plan, stage: Simulation, ended: float) -> Mapping[TopicPartition, Trajectory]:

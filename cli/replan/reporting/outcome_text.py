@@ -1,10 +1,18 @@
 """How an application ended, as text: first what went wrong, by partition, then the line that sums it up."""
 
-from replan.applying.outcome import Outcome, Result
+from replan.applying.outcome import Ending, Outcome, Result, left_out_text, summary
+from replan.applying.reasons import Leftover, RefusedSetting, UnrestoredRate
 from replan.planning.plan import Refusal
+from replan.reporting.hold_text import hold_text, result_text
 from replan.reporting.note_text import note_text
 from replan.reporting.plan_notes import refusal_text
+from replan.reporting.quantities import duration
 from replan.wording import capped
+
+RESUME_HINT = "Rerun to resume."
+STILL_THROTTLED = f"throttles set by replan are still in place; {RESUME_HINT}"
+SHOWN = 20
+"""Partitions that are named one by one."""
 
 
 def render_outcome(outcome: Outcome) -> str:
@@ -15,9 +23,86 @@ def render_outcome(outcome: Outcome) -> str:
     lines = capped(stopped, lambda r: f"{r.result}: {r.message}")
     lines += capped(outcome.refusals, refused_line)
     lines += [f"note: {note_text(note)}" for note in outcome.notes]
-    return "\n".join([*lines, outcome.text]) + "\n"
+    return "\n".join([*lines, outcome_text(outcome)]) + "\n"
 
 
 def refused_line(refusal: Refusal) -> str:
     """A partition that the plan leaves out, with why and the way out."""
     return f"{'held' if refusal.held else 'refused'}: {refusal_text(refusal)}  [{refusal.rule}]"
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """What happened, in a line, and in the next ones what holds it and what to do now."""
+    counts = summary(outcome.results, outcome.refusals)
+    match outcome.ending:
+        case Ending.COMPLETE:
+            lines = [counts]
+        case Ending.NOTHING_TO_DO:
+            left = left_out_text(outcome.refusals)
+            lines = [
+                f"nothing to do{f'; {left}' if left else ': the cluster is as the plan wants it'}"
+            ]
+        case Ending.STAYS_OPEN:
+            left_over = list(map(leftover_text, outcome.leftovers)) or [STILL_THROTTLED]
+            lines = [f"{counts}; the application stays open:", *left_over]
+        case Ending.INTERRUPTED:
+            lines = [f"interrupted: {counts}", *_goes_on(outcome)]
+        case Ending.GAVE_UP:
+            why = f"gave up, as nothing has moved for {duration(outcome.seconds)}"
+            lines = [f"{why}: {counts}", *_held(outcome), *_goes_on(outcome)]
+        case Ending.UNREACHABLE:
+            silent = f"the cluster has not answered for {outcome.seconds:.0f} s"
+            lines = [f"{silent}: {outcome.error}", counts, RESUME_HINT]
+        case Ending.NOT_WRITTEN:
+            why = f"the journal could not be written for {outcome.seconds:.0f} s, so nothing more was asked"
+            lines = [f"{why}: {outcome.error}", counts, RESUME_HINT]
+        case Ending.RESTORED | Ending.COPIES_THROTTLED | Ending.NOT_RESTORED:
+            given_up = [f"abandoned: {summary(outcome.results)}"] if outcome.abandoned else []
+            lines = [*given_up, *_restored(outcome)]
+    return "\n".join(lines)
+
+
+def _held(outcome: Outcome) -> list[str]:
+    """What holds each partition that is not over."""
+    waiting = [r for r in outcome.results if r.result in {Result.RUNNING, Result.WAITING}]
+    lines = [] if outcome.admission is None else [f"no new copies: {hold_text(outcome.admission)}"]
+    return lines + capped(waiting, lambda r: f"  {result_text(r)}", limit=SHOWN)
+
+
+def _goes_on(outcome: Outcome) -> list[str]:
+    lines = []
+    if outcome.copying:
+        named = ", ".join(capped(list(map(str, outcome.copying)), limit=SHOWN))
+        lines.append(f"These copies continue{', throttled' if outcome.throttled else ''}: {named}.")
+    return [*lines, *map(leftover_text, outcome.leftovers), RESUME_HINT]
+
+
+def _restored(outcome: Outcome) -> list[str]:
+    match outcome.ending, outcome.leftovers:
+        case Ending.RESTORED, _:
+            return ["throttles set by replan: all restored to what was there before"]
+        case Ending.COPIES_THROTTLED, _:
+            named = ", ".join(map(str, outcome.copying))
+            return [f"throttles set by replan: restored, except for running copies: {named}"]
+        case _, ():
+            return [
+                (
+                    "throttles set by replan: some could not be restored; rerun, "
+                    "and check that the principal may ALTER_CONFIGS"
+                )
+            ]
+        case _, left:
+            return ["throttles set by replan: not all restored", *map(leftover_text, left)]
+
+
+def leftover_text(left: Leftover) -> str:
+    """A setting of replan that is still there, and how it goes away."""
+    match left:
+        case UnrestoredRate(broker, config, before):
+            to = "to be removed" if before is None else f"back to {before} B/s"
+            return (
+                f"rate of broker {broker} to be restored: {config} {to}; broker {broker} does not answer. "
+                "Rerun, or run `replan throttle clear`, when it is back"
+            )
+        case RefusedSetting(scope, resource, code, name, message):
+            return f"{scope} {resource}: Kafka answered {code} {name}: {message}"

@@ -21,7 +21,7 @@ from replan.model.names import TopicPartition
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest, loads
 from replan.reporting.hold_text import end_text
-from replan.reporting.outcome_text import refused_line
+from replan.reporting.outcome_text import outcome_text, refused_line
 from replan.reporting.progress_text import counts
 from replan.scenarios.effect_boundary import Boundary, Crash, RecordedJournal, RecordedWriter
 from replan.scenarios.planning import planned
@@ -42,7 +42,8 @@ Reached = Callable[[MoveRecord, Partition], bool]
 class _ApplyOptions:
     """What one `apply` asks for."""
 
-    seconds: float = LONGEST_SECONDS
+    seconds: float | None = None
+    """None: to its end, or until nothing can move any more."""
     until: tuple[TopicPartition, Reached] | None = None
     stop_after: float | None = None
     crash: Crash | None = None
@@ -170,6 +171,9 @@ def _begin(session: Session, plan: Plan, options: _ApplyOptions) -> None:
         due = options.stop_after is not None and session.clock.now() - started >= options.stop_after
         return due or session.stopping
 
+    def idle() -> bool:
+        return session.may_give_up and not session.agenda and session.plane.idle()
+
     def report(progress: Progress) -> None:
         session.progress = progress
         session.transcript.progress(progress, session.clock.now())
@@ -187,6 +191,7 @@ def _begin(session: Session, plan: Plan, options: _ApplyOptions) -> None:
             report=report,
             stop=stop,
             end_text=end_text,
+            idle=idle,
         )
 
     _ = session.plane
@@ -196,7 +201,8 @@ def _begin(session: Session, plan: Plan, options: _ApplyOptions) -> None:
 def _continue(session: Session, options: _ApplyOptions) -> str:
     until = options.until
     reached = _never if until is None else lambda: _has_reached(session, *until)
-    limit = session.clock.now() + options.seconds
+    session.may_give_up = until is None and options.seconds is None
+    limit = session.clock.now() + (options.seconds or LONGEST_SECONDS)
     session.advance_to(limit, reached)
     return _ended(session) or _at_rest(session)
 
@@ -234,7 +240,7 @@ def _in_words(outcome: Outcome) -> str:
     stopped = [r for r in outcome.results if r.result in STOPPED]
     lines = [f"{r.result}: {r.message}" for r in stopped]
     lines += map(refused_line, outcome.refusals)
-    return "\n".join([*lines, f"exit {int(outcome.exit_code)}: {outcome.text}"])
+    return "\n".join([*lines, f"exit {int(outcome.exit_code)}: {outcome_text(outcome)}"])
 
 
 def refused(error: ReplanError) -> str:

@@ -48,6 +48,8 @@ class Session:
         """As the process last reported it."""
         self.stopping = False
         """^C was pressed."""
+        self.may_give_up = False
+        """The process is to work until nothing can move any more."""
         self.agenda: list[At] = []
         """Faults still to come, by the second."""
         self._plane: SimulatedControlPlane | None = None

@@ -123,6 +123,11 @@ class SimulatedControlPlane:
         self._catch_up()
         return self._lookahead.next_moment(self._simulation)
 
+    def idle(self) -> bool:
+        """Whether nothing from outside is still to come: what can happen by itself happens within minutes."""
+        self._catch_up()
+        return not self._simulation.world.agenda
+
     def inject(self, fault: Fault) -> None:
         """Let something happen now, from outside."""
         self._catch_up()

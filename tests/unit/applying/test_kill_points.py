@@ -14,6 +14,7 @@ from replan.model.configs import (
 )
 from replan.model.names import BrokerId
 from replan.model.placement import MoveThrottle
+from replan.reporting.outcome_text import outcome_text
 
 MOVES = (
     move([1, 2, 3], [4, 2, 5], partition=0, size=20 * MB),
@@ -57,7 +58,7 @@ def test_an_undisturbed_application_arrives_and_leaves_no_trace() -> None:
     made = three_moves()
     before = made.configs()
     outcome = made.apply()
-    assert (outcome.exit_code, outcome.text) == (Exit.OK, "3 done")
+    assert (outcome.exit_code, outcome_text(outcome)) == (Exit.OK, "3 done")
     assert stands_at_the_target(made)
     assert made.configs() == before
 

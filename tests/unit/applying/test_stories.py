@@ -31,6 +31,7 @@ from replan.model.placement import MoveThrottle
 from replan.planning import requests
 from replan.planning.plan import Plan
 from replan.planning.plan_file import dumps
+from replan.reporting.outcome_text import outcome_text
 from replan.simulator.cluster.faults import (
     Ask,
     At,
@@ -77,10 +78,10 @@ def test_interrupted_it_puts_back_what_no_running_copy_needs() -> None:
 
 def test_a_finished_plan_asks_for_nothing() -> None:
     made = lab([state([1, 2, 3], size=MB)], [GROW])
-    assert made.apply().text == "1 done"
+    assert outcome_text(made.apply()) == "1 done"
     counting = Boundary()
     outcome = made.apply(boundary=counting)
-    assert (outcome.exit_code, outcome.text) == (
+    assert (outcome.exit_code, outcome_text(outcome)) == (
         Exit.OK,
         "nothing to do: the cluster is as the plan wants it",
     )
@@ -131,7 +132,7 @@ def test_lost_requests_are_asked_again_and_it_arrives(
         schedule=(At(0, LoseRequests(kind, 2, late)),),
     )
     before = made.configs()
-    assert made.apply().text == "1 done"
+    assert outcome_text(made.apply()) == "1 done"
     assert made.partition(swap).replicas == swap.target
     made.clock.sleep(100)
     assert made.partition(swap).replicas == swap.target
@@ -146,7 +147,7 @@ def test_after_a_takeover_a_different_request_waits_for_those_of_the_one_before(
     )
     with pytest.raises(Killed):
         made.apply(boundary=Boundary(kill_after=3))
-    assert made.apply().text == "1 done"
+    assert outcome_text(made.apply()) == "1 done"
     made.clock.sleep(100)
     assert made.partition(GROW).replicas == GROW.target
 
@@ -157,7 +158,7 @@ def test_after_an_unknown_outcome_a_different_request_waits_for_ninety_seconds()
         [GROW],
         schedule=(At(0, LoseRequests(RequestKind.REASSIGN, 1, 0)),),
     )
-    assert made.apply().text == "1 done"
+    assert outcome_text(made.apply()) == "1 done"
     assert made.clock.now() > 90
     said = [p.holds[GROW.partition] for p in made.reports if p.holds and GROW.partition in p.holds]
     pending = OutcomePending(
@@ -179,7 +180,7 @@ def test_throttle_clear_restores_what_is_left_and_keeps_what_a_running_copy_need
         settings=made.settings,
         report=told.append,
     )
-    assert (kept.exit_code, kept.text) == (
+    assert (kept.exit_code, outcome_text(kept)) == (
         Exit.OK,
         "throttles set by replan: restored, except for running copies: orders-0",
     )
@@ -189,7 +190,7 @@ def test_throttle_clear_restores_what_is_left_and_keeps_what_a_running_copy_need
     cleared = throttle_clear(
         made.plane, made.plane, made.journal, made.clock, settings=made.settings
     )
-    assert cleared.text == "throttles set by replan: all restored to what was there before"
+    assert outcome_text(cleared) == "throttles set by replan: all restored to what was there before"
     assert made.configs() == before
 
 
@@ -201,7 +202,7 @@ def test_a_broker_is_loaded_by_no_more_copies_than_it_has_slots() -> None:
         throttle=FAST,
         settings=Settings(slots_per_broker=2),
     )
-    assert made.apply().text == "6 done"
+    assert outcome_text(made.apply()) == "6 done"
     copying = [
         sum(1 for c in p.copies if not all(r.in_sync for r in c.replicas)) for p in made.reports
     ]
@@ -221,7 +222,7 @@ def test_internal_topics_come_last_and_one_at_a_time() -> None:
         for p in range(2)
     ]
     made = lab([*states, state([1, 2, 3], size=5 * MB)], [GROW, *inner], throttle=FAST)
-    assert made.apply().text == "3 done"
+    assert outcome_text(made.apply()) == "3 done"
     together = [sum(1 for c in p.copies if c.partition.topic == "__offsets") for p in made.reports]
     assert max(together) == 1
 
@@ -287,10 +288,10 @@ def test_a_journal_that_cannot_be_written_stops_every_request(
     made.journal = Full(made.clock.now, 0.5, seconds)
     outcome = made.apply()
     if text is not None:
-        assert outcome.text == text
+        assert outcome_text(outcome) == text
         return
     assert outcome.exit_code is Exit.ERROR
-    assert outcome.text.splitlines() == [
+    assert outcome_text(outcome).splitlines() == [
         (
             "the journal could not be written for 30 s, so nothing more was asked: "
             "journal: cannot write the journal: no space left on device"
@@ -305,7 +306,7 @@ def test_an_abandoned_application_leaves_its_moves_and_takes_its_throttles() -> 
     before = made.configs()
     made.apply(stop=made.stop_at(5))
     outcome = abandon(made.plane, made.plane, made.journal, made.clock, settings=made.settings)
-    assert (outcome.exit_code, outcome.text) == (
+    assert (outcome.exit_code, outcome_text(outcome)) == (
         Exit.OK,
         "abandoned: 1 running\nthrottles set by replan: all restored to what was there before",
     )
@@ -378,7 +379,7 @@ def test_throttle_clear_says_what_a_dead_broker_still_has() -> None:
         made.plane, made.plane, made.journal, made.clock, settings=made.settings
     )
     assert outcome.exit_code is Exit.HELD
-    assert outcome.text == (
+    assert outcome_text(outcome) == (
         "throttles set by replan: not all restored\n"
         "rate of broker 3 to be restored: leader.replication.throttled.rate to be removed; broker 3 does not "
         "answer. Rerun, or run `replan throttle clear`, when it is back"
@@ -411,7 +412,7 @@ def test_a_new_broker_that_dies_before_the_copy_begins_sends_it_back_to_wait() -
     )
     before = made.configs()
     made.clock.sleep(8.5)
-    assert made.apply().text == "1 done"
+    assert outcome_text(made.apply()) == "1 done"
     said = [(p.holds or {}).get(GROW.partition) for p in made.reports[:2]]
     assert said == [
         AwaitingThrottle((BrokerId(4),)),
@@ -433,7 +434,7 @@ def test_where_in_sync_replicas_are_lost_fewer_copies_run(lost: bool) -> None:
         schedule=(drop,) if lost else (),
         settings=Settings(slots_per_broker=2),
     )
-    assert made.apply().text == "6 done"
+    assert outcome_text(made.apply()) == "6 done"
     copying = [
         sum(1 for c in p.copies if not all(r.in_sync for r in c.replicas))
         for p in made.reports

@@ -119,6 +119,12 @@ class PartitionHistory:
     ) -> Since:
         return held_since(before, _holding(before, unclear, in_sync, wanted), seen_at)
 
+    def moved(self, before: "PartitionHistory") -> bool:
+        """Whether bytes have come since the look before, or an ISR is another one."""
+        if any(size.moved_at > (before.looked_at or 0.0) for size in self.sizes.values()):
+            return True
+        return any(before.isr.get(name, isr) != isr for name, isr in self.isr.items())
+
     def gap(self, began: float) -> float:
         """How many seconds before this the last look began."""
         return 0.0 if self.looked_at is None else began - self.looked_at

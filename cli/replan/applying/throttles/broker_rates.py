@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from replan.applying.journal.records import Forget, Record, SavedRate
-from replan.applying.reasons import Note, RateChanged, RateKept
+from replan.applying.reasons import Note, RateChanged, RateKept, UnrestoredRate
 from replan.applying.throttles.replica_lists import Copy
 from replan.model.configs import (
     FOLLOWER_RATE,
@@ -121,12 +121,12 @@ def restore_step(prior: SavedRate, configs: Configs, *, may_arrive: bool = False
     return RateStep(change=change, in_place=False)
 
 
-def leftovers(rates: Mapping[Rate, SavedRate], answered: Collection[BrokerId]) -> list[str]:
-    """The rates that cannot be put back because their broker does not answer, in words."""
-    return [
-        f"rate of broker {prior.broker} to be restored: {prior.config} "
-        f"{'to be removed' if prior.before is None else f'back to {prior.before} B/s'}; broker {prior.broker} "
-        "does not answer. Rerun, or run `replan throttle clear`, when it is back"
+def leftovers(
+    rates: Mapping[Rate, SavedRate], answered: Collection[BrokerId]
+) -> tuple[UnrestoredRate, ...]:
+    """The rates that cannot be put back because their broker does not answer."""
+    return tuple(
+        UnrestoredRate(prior.broker, prior.config, prior.before)
         for (broker, _), prior in sorted(rates.items())
         if broker not in answered
-    ]
+    )

@@ -5,7 +5,13 @@ from tests.builders import move
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Forget, Record, SavedRate, SavedReplicaList
-from replan.applying.reasons import RateChanged, RateKept, RateRemoved, ThrottleContested
+from replan.applying.reasons import (
+    RateChanged,
+    RateKept,
+    RateRemoved,
+    ThrottleContested,
+    UnrestoredRate,
+)
 from replan.applying.throttles.broker_rates import (
     RateStep,
     leftovers,
@@ -381,17 +387,11 @@ def test_how_a_rate_is_put_back(known: SavedRate, found: Configs, step: RateStep
 
 def test_leftovers_name_broker_rate_and_way_out() -> None:
     known = {RATE: ours("90", "50"), (B4, LEADER_RATE): SavedRate(B4, LEADER_RATE, None, ("50",))}
-    assert leftovers(known, {}) == [
-        (
-            "rate of broker 4 to be restored: follower.replication.throttled.rate back to 90 B/s; broker 4 does not "
-            "answer. Rerun, or run `replan throttle clear`, when it is back"
-        ),
-        (
-            "rate of broker 4 to be restored: leader.replication.throttled.rate to be removed; broker 4 does not "
-            "answer. Rerun, or run `replan throttle clear`, when it is back"
-        ),
-    ]
-    assert leftovers(known, {B4}) == []
+    assert leftovers(known, {}) == (
+        UnrestoredRate(B4, FOLLOWER_RATE, "90"),
+        UnrestoredRate(B4, LEADER_RATE, None),
+    )
+    assert leftovers(known, {B4}) == ()
 
 
 ALL_BROKERS: dict[BrokerId, Configs] = {BrokerId(b): {} for b in range(1, 6)}
