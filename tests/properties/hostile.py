@@ -39,6 +39,7 @@ from replan.model.snapshot import Features
 from replan.planning.plan import Plan
 from replan.planning.planner import make_plan
 from replan.rehearsal.recording import Recorder
+from replan.reporting.outcome_text import outcome_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.apply_fault import scheduled
 from replan.simulator.cluster.faults import (
@@ -565,7 +566,7 @@ def performed(case: Case, seconds: float) -> Run:
             note(f"not begun at second {clock.now():g}: {error}")
         else:
             run.outcomes.append(outcome)
-            note(f"second {clock.now():g}: {outcome.exit_code!r} {outcome.text}")
+            note(f"second {clock.now():g}: {outcome.exit_code!r} {outcome_text(outcome)}")
             over = outcome.interrupted and clock.now() > case.over_at + GIVE_UP_SECONDS
             if kill == NEVER and (outcome.exit_code in {Exit.OK, Exit.REFUSED} or over):
                 break
