@@ -59,6 +59,11 @@ class WrongCluster(ReplanError):
 class ClusterUnreachable(ReplanError):
     """The cluster does not answer within the patience."""
 
+    def __init__(self, message: str, *, waits_for: str | None = None) -> None:
+        super().__init__(message)
+        self.waits_for = waits_for
+        """Who does not answer, where a broker answers and waits for another: the active controller."""
+
 
 class ClusterRefused(ReplanError):
     """The cluster answered no to a whole request."""

@@ -1,12 +1,23 @@
 """TLS, passwords and ACLs against a real broker, through the properties file that configures both clients."""
 
+import base64
+import json
 import shutil
 import subprocess
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from confluent_kafka.admin import (
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
 from tests.kafka.harness import clients
 from tests.kafka.harness.ground import prepare_ground
 from tests.kafka.harness.layout import Layout, choose_addresses, free_ports
@@ -39,10 +50,13 @@ CHANGE = broker_change(BrokerId(1), LEADER_RATE, ConfigOperation.SET, "1000000")
 
 @dataclass(frozen=True, slots=True)
 class Secured:
-    """One broker with a SASL_SSL listener, and the file that makes its certificate trusted."""
+    """One broker with a SASL_SSL listener, one for clients with a certificate, and the files that prove who is who."""
 
     bootstrap: str
+    mutual: str
     authority: Path
+    identity: Path
+    """Key and certificate."""
 
     def properties(self, folder: Path, user: str, word: str, **more: str) -> Path:
         """A client properties file for a user."""
@@ -59,7 +73,7 @@ class Secured:
 
     def open(self, file: Path) -> KafkaControlPlane:
         """Connect as the file says."""
-        return open_cluster(self.bootstrap, file, timeout_seconds=3)
+        return open_cluster(self.bootstrap, file, timeout_seconds=10)
 
 
 @pytest.fixture(scope="module")
@@ -71,11 +85,12 @@ def secured(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
     certificate(folder)
     layout = Layout(version=kafka_version, racks={1: "a"}, min_insync_replicas=1)
     addresses = choose_addresses(layout)
-    client = f"127.0.0.1:{free_ports(1)[0]}"
+    client, mutual = (f"127.0.0.1:{port}" for port in free_ports(2))
     guarded = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "super.users": "User:boss;User:ANONYMOUS",
+        "super.users": "User:boss;User:CN=replan;User:ANONYMOUS",
     }
+    modules = "org.apache.kafka.common.security"
     layout = Layout(
         version=kafka_version,
         racks=layout.racks,
@@ -83,12 +98,21 @@ def secured(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
         controller_properties=guarded,
         broker_properties={
             **guarded,
-            "listeners": f"PLAINTEXT://{addresses.of(1)},CLIENT://{client}",
+            "listeners": f"PLAINTEXT://{addresses.of(1)},CLIENT://{client},MUTUAL://{mutual}",
             "listener.security.protocol.map": (
-                "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,CLIENT:SASL_SSL"
+                "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,CLIENT:SASL_SSL,MUTUAL:SSL"
             ),
-            "sasl.enabled.mechanisms": "PLAIN",
+            "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512,OAUTHBEARER",
             "listener.name.client.plain.sasl.jaas.config": f"{JAAS};",
+            "listener.name.client.scram-sha-512.sasl.jaas.config": (
+                f"{modules}.scram.ScramLoginModule required;"
+            ),
+            "listener.name.client.oauthbearer.sasl.jaas.config": (
+                f"{modules}.oauthbearer.OAuthBearerLoginModule required;"
+            ),
+            "listener.name.mutual.ssl.client.auth": "required",
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.location": str(folder / "ca.pem"),
             "ssl.keystore.type": "PEM",
             "ssl.keystore.location": str(folder / "broker.pem"),
         },
@@ -99,9 +123,39 @@ def secured(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
         for node in ground.files:
             jvm.await_answer(f"started {node}", limit_seconds=60)
         clients.create_topic(ground.bootstrap, "orders", [[1]])
-        yield Secured(client, folder / "ca.pem")
+        credential = UserScramCredentialUpsertion(
+            "boss", ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096), b"scram-word"
+        )
+        clients.admin(ground.bootstrap).alter_user_scram_credentials([credential])["boss"].result()
+        yield Secured(client, mutual, folder / "ca.pem", folder / "broker.pem")
     finally:
         ground.home.close()
+
+
+@contextmanager
+def token_endpoint(token: str) -> Iterator[str]:
+    """The address of an endpoint that gives everybody this token."""
+
+    class Issuer(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:  # the base class's spelling
+            self.rfile.read(int(self.headers["Content-Length"]))
+            body = json.dumps({"access_token": token, "expires_in": 3600}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_arguments: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Issuer) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def certificate(folder: Path) -> None:
@@ -130,6 +184,56 @@ def test_one_file_opens_the_cluster_to_both_clients(secured: Secured, tmp_path: 
         assert rates_of(connected, 1) == {
             1: {LEADER_RATE: ConfigValue("1000000", ConfigSource.BROKER)}
         }
+
+
+def test_a_password_is_proved_by_scram(secured: Secured, tmp_path: Path) -> None:
+    file = secured.properties(tmp_path, "boss", "scram-word", sasl_mechanism="SCRAM-SHA-512")
+
+    with secured.open(file) as connected:
+        assert connected.observe().topics.column("name").to_pylist() == ["orders"]
+
+
+def test_a_wrong_scram_password_is_refused(secured: Secured, tmp_path: Path) -> None:
+    file = secured.properties(tmp_path, "boss", "wrong-word", sasl_mechanism="SCRAM-SHA-512")
+
+    with pytest.raises(ClusterRefused, match="does not accept these credentials"):
+        secured.open(file)
+
+
+def test_a_client_proves_itself_by_its_certificate(secured: Secured, tmp_path: Path) -> None:
+    proof = {
+        "ssl_certificate_location": str(secured.authority),
+        "ssl_key_location": str(secured.identity),
+    }
+    file = secured.properties(tmp_path, "none", "none", security_protocol="SSL", **proof)
+
+    with open_cluster(secured.mutual, file, timeout_seconds=10) as connected:
+        assert connected.alter_configs([CHANGE]) == {(ConfigScope.BROKER, "1"): Accepted()}
+
+
+def test_a_client_without_a_certificate_is_turned_away(secured: Secured, tmp_path: Path) -> None:
+    file = secured.properties(tmp_path, "none", "none", security_protocol="SSL")
+
+    with pytest.raises(ClusterUnreachable):
+        open_cluster(secured.mutual, file, timeout_seconds=2)
+
+
+def test_a_token_proves_who_asks(secured: Secured, tmp_path: Path) -> None:
+    """One that nobody signed, which brokers accept unless they are given somebody to ask."""
+    now = int(time.time())
+    parts = {"alg": "none"}, {"sub": "boss", "iat": now, "exp": now + 3600}
+    encoded = [
+        base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts
+    ]
+    with token_endpoint(f"{'.'.join(encoded)}.") as url:
+        file = tmp_path / "token.properties"
+        file.write_text(
+            "security.protocol=SASL_SSL\nsasl.mechanism=OAUTHBEARER\nsasl.oauthbearer.method=oidc\n"
+            f"sasl.oauthbearer.token.endpoint.url={url}\nsasl.oauthbearer.client.id=replan\n"
+            f"sasl.oauthbearer.client.secret=word\nssl.ca.location={secured.authority}\n"
+        )
+        with secured.open(file) as connected:
+            assert connected.observe().topics.column("name").to_pylist() == ["orders"]
 
 
 def test_a_wrong_password_is_reported_at_once_and_not_repeated(

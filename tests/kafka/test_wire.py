@@ -207,8 +207,9 @@ def test_a_home_broker_that_waits_for_the_controller_is_kept() -> None:
         cluster.trouble.frozen_controller = True
         with pytest.raises(
             ClusterUnreachable, match=r"ListPartitionReassignments.*waits for the active controller"
-        ):
+        ) as raised:
             connected.look(Wanted())
+        assert raised.value.waits_for == "the active controller"
         cluster.counts.by_broker.clear()
         cluster.trouble.frozen_controller = False
 

@@ -12,6 +12,7 @@ from kafka.errors import (
     IllegalSaslStateError,
     KafkaError,
     KafkaProtocolError,
+    KafkaTimeoutError,
     SaslAuthenticationFailedError,
     UnsupportedSaslMechanismError,
     UnsupportedVersionError,
@@ -32,6 +33,10 @@ INVALID_REQUEST = 42
 
 class NotTrusted(KafkaError):  # type: ignore[misc]  # kafka-python has no types
     """The broker's certificate does not prove that it is the broker; asking again does not help."""
+
+
+class ControllerSilent(KafkaTimeoutError):  # type: ignore[misc]
+    """A broker answers, and waits for the active controller."""
 
 
 _CREDENTIALS = (

@@ -11,7 +11,7 @@ from kafka.errors import KafkaError
 
 from replan.errors import ClusterUnreachable
 from replan.kafka.clock import SystemClock
-from replan.kafka.failures import Operation, passes, reason, refusal
+from replan.kafka.failures import ControllerSilent, Operation, passes, reason, refusal
 from replan.kafka.wire.frames import Decode, Question
 from replan.kafka.wire.wire import Wire
 from replan.model.names import BrokerId
@@ -145,5 +145,6 @@ def _silent(operation: Operation, waited: float, failure: Exception) -> ClusterU
         f"the cluster did not answer {operation.name} within {waited:.0f} s;"
         f" the last attempt: {reason(failure)}\n"
         "  check that a majority of controllers is up and that brokers can reach the active one;"
-        " what was begun stays as it is, the same command goes on from there"
+        " what was begun stays as it is, the same command goes on from there",
+        waits_for="the active controller" if isinstance(failure, ControllerSilent) else None,
     )

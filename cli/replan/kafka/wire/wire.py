@@ -13,7 +13,7 @@ from typing import Any
 
 from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError
 
-from replan.kafka.failures import passes, reason
+from replan.kafka.failures import ControllerSilent, passes, reason
 from replan.kafka.properties.client_properties import Address, ClientProperties
 from replan.kafka.wire.abilities import ASKING, UNKNOWN, Abilities
 from replan.kafka.wire.connection import Connection
@@ -187,7 +187,7 @@ class Wire:
                 self._leave_home(failure)
             left = failure
             if waits and isinstance(failure, KafkaTimeoutError):
-                left = KafkaTimeoutError("a broker answers, and waits for the active controller")
+                left = ControllerSilent("a broker answers, and waits for the active controller")
             return [*answers, *[left] * len(questions)][: len(questions)]
         found = answers.pop()
         if isinstance(found, Abilities):
