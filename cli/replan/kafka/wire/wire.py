@@ -137,7 +137,7 @@ class Wire:
         """Take this open connection for home."""
         self._leave_home()
         self._home, self._misses = (broker, connection), 0
-        self._abilities = connection.abilities
+        self._abilities, self._read_at = connection.abilities, time.monotonic()
         return connection
 
     def _leave_home(self, why: KafkaError | None = None) -> None:
@@ -161,9 +161,9 @@ class Wire:
         connection = self._home[1]
         if sure:
             soon = min(until, time.monotonic() + HOME_SECONDS)
-            failure = converse(
-                {None: connection.ask_abilities(soon)}, until=soon, interrupt=self.interrupt
-            )[None]
+            asking = {None: connection.ask_abilities(soon)}
+            late = KafkaTimeoutError("no answer in time")
+            failure = converse(asking, until=soon, interrupt=self.interrupt).get(None, late)
             if failure is not None:
                 self._leave_home(failure)
                 return self.find_home(until)
