@@ -126,7 +126,8 @@ def secured(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
         credential = UserScramCredentialUpsertion(
             "boss", ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096), b"scram-word"
         )
-        clients.admin(ground.bootstrap).alter_user_scram_credentials([credential])["boss"].result()
+        admin = clients.admin(ground.bootstrap)
+        admin.alter_user_scram_credentials([credential])["boss"].result()
         yield Secured(client, mutual, folder / "ca.pem", folder / "broker.pem")
     finally:
         ground.home.close()
