@@ -38,6 +38,7 @@ class Replan(CommandGroup):
         "resume": "apply:resume",
         "abandon": "apply:abandon",
         "drift": "inspect:drift",
+        "explain": "explain:explain",
         "throttle clear": "apply:throttle_clear",
         "scenario run": "scenario:run",
         "fleet drift": "fleet:drift",

@@ -20,7 +20,7 @@ from replan.commands.options import (
 )
 from replan.commands.output import keep_inputs, note, result, save, write
 from replan.commands.target import JournaledTarget, ReadTarget
-from replan.errors import Exit
+from replan.errors import BadUsage, Exit
 from replan.wording import count
 
 if TYPE_CHECKING:
@@ -150,6 +150,13 @@ def plan(
         typer.Option("-o", "--output", metavar="FILE", help="Save the plan, for `replan apply`."),
     ] = None,
     allow: Allow = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Plan only this topic, glob or partition (orders-7); repeatable.",
+        ),
+    ] = None,
     form: Annotated[Form, AS] = "text",
     exit_zero: ExitZero = False,
     cluster: JournaledTarget,
@@ -178,8 +185,8 @@ def plan(
     keep_inputs(output, [*files, cluster.simulated, cluster.snapshot])
     allowed = allowed_of(allow or ())
     placement = load_placement(files)
-    seen = _observed(cluster)
-    made = make_plan(placement, seen, allowed)
+    seen = observed_with_orders(cluster)
+    made = make_plan(placement, seen, allowed, only=only or ())
     result(render(made, form, rehearsed=rehearsed(made, seen, form)))
     if output is not None:
         save(plan_file.dumps(made), output)
@@ -201,21 +208,34 @@ def show(
     ] = None,
     form: Annotated[Form, AS] = "text",
     everything: Everything = False,
+    topics: Topics = None,
+    brokers: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--broker",
+            metavar="ID",
+            help="Only moves to, from or within replica lists of this broker; repeatable.",
+        ),
+    ] = None,
 ) -> Exit:
-    """Show a saved plan, or how it differs from another one.
+    """Show a saved plan, a part of it, or how it differs from another one.
 
     Exit codes:
       0  shown
       1  an error
 
     Examples:
-      replan show plan.json --format markdown
+      replan show plan.json --topic 'pay*' --broker 4
       replan show plan.json --against last-week.json
     """
-    from replan.commands.plans import read_plan, render, render_difference
+    from replan.commands.plans import read_plan, render, render_difference, render_filtered
 
     made = read_plan(plan_file)
-    if against is None:
+    if topics or brokers:
+        if form != "text" or against is not None:
+            raise BadUsage("--topic and --broker are for text without --against; leave them out")
+        result(render_filtered(made, topics or (), brokers or (), everything=everything))
+    elif against is None:
         result(render(made, form, everything=everything))
     else:
         result(render_difference(read_plan(against), made, form, everything=everything))
@@ -247,7 +267,7 @@ def drift(
     from replan.planning.drift import find_drift
     from replan.reporting.drift_text import render_drift, render_drift_json, render_drift_markdown
 
-    found = find_drift(load_placement(files), _observed(cluster))
+    found = find_drift(load_placement(files), observed_with_orders(cluster))
     match form:
         case "text":
             result(render_drift(found, everything=everything))
@@ -297,7 +317,7 @@ def status(
     return Exit.CHANGES if health.running and not exit_zero else Exit.OK
 
 
-def _observed(cluster: JournaledTarget) -> "Snapshot":
+def observed_with_orders(cluster: JournaledTarget) -> "Snapshot":
     """The cluster with the orders that the journal remembers; notes what is open there."""
     from replan.commands.journals import news_of_journal, read_ledger
 

@@ -1,7 +1,7 @@
 """Plans as the commands handle them: read from a file, written in a form, turned into an exit code."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from replan.commands.options import Form
@@ -9,10 +9,11 @@ from replan.commands.target import Target
 from replan.documents.files import read_text
 from replan.errors import BadUsage, Exit
 from replan.manifest.units import parse_size
+from replan.model.names import TopicPartition
 from replan.model.policy import Measure
 from replan.model.snapshot import Snapshot
 from replan.planning import plan_file
-from replan.planning.plan import Plan
+from replan.planning.plan import Facts, Plan
 
 
 def read_plan(path: Path) -> Plan:
@@ -74,6 +75,28 @@ def render(
             return render_plan_markdown(made, rehearsed=rehearsed)
         case "json":
             return plan_file.dumps(made)
+
+
+def render_filtered(
+    made: Plan, topics: Sequence[str], brokers: Sequence[int], *, everything: bool
+) -> str:
+    """The moves and refusals of a plan that concern these topics and brokers, as text."""
+    from replan.model.topic_patterns import matches
+    from replan.reporting.plan_text import render_part
+
+    def shown(name: TopicPartition, concerned: Iterable[int]) -> bool:
+        by_topic = not topics or any(matches(pattern, name.topic) for pattern in topics)
+        return by_topic and (not brokers or not set(brokers).isdisjoint(concerned))
+
+    moves = [m for m in made.moves if shown(m.partition, (*m.original, *m.target))]
+    refusals = [r for r in made.refusals if shown(r.partition, _brokers_of(r.facts))]
+    return render_part(made, moves, refusals, everything=everything)
+
+
+def _brokers_of(facts: Facts) -> Iterator[int]:
+    for found in facts.values():
+        if isinstance(found, tuple):
+            yield from (broker for broker in found if isinstance(broker, int))
 
 
 def render_difference(before: Plan, after: Plan, form: Form, *, everything: bool) -> str:

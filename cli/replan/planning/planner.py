@@ -6,8 +6,8 @@ say what else a person should know (`plan_warnings`), and hold all of it to the 
 Only partitions that differ become objects.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,7 @@ from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.cluster_check import check_cluster, check_names
 from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences, compare
 from replan.planning.comparison.overlays import Wanted, blacklist_reaches, wanted
+from replan.planning.comparison.part import part_of
 from replan.planning.limits import check_limits, raised
 from replan.planning.moves import Move
 from replan.planning.plan import Plan, Refusal
@@ -55,16 +56,21 @@ class _Facts:
 
 
 def make_plan(
-    placement: Placement, snapshot: Snapshot, allowed: Mapping[Measure, int] = NOTHING_ALLOWED
+    placement: Placement,
+    snapshot: Snapshot,
+    allowed: Mapping[Measure, int] = NOTHING_ALLOWED,
+    *,
+    only: Sequence[str] = (),
 ) -> Plan:
     """Plan what brings the cluster from the snapshot to the placement.
 
-    `allowed`: limits of the placement that are raised for this plan alone.
+    `allowed`: limits of the placement that are raised for this plan alone. `only`: the topics, patterns and partitions
+    to plan; all without any.
 
     Raises WrongCluster or BadManifest where the two do not belong together, LimitExceeded where the plan would change
-    more than the placement allows, BadUsage where `allowed` raises no limit; everything that safety refuses
-    is in `Plan.refusals`, and the other partitions are planned all the same. Raises UnsafePlan where a bug of replan
-    made a plan that breaks a law.
+    more than the placement allows, BadUsage where `allowed` raises no limit or `only` names nothing; everything that
+    safety refuses is in `Plan.refusals`, and the other partitions are planned all the same. Raises UnsafePlan where a
+    bug of replan made a plan that breaks a law.
     """
     check_cluster(placement, snapshot)
     aligned = Alignment.of(placement, snapshot)
@@ -73,7 +79,7 @@ def make_plan(
     left = without_acknowledged(
         compare(asked.table, snapshot.partitions, asked.rows), asked.rows, placement, snapshot
     )
-    differs = left.differences
+    differs = part_of(left.differences, only, snapshot)
     facts = _facts(placement, snapshot, differs.table)
     judge = Judge.of(snapshot.brokers)
     judged: list[tuple[Move, PartitionState]] = []
@@ -96,7 +102,11 @@ def make_plan(
         moves=tuple(admission_order(judged)),
         throttle=placement.move_throttle,
         refusals=tuple(refused),
-        warnings=tuple(plan_warnings(aligned, asked, left, [m for m, _ in judged])),
+        warnings=tuple(
+            plan_warnings(
+                aligned, asked, replace(left, differences=differs), [m for m, _ in judged]
+            )
+        ),
         remember=frozenset(remember),
         allowed=dict(allowed),
     )

@@ -20,7 +20,7 @@ def render_drift(drift: Drift, *, everything: bool = False) -> str:
         if members:
             shown = members if everything else members[:SHOWN]
             more = left_out(len(members) - len(shown), way_out="--all lists them")
-            lines += [f"{_capital(_meaning(kind))} ({len(members):,}):"]
+            lines += [f"{_capital(meaning(kind))} ({len(members):,}):"]
             lines += [f"  {line}" for line in (*columns(list(map(_columns, shown))), *more)]
             lines += [""]
     if drift.counts:
@@ -41,7 +41,8 @@ def _columns(drifted: Drifted) -> tuple[str, str, str]:
     return name, f"declared {declared}", f"has {brokers(drifted.observed)}"
 
 
-def _meaning(kind: DifferenceKind) -> str:
+def meaning(kind: DifferenceKind) -> str:
+    """How a partition differs, in two or three words."""
     match kind:
         case DifferenceKind.MISSING:
             return "declared, but not in the cluster"
@@ -102,7 +103,7 @@ def _row(drifted: Drifted) -> str:
     found = code(brokers(drifted.observed)) if drifted.observed else "–"
     leader = "–" if drifted.leader is None else str(drifted.leader)
     declared = code(brokers(drifted.declared))
-    return row((code(str(drifted.partition)), _meaning(drifted.kind), declared, found, leader))
+    return row((code(str(drifted.partition)), meaning(drifted.kind), declared, found, leader))
 
 
 def render_drift_json(drift: Drift) -> str:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from replan.applying.outcome import left_out_text
 from replan.applying.settings import Settings
@@ -32,6 +33,21 @@ def render_plan(plan: Plan, *, everything: bool = False, rehearsed: Sequence[str
     lines += _refused("Refused", [r for r in plan.refusals if not r.held], limit)
     lines += _refused("Held by another party", [r for r in plan.refusals if r.held], limit)
     lines += list(summary(plan, rehearsed))
+    return "\n".join(lines) + "\n"
+
+
+def render_part(
+    plan: Plan, moves: Sequence[Move], refusals: Sequence[Refusal], *, everything: bool = False
+) -> str:
+    """Some moves and refusals of a plan, and how much of it they are; ends with a newline."""
+    part = replace(plan, moves=tuple(moves), refusals=tuple(refusals))
+    limit = max(len(moves), len(refusals)) if everything else SHOWN
+    copied = f"{size(estimate(part).bytes)} of {size(estimate(plan).bytes)} to copy"
+    lines = [
+        *_moves(part, limit),
+        *_refused("Refused", refusals, limit),
+        f"Shown: {len(moves):,} of {count(len(plan.moves), 'move')}; {copied}. Plan digest {digest(plan)[:16]}.",
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -1,0 +1,155 @@
+"""Why one partition is where it is: what is declared for it and which entry counts, what is observed, what is planned.
+
+A reader of the comparison and of the planner: it decides nothing by itself. Its sentences are in
+`reporting.explanation_text`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from replan.errors import BadUsage
+from replan.model.names import Replicas, TopicPartition
+from replan.model.partition import PartitionState
+from replan.model.placement import LeaderBlacklist, Placement, PreferredLeader
+from replan.model.policy import Acknowledgement, Requirement
+from replan.model.rules import LeaderRule, ReplicaBlacklist, TopicRule
+from replan.model.snapshot import Snapshot
+from replan.model.topic_patterns import matches, winners
+from replan.model.where import Where
+from replan.planning.comparison.acknowledged import expired
+from replan.planning.comparison.diff import DifferenceKind
+from replan.planning.comparison.overlays import blacklist_reaches
+from replan.planning.drift import find_drift
+from replan.planning.limits import Exceeded, LimitExceeded
+from replan.planning.moves import Move
+from replan.planning.plan import Refusal
+from replan.planning.planner import make_plan
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredList:
+    """An explicit list as it is written."""
+
+    replicas: Replicas
+    where: Where
+
+
+@dataclass(frozen=True, slots=True)
+class Overruled:
+    """An entry of `assignments` that matches the topic, too, and does not count."""
+
+    pattern: str
+    where: Where
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """All that concerns one partition."""
+
+    partition: TopicPartition
+    declared: DeclaredList | TopicRule | None
+    """The entry of `assignments` that counts; None where none names the partition."""
+    overruled: tuple[Overruled, ...]
+    preferred: PreferredLeader | LeaderRule | None
+    leader_blacklist: tuple[LeaderBlacklist, ...]
+    """Entries that reach the topic and name a replica that is declared or observed."""
+    drained: tuple[ReplicaBlacklist, ...]
+    required: Requirement | None
+    acknowledged: Acknowledgement | None
+    """In force; whether it covers the partition is in `covered`."""
+    covered: bool
+    """It differs and is neither reported nor planned, because it is acknowledged."""
+    observed: PartitionState | None
+    min_insync_replicas: int
+    wanted: Replicas | None
+    """The list that the placement asks for, with all its parts; None where it differs in nothing."""
+    kind: DifferenceKind | None
+    """How it differs; None where it does not, or is acknowledged."""
+    move: Move | None
+    refusals: tuple[Refusal, ...]
+    exceeded: tuple[Exceeded, ...]
+    """Limits that refuse the whole plan."""
+
+
+def explain(placement: Placement, snapshot: Snapshot, name: TopicPartition) -> Explanation:
+    """Explain one partition; raises BadUsage where it neither exists nor is declared."""
+    seen, declared = snapshot.partition(name), _declared(placement, name)
+    if seen is None and not isinstance(declared, DeclaredList):
+        raise BadUsage(
+            f"{name}: the cluster has no such partition and no list declares it; write TOPIC-PARTITION, e.g. orders-7"
+        )
+    drift = find_drift(placement, snapshot)
+    found = next((d for d in drift.partitions if d.partition == name), None)
+    exceeded: tuple[Exceeded, ...] = ()
+    try:
+        plan = make_plan(placement, snapshot)
+    except LimitExceeded as refused:
+        exceeded = refused.exceeded
+        plan = make_plan(replace(placement, limits={}), snapshot)
+    settings = snapshot.settings(name.topic)
+    listed = {*(seen.replicas if seen else ()), *(found.declared if found else ())}
+    requirement = winners(placement.requirements, [name.topic]).get(name.topic)
+    return Explanation(
+        partition=name,
+        declared=declared,
+        overruled=tuple(_overruled(placement, name.topic, declared)),
+        preferred=_preferred(placement, name),
+        leader_blacklist=tuple(
+            e
+            for e in placement.leader_blacklist
+            if e.broker in listed and blacklist_reaches(e, name.topic)
+        ),
+        drained=tuple(e for e in placement.replica_blacklist if e.broker in listed),
+        required=None if requirement is None else placement.requirements[requirement],
+        acknowledged=_acknowledged(placement, snapshot, name),
+        covered=name in drift.acknowledged,
+        observed=seen,
+        min_insync_replicas=settings.min_insync_replicas if settings else 1,
+        wanted=found.declared if found else None,
+        kind=found.kind if found else None,
+        move=next((m for m in plan.moves if m.partition == name), None),
+        refusals=tuple(r for r in plan.refusals if r.partition == name),
+        exceeded=exceeded,
+    )
+
+
+def _declared(placement: Placement, name: TopicPartition) -> DeclaredList | TopicRule | None:
+    if name.topic not in placement.topics:
+        pattern = winners(placement.rules, [name.topic]).get(name.topic)
+        return None if pattern is None else placement.rules[pattern]
+    explicit = placement.explicit
+    topic = pc.equal(explicit.column("topic").cast(pa.string()), name.topic)
+    rows = explicit.filter(
+        pc.and_(topic, pc.equal(explicit.column("partition"), name.partition))
+    ).to_pylist()
+    if not rows:
+        return None
+    file = placement.topics[name.topic].where.file
+    return DeclaredList(tuple(rows[0]["replicas"]), Where(file, rows[0]["line"], rows[0]["column"]))
+
+
+def _overruled(
+    placement: Placement, topic: str, declared: DeclaredList | TopicRule | None
+) -> Iterable[Overruled]:
+    """Other entries that match the topic, in the order of their names."""
+    for pattern, rule in sorted(placement.rules.items()):
+        if rule is not declared and matches(pattern, topic):
+            yield Overruled(pattern, rule.where)
+
+
+def _preferred(placement: Placement, name: TopicPartition) -> PreferredLeader | LeaderRule | None:
+    if name in placement.preferred_leaders:
+        return placement.preferred_leaders[name]
+    by_partition = {other.topic for other in placement.preferred_leaders}
+    winner = winners({*placement.leader_rules, *by_partition}, [name.topic]).get(name.topic)
+    return None if winner is None else placement.leader_rules.get(winner)
+
+
+def _acknowledged(
+    placement: Placement, snapshot: Snapshot, name: TopicPartition
+) -> Acknowledgement | None:
+    entries = (e for e in placement.acknowledged if not expired(e, snapshot))
+    return next((e for e in entries if matches(e.partitions, str(name))), None)

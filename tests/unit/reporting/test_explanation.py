@@ -1,0 +1,130 @@
+"""An explanation names the entry that counts with its place, what is observed, what is planned, and what holds it."""
+
+import json
+
+import pytest
+from tests.builders import FILE, listed_leader, placement, snapshot, state
+
+from replan.commands.plans import render_filtered
+from replan.errors import BadUsage
+from replan.model.names import parse_topic_partition, replicas
+from replan.model.placement import Placement
+from replan.model.policy import Acknowledgement, Limit, Measure, Requirement
+from replan.model.rules import TopicRule
+from replan.model.snapshot import Snapshot
+from replan.model.where import Where
+from replan.planning.comparison.diff import DifferenceKind
+from replan.planning.explanation import DeclaredList, Explanation, Overruled, explain
+from replan.planning.plan import RefusalRule
+from replan.planning.planner import make_plan
+from replan.reporting.explanation_text import render_explanation, render_explanation_json
+
+SEEN = snapshot([state([1, 2, 3], partition=p) for p in range(3)], min_insync_replicas=2)
+
+
+def at(line: int) -> Where:
+    return Where(FILE, line, 5)
+
+
+def explained(asked: Placement, name: str = "orders-1", seen: Snapshot = SEEN) -> Explanation:
+    return explain(asked, seen, parse_topic_partition(name))
+
+
+def test_an_explicit_list_counts_with_its_place_and_its_move() -> None:
+    found = explained(placement({"orders": [[1, 2, 3], [4, 2, 3]]}, leaders={"orders-1": 2}))
+    assert found.declared == DeclaredList(replicas(4, 2, 3), at(4))
+    assert found.preferred is not None
+    assert (found.kind, found.wanted) == (DifferenceKind.REPLICAS, (2, 4, 3))
+    assert found.move is not None
+    assert found.move.target == (2, 4, 3)
+    assert (found.refusals, found.exceeded, found.acknowledged) == ((), (), None)
+
+
+def test_a_partition_that_nothing_declares_stays() -> None:
+    found = explained(placement({"orders": {0: [1, 2, 4]}}))
+    assert (found.declared, found.kind, found.move) == (None, None, None)
+    assert found.observed is not None
+
+
+def test_other_patterns_that_match_are_named_as_overruled() -> None:
+    broad = TopicRule(at(9), "ord*", replication_factor=3)
+    found = explained(placement({"orders": [[1, 2, 3]] * 2}, rules={"ord*": broad}))
+    assert found.overruled == (Overruled("ord*", at(9)),)
+
+
+def test_what_holds_it_is_named() -> None:
+    lists = {"orders": [[1, 2, 3], [4, 2, 3]]}
+    known = (Acknowledgement("orders-1", at(30), "waiting for a disk", "2026-12-01"),)
+    held = explained(placement(lists, acknowledged=known))
+    assert (held.covered, held.kind, held.move) == (True, None, None)
+    limit = Limit(Measure.PARTITIONS, at(31), 0)
+    limited = explained(placement(lists, limits={Measure.PARTITIONS: limit}))
+    assert [e.limit for e in limited.exceeded] == [limit]
+    assert limited.move is not None
+    lost = snapshot([state([1, 2, 3]), state([1, 2, 3], [1], leader=None, partition=1)])
+    assert [r.rule for r in explained(placement(lists), seen=lost).refusals] == [
+        RefusalRule.NO_LEADER
+    ]
+
+
+def test_a_partition_that_nobody_knows_is_an_error() -> None:
+    with pytest.raises(BadUsage, match="clicks-0"):
+        explained(placement(), "clicks-0")
+
+
+def test_the_text_shows_all_of_it_in_columns() -> None:
+    asked = placement(
+        {"orders": [[1, 2, 3], [4, 2, 3]]},
+        leaders={"orders-1": 2},
+        blacklist=[listed_leader(3, reason="disk at 92 %")],
+        requirements={"*": Requirement(at(40), 3, 1)},
+        rules={"ord*": TopicRule(at(9), "ord*", replication_factor=3)},
+    )
+    assert render_explanation(explained(asked)) == (
+        "orders-1\n"
+        f"  declared  [4,2,3], listed at {FILE}:4:5\n"
+        f"            ord* at {FILE}:9:5 matches, too, and does not count: it is less exact\n"
+        f"  required  at least 3 replicas and 1 rack, at {FILE}:40:5\n"
+        f"  leader    broker 2 is preferred, at {FILE}:101:5\n"
+        f"            broker 3 shall not lead, at {FILE}:201:7: disk at 92 %\n"
+        "  observed  [1,2,3], in sync [1,2,3], leader 1, min.insync.replicas 2\n"
+        "  differs   other replicas: [2,4,3] is wanted\n"
+        "  planned   [1,2,3] -> [2,4,3]\n"
+        "              expand  [1,2,3,4]  copy to 4 (size unknown, or empty)\n"
+        "              assign  [2,4,3]    after 2, 4, 3 stay in sync for 15 s; removes 1; leader 1 -> 2\n"
+    )
+
+
+def test_the_json_has_classes_and_fields() -> None:
+    document = json.loads(
+        render_explanation_json(explained(placement({"orders": [[1, 2, 3], [4, 2, 3]]})))
+    )
+    assert document["class"] == "replicas"
+    assert document["declared"] == {"replicas": [4, 2, 3], "where": f"{FILE}:4:5"}
+    assert document["move"] == {"original": [1, 2, 3], "target": [4, 2, 3]}
+    assert document["refusals"] == []
+
+
+def test_a_plan_of_a_part_has_only_that_part() -> None:
+    asked = placement({"orders": [[4, 2, 3]] * 3, "clicks": [[2, 1]]})
+    states = [state([1, 2, 3], partition=p) for p in range(3)]
+    seen = snapshot([*states, state([1, 2], topic="clicks")])
+
+    def planned(*only: str) -> list[str]:
+        return sorted(str(m.partition) for m in make_plan(asked, seen, only=only).moves)
+
+    assert planned("orders-1") == ["orders-1"]
+    assert planned("cl*", "orders-2") == ["clicks-0", "orders-2"]
+    assert planned("*") == planned() == ["clicks-0", "orders-0", "orders-1", "orders-2"]
+    for unknown in ("pay*", "orders-9", "_"):
+        with pytest.raises(BadUsage, match="no such topic or partition"):
+            planned(unknown)
+
+
+def test_a_part_of_a_plan_says_how_much_of_it_it_is() -> None:
+    plan = make_plan(placement({"orders": [[4, 2, 3], [1, 5, 3]]}), SEEN)
+    text = render_filtered(plan, ["ord*"], [5], everything=False)
+    assert "orders-1  [1,2,3] -> [1,5,3]" in text
+    assert "orders-0" not in text
+    assert "Shown: 1 of 2 moves; 0 B of 0 B to copy. Plan digest " in text
+    assert "Shown: 0 of 2 moves" in render_filtered(plan, ["clicks"], [], everything=False)
