@@ -1,0 +1,105 @@
+"""Small worlds, all of each: no step breaks a law, and whenever nothing more goes wrong everything ends."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.builders import brokers, move, state
+from tests.smallworld.search import Search
+from tests.smallworld.steps import SmallWorld
+from tests.smallworld.world import Fate
+from tests.unit.applying.lab import MB, plan_of, simulation
+
+from replan.model.names import Replicas, replicas
+from replan.model.placement import MoveThrottle
+from replan.planning.plan import Plan
+from replan.simulator.controller.state import ClusterState
+
+FOUR = brokers(4)
+MOST = 10_000_000 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 1_000
+"""States of one world."""
+ORIGINAL, TARGET, OTHER = replicas(1, 2, 3), replicas(1, 2, 4), replicas(3, 2, 1)
+SHORT, SHORT_TARGET = replicas(2, 1), replicas(4, 2)
+FEW_FATES = (Fate.AGAIN, Fate.LATE, Fate.DIES_AFTER)
+
+
+def cluster(version: str, *listed: Replicas, unclean: bool = False) -> ClusterState:
+    states = [state(replicas_, partition=p) for p, replicas_ in enumerate(listed)]
+    return simulation(states, version, FOUR, unclean=unclean).cluster
+
+
+def plan(
+    *pairs: tuple[Replicas, Replicas], unclean: bool = False, throttle: MoveThrottle | None = None
+) -> Plan:
+    moves = [
+        move(o, t, partition=p, unclean_election=unclean)
+        for p, (o, t) in enumerate(pairs)
+        if o != t
+    ]
+    return plan_of(moves, throttle=throttle, registered=FOUR)
+
+
+def worlds(version: str, faults: int) -> list[SmallWorld]:
+    """Both rules of completion are worlds of their own; `faults`: how many things may go wrong on one path."""
+
+    def world(
+        name: str, plans: list[Plan], *lists: Replicas, unclean: bool = False, **options: Any
+    ) -> SmallWorld:
+        founded = cluster(version, *lists, unclean=unclean)
+        settings = {"faults": faults, **options}
+        return SmallWorld(f"{name}, {version}", founded, plans, **settings)
+
+    there = (ORIGINAL, TARGET)
+    throttled = plan(there, throttle=MoveThrottle(5 * MB))
+    return [
+        world("requests and brokers fail", [plan(there)], ORIGINAL),
+        world("unclean election", [plan(there, unclean=True)], ORIGINAL, unclean=True),
+        world(
+            "other tools reassign",
+            [plan(there)],
+            ORIGINAL,
+            others_lists=(ORIGINAL, OTHER, TARGET),
+            others_settings=True,
+            fates=FEW_FATES,
+        ),
+        world("throttled", [throttled], ORIGINAL),
+        world(
+            "other tools throttle", [throttled], ORIGINAL, others_throttles=True, fates=FEW_FATES
+        ),
+        world("brokers lag", [plan(there)], ORIGINAL, lags=True),
+        world("two plans", [plan(there), plan(there[::-1])], ORIGINAL, fates=FEW_FATES),
+        world(
+            "two partitions",
+            [plan(there, (SHORT, SHORT_TARGET))],
+            ORIGINAL,
+            SHORT,
+            fates=(Fate.LATE, Fate.DIES_BEFORE, Fate.DIES_AFTER),
+        ),
+    ]
+
+
+def explored(world: SmallWorld, record: Callable[[str, object], None]) -> None:
+    found = Search(world, MOST).run()
+    record("states", found.states)
+    record("longest shortest path", found.longest)
+    record("closed", found.closed)
+    assert not found.broken, "\n".join(
+        f"{law}:\n  " + "\n  ".join(path) for law, path in found.broken.items()
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", worlds("4.3", 1), ids=lambda w: w.name)
+def test_one_thing_may_go_wrong(
+    world: SmallWorld, record_property: Callable[[str, object], None]
+) -> None:
+    explored(world, record_property)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("world", [*worlds("4.2", 2), *worlds("4.3", 2)], ids=lambda w: w.name)
+def test_two_things_may_go_wrong(
+    world: SmallWorld, record_property: Callable[[str, object], None]
+) -> None:
+    explored(world, record_property)
