@@ -24,6 +24,7 @@ from enum import Enum
 from math import inf
 from typing import Any, TypeVar, cast
 
+from msgspec import Struct
 from tests.unit.applying.lab import Killed
 
 from replan.applying.journal.ledger import fold
@@ -208,6 +209,9 @@ class Outside:
     def stop(self) -> bool:
         return False
 
+    def idle(self) -> bool:
+        return False
+
     def report(self, progress: Progress) -> None:
         self.sent.progress = progress
 
@@ -329,8 +333,12 @@ _NAMES: dict[type, tuple[str, ...]] = {}
 def _names(kind: type) -> tuple[str, ...]:
     """The fields that tell values of a type apart."""
     if kind not in _NAMES:
-        assert is_dataclass(kind), kind
-        _NAMES[kind] = tuple(f.name for f in fields(kind) if f.compare and "epoch" not in f.name)
+        if issubclass(kind, Struct):
+            names = kind.__struct_fields__
+        else:
+            assert is_dataclass(kind), kind
+            names = tuple(f.name for f in fields(kind) if f.compare)
+        _NAMES[kind] = tuple(name for name in names if "epoch" not in name)
     return _NAMES[kind]
 
 
