@@ -3,6 +3,7 @@
 Real brokers lag when they please, so the adapter is held to it against a cluster that exists on the wire only.
 """
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ class Lagging:
     """The controller has [4, 3, 2], and nothing runs; brokers show [2, 3, 4]."""
     catch_up: Callable[[], None]
     """Let brokers know of the first."""
+    fall_behind: Callable[[], None]
+    """From now on what is shown is older than that, for a second or two."""
 
 
 def simulated(_stack: ExitStack) -> Lagging:
@@ -45,6 +48,7 @@ def simulated(_stack: ExitStack) -> Lagging:
         TopicPartition(grows, 0),
         TopicPartition(turns, 0),
         lambda: lab.clock.sleep(6),
+        lambda: lab.control_plane.inject(LagMetadata(60)),
     )
 
 
@@ -53,7 +57,22 @@ def on_the_wire(stack: ExitStack) -> Lagging:
     grows, turns = TopicPartition("t00000", 0), TopicPartition("t00000", 1)
     cluster.trouble.shown[grows] = [1, 2, 3]
     connected = stack.enter_context(open_cluster(cluster.bootstrap, None))
-    return Lagging(connected, grows, turns, cluster.trouble.shown.clear)
+
+    def catch_up() -> None:
+        cluster.trouble.metadata_offsets.clear()
+        cluster.trouble.shown.clear()
+
+    def fall_behind() -> None:
+        """The broker that showed it freezes, and those that are left catch up a second later."""
+        trouble = cluster.trouble
+        trouble.frozen.add(1)
+        trouble.metadata_offsets |= dict.fromkeys(range(2, 6), 99)
+        trouble.shown[grows] = [1, 2, 3]
+        later = threading.Timer(4.5, catch_up)
+        later.start()
+        stack.callback(later.join)
+
+    return Lagging(connected, grows, turns, catch_up, fall_behind)
 
 
 @pytest.fixture(params=[simulated, pytest.param(on_the_wire, marks=pytest.mark.kafka)])
@@ -94,6 +113,18 @@ def test_what_brokers_show_is_clear_once_it_fits_what_runs(lagging: Lagging) -> 
     )
     assert BrokerId(4) not in state.isr
     assert seen.unclear == frozenset()
+
+
+def test_what_was_shown_once_is_not_shown_older_again(lagging: Lagging) -> None:
+    wanted = Wanted(partitions=[lagging.growing])
+    lagging.catch_up()
+    before = lagging.reader.look(wanted).partitions[lagging.growing]
+    lagging.fall_behind()
+
+    seen = lagging.reader.look(wanted)
+
+    assert seen.unclear == frozenset()
+    assert seen.partitions[lagging.growing].replicas == before.replicas
 
 
 def test_an_observation_takes_the_lists_of_what_runs_from_the_controller(lagging: Lagging) -> None:

@@ -44,14 +44,12 @@ def of_topics(reads: Reads, topics: Collection[str]) -> dict[str, TopicSettings]
 def asking_topics(reads: Reads, topics: Collection[str]) -> list[Reading]:
     """The questions for the settings of topics; an answer is a mapping of those that exist."""
 
-    def make(number: int, chunk: Sequence[str]) -> Reading:
-        decode = reads.once_while_same(f"topic configs {number}", _topics)
-        return Reading(
-            DESCRIBE_TOPIC_CONFIGS, Question(_request(_TOPIC, chunk, TOPIC_KEYS), decode)
-        )
+    def make(chunk: Sequence[str]) -> Reading:
+        request = _request(_TOPIC, chunk, TOPIC_KEYS)
+        return Reading(DESCRIBE_TOPIC_CONFIGS, Question(request, _topics, repeated=True))
 
     return [
-        reads.kept(f"topic configs {number}", chunk, partial(make, number, chunk))
+        reads.kept(f"topic configs {number}", chunk, partial(make, chunk))
         for number, chunk in enumerate(_chunks(sorted(topics), TOPICS_PER_REQUEST))
     ]
 
@@ -60,10 +58,8 @@ def asking_broker(reads: Reads, broker: BrokerId) -> Reading:
     """The question to a broker for its throttle rates."""
 
     def make() -> Reading:
-        decode = reads.once_while_same(f"configs of {broker}", _rates)
-        return Reading(
-            DESCRIBE_BROKER_CONFIGS, Question(_request(_BROKER, [str(broker)], BROKER_KEYS), decode)
-        )
+        request = _request(_BROKER, [str(broker)], BROKER_KEYS)
+        return Reading(DESCRIBE_BROKER_CONFIGS, Question(request, _rates, repeated=True))
 
     return reads.kept(f"configs of {broker}", broker, make)
 

@@ -36,7 +36,7 @@ def directories_of(
     reads: Reads, live: Collection[BrokerId]
 ) -> dict[BrokerId, tuple[Directory, ...]]:
     """The directories of the brokers that answer, each with how many logs it has."""
-    question = _question(None, lambda _: -1)
+    question = Question(_request(None), logs_told(lambda _: -1))
     asked = dict.fromkeys(live, question)
     found = reads.ask_each(DESCRIBE_LOG_DIRS, asked, limit_seconds=_DIRECTORIES_SECONDS)
     return {broker: told.directories for broker, told in found.items()}
@@ -66,29 +66,30 @@ def directories_and_sizes(
 
 
 def cordons() -> Reading:
-    """The question to a broker for its directories alone."""
-    return Reading(DESCRIBE_LOG_DIRS, _question([], lambda _: -1))
+    """The question to a broker whether all its directories are cordoned."""
+
+    def decode(body: memoryview, version: int) -> bool:
+        return all_cordoned(logs_told(lambda _: -1)(body, version).directories)
+
+    return Reading(DESCRIBE_LOG_DIRS, Question(_request([]), decode))
 
 
-class Sizes:
-    """The question to a broker for the sizes of some replicas, and its answer understood."""
+def sizes(wanted: Collection[TopicPartition]) -> Reading:
+    """The question to a broker for the sizes of some replicas; its answer has those that it has, in bytes."""
+    numbers: dict[str, list[int]] = {}
+    for topic, partition in sorted(wanted):
+        numbers.setdefault(topic, []).append(partition)
+    names = list(numbers)
+    topic_of = DescribeLogDirs.DescribableLogDirTopic
+    topics = [topic_of(topic=name, partitions=of) for name, of in numbers.items()]
+    read = logs_told(topic_bases({name: place for place, name in enumerate(names)}))
 
-    def __init__(self, wanted: Collection[TopicPartition]) -> None:
-        numbers: dict[str, list[int]] = {}
-        for topic, partition in sorted(wanted):
-            numbers.setdefault(topic, []).append(partition)
-        self._topics = list(numbers)
-        topic_of = DescribeLogDirs.DescribableLogDirTopic
-        topics = [topic_of(topic=name, partitions=of) for name, of in numbers.items()]
-        bases = topic_bases({name: place for place, name in enumerate(self._topics)})
-        self.reading = Reading(DESCRIBE_LOG_DIRS, _question(topics, bases))
+    def decode(body: memoryview, version: int) -> dict[TopicPartition, int]:
+        told = read(body, version)
+        columns = told.bases.tolist(), told.partitions.tolist(), told.sizes.tolist()
+        return {TopicPartition(names[t], n): size for t, n, size in zip(*columns, strict=True)}
 
-    def told(self, answer: Logs) -> dict[TopicPartition, int]:
-        """The sizes, in bytes, of the replicas that the broker has."""
-        rows = zip(
-            answer.bases.tolist(), answer.partitions.tolist(), answer.sizes.tolist(), strict=True
-        )
-        return {TopicPartition(self._topics[topic], number): size for topic, number, size in rows}
+    return Reading(DESCRIBE_LOG_DIRS, Question(_request(topics), decode))
 
 
 def directories(answers: Mapping[BrokerId, Sequence[Directory]]) -> Iterator[LogDir]:
@@ -110,10 +111,6 @@ def directories(answers: Mapping[BrokerId, Sequence[Directory]]) -> Iterator[Log
 def all_cordoned(found: Sequence[Directory]) -> bool:
     """Whether all directories of a broker are cordoned."""
     return bool(found) and all(told.cordoned for told in found)
-
-
-def _question(topics: Any, base_of: Any) -> Question:
-    return Question(_request(topics), logs_told(base_of))
 
 
 def _request(topics: Any) -> Any:

@@ -12,14 +12,13 @@ from kafka.errors import KafkaError
 
 from replan.kafka.failures import METADATA, reason
 from replan.kafka.reads import brokers, configs
-from replan.kafka.reads.log_dirs import Sizes, all_cordoned, cordons, tells_cordoned
+from replan.kafka.reads.log_dirs import cordons, sizes, tells_cordoned
 from replan.kafka.reads.partitions import states, wanted_rows
 from replan.kafka.reads.patience import REQUEST_SECONDS, Reading, Reads
 from replan.kafka.reads.reassignments import listing
 from replan.model.broker import Broker
-from replan.model.configs import Configs
 from replan.model.control_plane import Look, Wanted, agreeing
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId
 
 BROKER_SECONDS = 3.0
 """For what a broker is asked about itself; after that it counts as silent. A tick has to end within half of the settle
@@ -48,10 +47,10 @@ def look(reads: Reads, wanted: Wanted, known: Known) -> Look:
     rows = wanted_rows(reads, wanted.partitions, known.partitions)
     settings = configs.asking_topics(reads, wanted.topics)
     of_home = [listing(reads), *rows, brokers.describing(), *settings]
-    asked = _Asked(reads, wanted)
+    asked = _questions(reads, wanted)
     answers, of_brokers = reads.round(
         of_home,
-        asked.readings(),
+        {broker: list(of.values()) for broker, of in asked.items()},
         min(REQUEST_SECONDS, reads.patience_seconds),
         broker_seconds=BROKER_SECONDS,
     )
@@ -60,10 +59,10 @@ def look(reads: Reads, wanted: Wanted, known: Known) -> Look:
     for reading, page in zip(rows, pages, strict=True):
         if reading.operation is METADATA:
             known.partitions |= {topic.name: topic.count for topic in page.topics}
-    told = asked.told(of_brokers)
+    told, silent = _told(asked, of_brokers)
     partitions, unclear = agreeing(states(pages, wanted.partitions), listed)
     members = {m for state in partitions.values() for m in state.replicas} | set(wanted.registered)
-    known.cordoned |= told.cordoned
+    known.cordoned |= told["cordons"]
     known.brokers = _brokers(brokers.noted(reads.wire, described), members, known)
     return Look(
         brokers=known.brokers,
@@ -71,9 +70,9 @@ def look(reads: Reads, wanted: Wanted, known: Known) -> Look:
         partitions=partitions,
         unclear=unclear,
         topics={topic: settings for answer in told_settings for topic, settings in answer.items()},
-        rates=told.rates,
-        sizes=told.sizes,
-        silent=told.silent,
+        rates=told["rates"],
+        sizes=told["sizes"],
+        silent=silent,
         features=brokers.features(reads.wire),
     )
 
@@ -88,49 +87,30 @@ def _brokers(described: Any, members: Collection[BrokerId], known: Known) -> dic
     }
 
 
-@dataclass(slots=True)
-class _Told:
-    """What brokers told of themselves."""
-
-    rates: dict[BrokerId, Configs] = field(default_factory=dict)
-    cordoned: dict[BrokerId, bool] = field(default_factory=dict)
-    sizes: dict[BrokerId, dict[TopicPartition, int]] = field(default_factory=dict)
-    silent: dict[BrokerId, str] = field(default_factory=dict)
-
-
-class _Asked:
+def _questions(reads: Reads, wanted: Wanted) -> dict[BrokerId, dict[str, Reading]]:
     """What brokers are asked of themselves; who is not live is not asked."""
+    live = reads.wire.addresses
+    asked: dict[BrokerId, dict[str, Reading]] = {}
+    for broker in sorted(live.keys() & set(wanted.rates_of)):
+        asked.setdefault(broker, {})["rates"] = configs.asking_broker(reads, broker)
+    if tells_cordoned(reads.wire):
+        for broker in sorted(live.keys() & set(wanted.cordons_of)):
+            asked.setdefault(broker, {})["cordons"] = cordons()
+    for broker in sorted(live.keys() & wanted.sizes_of.keys()):
+        asked.setdefault(broker, {})["sizes"] = sizes(wanted.sizes_of[broker])
+    return asked
 
-    def __init__(self, reads: Reads, wanted: Wanted) -> None:
-        live = reads.wire.addresses
-        self._sizes = {b: Sizes(of) for b, of in sorted(wanted.sizes_of.items()) if b in live}
-        self._readings: dict[BrokerId, dict[str, Reading]] = {}
-        for broker in sorted(live.keys() & set(wanted.rates_of)):
-            self._add(broker, "rates", configs.asking_broker(reads, broker))
-        if tells_cordoned(reads.wire):
-            for broker in sorted(live.keys() & set(wanted.cordons_of)):
-                self._add(broker, "cordons", cordons())
-        for broker, of in self._sizes.items():
-            self._add(broker, "sizes", of.reading)
 
-    def _add(self, broker: BrokerId, what: str, reading: Reading) -> None:
-        self._readings.setdefault(broker, {})[what] = reading
-
-    def readings(self) -> dict[BrokerId, list[Reading]]:
-        """The questions to each broker."""
-        return {broker: list(of.values()) for broker, of in self._readings.items()}
-
-    def told(self, answers: Mapping[BrokerId, Sequence[Any]]) -> _Told:
-        """The answers, understood."""
-        told = _Told()
-        for broker, found in answers.items():
-            for what, answer in zip(self._readings[broker], found, strict=True):
-                if isinstance(answer, KafkaError):
-                    told.silent[broker] = reason(answer)
-                elif what == "rates":
-                    told.rates[broker] = answer
-                elif what == "cordons":
-                    told.cordoned[broker] = all_cordoned(answer.directories)
-                else:
-                    told.sizes[broker] = self._sizes[broker].told(answer)
-        return told
+def _told(
+    asked: Mapping[BrokerId, Mapping[str, Reading]], answers: Mapping[BrokerId, Sequence[Any]]
+) -> tuple[dict[str, dict[BrokerId, Any]], dict[BrokerId, str]]:
+    """What brokers said of themselves, by subject, and who said nothing."""
+    told: dict[str, dict[BrokerId, Any]] = {"rates": {}, "cordons": {}, "sizes": {}}
+    silent: dict[BrokerId, str] = {}
+    for broker, found in answers.items():
+        for subject, answer in zip(asked[broker], found, strict=True):
+            if isinstance(answer, KafkaError):
+                silent[broker] = reason(answer)
+            else:
+                told[subject][broker] = answer
+    return told, silent

@@ -85,11 +85,11 @@ def wanted_rows(
         else:
             whole.append(topic)
     if whole:
-        asked.insert(0, reads.kept("metadata", whole, lambda: _of_topics(reads, whole)))
+        asked.insert(0, reads.kept("metadata", whole, lambda: _of_topics(whole)))
     return asked
 
 
-def _of_topics(reads: Reads, topics: Sequence[str]) -> Reading:
+def _of_topics(topics: Sequence[str]) -> Reading:
     topic_of = Metadata.MetadataRequestTopic
     message = Metadata(
         topics=[topic_of(name=name) for name in topics],
@@ -97,7 +97,7 @@ def _of_topics(reads: Reads, topics: Sequence[str]) -> Reading:
         include_topic_authorized_operations=False,
         min_version=_METADATA_VERSION,
     )
-    return Reading(METADATA, Question(message, reads.once_while_same("metadata", metadata)))
+    return Reading(METADATA, Question(message, metadata, repeated=True))
 
 
 def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:

@@ -12,7 +12,7 @@ from kafka.errors import KafkaError
 from replan.errors import ClusterUnreachable
 from replan.kafka.clock import SystemClock
 from replan.kafka.failures import ControllerSilent, Operation, passes, reason, refusal
-from replan.kafka.wire.frames import Decode, Question
+from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire
 from replan.model.names import BrokerId
 
@@ -42,7 +42,6 @@ class Reads:
         self.wire = wire
         self.patience_seconds = patience_seconds
         self._clock = clock
-        self._last: dict[str, tuple[bytes, Any]] = {}
         self._made: dict[str, tuple[object, Any]] = {}
 
     def ask(self, operation: Operation, question: Question) -> Any:
@@ -114,17 +113,6 @@ class Reads:
             known = self._made[name] = key, make()
         found: T = known[1]
         return found
-
-    def once_while_same(self, name: str, decode: Decode) -> Decode:
-        """A decoder that does not read again what is byte for byte the same as last time under this name."""
-
-        def read(body: memoryview, version: int) -> Any:
-            known = self._last.get(name)
-            if known is None or known[0] != body:
-                known = self._last[name] = bytes(body), decode(body, version)
-            return known[1]
-
-        return read
 
 
 def _first_failure(

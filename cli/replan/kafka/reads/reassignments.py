@@ -17,8 +17,9 @@ def listing(reads: Reads) -> Reading:
 
     def make() -> Reading:
         message = ListPartitionReassignments(timeout_ms=TIMEOUT_MS, topics=None)
-        decode = reads.once_while_same("reassignments", _running)
-        return Reading(LIST_REASSIGNMENTS, Question(message, decode, forwarded=True))
+        return Reading(
+            LIST_REASSIGNMENTS, Question(message, _running, forwarded=True, repeated=True)
+        )
 
     return reads.kept("reassignments", None, make)
 

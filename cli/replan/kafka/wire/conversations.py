@@ -140,6 +140,8 @@ class _Round:
             self._step(key, self._taken(key)[0])
 
     def _late(self, key: Any) -> None:
+        if key not in self._waiting:  # another one that was late has ended the round
+            return
         conversation, wait = self._taken(key)
         if wait.socket is None and time.monotonic() < self._until:
             self._step(key, conversation)
