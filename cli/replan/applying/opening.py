@@ -22,6 +22,8 @@ from replan.planning.next_request import Done, next_request
 from replan.planning.plan import Plan
 from replan.planning.plan_file import dumps, loads
 
+KEPT_APPLICATIONS = 20
+"""Closed ones, for people who look back."""
 CHUNK_CHARACTERS = 225_000
 """At most 900 kB in UTF-8, within Kafka's default max.message.bytes."""
 
@@ -53,9 +55,8 @@ def opening(plan: Plan, plan_digest: str, ledger: Ledger, owner: str) -> tuple[R
     if ledger.application is not None:
         check_same(ledger.application, plan_digest)
         return ()
-    number = len(ledger.applications(plan_digest)) + 1
     application = Application(
-        id=f"{plan_digest[:12]}-{number}",
+        id=_next_id(plan_digest, ledger.applications(plan_digest)),
         status=ApplicationStatus.OPEN,
         plan_digest=plan_digest,
         manifest_digest=plan.manifest_digest,
@@ -63,7 +64,19 @@ def opening(plan: Plan, plan_digest: str, ledger: Ledger, owner: str) -> tuple[R
         owner=owner,
         moves=len(plan.moves),
     )
-    return application, *_chunks(application.id, dumps(plan))
+    return application, *_chunks(application.id, dumps(plan)), *_forgotten(ledger)
+
+
+def _next_id(plan_digest: str, before: Iterable[Application]) -> str:
+    """One more than the last of the same plan, of which earlier ones may be forgotten."""
+    numbers = (int(a.id.rpartition("-")[2]) for a in before)
+    return f"{plan_digest[:12]}-{max(numbers, default=0) + 1}"
+
+
+def _forgotten(ledger: Ledger) -> list[Forget]:
+    """The oldest applications, where more than enough are kept."""
+    over = [r for r in ledger.records.values() if isinstance(r, Application)]
+    return [Forget(a.key) for a in over[:-KEPT_APPLICATIONS]]
 
 
 def open_plan(ledger: Ledger) -> Plan | None:

@@ -1,0 +1,37 @@
+"""Opening an application: its id, its plan in pieces, and what is forgotten for it."""
+
+from tests.builders import CLUSTER_ID, move
+
+from replan.applying.journal.ledger import Ledger, fold
+from replan.applying.journal.records import Application, ApplicationStatus, Forget
+from replan.applying.opening import CHUNK_CHARACTERS, KEPT_APPLICATIONS, open_plan, opening
+from replan.planning.plan import Plan
+from replan.planning.plan_file import digest
+
+PLAN = Plan(
+    CLUSTER_ID, "m" * 64, {}, tuple(move([1, 2, 3], [4, 2, 5], partition=n) for n in range(2_000))
+)
+DIGEST = digest(PLAN)
+
+
+def closed(number: int) -> Application:
+    status = ApplicationStatus.CLOSED
+    return Application(f"{DIGEST[:12]}-{number}", status, DIGEST, "m" * 64, CLUSTER_ID, "ann")
+
+
+def test_a_long_plan_is_read_again_from_its_pieces() -> None:
+    opened = opening(PLAN, DIGEST, Ledger(), "ann")
+    assert all(len(r.text) <= CHUNK_CHARACTERS for r in opened if hasattr(r, "text"))
+    assert open_plan(fold(opened)) == PLAN
+
+
+def test_of_the_closed_applications_only_the_last_are_kept() -> None:
+    before = [closed(number) for number in range(1, KEPT_APPLICATIONS + 4)]
+    application, *more = opening(PLAN, DIGEST, fold(before), "ann")
+    assert application.key == f"app/{DIGEST[:12]}-{KEPT_APPLICATIONS + 4}"
+    assert [r.key for r in more if isinstance(r, Forget)] == [a.key for a in before[:3]]
+
+
+def test_an_id_is_not_given_twice_although_earlier_ones_are_forgotten() -> None:
+    application, *_ = opening(PLAN, DIGEST, fold([closed(7), closed(9)]), "ann")
+    assert application.key == f"app/{DIGEST[:12]}-10"
