@@ -40,11 +40,16 @@ class Replan(CommandGroup):
         "drift": "inspect:drift",
         "explain": "explain:explain",
         "throttle clear": "apply:throttle_clear",
+        "lock show": "journal:lock_show",
+        "lock release": "journal:lock_release",
+        "journal show": "journal:journal_show",
         "scenario run": "scenario:run",
         "fleet drift": "fleet:drift",
     }
     group_help: ClassVar = {
         "throttle": "The throttles that replan sets.",
+        "lock": "The lock of a cluster: one process applies at a time.",
+        "journal": "What was applied, by whom, and what is open.",
         "scenario": "Scenario files of a simulated cluster; docs/scenarios.md explains them.",
         "fleet": "The Spark pipeline over many clusters; needs the extra `fleet`.",
     }

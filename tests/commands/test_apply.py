@@ -201,5 +201,5 @@ def test_resume_goes_on_with_what_was_begun_and_says_when_nothing_was(folder: Pa
     nothing = replan("resume", *SIMULATED, folder=folder)
     assert nothing.returncode == 1
     assert nothing.stderr == (
-        "replan: nothing to resume: the journal cluster.json.journal knows of no open application\n"
+        "replan: nothing to resume: the journal file:cluster.json.journal knows of no open application\n"
     )

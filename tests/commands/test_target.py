@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from typer import BadParameter
 
-from replan.commands.journals import journal_path
+from replan.commands.journal_place import place
+from replan.commands.journals import place_of
 from replan.commands.target import (
     BOOTSTRAP_VARIABLE,
     CONFIG_VARIABLE,
@@ -50,23 +52,26 @@ def test_the_environment_names_a_cluster_where_no_option_does(
 
 
 def test_a_later_command_is_typed_with_the_same_options() -> None:
-    target = LiveTarget("kafka-1:9092", PROPERTIES, journal=Path("j"))
+    target = LiveTarget("kafka-1:9092", PROPERTIES, journal=place("file:j"))
     assert target.words() == [
         *("--bootstrap-server", "kafka-1:9092"),
-        *("--command-config", "client.properties", "--journal", "j"),
+        *("--command-config", "client.properties", "--journal", "file:j"),
     ]
 
 
-def test_a_journal_lies_beside_the_simulated_file_or_with_the_user(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    assert journal_path(LiveTarget(simulated=FILE), "x") == Path("cluster.json.journal")
-    assert journal_path(LiveTarget("a:1"), "MkU3-_x") == tmp_path / "replan" / "MkU3-_x.journal"
-    assert journal_path(LiveTarget("a:1", journal=Path("j")), "../x") == Path("j")
+def test_the_journal_is_a_topic_of_a_real_cluster_and_a_file_beside_a_simulated_one() -> None:
+    assert str(place_of(LiveTarget(simulated=FILE))) == "file:cluster.json.journal"
+    assert str(place_of(LiveTarget("a:1"))) == "topic:__replan_journal"
+    assert str(place_of(LiveTarget("a:1", journal=place("topic:mine")))) == "topic:mine"
+    assert str(place_of(LiveTarget("a:1", journal=place("file:j:k")))) == "file:j:k"
 
 
-@pytest.mark.parametrize("cluster_id", ["../../etc/x", "", ".", "a/b", "a\n", "x" * 200])
-def test_a_cluster_id_that_is_no_file_name_makes_no_path(cluster_id: str) -> None:
-    with pytest.raises(BadUsage, match="name the journal with --journal FILE"):
-        journal_path(LiveTarget("a:1"), cluster_id)
+@pytest.mark.parametrize("text", ["j", "topic:", "topic:a b", "topic:..", "file:", "dir:x", ""])
+def test_what_is_no_place_of_a_journal_is_refused(text: str) -> None:
+    with pytest.raises(BadParameter, match="write topic:NAME or file:PATH"):
+        place(text)
+
+
+def test_a_simulated_cluster_has_no_topic_for_the_journal() -> None:
+    with pytest.raises(BadUsage, match="goes with --bootstrap-server"):
+        LiveTarget(simulated=FILE, journal=place("topic:mine"))

@@ -5,19 +5,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from replan.applying.journal.file import FileJournal
 from replan.applying.loop import apply_plan
 from replan.applying.opening import check_same, open_plan
 from replan.applying.outcome import Outcome, left_out_text
 from replan.applying.progress import Report
 from replan.applying.settings import Settings
-from replan.commands.journals import NOT_LOCKED, journal_path, owner, read_ledger
+from replan.commands.journals import known_of, owned_journal, owner, place_of
 from replan.commands.options import Detail
 from replan.commands.output import note, report_outcome, result
 from replan.commands.plans import allowed_of
 from replan.commands.progress import progress_to
 from replan.commands.signals import asked_to_stop
-from replan.commands.target import Connection, Target
+from replan.commands.target import Connection, LiveTarget
 from replan.errors import BadUsage, Exit, Held, UnsafePlan
 from replan.manifest.load import load_placement
 from replan.planning.plan import Plan
@@ -30,12 +29,12 @@ from replan.wording import capped
 
 
 def plan_of_files(
-    files: Sequence[Path], allow: Sequence[str], cluster: Target, connection: Connection
+    files: Sequence[Path], allow: Sequence[str], cluster: LiveTarget, connection: Connection
 ) -> tuple[Plan, bool]:
     """Plan from placement files, and whether it is approved: where their application is open, its plan was."""
     allowed, placement = allowed_of(allow), load_placement(files)
     seen = connection.control_plane.observe()
-    ledger = read_ledger(cluster, seen.cluster_id)
+    ledger = known_of(cluster, connection, seen.cluster_id).ledger
     begun = ledger.application
     if begun is not None and begun.manifest_digest == placement.digest:
         plan = open_plan(ledger)
@@ -50,13 +49,13 @@ def plan_of_files(
     return plan, False
 
 
-def begun_plan(cluster: Target, connection: Connection) -> Plan:
+def begun_plan(cluster: LiveTarget, connection: Connection) -> Plan:
     """The plan of the open application; raises BadUsage where none is open."""
     cluster_id = connection.control_plane.cluster_id()
-    plan = open_plan(read_ledger(cluster, cluster_id))
+    plan = open_plan(known_of(cluster, connection, cluster_id).ledger)
     if plan is None:
-        path = journal_path(cluster, cluster_id)
-        raise BadUsage(f"nothing to resume: the journal {path} knows of no open application")
+        where = place_of(cluster)
+        raise BadUsage(f"nothing to resume: the journal {where} knows of no open application")
     return plan
 
 
@@ -86,23 +85,20 @@ def approve(plan: Plan) -> bool:
 
 def perform(
     plan: Plan,
-    cluster: Target,
+    cluster: LiveTarget,
     connection: Connection,
     settings: Settings,
     detail: Detail,
     inject: Callable[[Report], Report] = lambda report: report,
 ) -> Exit:
     """Perform a plan until nothing is left, or a stop is requested; `inject` begins faults and reports them."""
-    path = journal_path(cluster, plan.cluster_id)
     with (
-        FileJournal(path, plan.cluster_id) as journal,
+        owned_journal(cluster, connection, plan.cluster_id) as journal,
         progress_to(quiet=detail.quiet, verbose=detail.verbose) as report,
     ):
         stop = asked_to_stop(connection.interrupt, note)
         if not detail.quiet:
-            note(f"journal: {path}")
-        if cluster.is_real and not detail.quiet:
-            note(NOT_LOCKED)
+            note(f"journal: {place_of(cluster)}")
         outcome = apply_plan(
             plan,
             connection.control_plane,
@@ -120,11 +116,11 @@ def perform(
     return outcome.exit_code
 
 
-def with_journal(do: Callable[..., Outcome], cluster: Target) -> Exit:
+def with_journal(do: Callable[..., Outcome], cluster: LiveTarget) -> Exit:
     """Do something to the open application rather than go on with it."""
     with cluster.connect() as connection:
         cluster_id = connection.control_plane.cluster_id()
-        with FileJournal(journal_path(cluster, cluster_id), cluster_id) as journal:
+        with owned_journal(cluster, connection, cluster_id, create=False) as journal:
             outcome = do(
                 connection.control_plane,
                 connection.control_plane,

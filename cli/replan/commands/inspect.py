@@ -296,14 +296,9 @@ def status(
       replan status --bootstrap-server kafka-1:9092
       replan status --simulated cluster.json --topic orders --format json
     """
-    from replan.commands.journals import news_of_journal, read_ledger
     from replan.reporting import status_text
 
-    seen, health, sizes = _health(cluster, topics or [])
-    known = list[str]()
-    if cluster.snapshot is None:
-        ledger = read_ledger(cluster, seen.cluster_id)
-        known = news_of_journal(cluster, seen.cluster_id, ledger)
+    seen, health, sizes, known = _health(cluster, topics or [])
     application = "\n".join(known) or None
     rows = status_text.replica_progress(health, sizes)
     match form:
@@ -319,30 +314,33 @@ def status(
 
 def observed_with_orders(cluster: JournaledTarget) -> "Snapshot":
     """The cluster with the orders that the journal remembers; notes what is open there."""
-    from replan.commands.journals import news_of_journal, read_ledger
+    from replan.commands.journals import known_of, news_of_journal
 
-    seen = cluster.observe()
     if cluster.snapshot is not None:
-        return seen
-    ledger = read_ledger(cluster, seen.cluster_id)
-    for line in news_of_journal(cluster, seen.cluster_id, ledger):
+        return cluster.observe()
+    with cluster.connect() as connection:
+        seen = connection.control_plane.observe()
+        known = known_of(cluster, connection, seen.cluster_id)
+    for line in news_of_journal(known):
         note(f"note: {line}")
-    return replace(seen, remembered={**seen.remembered, **ledger.remembered()})
+    return replace(seen, remembered={**seen.remembered, **known.ledger.remembered()})
 
 
 def _health(
     cluster: JournaledTarget, patterns: list[str]
-) -> "tuple[Snapshot, Health, Mapping[BrokerId, Mapping[TopicPartition, int]]]":
+) -> "tuple[Snapshot, Health, Mapping[BrokerId, Mapping[TopicPartition, int]], list[str]]":
+    from replan.commands.journals import known_of, news_of_journal
     from replan.manifest.export import topics_named
     from replan.model.control_plane import Wanted, by_broker
     from replan.planning.health import judge
 
     if cluster.snapshot is not None:
         seen = cluster.observe()
-        return seen, judge(seen, topics_named(seen, patterns)), {}
+        return seen, judge(seen, topics_named(seen, patterns)), {}, []
     with cluster.connect() as connection:
         seen = connection.control_plane.observe()
         health = judge(seen, topics_named(seen, patterns))
         sizes_of = by_broker({s.partition: s.replicas for s in health.running})
         sizes = connection.control_plane.look(Wanted(sizes_of=sizes_of)).sizes if sizes_of else {}
-    return seen, health, sizes
+        known = known_of(cluster, connection, seen.cluster_id)
+    return seen, health, sizes, news_of_journal(known)

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
+from replan.commands.journal_place import DEFAULT_TOPIC, Place, place
 from replan.errors import BadUsage
 
 if TYPE_CHECKING:
+    from replan.kafka.journal.topic import JournalTopic
     from replan.model.control_plane import Clock, ControlPlane
     from replan.model.snapshot import Snapshot
 
@@ -47,6 +49,8 @@ class Connection:
     """Ends what is waited for at this moment, from a signal handler."""
     idle: Callable[[], bool] = lambda: False
     """Whether nothing will happen to the cluster by itself any more, as only an embedded one knows."""
+    journal_topic: "Callable[[str], JournalTopic] | None" = None
+    """The topic of a name that may hold the journal; None on a simulated cluster."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ class Target:
         ),
     ] = DEFAULT_TIMEOUT_SECONDS
     snapshot: Path | None = None
-    journal: Path | None = None
+    journal: Place | None = None
 
     note: ClassVar[str] = f"Name exactly one cluster: {_REAL} or {_EMBEDDED}."
     """A paragraph of the help of each command that takes such a target."""
@@ -100,6 +104,9 @@ class Target:
             raise BadUsage(f"n{self.note.partition('. ')[0].rstrip('.')[1:]}")
         if self.bootstrap_server is None and self.command_config is not None:
             raise BadUsage("--command-config goes with --bootstrap-server")
+        in_topic = self.journal is not None and self.journal.path is None
+        if in_topic and self.bootstrap_server is None:
+            raise BadUsage("--journal topic:NAME goes with --bootstrap-server; write file:PATH")
         if self.bootstrap_server is not None and self.command_config is None:
             properties = os.environ.get(CONFIG_VARIABLE)
             self._set("command_config", None if properties is None else Path(properties))
@@ -160,7 +167,7 @@ class Target:
             spent_seconds=process_seconds(),
         )
         try:
-            yield Connection(real, clock, clock.interrupt)
+            yield Connection(real, clock, clock.interrupt, journal_topic=real.journal)
         finally:
             real.close()
 
@@ -176,9 +183,10 @@ class Target:
 
 _SNAPSHOT = typer.Option(metavar="PATH", help="A snapshot that `replan snapshot` saved; read only.")
 _JOURNAL = typer.Option(
-    metavar="FILE",
-    help="The journal file. By default one per cluster: beside the --simulated FILE, "
-    "or in ~/.local/state/replan.",
+    metavar="topic:NAME|file:PATH",
+    parser=place,
+    help=f"Where the journal is. By default topic:{DEFAULT_TOPIC} on a real cluster, "
+    "and a file beside the --simulated FILE.",
 )
 
 
@@ -186,7 +194,23 @@ _JOURNAL = typer.Option(
 class LiveTarget(Target):
     """A cluster to change, and the journal of it."""
 
-    journal: Annotated[Path | None, _JOURNAL] = None
+    journal: Annotated[Place | None, _JOURNAL] = None
+    lock_timeout: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DURATION",
+            parser=seconds,
+            help="How long to wait while another process has the lock and is at work, e.g. 10m. By default not at all. "
+            "A lock without a sign of life for 60 s is taken over in any case.",
+        ),
+    ] = None
+    unlocked: Annotated[
+        bool,
+        typer.Option(
+            "--unlocked",
+            help="For emergencies, with --journal file:PATH on a real cluster: no other machine is locked out.",
+        ),
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -202,7 +226,7 @@ class ReadTarget(Target):
 class JournaledTarget(ReadTarget):
     """A cluster that is only read, and the journal of it."""
 
-    journal: Annotated[Path | None, _JOURNAL] = None
+    journal: Annotated[Place | None, _JOURNAL] = None
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,16 @@ import time
 from dataclasses import dataclass
 
 from kafka.errors import AuthorizationError, KafkaError
-from kafka.protocol.admin import CreateTopicsRequest
 
 from replan.errors import ClusterRefused, ClusterUnreachable
 from replan.kafka.failures import Operation, answer, passes, reason, refusal
 from replan.kafka.journal.read import TopicReader
+from replan.kafka.messages import request_class
 from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire
 from replan.model.control_plane import Rejected
 
+CreateTopics = request_class("CreateTopics")
 CREATE = Operation("CreateTopics for the journal", "Create on Topic")
 REPLICAS = 3
 _TIMEOUT_MS = 15_000
@@ -62,9 +63,9 @@ def create_topic(wire: Wire, reader: TopicReader, *, limit_seconds: float) -> Cr
 
 def _requested(wire: Wire, made: Created) -> str:
     """Ask for it; what is not known of the outcome, for a message."""
-    topic = CreateTopicsRequest.CreatableTopic
+    topic = CreateTopics.CreatableTopic
     settings = {**_SETTINGS, "min.insync.replicas": str(made.min_insync_replicas)}
-    request = CreateTopicsRequest(
+    request = CreateTopics(
         topics=[
             topic(
                 name=made.topic,

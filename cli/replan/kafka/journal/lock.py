@@ -24,6 +24,8 @@ class Lock(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
 
     id: str
     """Of one opening of the journal; a process that takes over has another one."""
+    cluster_id: str
+    """Of the cluster that it locks; a copy of the topic on another one locks nothing there."""
     owner: str
     """Who and where, for people: `alice@ops-1 (pid 4711)`."""
     since: str
@@ -38,10 +40,10 @@ class Lock(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
     version: int = VERSION
 
     @classmethod
-    def new(cls, owner: str) -> Self:
+    def new(cls, owner: str, cluster_id: str) -> Self:
         """The lock of a process that takes the journal now."""
         now = _now()
-        return cls(id=uuid4().hex[:12], owner=owner, since=now, at=now)
+        return cls(id=uuid4().hex[:12], cluster_id=cluster_id, owner=owner, since=now, at=now)
 
     def renewed(self, application: str) -> "Lock":
         """A sign of life."""

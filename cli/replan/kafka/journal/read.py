@@ -8,19 +8,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from kafka.errors import KafkaConnectionError, KafkaError
-from kafka.protocol.consumer import FetchRequest
-from kafka.protocol.metadata import MetadataRequest
 
 from replan.applying.journal.records import Record
-from replan.errors import BadFile, ClusterUnreachable
+from replan.errors import BadFile, ClusterUnreachable, WrongCluster
 from replan.kafka.failures import METADATA, NOT_THERE, Operation, passes, raise_for, reason, refusal
 from replan.kafka.journal.batches import CommittedEntries
 from replan.kafka.journal.entries import record_of
 from replan.kafka.journal.lock import KEY, Lock, decode_lock
+from replan.kafka.messages import Metadata, request_class
 from replan.kafka.reads.patience import Reads
 from replan.kafka.wire.frames import Question
 from replan.model.names import BrokerId
 
+Fetch = request_class("Fetch")
 FETCH = Operation("Fetch of the journal", "Read on Topic")
 FETCH_BYTES = 50_000_000
 _BROKER_SECONDS = 10.0
@@ -35,6 +35,8 @@ class TopicReader:
 
     def __init__(self, reads: Reads, topic: str) -> None:
         self.topic = topic
+        self.cluster_id = ""
+        """Known once something was read."""
         self._reads = reads
         self._id: Any = None
         self._offset = 0
@@ -60,8 +62,19 @@ class TopicReader:
         Raises:
             ClusterUnreachable: its leader does not answer within the patience.
             ClusterRefused: it must not be read.
-            BadFile: it is another topic than before, or not in a form that is known.
+            BadFile: it is another topic than before.
+            WrongCluster: it was copied from another cluster.
         """
+        found = self._read_to_end()
+        lock = self.lock
+        if lock is not None and lock.cluster_id != self.cluster_id:
+            raise WrongCluster(
+                f"the journal topic {self.topic} is that of cluster {lock.cluster_id}, and this is {self.cluster_id}\n"
+                "It was copied here, perhaps by mirroring. Leave it out of what is mirrored, and delete it here."
+            )
+        return found
+
+    def _read_to_end(self) -> bool:
         began = time.monotonic()
         while True:
             try:
@@ -82,13 +95,15 @@ class TopicReader:
 
     def _find(self) -> BrokerId | None:
         """The leader of its only partition; None where there is no such topic."""
-        wanted = MetadataRequest(
-            topics=[MetadataRequest.MetadataRequestTopic(name=self.topic)],
+        wanted = Metadata(
+            topics=[Metadata.MetadataRequestTopic(name=self.topic)],
             allow_auto_topic_creation=False,
             include_topic_authorized_operations=False,
             min_version=_WITH_IDS,
         )
-        (topic,) = self._reads.ask(METADATA, Question(wanted)).topics
+        told = self._reads.ask(METADATA, Question(wanted))
+        self.cluster_id = told.cluster_id
+        (topic,) = told.topics
         if topic.error_code == NOT_THERE:
             if self._id is not None:
                 raise self._lost()
@@ -127,12 +142,13 @@ class TopicReader:
         return self._offset >= partition.last_stable_offset or entries.next_offset < 0
 
     def _take(self, key: bytes, offset: int, value: bytes | None) -> None:
-        self._latest.pop(key, None)
-        if value is not None:
+        if value is None:
+            self._latest.pop(key, None)
+        else:
             self._latest[key] = offset, value
 
     def _request(self) -> Any:
-        topic = FetchRequest.FetchTopic
+        topic = Fetch.FetchTopic
         partition = topic.FetchPartition(
             partition=0,
             current_leader_epoch=-1,
@@ -140,7 +156,7 @@ class TopicReader:
             log_start_offset=-1,
             partition_max_bytes=FETCH_BYTES,
         )
-        return FetchRequest(
+        return Fetch(
             replica_id=-1,
             max_wait_ms=0,
             min_bytes=0,

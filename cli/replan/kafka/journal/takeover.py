@@ -38,7 +38,7 @@ def take(
         ClusterUnreachable, ClusterRefused, BadFile: it cannot be read or written.
     """
     _await_lock(reader, clock, lock_timeout, note)
-    lock = Lock.new(owner)
+    lock = Lock.new(owner, reader.cluster_id)
     writer = make_writer()
     _fence(reader, writer, lock)
     return TopicJournal(reader, writer, lock, clock)

@@ -6,7 +6,7 @@ import pytest
 from replan.errors import BadFile
 from replan.kafka.journal.lock import DEAD_SECONDS, Lock, Watch, decode_lock, encode_lock
 
-HELD = Lock.new("ann@ops-1 (pid 7)")
+HELD = Lock.new("ann@ops-1 (pid 7)", "cluster")
 
 
 def test_a_lock_is_read_as_it_was_written() -> None:

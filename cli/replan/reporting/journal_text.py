@@ -1,0 +1,80 @@
+"""The journal for people and for scripts: its applications, and what the open one has written."""
+
+import json
+from typing import Any
+
+from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.record_json import encode
+from replan.applying.journal.records import Application, Kept, MoveRecord, Order, PlanChunk
+from replan.reporting.table import columns
+from replan.wording import count
+
+NO_LOCK = "nobody holds the lock\n"
+
+
+def render_lock(lock_id: str, owner: str, since: str, application: str, at: str) -> str:
+    """Who holds the lock."""
+    rows = [
+        ("lock", lock_id),
+        ("held by", owner),
+        ("since", since),
+        ("application", application or "none open"),
+        ("last sign of life", at),
+    ]
+    return "\n".join(columns(rows)) + "\n"
+
+
+def render_journal(ledger: Ledger, holder: str | None, place: str) -> str:
+    """All applications, the oldest first, then the records of the open one."""
+    applications = _applications(ledger)
+    lines = [f"journal {place}; {f'locked by {holder}' if holder else 'not locked'}", ""]
+    if applications:
+        head = ("Application", "Status", "Begun by", "Result")
+        rows = [(a.id, str(a.status), a.owner, a.summary or "-") for a in applications]
+        lines += columns([head, *rows])
+    else:
+        lines.append("No application is known.")
+    kept = [r for r in ledger.records.values() if isinstance(r, Order)]
+    lines += ["", f"{count(len(kept), 'remembered order')}."]
+    opened = _of_open(ledger)
+    if opened:
+        lines += ["", "Records of the open application:"]
+        lines += [f"  {r.key}  {_short(r)}" for r in opened]
+    return "\n".join(lines) + "\n"
+
+
+def render_journal_json(ledger: Ledger, holder: str | None, place: str) -> str:
+    """The same as JSON; records as `replan schema journal` describes them."""
+    document = {
+        "journal": place,
+        "lockedBy": holder,
+        "applications": [_value(a) for a in _applications(ledger)],
+        "open": [{"key": r.key, "value": _value(r)} for r in _of_open(ledger)],
+    }
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def _applications(ledger: Ledger) -> list[Application]:
+    return [r for r in ledger.records.values() if isinstance(r, Application)]
+
+
+def _of_open(ledger: Ledger) -> list[Kept]:
+    """What the open application wrote, and the settings from before it; not its plan, which is long."""
+    if ledger.application is None and not ledger.entries and not ledger.rates:
+        return []
+    return [
+        r for r in ledger.records.values() if not isinstance(r, Application | PlanChunk | Order)
+    ]
+
+
+def _short(record: Kept) -> str:
+    match record:
+        case MoveRecord():
+            asked = "" if record.asked is None else f", last asked: {record.asked.kind}"
+            return f"{record.partition} {record.status}{asked}"
+        case _:
+            return json.dumps(_value(record), ensure_ascii=False)
+
+
+def _value(record: Kept) -> Any:
+    return json.loads(encode(record)[1] or b"null")

@@ -1,0 +1,117 @@
+"""An application that goes on elsewhere: the journal is on the cluster, and one process at a time may write it.
+
+Each machine has a folder, a home and a user of its own; the second knows nothing but the bootstrap address. A lock is
+dead after 60 s, and for 90 s a request of the process before may still arrive, so these tests wait.
+"""
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.commandline import replan, start
+from tests.kafka.clusters import one_jvm_cluster
+from tests.kafka.harness.clients import until
+from tests.kafka.harness.layout import Layout
+from tests.kafka.test_main_job import SETTLE, Site, filled, load_on, placement
+
+SLOW = "4MB/s"
+
+
+class Machine:
+    """A user on a machine."""
+
+    def __init__(self, site: Site, folder: Path, user: str) -> None:
+        self.folder = folder / user
+        self.folder.mkdir()
+        self.flags = site.flags
+        self.environment = {"HOME": str(self.folder), "LOGNAME": user}
+
+    def replan(self, *arguments: str, wanted: int) -> tuple[str, str]:
+        done = replan(*arguments, *self.flags, folder=self.folder, **self.environment)
+        assert done.returncode == wanted, f"{arguments}: {done.stdout}\n{done.stderr}"
+        assert "Traceback" not in done.stderr
+        return done.stdout, done.stderr
+
+    @contextmanager
+    def started(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+        process = start([*arguments, *self.flags], folder=self.folder, **self.environment)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.communicate()
+
+
+@pytest.fixture
+def site(layout: Layout, pytestconfig: pytest.Config, tmp_path: Path) -> Iterator[Site]:
+    with one_jvm_cluster(layout, pytestconfig) as cluster:
+        found = filled(cluster, tmp_path)
+        (found.folder / "placement.yaml").write_text(placement(found.topic, rate=SLOW))
+        yield found
+
+
+@pytest.fixture
+def machine(site: Site, tmp_path: Path) -> Callable[[str], Machine]:
+    return lambda user: Machine(site, tmp_path, user)
+
+
+def begin(ann: Machine, site: Site) -> tuple[str, ...]:
+    """Plan there; the command that applies."""
+    ann.replan("plan", "-f", str(site.folder / "placement.yaml"), "-o", "plan.json", wanted=2)
+    return ("apply", "plan.json", *SETTLE)
+
+
+@pytest.mark.waits
+def test_killed_on_one_machine_it_is_resumed_on_another_with_the_address_alone(
+    site: Site, machine: Callable[[str], Machine]
+) -> None:
+    ann, bob = machine("ann"), machine("bob")
+    with load_on(site) as load, ann.started(*begin(ann, site)) as applying:
+        until(lambda: bool(moving(site)), "a running copy", limit_seconds=60)
+        applying.send_signal(signal.SIGKILL)
+        applying.communicate()
+        assert "ann@" in bob.replan("status", wanted=2)[0]
+        _, said = bob.replan("resume", *SETTLE, wanted=0)
+        account = load.close()
+    assert "taking over" in said
+    assert account.errors == ()
+    site.stands_as_declared()
+    shown = json.loads(bob.replan("journal", "show", "--json", wanted=0)[0])
+    assert [a["status"] for a in shown["applications"]] == ["closed"]
+    assert shown["applications"][0]["owner"].startswith("ann@")
+    assert shown["open"] == []
+    bob.replan("resume", wanted=1)
+
+
+@pytest.mark.waits
+def test_a_stopped_process_that_was_taken_over_sends_nothing_when_it_continues(
+    site: Site, machine: Callable[[str], Machine]
+) -> None:
+    ann, bob, cy = machine("ann"), machine("bob"), machine("cy")
+    with ann.started(*begin(ann, site)) as stopped:
+        until(lambda: bool(moving(site)), "a running copy", limit_seconds=60)
+        _, refused = bob.replan("resume", *SETTLE, wanted=4)
+        assert "ann@" in refused
+        stopped.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, stopped.pid, os.WSTOPPED | os.WNOWAIT)
+        bob.replan("resume", *SETTLE, wanted=0)
+        site.by_another_tool(1, [1, 2])
+        before = site.described(), site.leftovers()
+        journal = cy.replan("journal", "show", "--json", wanted=0)
+        stopped.send_signal(signal.SIGCONT)
+        _, said = stopped.communicate(timeout=60)
+    assert stopped.returncode == 4
+    assert "taken over by bob@" in said
+    assert (site.described(), site.leftovers()) == before
+    assert cy.replan("journal", "show", "--json", wanted=0) == journal
+
+
+def moving(site: Site) -> list[str]:
+    """The running reassignments, as replan shows them."""
+    done = replan("status", *site.flags, folder=site.folder, HOME=str(site.folder))
+    return [line for line in done.stdout.splitlines() if "copying" in line]
