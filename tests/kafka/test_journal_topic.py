@@ -1,7 +1,7 @@
 """The journal in a compacted topic of real brokers: written, read, taken over, fenced."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,17 +12,19 @@ from tests.kafka.clusters import one_jvm_cluster
 from tests.kafka.harness.clients import admin, until
 from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
+from tests.unit.applying.journal.test_stores import StoreLaws
 
 from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
     Forget,
     PlanChunk,
+    Record,
     SavedRate,
 )
-from replan.errors import BadFile, BadUsage, ClusterUnreachable, Held
+from replan.errors import BadFile, BadUsage, ClusterUnreachable, Held, WrongCluster
 from replan.kafka.control_plane import open_cluster
-from replan.kafka.journal.lock import BEAT_SECONDS, DEAD_SECONDS
+from replan.kafka.journal.lock import BEAT_SECONDS, DEAD_SECONDS, KEY, Lock, encode_lock
 from replan.kafka.journal.takeover import take
 from replan.kafka.journal.topic import JournalTopic
 from replan.kafka.journal.topic_journal import TopicJournal
@@ -218,6 +220,55 @@ def test_a_deleted_topic_is_not_taken_for_an_empty_one(machines: Machines) -> No
     client.delete_topics([machines.name])[machines.name].result(20)
     with pytest.raises(BadFile, match="deleted"):
         until(lambda: not topic.reader.refresh(), "an error", limit_seconds=20)
+
+
+class TestTopicStore(StoreLaws):
+    """What every store promises; a sign of life comes from each journal that is open while another one waits."""
+
+    @pytest.fixture(autouse=True)
+    def _topic(self, machines: Machines) -> None:
+        self.machines = machines
+        self.live: list[TopicJournal] = []
+
+    @contextmanager
+    def open(self, cluster_id: str = "cluster") -> Iterator[TopicJournal]:
+        assert cluster_id == "cluster"
+        clock = Hand(meanwhile=self.signs_of_life)
+        with self.machines.take("ann", clock) as journal:
+            self.live.append(journal)
+            try:
+                yield journal
+            finally:
+                self.live.remove(journal)
+
+    def signs_of_life(self) -> None:
+        for journal in self.live:
+            journal.append([rate(9, "1")])
+            journal.append([Forget(rate(9, "1").key)])
+
+    def peek(self, cluster_id: str = "cluster") -> Sequence[Record]:
+        """Commits are readable some milliseconds after they have succeeded, when their markers are written."""
+        assert cluster_id == "cluster"
+        reader = self.machines.topic().reader
+
+        def current() -> bool:
+            reader.refresh()
+            return all(list(reader.records()) == list(j.read()) for j in self.live)
+
+        until(current, "all that was committed", limit_seconds=10)
+        return reader.records()
+
+    def test_it_belongs_to_one_cluster(self) -> None:
+        """As if a mirror had copied it: its lock names another cluster."""
+        with self.open() as journal:
+            journal.append([APP])
+        writer = self.machines.topic().writer()
+        writer.begin(20)
+        writer.commit([(KEY, encode_lock(Lock.new("ann", "another cluster")))], 20)
+        with pytest.raises(WrongCluster, match="another cluster"):
+            until(lambda: not self.peek(), "an error", limit_seconds=10)
+        with pytest.raises(WrongCluster), self.open():
+            pass
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ see an error. Settle time is 6 s here, as long as these brokers' session timeout
 """
 
 import re
-import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -180,24 +179,6 @@ def test_an_interrupted_apply_goes_on_where_it_was(own_site: Site) -> None:
 def _running(site: Site) -> list[str]:
     listed = run_tool_warm(site.kafka, "kafka-reassign-partitions", *site.flags, "--list")
     return [line for line in listed.splitlines() if line.startswith(site.topic)]
-
-
-@pytest.mark.waits
-def test_killed_in_the_middle_of_a_copy_it_ends_in_the_same_state(own_site: Site) -> None:
-    """For 90 s a request of the process before may still arrive; so long a resumed one keeps watch."""
-    site = own_site
-    (site.folder / "placement.yaml").write_text(placement(site.topic, rate="4MB/s"))
-    site.replan("plan", "-o", "plan.json", wanted=2)
-    command = ["apply", "plan.json", *SETTLE, *site.flags]
-    with load_on(site) as load:
-        process = start(command, folder=site.folder, XDG_STATE_HOME=str(site.folder))
-        until(lambda: bool(_running(site)), "a running copy", limit_seconds=60)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        site.apply()
-        account = load.close()
-    assert account.errors == ()
-    site.stands_as_declared()
 
 
 @pytest.mark.parametrize("version", ["4.3.1", "3.9.2"])
