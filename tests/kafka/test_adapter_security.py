@@ -14,6 +14,11 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ResourcePatternType,
+    ResourceType,
     ScramCredentialInfo,
     ScramMechanism,
     UserScramCredentialUpsertion,
@@ -23,6 +28,7 @@ from tests.kafka.harness.ground import prepare_ground
 from tests.kafka.harness.layout import Layout, choose_addresses, free_ports
 from tests.readings import rates_of
 
+from replan.applying.journal.records import SavedRate
 from replan.errors import ClusterRefused, ClusterUnreachable
 from replan.kafka.clock import SystemClock
 from replan.kafka.control_plane import KafkaControlPlane, open_cluster
@@ -39,7 +45,8 @@ from replan.model.configs import (
     broker_change,
 )
 from replan.model.control_plane import Accepted, Rejected, Wanted
-from replan.model.names import BrokerId, TopicPartition, replicas
+from replan.model.names import BrokerId, TopicPartition, is_internal, replicas
+from replan.model.snapshot import Snapshot
 
 USERS = {"boss": "boss-word", "reader": "reader-word"}
 JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required " + " ".join(
@@ -52,6 +59,8 @@ CHANGE = broker_change(BrokerId(1), LEADER_RATE, ConfigOperation.SET, "1000000")
 class Secured:
     """One broker with a SASL_SSL listener, one for clients with a certificate, and the files that prove who is who."""
 
+    plain: str
+    """The listener of the harness, where everybody may do everything."""
     bootstrap: str
     mutual: str
     authority: Path
@@ -128,7 +137,7 @@ def secured(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
         )
         admin = clients.admin(ground.bootstrap)
         admin.alter_user_scram_credentials([credential])["boss"].result()
-        yield Secured(client, mutual, folder / "ca.pem", folder / "broker.pem")
+        yield Secured(ground.bootstrap, client, mutual, folder / "ca.pem", folder / "broker.pem")
     finally:
         ground.home.close()
 
@@ -159,6 +168,11 @@ def token_endpoint(token: str) -> Iterator[str]:
             thread.join()
 
 
+def topics_of(snapshot: Snapshot) -> list[str]:
+    """All but internal ones, which other tests make."""
+    return [name for name in snapshot.topics.column("name").to_pylist() if not is_internal(name)]
+
+
 def certificate(folder: Path) -> None:
     """Make ca.pem, and broker.pem with key and certificate for 127.0.0.1."""
     subprocess.run(
@@ -181,7 +195,7 @@ def test_one_file_opens_the_cluster_to_both_clients(secured: Secured, tmp_path: 
         snapshot = connected.observe()  # kafka-python
 
         assert answers == {(ConfigScope.BROKER, "1"): Accepted()}
-        assert snapshot.topics.column("name").to_pylist() == ["orders"]
+        assert topics_of(snapshot) == ["orders"]
         assert rates_of(connected, 1) == {
             1: {LEADER_RATE: ConfigValue("1000000", ConfigSource.BROKER)}
         }
@@ -191,7 +205,7 @@ def test_a_password_is_proved_by_scram(secured: Secured, tmp_path: Path) -> None
     file = secured.properties(tmp_path, "boss", "scram-word", sasl_mechanism="SCRAM-SHA-512")
 
     with secured.open(file) as connected:
-        assert connected.observe().topics.column("name").to_pylist() == ["orders"]
+        assert topics_of(connected.observe()) == ["orders"]
 
 
 def test_a_wrong_scram_password_is_refused(secured: Secured, tmp_path: Path) -> None:
@@ -234,7 +248,7 @@ def test_a_token_proves_who_asks(secured: Secured, tmp_path: Path) -> None:
             f"sasl.oauthbearer.client.secret=word\nssl.ca.location={secured.authority}\n"
         )
         with secured.open(file) as connected:
-            assert connected.observe().topics.column("name").to_pylist() == ["orders"]
+            assert topics_of(connected.observe()) == ["orders"]
 
 
 def test_a_wrong_password_is_reported_at_once_and_not_repeated(
@@ -307,3 +321,73 @@ def test_what_a_user_may_not_change_is_refused(secured: Secured, tmp_path: Path)
         answer = connected.alter_configs([CHANGE])[ConfigScope.BROKER, "1"]
         assert isinstance(answer, Rejected)
         assert (answer.code, answer.name) == (31, "CLUSTER_AUTHORIZATION_FAILED")
+
+
+def acl(kind: ResourceType, name: str, operation: AclOperation) -> AclBinding:
+    """The reader may do this, from anywhere."""
+    return AclBinding(
+        kind,
+        name,
+        ResourcePatternType.LITERAL,
+        "User:reader",
+        "*",
+        operation,
+        AclPermissionType.ALLOW,
+    )
+
+
+def take_journal(plane: KafkaControlPlane, topic: str) -> None:
+    """Create it, take it, write to it, release it."""
+    with plane.journal(topic).take("reader@here", lock_timeout=0, note=lambda _: None) as journal:
+        journal.append([SavedRate(BrokerId(1), LEADER_RATE, None, ("5",))])
+
+
+def refusal_of(plane: KafkaControlPlane, topic: str) -> str:
+    """Why the journal cannot be used, if so; brokers learn of ACLs a moment later."""
+    try:
+        take_journal(plane, topic)
+    except ClusterRefused as refused:
+        return str(refused)
+    return ""
+
+
+def test_the_journal_is_written_with_the_acls_that_the_documentation_lists(
+    secured: Secured, tmp_path: Path
+) -> None:
+    topic = "__replan_journal"
+    grant = clients.admin(secured.plain).create_acls
+    needed = [
+        acl(ResourceType.TOPIC, topic, AclOperation.CREATE),
+        acl(ResourceType.TOPIC, topic, AclOperation.DESCRIBE),
+        acl(ResourceType.TOPIC, topic, AclOperation.READ),
+        acl(ResourceType.TRANSACTIONAL_ID, f"replan-{topic}", AclOperation.DESCRIBE),
+        acl(ResourceType.TRANSACTIONAL_ID, f"replan-{topic}", AclOperation.WRITE),
+    ]
+    with secured.open(secured.properties(tmp_path, "reader", USERS["reader"])) as plane:
+        with pytest.raises(ClusterRefused, match="ACL Read on Topic"):
+            plane.journal(topic).reader.refresh()
+        for answer in grant(needed).values():
+            answer.result(10)
+        clients.until(
+            lambda: "Write and Describe on Topic" in refusal_of(plane, topic),
+            "all but the ACL to write",
+            limit_seconds=20,
+        )
+        for answer in grant([acl(ResourceType.TOPIC, topic, AclOperation.WRITE)]).values():
+            answer.result(10)
+        clients.until(lambda: not refusal_of(plane, topic), "all ACLs", limit_seconds=20)
+
+
+def test_the_journals_producer_proves_itself_as_the_other_connections_do(
+    secured: Secured, tmp_path: Path
+) -> None:
+    scram = secured.properties(tmp_path, "boss", "scram-word", sasl_mechanism="SCRAM-SHA-512")
+    with secured.open(scram) as plane:
+        take_journal(plane, "__journal-scram")
+    mutual = tmp_path / "mutual.properties"
+    mutual.write_text(
+        f"security.protocol=SSL\nssl.ca.location={secured.authority}\n"
+        f"ssl.certificate.location={secured.identity}\nssl.key.location={secured.identity}\n"
+    )
+    with open_cluster(secured.mutual, mutual, timeout_seconds=10) as plane:
+        take_journal(plane, "__journal-mutual")

@@ -9,6 +9,7 @@ A producer with an `on_delivery` callback raises SystemError where it is fenced;
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -114,7 +115,7 @@ class Transactions:
             for key, value in entries:
                 self._produce(key, value)
         except KafkaException:
-            self._until_definite(self._producer.abort_transaction)
+            self._abort()
             raise
         self._until_definite(self._producer.commit_transaction)
 
@@ -137,10 +138,19 @@ class Transactions:
                 if error.fatal() or not (error.retriable() or error.txn_requires_abort()):
                     raise
                 if error.txn_requires_abort():
-                    self._until_definite(self._producer.abort_transaction)
+                    self._abort()
                     raise
             else:
                 return
+
+    def _abort(self) -> None:
+        """Abort the transaction; where even that fails, the next one says so, and this one why it came to it.
+
+        From Kafka 4.0 on (KIP-890) a broker knows nothing of a transaction of which no record was accepted, and answers
+        INVALID_TXN_STATE; the producer can do no more after that.
+        """
+        with suppress(KafkaException):
+            self._until_definite(self._producer.abort_transaction)
 
     def _meaning(self, error: Any) -> ReplanError:
         if error.code() in _FENCED:
