@@ -115,6 +115,10 @@ def manifests() -> st.SearchStrategy[Document]:
                 max_size=2,
             ),
             "limits": limits(),
+            "prices": st.fixed_dictionaries(
+                {"currency": st.sampled_from(["EUR", "USD"])},
+                optional={"crossRackPerGB": st.sampled_from([0, 0.02, 3])},
+            ),
             "acknowledged": st.lists(
                 acknowledgement(), max_size=3, unique_by=lambda entry: str(entry["partitions"])
             ),
@@ -143,7 +147,6 @@ def _broker(entry: Document) -> int:
 UNSUPPORTED: Document = {
     "balance": {"replicas": "5%", "bytes": "10%", "weights": {"14": 2}},
     "recovery": {"payments-*": {"strategy": "balanced", "wait": "5m"}},
-    "prices": {"currency": "EUR", "crossRackPerGB": 0.02},
 }
 
 

@@ -181,13 +181,15 @@ def plan(
     from replan.manifest.load import load_placement
     from replan.planning import plan_file
     from replan.planning.planner import make_plan
+    from replan.reporting.price_text import price_lines
 
     keep_inputs(output, [*files, cluster.simulated, cluster.snapshot])
     allowed = allowed_of(allow or ())
     placement = load_placement(files)
     seen = observed_with_orders(cluster)
     made = make_plan(placement, seen, allowed, only=only or ())
-    result(render(made, form, rehearsed=rehearsed(made, seen, form)))
+    found = [*rehearsed(made, seen, form), *price_lines(made, placement.prices)]
+    result(render(made, form, rehearsed=found))
     if output is not None:
         save(plan_file.dumps(made), output)
         if made.moves:

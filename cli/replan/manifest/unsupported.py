@@ -17,7 +17,6 @@ _WHOLE: dict[tuple[str, ...], str] = {
     ("blacklists", "logDirs"): "draining log directories",
     ("throttles", "standing"): "standing throttles",
     ("recovery",): "recovery of partitions without a leader",
-    ("prices",): "prices in plans",
 }
 
 
