@@ -1,6 +1,8 @@
 """What a person gets to read when something is wrong: one clear message, exit code 1, never a traceback."""
 
+import hashlib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -100,3 +102,24 @@ def test_a_plan_file_that_is_none_is_named(folder: Path) -> None:
     assert done.stderr == (
         "replan: cluster.json: not a plan (no `kind: replan.plan`); make one with `replan plan -o`\n"
     )
+
+
+def test_a_plan_that_was_edited_and_given_a_new_digest_is_refused_by_the_law(
+    folder: Path,
+) -> None:
+    (folder / "placement.yaml").write_text(ONE % "[4, 2, 3]")
+    assert (
+        replan("plan", "--snapshot", "cluster.json", "-o", "p.json", folder=folder).returncode == 2
+    )
+    edited = (folder / "p.json").read_text().replace('"target": [4, 2, 3]', '"target": [4]')
+    body = re.sub(r',\n"digest": ".*"\n}\n$', "\n}\n", edited)
+    digest = hashlib.sha256(body.encode()).hexdigest()
+    (folder / "p.json").write_text(body[:-3] + f',\n"digest": "{digest}"\n}}\n')
+    before = (folder / "cluster.json").read_text()
+    for command in (["apply"], ["show"], ["rehearse"]):
+        flags = [] if command == ["show"] else ["--simulated", "cluster.json"]
+        done = replan(*command, "p.json", *flags, folder=folder)
+        assert done.returncode == 3
+        assert "orders-0: target [4] is shorter than min.insync.replicas 2" in done.stderr
+        assert "target-below-min-isr" in done.stderr
+    assert (folder / "cluster.json").read_text() == before

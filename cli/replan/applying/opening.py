@@ -21,6 +21,7 @@ from replan.model.control_plane import ClusterReader, Wanted
 from replan.planning.next_request import Done, next_request
 from replan.planning.plan import Plan
 from replan.planning.plan_file import dumps, loads
+from replan.planning.safety.plan_invariants import require_lawful
 
 KEPT_APPLICATIONS = 20
 """Closed ones, for people who look back."""
@@ -84,7 +85,8 @@ def open_plan(ledger: Ledger) -> Plan | None:
     if ledger.application is None:
         return None
     application = ledger.application.id
-    return loads(ledger.plan_text(application), f"journal, application {application}")
+    source = f"journal, application {application}"
+    return require_lawful(loads(ledger.plan_text(application), source), source)
 
 
 def check_same(application: Application, plan_digest: str) -> None:

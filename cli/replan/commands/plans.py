@@ -14,11 +14,12 @@ from replan.model.policy import Measure
 from replan.model.snapshot import Snapshot
 from replan.planning import plan_file
 from replan.planning.plan import Facts, Plan
+from replan.planning.safety.plan_invariants import require_lawful
 
 
 def read_plan(path: Path) -> Plan:
-    """A saved plan; raises BadFile."""
-    return plan_file.loads(read_text(path), str(path))
+    """A saved plan; raises BadFile, and UnsafePlan where it breaks a law that every plan keeps."""
+    return require_lawful(plan_file.loads(read_text(path), str(path)), str(path))
 
 
 def allowed_of(options: Sequence[str]) -> dict[Measure, int]:

@@ -36,6 +36,15 @@ _WORDS = {
     "object": "an object",
     "null": "null",
 }
+_KINDS: dict[str, type] = {
+    "int": int,
+    "float": float,
+    "str": str,
+    "bool": bool,
+    "array": list,
+    "object": dict,
+    "null": type(None),
+}
 _LIMITS = {
     " of length >=": " of length at least",
     " of length <=": " of length at most",
@@ -63,7 +72,7 @@ def complaint(problem: ValidationError, value: object, kind: type) -> tuple[str,
     message, _, path = str(problem).rpartition(" - at `$")
     if not message:
         message, path = path, ""
-    path = path.removesuffix("`")
+    path = _with_keys(path.removesuffix("`"), value, message)
     if message.startswith("."):  # out of a form's own check, which knows the key
         key, _, what = message.partition(": ")
         return path + key, what
@@ -84,8 +93,30 @@ def _complaint(message: str, value: object, kind: type, path: list[tuple[str, st
         wanted = re.sub(r"^Expected `(.+?)`(?:, got .*)?", lambda m: _kinds(m[1]), message)
         for symbol, words in _LIMITS.items():
             wanted = wanted.replace(symbol, words)
-        wanted = re.sub(r"-?[\d.]+$", lambda m: f"{float(m[0]):,.15g}", wanted)
+        wanted = re.sub(
+            r"-?\d[\d.]*$",
+            lambda m: (
+                f"{float(m[0]) if float(m[0]) % 1 else int(float(m[0])) if '.' in m[0] else int(m[0]):,}"
+            ),
+            wanted,
+        )
     return f"expected {wanted}" + ("" if at is _UNKNOWN else f", found {shown(at)}")
+
+
+def _number(text: str) -> int | float:
+    return float(text) if float(text) % 1 else int(text.partition(".")[0])
+
+
+def _with_keys(path: str, value: object, message: str) -> str:
+    """The path with the key where msgspec writes `[...]`: the first whose value is of the kind that it complains of."""
+    found = re.search(r", got `(.+)`$", message)
+    before, mark, rest = path.partition("[...]")
+    members = _value_at(value, _STEP.findall(before))
+    if not mark or rest or found is None or not isinstance(members, dict):
+        return path
+    return next(
+        (f"{before}.{k}" for k, v in members.items() if type(v) is _KINDS.get(found[1])), path
+    )
 
 
 def _kinds(text: str) -> str:

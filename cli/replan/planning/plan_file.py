@@ -6,14 +6,28 @@ writes it again and compares every byte, so a plan that was edited after the rev
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, cast
 
+import msgspec
+
+from replan.documents.forms import (
+    Broker,
+    Brokers,
+    Form,
+    Int32,
+    Int64,
+    Positive,
+    ReplicaList,
+    Text,
+    once_each,
+    twice,
+)
 from replan.documents.json_text import NotJson, parse_json
-from replan.documents.nodes import Node, optional, shown
+from replan.documents.nodes import INT32_MAX, INT64_MAX, advice, shown
+from replan.documents.typed import typed
 from replan.errors import BadFile
-from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition, replicas
+from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.model.placement import MoveThrottle, SideRates
 from replan.model.policy import Measure
 from replan.planning.moves import Move
@@ -22,38 +36,133 @@ from replan.planning.plan import FACTS, Facts, Plan, PlanWarning, Refusal, Refus
 FORMAT_VERSION = 2
 """2: refusals and warnings have facts instead of sentences."""
 KIND = "replan.plan"
-KEYS = (
-    "formatVersion",
-    "kind",
-    "clusterId",
-    "manifestDigest",
-    "brokers",
-    "throttle",
-    "warnings",
-    "refusals",
-    "reasons",
-    "topics",
-    "moves",
-    "digest",
-)
-TOPIC_KEYS = ("name", "id", "minInsyncReplicas", "uncleanLeaderElection")
-MOVE_KEYS = frozenset(
-    {
-        "topic",
-        "partition",
-        "original",
-        "target",
-        "leader",
-        "bytes",
-        "reason",
-        "elect",
-        "unnameable",
-        "belowMinIsr",
-        "remember",
-    }
-)
 
-K = TypeVar("K", RefusalRule, WarningKind)
+Rate = Annotated[int, msgspec.Meta(ge=1000, le=INT64_MAX)]
+"""Bytes per second; a copy that gets less than 1 kB/s never ends."""
+FactsForm = dict[str, Int64 | str | tuple[Int32 | str, ...]]
+"""A list in it is of brokers or of texts."""
+
+
+class TopicForm(Form, frozen=True):
+    """What the moves of a topic have in common."""
+
+    name: Text
+    id: TopicId
+    min_insync_replicas: Positive
+    unclean_leader_election: bool
+
+
+class MoveForm(Form, frozen=True):
+    """One move."""
+
+    topic: Text
+    partition: Int32
+    original: ReplicaList
+    target: ReplicaList
+    leader: Broker | None
+    bytes: Int64
+    reason: Int32
+    elect: bool = True
+    unnameable: Brokers = replicas()
+    below_min_isr: bool = False
+    remember: bool = False
+
+    def __post_init__(self) -> None:
+        once_each(original=self.original, target=self.target, unnameable=self.unnameable)
+
+
+class SideForm(Form, frozen=True):
+    """Rates of the two sides of one broker."""
+
+    leader: Rate | None
+    follower: Rate | None
+
+
+class ThrottleForm(Form, frozen=True):
+    """Rates; null is unlimited."""
+
+    bytes_per_second: Rate | None
+    brokers: dict[str, Rate | SideForm | None]
+
+    def __post_init__(self) -> None:
+        _check_brokers(self.brokers)
+
+
+class RefusalForm(Form, frozen=True):
+    """A partition that is not moved, with exactly the facts of its rule."""
+
+    topic: Text
+    partition: Int32
+    rule: RefusalRule
+    facts: FactsForm
+
+    def __post_init__(self) -> None:
+        _check_facts(self.rule, self.facts)
+
+
+class WarningForm(Form, frozen=True):
+    """A warning, with exactly the facts of its kind."""
+
+    kind: WarningKind
+    facts: FactsForm
+
+    def __post_init__(self) -> None:
+        _check_facts(self.kind, self.facts)
+
+
+class PlanForm(Form, frozen=True, kw_only=True):
+    """The document; its keys are written in this order."""
+
+    format_version: Literal[2]
+    kind: Literal["replan.plan"]
+    cluster_id: Text
+    cluster_name: Text | None = None
+    manifest_digest: str
+    brokers: dict[str, str | None]
+    throttle: ThrottleForm | None
+    allowed: dict[Measure, Int64] = msgspec.field(default_factory=dict)
+    warnings: tuple[WarningForm, ...]
+    refusals: tuple[RefusalForm, ...]
+    reasons: tuple[Text, ...]
+    topics: tuple[TopicForm, ...]
+    moves: tuple[MoveForm, ...]
+    digest: str
+
+    def __post_init__(self) -> None:
+        _check_brokers(self.brokers, ".brokers")
+        moved = twice((row.topic, row.partition) for row in self.moves)
+        if moved is not None:
+            raise ValueError(f".moves: {TopicPartition(*moved)} is moved twice")
+        names = {topic.name for topic in self.topics}
+        for number, row in enumerate(self.moves):
+            if row.topic not in names:
+                raise ValueError(
+                    f".moves[{number}].topic: no such topic under $.topics: {shown(row.topic)}"
+                )
+            if row.reason >= len(self.reasons):
+                raise ValueError(
+                    f".moves[{number}].reason: there are {len(self.reasons)} reasons, counted from 0; "
+                    f"found {row.reason}"
+                )
+
+
+def _check_brokers(brokers: Mapping[str, Any], at: str = ".brokers") -> None:
+    for key in brokers:
+        if not (key.isascii() and key.isdecimal() and len(key) < 11 and str(int(key)) == key):
+            raise ValueError(f"{at}.{key}: the key is no broker id")
+        if int(key) > INT32_MAX:
+            raise ValueError(f"{at}.{key}: expected at most {INT32_MAX:,}")
+
+
+def _check_facts(of: RefusalRule | WarningKind, facts: Mapping[str, Any]) -> None:
+    for name in FACTS[of]:
+        if name not in facts:
+            raise ValueError(f'.facts: "{name}" is missing')
+    for name, fact in facts.items():
+        if name not in FACTS[of]:
+            raise ValueError(f".facts: unknown key {shown(name)}; {advice(name, FACTS[of])}")
+        if isinstance(fact, tuple) and len(set(map(type, fact))) > 1:
+            raise ValueError(f".facts.{name}: expected brokers or texts, not both")
 
 
 def dumps(plan: Plan) -> str:
@@ -83,7 +192,7 @@ def loads(text: str, source: str) -> Plan:
             f"{source}: plan format {version}, this replan reads {FORMAT_VERSION}; plan again with this version"
         )
     try:
-        plan = _plan(Node(document, source))
+        plan = _plan(typed(document, PlanForm, source))
     except BadFile as error:
         raise BadFile(f"{error}; make a new plan with `replan plan -o`") from error
     if dumps(plan) != text:
@@ -95,91 +204,67 @@ def loads(text: str, source: str) -> Plan:
 
 
 def _body(plan: Plan) -> str:
-    topics = sorted({m.partition.topic for m in plan.moves})
+    """The document without its digest, and without the comma before it."""
+    found = msgspec.to_builtins(_form(plan))
+    del found["digest"]
+    return "{\n" + ",\n".join(_part(key, value) for key, value in found.items()) + "\n}\n"
+
+
+def _part(key: str, value: Any) -> str:
+    if key not in {"topics", "moves"}:
+        return f"{_json(key)}: {_json(value)}"
+    rows = ",".join("\n  " + _json(row) for row in value)
+    return f"{_json(key)}: [{rows}" + ("\n]" if rows else "]")
+
+
+def _form(plan: Plan) -> PlanForm:
     reasons = sorted({m.reason for m in plan.moves})
-    of_topic = {m.partition.topic: m for m in plan.moves}
-    header = {
-        "formatVersion": FORMAT_VERSION,
-        "kind": KIND,
-        "clusterId": plan.cluster_id,
-        "clusterName": plan.cluster_name,
-        "manifestDigest": plan.manifest_digest,
-        "brokers": {str(b): rack for b, rack in sorted(plan.racks.items())},
-        "throttle": _throttle(plan.throttle),
-        "allowed": dict(sorted(plan.allowed.items())),
-        "warnings": [_warning(w) for w in plan.warnings],
-        "refusals": [_refusal(r) for r in plan.refusals],
-        "reasons": reasons,
-    }
-    if plan.cluster_name is None:
-        del header["clusterName"]
-    if not plan.allowed:
-        del header["allowed"]
-    lines = [f"{_json(key)}: {_json(value)}" for key, value in header.items()]
-    lines.append(_rows("topics", [_topic(of_topic[name]) for name in topics]))
     numbers = {reason: i for i, reason in enumerate(reasons)}
-    lines.append(_rows("moves", [_move(m, numbers[m.reason], plan) for m in plan.moves]))
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+    topics = {m.partition.topic: m for m in plan.moves}
+    return PlanForm(
+        format_version=2,
+        kind="replan.plan",
+        cluster_id=plan.cluster_id,
+        cluster_name=plan.cluster_name,
+        manifest_digest=plan.manifest_digest,
+        brokers={str(b): rack for b, rack in sorted(plan.racks.items())},
+        throttle=_throttle(plan.throttle),
+        allowed=dict(sorted(plan.allowed.items())),
+        warnings=tuple(WarningForm(w.kind, dict(w.facts)) for w in plan.warnings),
+        refusals=tuple(RefusalForm(*r.partition, r.rule, dict(r.facts)) for r in plan.refusals),
+        reasons=tuple(reasons),
+        topics=tuple(
+            TopicForm(name, of.topic_id, of.min_insync_replicas, of.unclean_election)
+            for name, of in sorted(topics.items())
+        ),
+        moves=tuple(_row(m, numbers[m.reason], plan) for m in plan.moves),
+        digest="",
+    )
 
 
-def _topic(of: Move) -> dict[str, object]:
-    return {
-        "name": of.partition.topic,
-        "id": of.topic_id,
-        "minInsyncReplicas": of.min_insync_replicas,
-        "uncleanLeaderElection": of.unclean_election,
-    }
+def _row(move: Move, reason: int, plan: Plan) -> MoveForm:
+    return MoveForm(
+        *move.partition,
+        original=move.original,
+        target=move.target,
+        leader=move.leader,
+        bytes=move.bytes,
+        reason=reason,
+        elect=move.elect,
+        unnameable=tuple(sorted(move.unnameable)),
+        below_min_isr=move.below_min_isr,
+        remember=move.partition in plan.remember,
+    )
 
 
-def _move(move: Move, reason: int, plan: Plan) -> dict[str, object]:
-    row: dict[str, object] = {
-        "topic": move.partition.topic,
-        "partition": move.partition.partition,
-        "original": list(move.original),
-        "target": list(move.target),
-        "leader": move.leader,
-        "bytes": move.bytes,
-        "reason": reason,
-    }
-    if not move.elect:
-        row["elect"] = False
-    if move.unnameable:
-        row["unnameable"] = sorted(move.unnameable)
-    if move.below_min_isr:
-        row["belowMinIsr"] = True
-    if move.partition in plan.remember:
-        row["remember"] = True
-    return row
-
-
-def _rows(name: str, rows: list[dict[str, object]]) -> str:
-    return f'"{name}": [' + ",".join("\n  " + _json(row) for row in rows) + ("\n]" if rows else "]")
-
-
-def _throttle(throttle: MoveThrottle | None) -> dict[str, object] | None:
+def _throttle(throttle: MoveThrottle | None) -> ThrottleForm | None:
     if throttle is None:
         return None
-    brokers = {str(b): _broker_rate(rate) for b, rate in sorted(throttle.brokers.items())}
-    return {"bytesPerSecond": throttle.rate, "brokers": brokers}
-
-
-def _broker_rate(rate: int | SideRates | None) -> object:
-    if isinstance(rate, SideRates):
-        return {"leader": rate.leader, "follower": rate.follower}
-    return rate
-
-
-def _refusal(refusal: Refusal) -> dict[str, object]:
-    return {
-        "topic": refusal.partition.topic,
-        "partition": refusal.partition.partition,
-        "rule": refusal.rule,
-        "facts": dict(refusal.facts),
+    brokers = {
+        str(b): SideForm(rate.leader, rate.follower) if isinstance(rate, SideRates) else rate
+        for b, rate in sorted(throttle.brokers.items())
     }
-
-
-def _warning(warning: PlanWarning) -> dict[str, object]:
-    return {"kind": warning.kind, "facts": dict(warning.facts)}
+    return ThrottleForm(throttle.rate, brokers)
 
 
 def _json(value: object) -> str:
@@ -190,139 +275,50 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _plan(root: Node) -> Plan:
-    root.mapping((*KEYS, "clusterName", "allowed"))
-    for key in KEYS:
-        root.child(key)
-    reasons = [node.text() for node in root.elements("reasons")]
-    topics = {node.child("name").text(): _read_topic(node) for node in root.elements("topics")}
-    rows = [(_read_move(node, topics, reasons), node) for node in root.elements("moves")]
-    if len({move.partition for move, _ in rows}) < len(rows):
-        twice = next(n for n, number in Counter(m.partition for m, _ in rows).items() if number > 1)
-        raise root.child("moves").wrong(f"{twice} is moved twice")
+def _plan(form: PlanForm) -> Plan:
+    topics = {topic.name: topic for topic in form.topics}
+    throttle = form.throttle
     return Plan(
-        cluster_id=root.child("clusterId").text(),
-        cluster_name=optional(root.get("clusterName"), Node.text, None),
-        manifest_digest=root.child("manifestDigest").any_text(),
-        racks={_broker(key, node): _rack(node) for key, node in root.members("brokers")},
-        moves=tuple(move for move, _ in rows),
-        throttle=_read_throttle(root.child("throttle")),
-        allowed=optional(root.get("allowed"), _read_allowed, {}),
-        refusals=tuple(_read_refusal(node) for node in root.elements("refusals")),
-        warnings=tuple(
-            PlanWarning(*_note(node, WarningKind, "kind")) for node in root.elements("warnings")
+        cluster_id=form.cluster_id,
+        cluster_name=form.cluster_name,
+        manifest_digest=form.manifest_digest,
+        racks={BrokerId(int(broker)): rack for broker, rack in form.brokers.items()},
+        moves=tuple(_move(row, topics[row.topic], form.reasons[row.reason]) for row in form.moves),
+        throttle=None
+        if throttle is None
+        else MoveThrottle(
+            throttle.bytes_per_second,
+            {
+                BrokerId(int(b)): SideRates(rate.leader, rate.follower)
+                if isinstance(rate, SideForm)
+                else rate
+                for b, rate in throttle.brokers.items()
+            },
         ),
-        remember=frozenset(move.partition for move, node in rows if _flag(node, "remember")),
+        allowed=form.allowed,
+        refusals=tuple(
+            Refusal(TopicPartition(r.topic, r.partition), r.rule, cast("Facts", r.facts))
+            for r in form.refusals
+        ),
+        warnings=tuple(PlanWarning(w.kind, cast("Facts", w.facts)) for w in form.warnings),
+        remember=frozenset(
+            TopicPartition(row.topic, row.partition) for row in form.moves if row.remember
+        ),
     )
 
 
-def _read_topic(node: Node) -> tuple[TopicId, int, bool]:
-    node.mapping(TOPIC_KEYS)
-    return (
-        TopicId(node.child("id").text()),
-        node.child("minInsyncReplicas").int32(1),
-        node.child("uncleanLeaderElection").flag(),
-    )
-
-
-def _read_move(
-    node: Node, topics: Mapping[str, tuple[TopicId, int, bool]], reasons: Sequence[str]
-) -> Move:
-    node.mapping(MOVE_KEYS)
-    topic, reason, leader = node.child("topic"), node.child("reason"), node.child("leader")
-    if topic.text() not in topics:
-        raise topic.wrong(f"no such topic under $.topics: {shown(topic.value)}")
-    if reason.int32() >= len(reasons):
-        raise reason.wrong(
-            f"there are {len(reasons)} reasons, counted from 0; found {reason.value}"
-        )
-    topic_id, min_insync, unclean = topics[topic.text()]
+def _move(row: MoveForm, topic: TopicForm, reason: str) -> Move:
     return Move(
-        partition=TopicPartition(topic.text(), node.child("partition").int32()),
-        topic_id=topic_id,
-        original=_replicas(node.child("original")),
-        target=_replicas(node.child("target")),
-        min_insync_replicas=min_insync,
-        unclean_election=unclean,
-        reason=reasons[reason.int32()],
-        bytes=node.child("bytes").int64(),
-        elect=_flag(node, "elect", default=True),
-        unnameable=frozenset(optional(node.get("unnameable"), Node.broker_list, replicas())),
-        below_min_isr=_flag(node, "belowMinIsr"),
-        leader=None if leader.value is None else BrokerId(leader.int32()),
+        partition=TopicPartition(row.topic, row.partition),
+        topic_id=topic.id,
+        original=row.original,
+        target=row.target,
+        min_insync_replicas=topic.min_insync_replicas,
+        unclean_election=topic.unclean_leader_election,
+        reason=reason,
+        bytes=row.bytes,
+        elect=row.elect,
+        unnameable=frozenset(row.unnameable),
+        below_min_isr=row.below_min_isr,
+        leader=row.leader,
     )
-
-
-def _replicas(node: Node) -> Replicas:
-    found = node.broker_list()
-    if not found:
-        raise node.wrong("expected a list of broker ids, found none in it")
-    return found
-
-
-def _flag(node: Node, key: str, *, default: bool = False) -> bool:
-    return optional(node.get(key), Node.flag, default)
-
-
-def _broker(key: str, node: Node) -> BrokerId:
-    if not (key.isascii() and key.isdecimal() and len(key) < 11 and str(int(key)) == key):
-        raise node.wrong("the key is no broker id")
-    return BrokerId(Node(int(key), node.source, node.parent, key).int32())
-
-
-def _rack(node: Node) -> str | None:
-    return None if node.value is None else node.any_text()
-
-
-def _rate(node: Node) -> int | None:
-    return None if node.value is None else node.int64()
-
-
-def _read_broker_rate(node: Node) -> int | SideRates | None:
-    if not isinstance(node.value, dict):
-        return _rate(node)
-    node.mapping(("leader", "follower"))
-    return SideRates(_rate(node.child("leader")), _rate(node.child("follower")))
-
-
-def _read_throttle(node: Node) -> MoveThrottle | None:
-    if node.value is None:
-        return None
-    node.mapping(("bytesPerSecond", "brokers"))
-    node.child("brokers")
-    brokers = {
-        _broker(key, found): _read_broker_rate(found) for key, found in node.members("brokers")
-    }
-    return MoveThrottle(_rate(node.child("bytesPerSecond")), brokers)
-
-
-def _read_allowed(node: Node) -> dict[Measure, int]:
-    node.mapping(tuple(Measure))
-    return {
-        Measure(measure): node.child(measure).int64() for measure in Measure if node.get(measure)
-    }
-
-
-def _read_refusal(node: Node) -> Refusal:
-    rule, facts = _note(node, RefusalRule, "rule", "topic", "partition")
-    name = TopicPartition(node.child("topic").text(), node.child("partition").int32())
-    return Refusal(name, rule, facts)
-
-
-def _note(node: Node, kinds: type[K], key: str, *others: str) -> tuple[K, Facts]:
-    """What a refusal and a warning have in common: which one it is, and exactly its facts."""
-    node.mapping((key, "facts", *others))
-    kind = node.child(key)
-    if kind.text() not in set(kinds):
-        raise kind.wrong(f"expected one of {', '.join(kinds)}; found {shown(kind.value)}")
-    found = kinds(kind.text())
-    node.child("facts").mapping(FACTS[found])
-    return found, {name: _fact(node.child("facts").child(name)) for name in FACTS[found]}
-
-
-def _fact(node: Node) -> int | str | tuple[int, ...] | tuple[str, ...]:
-    if isinstance(node.value, str):
-        return node.any_text()
-    if isinstance(node.value, list) and all(isinstance(name, str) for name in node.value):
-        return tuple(node.value)
-    return node.broker_list() if isinstance(node.value, list) else node.int64()

@@ -247,18 +247,18 @@ def wrong(path: Sequence[str | int], value: object) -> str:
     return said.removeprefix("plan.json: ").removesuffix(hint)
 
 
-LIST, NUMBER = "expected a list of broker ids", "expected a whole number"
+LIST, NUMBER = "expected a list", "expected a whole number"
 WRONG: list[tuple[tuple[str | int, ...], object, str]] = [
     (("moves", 1, "original"), None, f"$.moves[1].original: {LIST}, found null"),
-    (("moves", 0, "target"), [], f"$.moves[0].target: {LIST}, found none in it"),
+    (("moves", 0, "target"), [], f"$.moves[0].target: {LIST} of length at least 1, found []"),
     (("moves", 0, "target"), [1, 1], "$.moves[0].target: broker 1 is listed twice; name it once"),
     (("moves", 0, "target"), ["x"], f'$.moves[0].target[0]: {NUMBER}, found "x"'),
-    (("moves", 0, "leader"), "1", f'$.moves[0].leader: {NUMBER}, found "1"'),
+    (("moves", 0, "leader"), "1", f'$.moves[0].leader: {NUMBER} or null, found "1"'),
     (("moves", 0, "bytes"), None, f"$.moves[0].bytes: {NUMBER}, found null"),
     (
         ("moves", 0, "bytes"),
         2**64,
-        f"$.moves[0].bytes: expected a number from 0 to {2**63 - 1}, found {2**64}",
+        f"$.moves[0].bytes: {NUMBER} of at most {2**63 - 1:,}, found {2**64}",
     ),
     (("moves", 0, "partition"), 1.5, f"$.moves[0].partition: {NUMBER}, found 1.5"),
     (("moves", 0, "reason"), 2, "$.moves[0].reason: there are 2 reasons, counted from 0; found 2"),
@@ -268,18 +268,31 @@ WRONG: list[tuple[tuple[str | int, ...], object, str]] = [
         "2",
         f'$.topics[0].minInsyncReplicas: {NUMBER}, found "2"',
     ),
-    (("topics", 0, "name"), 5, "$.topics[0].name: expected a string that is not empty, found 5"),
-    (("throttle",), "fast", '$.throttle: expected an object, found "fast"'),
+    (("topics", 0, "name"), 5, "$.topics[0].name: expected a string, found 5"),
+    (("throttle",), "fast", '$.throttle: expected an object or null, found "fast"'),
     (("warnings",), None, "$.warnings: expected a list, found null"),
     (("reasons",), None, "$.reasons: expected a list, found null"),
     (("manifestDigest",), None, "$.manifestDigest: expected a string, found null"),
-    (("brokers", "1"), 7, "$.brokers.1: expected a string, found 7"),
+    (("brokers", "1"), 7, "$.brokers.1: expected a string or null, found 7"),
+    (("brokers",), {"01": None}, "$.brokers.01: the key is no broker id"),
+    (("brokers",), {str(2**31): None}, f"$.brokers.{2**31}: expected at most {2**31 - 1:,}"),
+    (
+        ("throttle",),
+        {"bytesPerSecond": 1, "brokers": {}},
+        f"$.throttle.bytesPerSecond: {NUMBER} of at least 1,000, found 1",
+    ),
+    (
+        ("moves", 0, "unnameable"),
+        [3, 3],
+        "$.moves[0].unnameable: broker 3 is listed twice; name it once",
+    ),
     (
         ("refusals", 0, "rule"),
         "weather",
         (
-            "$.refusals[0].rule: expected one of running, no-leader, target-below-min-isr, unregistered, cordoned, "
-            'safe-start, unclean-guard; found "weather"'
+            "$.refusals[0].rule: expected "
+            + " or ".join(f'"{rule}"' for rule in RefusalRule)
+            + ', found "weather"'
         ),
     ),
     (
@@ -295,11 +308,11 @@ WRONG: list[tuple[tuple[str | int, ...], object, str]] = [
         },
         "$.moves: orders-0 is moved twice",
     ),
-    (("moves", 0, "topic"), [], "$.moves[0].topic: expected a string that is not empty, found []"),
+    (("moves", 0, "topic"), [], "$.moves[0].topic: expected a string, found []"),
     (
         ("refusals", 0, "rule"),
         {},
-        "$.refusals[0].rule: expected a string that is not empty, found {}",
+        "$.refusals[0].rule: expected a string, found {}",
     ),
     (("refusals", 0, "facts"), {}, '$.refusals[0].facts: "original" is missing'),
 ]

@@ -6,13 +6,18 @@ The latest record of a key is the whole truth about it; `Forget` takes a key awa
 
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
 from replan.documents.forms import Broker, Brokers, Form, Int32, ReplicaList, Text, once_each
 from replan.model.names import Replicas, TopicId, TopicPartition
 from replan.planning.requests import RequestKind
+
+Entry = Annotated[str, msgspec.Meta(pattern="^[0-9]{1,10}:[0-9]{1,10}$")]
+"""Of a throttled-replicas list: partition and broker."""
+RateText = Annotated[str, msgspec.Meta(pattern="^[0-9]{1,19}$")]
+"""Bytes per second, as Kafka keeps it."""
 
 
 class ApplicationStatus(StrEnum):
@@ -134,7 +139,7 @@ class SavedReplicaList(Form, frozen=True):
     config: str
     overridden: bool
     """Whether the topic had an override before ours, however empty."""
-    ours: tuple[str, ...]
+    ours: tuple[Entry, ...]
 
     @property
     def key(self) -> str:
@@ -148,7 +153,7 @@ class SavedRate(Form, frozen=True):
     broker: Broker
     config: str
     before: str | None
-    ours: tuple[str, ...]
+    ours: Annotated[tuple[RateText, ...], msgspec.Meta(min_length=1)]
     """All values that we set or are about to set; the last is the wanted one."""
 
     @property

@@ -40,6 +40,22 @@ class Broken:
     """One sentence, complete with the subject."""
 
 
+def require_lawful(plan: Plan, source: str) -> Plan:
+    """Give back a plan that was read, if it keeps the laws that need no cluster to be judged; raises UnsafePlan.
+
+    Whoever changes a plan file can compute its digest again as well, so the digest alone says nothing.
+    """
+    broken = list(lawful_alone(plan))
+    if broken:
+        lines = capped(broken, lambda b: f"{b.message}  [{b.law}]", limit=10)
+        named = "\n".join(f"  {line}" for line in lines)
+        raise UnsafePlan(
+            f"{source}: the plan breaks laws that every plan keeps, so nothing of it is applied:\n{named}\n"
+            "It was changed after it was made; make a new plan with `replan plan -o`"
+        )
+    return plan
+
+
 def require_invariants(
     placement: Placement, snapshot: Snapshot, plan: Plan, judged: Judged
 ) -> Plan:
@@ -61,39 +77,64 @@ def broken_laws(
 ) -> list[Broken]:
     """All that is broken of the laws that cost little: time and memory grow with the moves, not with the cluster."""
     return [
+        *lawful_alone(plan),
         *only_what_was_asked(snapshot, plan, judged),
-        *(broken for move, seen in judged for broken in safe_at_every_prefix(move, seen)),
+        *(broken for move, seen in judged for broken in unsafe_start(move, seen)),
         *arrives(placement, snapshot, judged, plan.remember),
     ]
 
 
 def only_what_was_asked(snapshot: Snapshot, plan: Plan, judged: Judged) -> Iterator[Broken]:
-    """The plan is for this cluster, each partition is in it at most once, from what is observed, to something else."""
+    """The plan is for this cluster, and moves from what is observed to something else."""
     if plan.cluster_id != snapshot.cluster_id:
         yield _asked("the plan", f"it is for cluster {plan.cluster_id}, not {snapshot.cluster_id}")
     if dict(plan.racks) != {b.id: b.rack for b in snapshot.brokers}:
         yield _asked("the plan", "its brokers and racks are not those of the snapshot")
-    refused = {r.partition for r in plan.refusals}
-    names: set[TopicPartition] = set()
     for move, seen in judged:
         name = move.partition
-        if name in names:
-            yield _asked(name, "it is moved twice")
-        names.add(name)
-        if name in refused:
-            yield _asked(name, "it is refused and moved")
         if (move.original, move.topic_id) != (seen.replicas, seen.topic_id):
             found = f"{list(seen.replicas)} of topic id {seen.topic_id}"
             yield _asked(name, f"it is planned from {list(move.original)}, and {found} is observed")
-        if move.original == move.target and (seen.leader == move.target[0] or not move.elect):
+        if move.is_leader_only and move.elect and seen.leader == move.target[0]:
             yield _asked(name, f"it is where it belongs, {list(move.target)}, and is moved")
         if seen.adding or seen.removing:
             yield _asked(name, "a reassignment runs on it, and it is moved")
+
+
+def lawful_alone(plan: Plan) -> Iterator[Broken]:
+    """What is broken of the laws that can be judged from the plan alone, whatever cluster it was made from."""
+    refused, names = {r.partition for r in plan.refusals}, set[TopicPartition]()
+    for move in plan.moves:
+        name = move.partition
+        if name in names or name in refused:
+            yield _asked(name, "it is moved twice" if name in names else "it is refused and moved")
+        names.add(name)
+        if move.is_leader_only and not move.elect:
+            yield _asked(name, f"it is where it belongs, {list(move.target)}, and is moved")
+        gone = sorted(set(move.target) - plan.racks.keys())
+        if gone:
+            yield _asked(name, f"its target names {gone}, which the plan does not know")
+        if not move.unnameable <= set(move.original):
+            yield _prefix(move, f"{sorted(move.unnameable)} are no replicas that could leave")
+        yield from safe_at_every_prefix(move)
     if not plan.remember <= names:
         yield _asked("the plan", "it remembers orders of partitions that it does not move")
 
 
-def safe_at_every_prefix(move: Move, seen: PartitionState) -> Iterator[Broken]:
+def unsafe_start(move: Move, seen: PartitionState) -> Iterator[Broken]:
+    """A move begins only where what is observed can bear it."""
+    if move.new and move.unclean_election and len(seen.isr) < 2:
+        yield Broken(
+            "unclean-guard",
+            str(move.partition),
+            f"{move.partition}: an empty replica is added while only {list(seen.isr)} is in sync and unclean "
+            "elections are allowed",
+        )
+    if seen.leader is None:
+        yield _prefix(move, "it has no leader, and is moved")
+
+
+def safe_at_every_prefix(move: Move) -> Iterator[Broken]:
     """However far one move has got, it has taken nothing away that it has not replaced before.
 
     Partitions do not depend on each other, and `next_request` asks for the lists of one in their order: so what holds
@@ -101,7 +142,7 @@ def safe_at_every_prefix(move: Move, seen: PartitionState) -> Iterator[Broken]:
     """
     if not move.is_leader_only:
         yield from _expands_behind(move)
-    yield from _keeps_min_isr(move, seen)
+    yield from _keeps_min_isr(move)
 
 
 def _expands_behind(move: Move) -> Iterator[Broken]:
@@ -118,7 +159,7 @@ def _expands_behind(move: Move) -> Iterator[Broken]:
         yield _prefix(move, f"target {list(move.target)} names {sorted(move.unnameable)}")
 
 
-def _keeps_min_isr(move: Move, seen: PartitionState) -> Iterator[Broken]:
+def _keeps_min_isr(move: Move) -> Iterator[Broken]:
     """The effective minimum min(m, assigned) is reachable at each list (Partition.effectiveMinIsr since 3.7)."""
     m, original, target = move.min_insync_replicas, len(move.original), len(move.target)
     if move.new and original < effective_min_isr(m, len(move.new) + original):
@@ -133,15 +174,6 @@ def _keeps_min_isr(move: Move, seen: PartitionState) -> Iterator[Broken]:
             str(move.partition),
             f"{move.partition}: target {list(move.target)} is shorter than min.insync.replicas {m}",
         )
-    if move.new and move.unclean_election and len(seen.isr) < 2:
-        yield Broken(
-            "unclean-guard",
-            str(move.partition),
-            f"{move.partition}: an empty replica is added while only {list(seen.isr)} is in sync and unclean "
-            "elections are allowed",
-        )
-    if seen.leader is None:
-        yield _prefix(move, "it has no leader, and is moved")
 
 
 def arrives(

@@ -17,6 +17,7 @@ from replan.planning.safety.plan_invariants import (
     Broken,
     broken_laws,
     require_invariants,
+    require_lawful,
 )
 
 ASKED = placement({"orders": [[4, 2, 5], [3, 1, 2]]})
@@ -173,3 +174,37 @@ def test_a_lawless_plan_is_refused_as_a_bug_of_replan() -> None:
         "This is a bug in replan, not in the placement. Please report it, with the placement and the output of "
         "`replan snapshot`; nothing was changed"
     )
+
+
+UNLAWFUL: list[tuple[dict[str, object], str]] = [
+    ({"target": lists(4)}, "orders-0: target [4] is shorter than min.insync.replicas 2"),
+    ({"target": lists(4, 2, 9)}, "orders-0: its target names [9], which the plan does not know"),
+    ({"original": lists(1)}, "orders-0: 1 replicas cannot be the 2 in sync that expand makes necessary"),
+    ({"unnameable": frozenset(lists(2))}, "orders-0: target [4, 2, 5] names [2]"),
+    ({"unnameable": frozenset(lists(9))}, "orders-0: [9] are no replicas that could leave"),
+    ({"target": lists(1, 2, 3), "elect": False}, "orders-0: it is where it belongs, [1, 2, 3], and is moved"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "says"), UNLAWFUL, ids=[says for _, says in UNLAWFUL])
+def test_a_plan_that_was_changed_is_refused_by_the_law_that_it_breaks(
+    change: dict[str, object], says: str
+) -> None:
+    good = planned()
+    changed = only([replace(good.moves[0], **change), *good.moves[1:]])  # type: ignore[arg-type]  # of a test's own
+    with pytest.raises(UnsafePlan) as refused:
+        require_lawful(changed, "plan.json")
+    assert str(refused.value).startswith("plan.json: the plan breaks laws that every plan keeps")
+    assert says in str(refused.value)
+    assert require_lawful(good, "plan.json") is good
+
+
+def test_a_plan_that_moves_a_partition_twice_or_a_refused_one_is_refused() -> None:
+    moves = planned().moves
+    no = Refusal(moves[0].partition, RefusalRule.NO_LEADER, {"inSync": ()})
+    for changed, says in (
+        (only([*moves, moves[0]]), "orders-0: it is moved twice"),
+        (only(moves, refusals=(no,)), "orders-0: it is refused and moved"),
+    ):
+        with pytest.raises(UnsafePlan, match=says):
+            require_lawful(changed, "plan.json")
