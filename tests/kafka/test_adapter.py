@@ -18,7 +18,9 @@ from replan.kafka.control_plane import KafkaControlPlane, open_cluster
 from replan.kafka.properties.client_properties import client_properties
 from replan.kafka.reads.partitions import pages
 from replan.kafka.reads.patience import Reads
+from replan.kafka.wire.abilities import ASKING
 from replan.kafka.wire.bootstrap import connect
+from replan.kafka.wire.interrupt import Interrupt
 from replan.model.configs import ConfigOperation, ConfigScope, broker_change, topic_change
 from replan.model.control_plane import Accepted, Wanted
 from replan.model.names import BrokerId, TopicPartition, replicas
@@ -215,3 +217,22 @@ def test_now_is_asked_only_when_a_snapshot_is_taken(one_jvm: OneJvmCluster) -> N
         assert asked == []
         connected.observe()
         assert len(asked) == 1
+
+
+def test_a_broker_says_how_far_it_has_read_what_the_controllers_wrote(
+    one_jvm: OneJvmCluster,
+) -> None:
+    """By that offset another broker is known to be as far; each change of the cluster moves it on."""
+    wire = connect(client_properties(one_jvm.bootstrap, None), Interrupt(), limit_seconds=10)
+    try:
+        before = wire.ask(ASKING, limit_seconds=10)
+        clients.create_topic(one_jvm.bootstrap, "offsets-move-on", [[1, 2, 3]])
+        clients.until(
+            lambda: wire.ask(ASKING, limit_seconds=10).metadata_offset > before.metadata_offset,
+            "a later offset",
+            limit_seconds=30,
+        )
+    finally:
+        wire.close()
+
+    assert before.metadata_offset > 0
