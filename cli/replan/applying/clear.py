@@ -65,14 +65,18 @@ def abandon(
     """
     records = journal.read()
     for other in open_applications(records)[:-1]:
-        journal.append(ended(other, records, ApplicationStatus.ABANDONED, "abandoned"))
+        journal.append(
+            ended(other, records, ApplicationStatus.ABANDONED, "abandoned", settings.moment())
+        )
     ledger = fold(journal.read())
     if ledger.application is None:
         raise BadUsage("no application is open on this cluster; there is nothing to abandon")
     results = results_of(sorted(ledger.owned), ledger, {})
     ports = _Ports(reader, writer, journal, clock)
     cleared, ledger = _cleared(ports, ledger, settings, report, abandoned=True)
-    journal.append(closing(ledger, ApplicationStatus.ABANDONED, summary(results)))
+    journal.append(
+        closing(ledger, ApplicationStatus.ABANDONED, summary(results), settings.moment())
+    )
     return replace(cleared, results=results, abandoned=True)
 
 

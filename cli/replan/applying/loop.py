@@ -76,7 +76,7 @@ def apply_plan(
                 results=results,
                 refusals=plan.refusals,
             )
-    opened = opening(plan, plan_digest, ledger, settings.owner)
+    opened = opening(plan, plan_digest, ledger, settings.owner, settings.moment())
     journal.append(opened)
     ports = _Ports(reader, writer, journal, clock, report, stop, idle)
     job = Job.of(plan, settings, end_text)
@@ -254,7 +254,11 @@ class ApplicationRun:
         plan = self._job.plan
         text = summary(results, plan.refusals)
         try:
-            self._append(closing(self._state.ledger, ApplicationStatus.CLOSED, text))
+            self._append(
+                closing(
+                    self._state.ledger, ApplicationStatus.CLOSED, text, self._job.settings.moment()
+                )
+            )
         except (BadFile, ClusterUnreachable) as error:
             return self._unwritable(self._ports.clock.now(), error)
         code = exit_code_of(results, plan.left_out)

@@ -51,7 +51,9 @@ def finished(plan: Plan, plan_digest: str, ledger: Ledger, cluster: ClusterReade
     )
 
 
-def opening(plan: Plan, plan_digest: str, ledger: Ledger, owner: str) -> tuple[Record, ...]:
+def opening(
+    plan: Plan, plan_digest: str, ledger: Ledger, owner: str, at: str = ""
+) -> tuple[Record, ...]:
     """The records that open an application; none where the same plan's is open. Raises Held where another's is."""
     if ledger.application is not None:
         check_same(ledger.application, plan_digest)
@@ -63,6 +65,7 @@ def opening(plan: Plan, plan_digest: str, ledger: Ledger, owner: str) -> tuple[R
         manifest_digest=plan.manifest_digest,
         cluster_id=plan.cluster_id,
         owner=owner,
+        opened_at=at,
         moves=len(plan.moves),
     )
     return application, *_chunks(application.id, dumps(plan)), *_forgotten(ledger)
@@ -107,16 +110,22 @@ def _chunks(application: str, text: str) -> list[PlanChunk]:
     ]
 
 
-def closing(ledger: Ledger, status: ApplicationStatus, summary: str) -> tuple[Record, ...]:
+def closing(
+    ledger: Ledger, status: ApplicationStatus, summary: str, at: str = ""
+) -> tuple[Record, ...]:
     """The records that close the open application."""
     application = ledger.application
     if application is None:
         return ()
-    return ended(application, ledger.records.values(), status, summary)
+    return ended(application, ledger.records.values(), status, summary, at)
 
 
 def ended(
-    application: Application, records: Iterable[Record], status: ApplicationStatus, summary: str
+    application: Application,
+    records: Iterable[Record],
+    status: ApplicationStatus,
+    summary: str,
+    at: str = "",
 ) -> tuple[Record, ...]:
     """The records that end an application: what is over need not be kept."""
     over = {
@@ -124,4 +133,4 @@ def ended(
         for r in records
         if isinstance(r, MoveRecord | PlanChunk) and r.application == application.id
     }
-    return changed(application, status=status, summary=summary), *over.values()
+    return changed(application, status=status, summary=summary, ended_at=at), *over.values()

@@ -1,5 +1,6 @@
 """The numbers that an application runs by, each with why it is what it is."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -9,6 +10,8 @@ class Settings:
 
     owner: str = "unknown"
     """Who applies, and where, for people: `alice@ops-1 (pid 4711)`."""
+    moment: Callable[[], str] = str
+    """The date and time for people who read the journal; nothing is decided by it. By default not known."""
     slots_per_broker: int = 5
     """Copies that a broker sends or receives at once."""
     poll_seconds: float = 1.0

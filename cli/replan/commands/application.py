@@ -10,7 +10,7 @@ from replan.applying.opening import check_same, open_plan
 from replan.applying.outcome import Outcome, left_out_text
 from replan.applying.progress import Report
 from replan.applying.settings import Settings
-from replan.commands.journals import known_of, owned_journal, owner, place_of
+from replan.commands.journals import known_of, moment, owned_journal, owner, place_of
 from replan.commands.options import Detail
 from replan.commands.output import note, report_outcome, result
 from replan.commands.plans import allowed_of
@@ -106,7 +106,7 @@ def perform(
             journal,
             connection.clock,
             plan_digest=digest(plan),
-            settings=replace(settings, owner=owner()),
+            settings=replace(settings, owner=owner(), moment=moment),
             report=inject(report),
             stop=stop,
             end_text=end_text,
@@ -126,7 +126,7 @@ def with_journal(do: Callable[..., Outcome], cluster: LiveTarget) -> Exit:
                 connection.control_plane,
                 journal,
                 connection.clock,
-                settings=Settings(owner=owner()),
+                settings=Settings(owner=owner(), moment=moment),
                 report=note,
             )
     report_outcome(render_outcome(outcome))

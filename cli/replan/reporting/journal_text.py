@@ -29,8 +29,19 @@ def render_journal(ledger: Ledger, holder: str | None, place: str) -> str:
     applications = _applications(ledger)
     lines = [f"journal {place}; {f'locked by {holder}' if holder else 'not locked'}", ""]
     if applications:
-        head = ("Application", "Status", "Begun by", "Result")
-        rows = [(a.id, str(a.status), a.owner, a.summary or "-") for a in applications]
+        head = ("Application", "Status", "Opened", "Ended", "By", "Partitions", "Result")
+        rows = [
+            (
+                a.id,
+                str(a.status),
+                a.opened_at or "-",
+                a.ended_at or "-",
+                a.owner,
+                f"{a.moves:,}" if a.moves else "-",
+                a.summary or "-",
+            )
+            for a in applications
+        ]
         lines += columns([head, *rows])
     else:
         lines.append("No application is known.")

@@ -4,7 +4,7 @@ from tests.builders import CLUSTER_ID, move
 
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.records import Application, ApplicationStatus, Forget
-from replan.applying.opening import CHUNK_CHARACTERS, KEPT_APPLICATIONS, open_plan, opening
+from replan.applying.opening import CHUNK_CHARACTERS, KEPT_APPLICATIONS, closing, open_plan, opening
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
 
@@ -30,6 +30,13 @@ def test_of_the_closed_applications_only_the_last_are_kept() -> None:
     application, *more = opening(PLAN, DIGEST, fold(before), "ann")
     assert application.key == f"app/{DIGEST[:12]}-{KEPT_APPLICATIONS + 4}"
     assert [r.key for r in more if isinstance(r, Forget)] == [a.key for a in before[:3]]
+
+
+def test_it_is_written_when_it_was_opened_and_ended() -> None:
+    opened = opening(PLAN, DIGEST, Ledger(), "ann", "2026-11-22T07:00:00Z")
+    ended, *_ = closing(fold(opened), ApplicationStatus.CLOSED, "done", "2026-11-22T08:00:00Z")
+    assert isinstance(ended, Application)
+    assert (ended.opened_at, ended.ended_at) == ("2026-11-22T07:00:00Z", "2026-11-22T08:00:00Z")
 
 
 def test_an_id_is_not_given_twice_although_earlier_ones_are_forgotten() -> None:

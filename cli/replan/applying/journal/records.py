@@ -60,6 +60,9 @@ class Application(Form, frozen=True):
     """How it ended."""
     moves: Int32 = 0
     """Of its plan; 0 where it was opened by a version that did not write it."""
+    opened_at: str = ""
+    """When, on the clock of whoever did it; for people, as nothing is decided by it."""
+    ended_at: str = ""
 
     @property
     def key(self) -> str:
