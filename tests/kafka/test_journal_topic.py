@@ -5,6 +5,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
@@ -14,6 +15,7 @@ from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.unit.applying.journal.test_stores import StoreLaws
 
+from replan.applying.journal.file import FileJournal
 from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
@@ -22,6 +24,9 @@ from replan.applying.journal.records import (
     Record,
     SavedRate,
 )
+from replan.commands.journal_place import DEFAULT_TOPIC, Place
+from replan.commands.journals import known_of, owned_journal
+from replan.commands.target import LiveTarget
 from replan.errors import BadFile, BadUsage, ClusterUnreachable, Held, WrongCluster
 from replan.kafka.control_plane import open_cluster
 from replan.kafka.journal.lock import BEAT_SECONDS, DEAD_SECONDS, KEY, Lock, encode_lock
@@ -220,6 +225,55 @@ def test_a_deleted_topic_is_not_taken_for_an_empty_one(machines: Machines) -> No
     client.delete_topics([machines.name])[machines.name].result(20)
     with pytest.raises(BadFile, match="deleted"):
         until(lambda: not topic.reader.refresh(), "an error", limit_seconds=20)
+
+
+def test_a_file_is_no_way_around_an_application_that_is_open_on_the_cluster(
+    one_jvm: OneJvmCluster, tmp_path: Path
+) -> None:
+    machines = Machines(one_jvm.bootstrap, DEFAULT_TOPIC)
+    with machines.take("ann", Hand()) as journal:
+        journal.append([APP])
+    file = Place(path=tmp_path / "replan.journal")
+    target = LiveTarget(one_jvm.bootstrap, journal=file, unlocked=True)
+    with target.connect() as connection:
+        cluster_id = connection.control_plane.cluster_id()
+        with pytest.raises(Held, match="a-1"), owned_journal(target, connection, cluster_id):
+            pass
+        here = known_of(LiveTarget(one_jvm.bootstrap), connection, cluster_id)
+        assert here.ledger.application == APP
+        with machines.take("ann", Hand()) as journal:
+            journal.append([Forget(APP.key)])
+        with owned_journal(target, connection, cluster_id) as journal:
+            journal.append([rate(1, "5")])
+    locked = LiveTarget(one_jvm.bootstrap, journal=file)
+    with (
+        locked.connect() as connection,
+        pytest.raises(BadUsage, match="--unlocked"),
+        owned_journal(locked, connection, cluster_id),
+    ):
+        pass
+    machines.close()
+
+
+def test_what_an_earlier_release_left_open_in_a_file_is_named(
+    one_jvm: OneJvmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    target = LiveTarget(one_jvm.bootstrap, journal=Place(f"__no-{tmp_path.name[-40:]}"))
+    with target.connect() as connection:
+        cluster_id = connection.control_plane.cluster_id()
+        older = tmp_path / "replan" / f"{cluster_id}.journal"
+        with FileJournal(older, cluster_id) as journal:
+            journal.append([msgspec.structs.replace(APP, cluster_id=cluster_id)])
+        with (
+            pytest.raises(Held, match=str(older)),
+            owned_journal(target, connection, cluster_id),
+        ):
+            pass
+        with FileJournal(older, cluster_id) as journal:
+            journal.append([Forget(APP.key)])
+        with owned_journal(target, connection, cluster_id) as journal:
+            assert list(journal.read()) == []
 
 
 class TestTopicStore(StoreLaws):
