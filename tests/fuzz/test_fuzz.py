@@ -1,0 +1,193 @@
+"""Whatever a file holds, reading it and using it ends in a result or in an error of replan's own: never in a traceback.
+
+Every input is made from its number, so a failure names what to run again. CI takes 2,000, the nightly run 100,000.
+"""
+
+import contextlib
+import hashlib
+import json
+import re
+import resource
+import shutil
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import pytest
+from tests.fuzz.mutations import changed_bytes, changed_value
+
+from replan.applying.journal.file import peek
+from replan.applying.journal.ledger import fold
+from replan.applying.journal.lines import head, render
+from replan.applying.journal.record_json import encode
+from replan.applying.opening import open_plan, opening
+from replan.commands.plans import read_plan
+from replan.errors import ReplanError
+from replan.manifest.load import load_placement
+from replan.model.placement import Placement
+from replan.model.snapshot import Snapshot
+from replan.planning.plan import Plan
+from replan.planning.plan_file import digest, dumps
+from replan.planning.planner import make_plan
+from replan.rehearsal.summary import summary_of
+from replan.reporting.plan_text import render_plan
+from replan.simulator.open_file import open_simulated
+from replan.snapshots.files import read_snapshot, write_snapshot
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
+SECONDS, BYTES = 10, 2**30
+CLUSTER = json.loads((EXAMPLE / "cluster.json").read_text())
+BATCH = 25
+"""Inputs of one kind in one test."""
+
+
+@cache
+def placement() -> Placement:
+    return load_placement([EXAMPLE / "placement.yaml"])
+
+
+@cache
+def observed() -> Snapshot:
+    return read_snapshot(EXAMPLE / "cluster.json")
+
+
+@cache
+def planned() -> Plan:
+    return make_plan(placement(), observed())
+
+
+@cache
+def plan_text() -> str:
+    return dumps(planned())
+
+
+@cache
+def opened() -> Sequence[tuple[str, bytes | None]]:
+    """The records of an application that begins, as a journal keeps them."""
+    return [encode(r) for r in opening(planned(), digest(planned()), fold([]), "ann@ops-1")]
+
+
+@contextlib.contextmanager
+def within_limits() -> Iterator[None]:
+    """10 s for one input, and 1 GB of memory beside what the process has."""
+
+    def too_long(_number: int, _frame: object) -> None:
+        pytest.fail(f"one input took {SECONDS} s")
+
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    handler = signal.signal(signal.SIGALRM, too_long)
+    resource.setrlimit(resource.RLIMIT_AS, (used + BYTES, before[1]))
+    signal.alarm(SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        resource.setrlimit(resource.RLIMIT_AS, before)
+        signal.signal(signal.SIGALRM, handler)
+
+
+def a_plan(folder: Path, chance: Random) -> None:
+    text = plan_text()
+    if chance.random() < 0.2:
+        (folder / "plan.json").write_bytes(changed_bytes(text.encode(), chance))
+    else:
+        document = changed_value(json.loads(text), chance)
+        (folder / "plan.json").write_text(_sealed(document))
+    plan = read_plan(folder / "plan.json")
+    render_plan(plan, rehearsed=summary_of(plan, observed()))
+
+
+def _sealed(document: object) -> str:
+    """As a plan file is laid out, with the digest that it should have, so that nothing but the content is wrong."""
+    if not isinstance(document, dict):
+        return json.dumps(document)
+    rows = {k: v for k, v in document.items() if k != "digest"}
+    lines = []
+    for key, value in rows.items():
+        line = json.dumps(value, ensure_ascii=False)
+        if key in {"topics", "moves"} and isinstance(value, list) and value:
+            line = (
+                "["
+                + ",".join("\n  " + json.dumps(row, ensure_ascii=False) for row in value)
+                + "\n]"
+            )
+        lines.append(f"{json.dumps(key, ensure_ascii=False)}: {line}")
+    body = "{\n" + ",\n".join(lines) + "\n}\n"
+    seal = hashlib.sha256(body.encode(errors="replace")).hexdigest()
+    return re.sub(r"\n\}\n$", lambda _: f',\n"digest": "{seal}"\n}}\n', body)
+
+
+def a_snapshot(folder: Path, chance: Random) -> None:
+    path = folder / "cluster.json"
+    if chance.random() < 0.2:
+        path.write_bytes(changed_bytes((EXAMPLE / "cluster.json").read_bytes(), chance))
+    else:
+        path.write_text(json.dumps(changed_value(CLUSTER, chance)))
+    found = read_snapshot(path)
+    render_plan(make_plan(placement(), found))
+    with contextlib.closing(open_simulated(path)) as plane:
+        plane.observe()
+
+
+def a_parquet_folder(folder: Path, chance: Random) -> None:
+    path = folder / "snapshot"
+    if path.exists():
+        shutil.rmtree(path)
+    write_snapshot(observed(), path)
+    file = chance.choice(sorted(path.iterdir()))
+    file.write_bytes(changed_bytes(file.read_bytes(), chance))
+    render_plan(make_plan(placement(), read_snapshot(path)))
+
+
+def a_journal(folder: Path, chance: Random) -> None:
+    cluster_id, path = planned().cluster_id, folder / "journal"
+    begun = head(cluster_id, [], at="")
+    if chance.random() < 0.5:
+        path.write_bytes(changed_bytes(begun + render(opened(), after=1, at=""), chance))
+    else:  # sound lines, with a value that no version wrote
+        pairs = [
+            (key, json.dumps(changed_value(json.loads(value or b"null"), chance)).encode())
+            if chance.random() < 0.5
+            else (key, value)
+            for key, value in opened()
+        ]
+        path.write_bytes(begun + render(pairs, after=1, at=""))
+    open_plan(fold(peek(path, cluster_id)))
+
+
+KINDS: tuple[Callable[[Path, Random], None], ...] = (
+    a_plan,
+    a_snapshot,
+    a_parquet_folder,
+    a_journal,
+)
+
+
+def tried(make: Callable[[Path, Random], None], number: int, folder: Path) -> None:
+    try:
+        with within_limits(), contextlib.suppress(ReplanError):
+            make(folder, Random(number))  # noqa: S311 (repeatable, not secret)
+    except Exception as error:
+        raise AssertionError(f"{make.__name__}, input {number}: {error!r}") from error
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(2000 // BATCH // len(KINDS)))
+@pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
+def test_a_bad_input_is_an_error_in_words(
+    make: Callable[[Path, Random], None], batch: int, tmp_path: Path
+) -> None:
+    for number in range(batch * BATCH, (batch + 1) * BATCH):
+        tried(make, number, tmp_path)
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("batch", range(10))
+@pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
+def test_so_are_100_000(make: Callable[[Path, Random], None], batch: int, tmp_path: Path) -> None:
+    for number in range(10**6 + batch * 2500, 10**6 + (batch + 1) * 2500):
+        tried(make, number, tmp_path)
