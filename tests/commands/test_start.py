@@ -13,8 +13,8 @@ from tests.commandline import environment, replan
 pytestmark = pytest.mark.command
 EXAMPLE = Path(__file__).parents[2] / "examples" / "move"
 HEAVY = {
-    *("confluent_kafka", "deepdiff", "jsonschema", "kafka", "numpy", "pandas", "pyarrow"),
-    *("pyarrow.parquet", "pyspark", "rich", "yaml"),
+    *("confluent_kafka", "deepdiff", "jsonschema", "kafka", "msgspec", "numpy", "pandas"),
+    *("pyarrow", "pyarrow.parquet", "pyspark", "rich", "yaml"),
     *(
         "replan.applying",
         "replan.kafka",
@@ -24,6 +24,7 @@ HEAVY = {
     ),
 }
 COLUMNS = {"numpy", "pyarrow"}
+APPLYING = {"msgspec", "replan.applying"}
 FROM = ("--snapshot", "cluster.json")
 IMPORTS: dict[tuple[str, ...], set[str]] = {
     ("--version",): set(),
@@ -37,13 +38,12 @@ IMPORTS: dict[tuple[str, ...], set[str]] = {
     ("export", *FROM): COLUMNS,
     ("snapshot", *FROM, "-o", "copy.json"): COLUMNS,
     ("snapshot", *FROM, "-o", "copy"): COLUMNS | {"pyarrow.parquet"},
-    ("plan", *FROM, "-f", "as-it-is.yaml"): COLUMNS | {"yaml", "replan.applying"},
-    ("plan", *FROM): COLUMNS | {"yaml", "replan.applying", "replan.rehearsal", "replan.simulator"},
-    ("drift", *FROM): COLUMNS | {"yaml", "replan.applying"},
-    ("status", *FROM): COLUMNS | {"replan.applying"},
-    ("show", "plan.json"): COLUMNS | {"replan.applying"},
-    ("rehearse", "plan.json", *FROM): COLUMNS
-    | {"replan.applying", "replan.rehearsal", "replan.simulator"},
+    ("plan", *FROM, "-f", "as-it-is.yaml"): COLUMNS | {"yaml", *APPLYING},
+    ("plan", *FROM): COLUMNS | {"yaml", *APPLYING, "replan.rehearsal", "replan.simulator"},
+    ("drift", *FROM): COLUMNS | {"yaml", *APPLYING},
+    ("status", *FROM): COLUMNS | APPLYING,
+    ("show", "plan.json"): COLUMNS | APPLYING,
+    ("rehearse", "plan.json", *FROM): COLUMNS | {*APPLYING, "replan.rehearsal", "replan.simulator"},
 }
 """What each command imports of HEAVY; whatever else it comes to import shall be a decision."""
 PROGRAM = """
@@ -77,12 +77,12 @@ ADAPTER = COLUMNS | {"kafka", "replan.kafka"}
 FROM_BROKERS: dict[tuple[str, ...], set[str]] = {
     ("export",): ADAPTER,
     ("snapshot", "-o", "copy.json"): ADAPTER,
-    ("status",): ADAPTER | {"replan.applying"},
-    ("plan", "-f", "as-it-is.yaml"): ADAPTER | {"yaml", "replan.applying"},
+    ("status",): ADAPTER | APPLYING,
+    ("plan", "-f", "as-it-is.yaml"): ADAPTER | {"yaml", *APPLYING},
     ("plan", "-f", "moves.yaml"): ADAPTER
-    | {"yaml", "replan.applying", "replan.rehearsal", "replan.simulator"},
-    ("drift", "-f", "as-it-is.yaml"): ADAPTER | {"yaml", "replan.applying"},
-    ("apply", "-f", "as-it-is.yaml", "--auto-approve"): ADAPTER | {"yaml", "replan.applying"},
+    | {"yaml", *APPLYING, "replan.rehearsal", "replan.simulator"},
+    ("drift", "-f", "as-it-is.yaml"): ADAPTER | {"yaml", *APPLYING},
+    ("apply", "-f", "as-it-is.yaml", "--auto-approve"): ADAPTER | {"yaml", *APPLYING},
 }
 """The same of commands on brokers."""
 
