@@ -36,7 +36,7 @@ from replan.model.configs import (
 )
 from replan.model.names import TopicPartition
 from replan.planning.moves import Move
-from replan.planning.safety.plan_invariants import Broken
+from replan.planning.safety.plan_laws import Broken
 from replan.planning.safety.run_invariants import (
     Blindness,
     Ends,

@@ -26,10 +26,8 @@ from replan.model.snapshot import Features, Snapshot
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 from replan.planning.planner import make_plan
-from replan.planning.safety.plan_invariants import (
-    Broken,
-    broken_laws,
-)
+from replan.planning.safety.plan_invariants import broken_laws
+from replan.planning.safety.plan_laws import Broken
 from replan.planning.safety.run_invariants import (
     Ends,
     Slack,

@@ -21,7 +21,7 @@ from replan.model.control_plane import ClusterReader, Wanted
 from replan.planning.next_request import Done, next_request
 from replan.planning.plan import Plan
 from replan.planning.plan_file import dumps, loads
-from replan.planning.safety.plan_invariants import require_lawful
+from replan.planning.safety.plan_laws import require_lawful
 
 KEPT_APPLICATIONS = 20
 """Closed ones, for people who look back."""

@@ -14,7 +14,7 @@ from replan.model.policy import Measure
 from replan.model.snapshot import Snapshot
 from replan.planning import plan_file
 from replan.planning.plan import Facts, Plan
-from replan.planning.safety.plan_invariants import require_lawful
+from replan.planning.safety.plan_laws import require_lawful
 
 
 def read_plan(path: Path) -> Plan:

@@ -8,7 +8,7 @@ from replan.faults.read import FaultSpec
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
-from replan.planning.safety.plan_invariants import Broken
+from replan.planning.safety.plan_laws import Broken
 from replan.planning.safety.run_invariants import (
     Ends,
     Settings,

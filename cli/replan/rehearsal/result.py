@@ -6,7 +6,7 @@ from replan.applying.outcome import PartitionResult
 from replan.applying.reasons import HoldReason
 from replan.errors import Exit
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.safety.plan_invariants import Broken
+from replan.planning.safety.plan_laws import Broken
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ placement or a cluster can break (`refusals`), and how a plan comes about.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from replan.errors import UnsafePlan
 from replan.model.columns import from_lists
 from replan.model.names import TopicPartition
-from replan.model.partition import PartitionState, effective_min_isr
+from replan.model.partition import PartitionState
 from replan.model.placement import Placement
 from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
@@ -23,37 +23,11 @@ from replan.planning.comparison.diff import DifferenceKind, compare
 from replan.planning.comparison.overlays import wanted
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
+from replan.planning.safety.plan_laws import Broken, asked, lawful_alone, off_prefix
 from replan.wording import capped
 
 Judged = Sequence[tuple[Move, PartitionState]]
 """Moves, each beside the partition as it was observed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """A law that does not hold, of whom, and how."""
-
-    law: str
-    """A short, stable name: `arrives`, `safe-start`, `only-what-was-asked`, …"""
-    subject: str
-    message: str
-    """One sentence, complete with the subject."""
-
-
-def require_lawful(plan: Plan, source: str) -> Plan:
-    """Give back a plan that was read, if it keeps the laws that need no cluster to be judged; raises UnsafePlan.
-
-    Whoever changes a plan file can compute its digest again as well, so the digest alone says nothing.
-    """
-    broken = list(lawful_alone(plan))
-    if broken:
-        lines = capped(broken, lambda b: f"{b.message}  [{b.law}]", limit=10)
-        named = "\n".join(f"  {line}" for line in lines)
-        raise UnsafePlan(
-            f"{source}: the plan breaks laws that every plan keeps, so nothing of it is applied:\n{named}\n"
-            "It was changed after it was made; make a new plan with `replan plan -o`"
-        )
-    return plan
 
 
 def require_invariants(
@@ -78,47 +52,27 @@ def broken_laws(
     """All that is broken of the laws that cost little: time and memory grow with the moves, not with the cluster."""
     return [
         *lawful_alone(plan),
-        *only_what_was_asked(snapshot, plan, judged),
+        *only_what_wasasked(snapshot, plan, judged),
         *(broken for move, seen in judged for broken in unsafe_start(move, seen)),
         *arrives(placement, snapshot, judged, plan.remember),
     ]
 
 
-def only_what_was_asked(snapshot: Snapshot, plan: Plan, judged: Judged) -> Iterator[Broken]:
+def only_what_wasasked(snapshot: Snapshot, plan: Plan, judged: Judged) -> Iterator[Broken]:
     """The plan is for this cluster, and moves from what is observed to something else."""
     if plan.cluster_id != snapshot.cluster_id:
-        yield _asked("the plan", f"it is for cluster {plan.cluster_id}, not {snapshot.cluster_id}")
+        yield asked("the plan", f"it is for cluster {plan.cluster_id}, not {snapshot.cluster_id}")
     if dict(plan.racks) != {b.id: b.rack for b in snapshot.brokers}:
-        yield _asked("the plan", "its brokers and racks are not those of the snapshot")
+        yield asked("the plan", "its brokers and racks are not those of the snapshot")
     for move, seen in judged:
         name = move.partition
         if (move.original, move.topic_id) != (seen.replicas, seen.topic_id):
             found = f"{list(seen.replicas)} of topic id {seen.topic_id}"
-            yield _asked(name, f"it is planned from {list(move.original)}, and {found} is observed")
+            yield asked(name, f"it is planned from {list(move.original)}, and {found} is observed")
         if move.is_leader_only and move.elect and seen.leader == move.target[0]:
-            yield _asked(name, f"it is where it belongs, {list(move.target)}, and is moved")
+            yield asked(name, f"it is where it belongs, {list(move.target)}, and is moved")
         if seen.adding or seen.removing:
-            yield _asked(name, "a reassignment runs on it, and it is moved")
-
-
-def lawful_alone(plan: Plan) -> Iterator[Broken]:
-    """What is broken of the laws that can be judged from the plan alone, whatever cluster it was made from."""
-    refused, names = {r.partition for r in plan.refusals}, set[TopicPartition]()
-    for move in plan.moves:
-        name = move.partition
-        if name in names or name in refused:
-            yield _asked(name, "it is moved twice" if name in names else "it is refused and moved")
-        names.add(name)
-        if move.is_leader_only and not move.elect:
-            yield _asked(name, f"it is where it belongs, {list(move.target)}, and is moved")
-        gone = sorted(set(move.target) - plan.racks.keys())
-        if gone:
-            yield _asked(name, f"its target names {gone}, which the plan does not know")
-        if not move.unnameable <= set(move.original):
-            yield _prefix(move, f"{sorted(move.unnameable)} are no replicas that could leave")
-        yield from safe_at_every_prefix(move)
-    if not plan.remember <= names:
-        yield _asked("the plan", "it remembers orders of partitions that it does not move")
+            yield asked(name, "a reassignment runs on it, and it is moved")
 
 
 def unsafe_start(move: Move, seen: PartitionState) -> Iterator[Broken]:
@@ -131,49 +85,7 @@ def unsafe_start(move: Move, seen: PartitionState) -> Iterator[Broken]:
             "elections are allowed",
         )
     if seen.leader is None:
-        yield _prefix(move, "it has no leader, and is moved")
-
-
-def safe_at_every_prefix(move: Move) -> Iterator[Broken]:
-    """However far one move has got, it has taken nothing away that it has not replaced before.
-
-    Partitions do not depend on each other, and `next_request` asks for the lists of one in their order: so what holds
-    of each move at each of its lists holds of the whole plan, however far each of its moves has got.
-    """
-    if not move.is_leader_only:
-        yield from _expands_behind(move)
-    yield from _keeps_min_isr(move)
-
-
-def _expands_behind(move: Move) -> Iterator[Broken]:
-    """Expand asks for what is observed, in its order, with the new ones behind: nothing leaves, nobody else leads."""
-    named = tuple(b for b in move.original if b not in move.unnameable)
-    wide = move.expanded
-    if wide[: len(named)] != named or set(wide[len(named) :]) != set(move.target).difference(
-        move.original
-    ):
-        yield _prefix(move, f"expand asks for {list(wide)}, which is not {list(named)} and the new")
-    if not set(move.target) <= set(wide):
-        yield _prefix(move, f"assign {list(move.target)} would add replicas that expand did not")
-    if move.unnameable and not move.unnameable.isdisjoint(move.target):
-        yield _prefix(move, f"target {list(move.target)} names {sorted(move.unnameable)}")
-
-
-def _keeps_min_isr(move: Move) -> Iterator[Broken]:
-    """The effective minimum min(m, assigned) is reachable at each list (Partition.effectiveMinIsr since 3.7)."""
-    m, original, target = move.min_insync_replicas, len(move.original), len(move.target)
-    if move.new and original < effective_min_isr(m, len(move.new) + original):
-        yield Broken(
-            "safe-start",
-            str(move.partition),
-            f"{move.partition}: {original} replicas cannot be the {m} in sync that expand makes necessary",
-        )
-    if target < original and target < m and not move.below_min_isr:
-        yield Broken(
-            "target-below-min-isr",
-            str(move.partition),
-            f"{move.partition}: target {list(move.target)} is shorter than min.insync.replicas {m}",
-        )
+        yield off_prefix(move, "it has no leader, and is moved")
 
 
 def arrives(
@@ -238,11 +150,3 @@ def _moved_alone(
         if m.partition in remember
     }
     return replace(snapshot, partitions=table, remembered={**snapshot.remembered, **orders})
-
-
-def _asked(subject: object, message: str) -> Broken:
-    return Broken("only-what-was-asked", str(subject), f"{subject}: {message}")
-
-
-def _prefix(move: Move, message: str) -> Broken:
-    return Broken("safe-at-every-prefix", str(move.partition), f"{move.partition}: {message}")

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.planning.moves import Move
-from replan.planning.safety.plan_invariants import Broken
+from replan.planning.safety.plan_laws import Broken
 
 
 @dataclass(frozen=True, slots=True)

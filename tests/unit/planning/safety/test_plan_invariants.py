@@ -13,12 +13,8 @@ from replan.model.snapshot import Snapshot
 from replan.planning.moves import Move
 from replan.planning.plan import Plan, Refusal, RefusalRule
 from replan.planning.planner import make_plan
-from replan.planning.safety.plan_invariants import (
-    Broken,
-    broken_laws,
-    require_invariants,
-    require_lawful,
-)
+from replan.planning.safety.plan_invariants import broken_laws, require_invariants
+from replan.planning.safety.plan_laws import Broken, require_lawful
 
 ASKED = placement({"orders": [[4, 2, 5], [3, 1, 2]]})
 SEEN = snapshot([state([1, 2, 3], size=100), state([3, 1, 2], partition=1, size=100)])

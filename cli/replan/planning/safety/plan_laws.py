@@ -1,0 +1,116 @@
+"""The laws of a plan that can be judged from the plan alone: what it asks for, whatever cluster it was made from.
+
+They are checked again of every plan that is read, so this imports nothing that takes long. Not here: the laws that need
+what was observed (`plan_invariants`), and what a placement or a cluster can break (`refusals`).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from replan.errors import UnsafePlan
+from replan.model.names import TopicPartition
+from replan.model.partition import effective_min_isr
+from replan.planning.moves import Move
+from replan.planning.plan import Plan
+from replan.wording import capped
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A law that does not hold, of whom, and how."""
+
+    law: str
+    """A short, stable name: `arrives`, `safe-start`, `only-what-was-asked`, …"""
+    subject: str
+    message: str
+    """One sentence, complete with the subject."""
+
+
+def require_lawful(plan: Plan, source: str) -> Plan:
+    """Give back a plan that was read, if it keeps the laws that need no cluster to be judged; raises UnsafePlan.
+
+    Whoever changes a plan file can compute its digest again as well, so the digest alone says nothing.
+    """
+    broken = list(lawful_alone(plan))
+    if broken:
+        lines = capped(broken, lambda b: f"{b.message}  [{b.law}]", limit=10)
+        named = "\n".join(f"  {line}" for line in lines)
+        raise UnsafePlan(
+            f"{source}: the plan breaks laws that every plan keeps, so nothing of it is applied:\n{named}\n"
+            "It was changed after it was made; make a new plan with `replan plan -o`"
+        )
+    return plan
+
+
+def lawful_alone(plan: Plan) -> Iterator[Broken]:
+    """What is broken of the laws that can be judged from the plan alone, whatever cluster it was made from."""
+    refused, names = {r.partition for r in plan.refusals}, set[TopicPartition]()
+    for move in plan.moves:
+        name = move.partition
+        if name in names or name in refused:
+            yield asked(name, "it is moved twice" if name in names else "it is refused and moved")
+        names.add(name)
+        if move.is_leader_only and not move.elect:
+            yield asked(name, f"it is where it belongs, {list(move.target)}, and is moved")
+        gone = sorted(set(move.target) - plan.racks.keys())
+        if gone:
+            yield asked(name, f"its target names {gone}, which the plan does not know")
+        if not move.unnameable <= set(move.original):
+            yield off_prefix(move, f"{sorted(move.unnameable)} are no replicas that could leave")
+        yield from safe_at_everyoff_prefix(move)
+    if not plan.remember <= names:
+        yield asked("the plan", "it remembers orders of partitions that it does not move")
+
+
+def safe_at_everyoff_prefix(move: Move) -> Iterator[Broken]:
+    """However far one move has got, it has taken nothing away that it has not replaced before.
+
+    Partitions do not depend on each other, and `next_request` asks for the lists of one in their order: so what holds
+    of each move at each of its lists holds of the whole plan, however far each of its moves has got.
+    """
+    if not move.is_leader_only:
+        yield from _expands_behind(move)
+    yield from _keeps_min_isr(move)
+
+
+def _expands_behind(move: Move) -> Iterator[Broken]:
+    """Expand asks for what is observed, in its order, with the new ones behind: nothing leaves, nobody else leads."""
+    named = tuple(b for b in move.original if b not in move.unnameable)
+    wide = move.expanded
+    if wide[: len(named)] != named or set(wide[len(named) :]) != set(move.target).difference(
+        move.original
+    ):
+        yield off_prefix(
+            move, f"expand asks for {list(wide)}, which is not {list(named)} and the new"
+        )
+    if not set(move.target) <= set(wide):
+        yield off_prefix(move, f"assign {list(move.target)} would add replicas that expand did not")
+    if move.unnameable and not move.unnameable.isdisjoint(move.target):
+        yield off_prefix(move, f"target {list(move.target)} names {sorted(move.unnameable)}")
+
+
+def _keeps_min_isr(move: Move) -> Iterator[Broken]:
+    """The effective minimum min(m, assigned) is reachable at each list (Partition.effectiveMinIsr since 3.7)."""
+    m, original, target = move.min_insync_replicas, len(move.original), len(move.target)
+    if move.new and original < effective_min_isr(m, len(move.new) + original):
+        yield Broken(
+            "safe-start",
+            str(move.partition),
+            f"{move.partition}: {original} replicas cannot be the {m} in sync that expand makes necessary",
+        )
+    if target < original and target < m and not move.below_min_isr:
+        yield Broken(
+            "target-below-min-isr",
+            str(move.partition),
+            f"{move.partition}: target {list(move.target)} is shorter than min.insync.replicas {m}",
+        )
+
+
+def asked(subject: object, message: str) -> Broken:
+    """What a plan asks for that it must not."""
+    return Broken("only-what-was-asked", str(subject), f"{subject}: {message}")
+
+
+def off_prefix(move: Move, message: str) -> Broken:
+    """What a move would do on its way that it must not."""
+    return Broken("safe-at-every-prefix", str(move.partition), f"{move.partition}: {message}")
