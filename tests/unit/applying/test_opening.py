@@ -5,11 +5,15 @@ from tests.builders import CLUSTER_ID, move
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.records import Application, ApplicationStatus, Forget
 from replan.applying.opening import CHUNK_CHARACTERS, KEPT_APPLICATIONS, closing, open_plan, opening
+from replan.model.names import BrokerId
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
 
 PLAN = Plan(
-    CLUSTER_ID, "m" * 64, {}, tuple(move([1, 2, 3], [4, 2, 5], partition=n) for n in range(2_000))
+    CLUSTER_ID,
+    "m" * 64,
+    {BrokerId(b): None for b in range(1, 6)},
+    tuple(move([1, 2, 3], [4, 2, 5], partition=n) for n in range(2_000)),
 )
 DIGEST = digest(PLAN)
 
