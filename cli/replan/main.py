@@ -34,7 +34,7 @@ class Replan(CommandGroup):
         "show": "inspect:show",
         "rehearse": "rehearse:rehearse",
         "apply": "apply:apply",
-        "status": "inspect:status",
+        "status": "status:status",
         "resume": "apply:resume",
         "abandon": "apply:abandon",
         "drift": "inspect:drift",

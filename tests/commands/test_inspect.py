@@ -7,10 +7,16 @@ from pathlib import Path
 import pytest
 
 from replan.applying.journal.file import FileJournal
-from replan.applying.journal.records import Application, ApplicationStatus, SavedRate
+from replan.applying.journal.records import SavedRate
+from replan.applying.loop import apply_plan
+from replan.applying.settings import Settings
 from replan.main import run
 from replan.model.names import BrokerId
+from replan.planning.plan_file import digest, loads
+from replan.reporting.hold_text import end_text
+from replan.simulator.open_file import open_simulated
 
+JOURNAL = "cluster.json.journal"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
 
 
@@ -58,29 +64,103 @@ def cluster_id(shell: Shell) -> str:
     return str(json.loads(shell.cluster.read_text())["clusterId"])
 
 
-def test_status_names_the_process_that_applies_or_how_to_resume(shell: Shell) -> None:
-    journal = shell.cluster.with_name("cluster.json.journal")
-    opened = Application(
-        "a-1", ApplicationStatus.OPEN, "d" * 64, "m" * 64, cluster_id(shell), "ann@ops-1"
-    )
+def left_open(shell: Shell) -> None:
+    """Begin the demo's plan, and leave it while its copies run."""
+    plan = shell.folder / "plan.json"
+    shell.run("plan", "-f", shell.placement, "-o", plan, wanted=2)
+    made, journal = loads(plan.read_text(), "plan.json"), shell.cluster.with_name(JOURNAL)
+    plane = open_simulated(shell.cluster)
     with FileJournal(journal, cluster_id(shell)) as held:
-        held.append([opened])
-        text, _ = shell.run("status")
-        assert "application a-1 is running: pid " in text
-    text, _ = shell.run("status")
+        apply_plan(
+            made,
+            plane,
+            plane,
+            held,
+            plane.clock,
+            plan_digest=digest(made),
+            settings=Settings(owner="ann@ops-1"),
+            report=lambda _: None,
+            stop=lambda: plane.clock.now() >= 3,
+            end_text=end_text,
+        )
+    plane.close()
+
+
+def test_status_names_what_each_unfinished_partition_waits_for_and_the_command_that_goes_on(
+    shell: Shell,
+) -> None:
+    left_open(shell)
+    text, _ = shell.run("status", "--format", "json", wanted=2)
+    found = json.loads(text)["application"]
+    assert (found["process"], found["owner"]) == (None, "ann@ops-1")
+    assert found["resume"] == f"replan resume --simulated {shell.cluster}"
+    holds = {f"{u['topic']}-{u['partition']}": u["hold"]["kind"] for u in found["unfinished"]}
+    assert set(holds.values()) == {"awaiting-sync", "confirming"}
+    assert (found["ended"], len(holds)) == (1, 3)
+    for form in ("text", "markdown"):
+        text, _ = shell.run("status", "--format", form, wanted=2)
+        assert all(name in text for name in holds)
+        assert "catches up under the copies' throttle" in text
+    shell.run("status", "--exit-zero")
+    with FileJournal(shell.cluster.with_name(JOURNAL), cluster_id(shell)):
+        text, _ = shell.run("status", "--format", "json", wanted=2)
+    assert json.loads(text)["application"]["process"].startswith("pid ")
+
+
+def test_what_our_own_running_application_moves_is_no_drift_and_is_called_ours(
+    shell: Shell,
+) -> None:
+    left_open(shell)
+    shown, said = shell.run("drift", "-f", shell.placement, "--format", "json", wanted=2)
+    assert json.loads(shown)["partitions"]
+    assert "is interrupted; `replan resume" in said
+    with FileJournal(shell.cluster.with_name(JOURNAL), cluster_id(shell)):
+        shown, said = shell.run("drift", "-f", shell.placement, "--format", "json")
+        assert (json.loads(shown)["partitions"], len(json.loads(shown)["converging"])) == ([], 3)
+        shown, said = shell.run("plan", "-f", shell.placement, wanted=4)
+    assert "Being moved by replan's own application" in shown
+    assert "Held by another party" not in shown
+
+
+def test_without_its_journal_the_throttles_in_the_cluster_are_named_and_nobody_knows_whose(
+    shell: Shell,
+) -> None:
+    left_open(shell)
+    shell.cluster.with_name(JOURNAL).unlink()
+    shown, _ = shell.run("throttle", "clear", wanted=4)
+    assert "whose is not known" in shown
+    assert "leader.replication.throttled.rate=" in shown
+    assert "restored" not in shown
+    text, _ = shell.run("status", "--format", "json", wanted=2)
+    unknown = json.loads(text)["unknownThrottles"]
+    assert {(u["scope"], u["key"].partition(".")[0]) for u in unknown} == {
+        *(("broker", "leader"), ("broker", "follower")),
+        *(("topic", "leader"), ("topic", "follower")),
+    }
+    _, said = shell.run("plan", "-f", shell.placement, wanted=4)
+    assert "no journal that knows whose" in said
+
+
+def test_a_snapshot_has_the_orders_that_the_journal_remembers(shell: Shell) -> None:
+    plan, snapshot = shell.folder / "plan.json", shell.folder / "snapshot.json"
+    shell.run("plan", "-f", shell.placement, "-o", plan, wanted=2)
+    shell.run("apply", plan)
+    text = shell.placement.read_text()
+    text = text[: text.index("blacklists:")] + text[text.index("throttles:") :]
+    shell.placement.write_text(text)
+    shell.run("snapshot", "-o", snapshot)
+    live, _ = shell.run("plan", "-f", shell.placement, "--format", "json", wanted=2)
     assert (
-        "application a-1 is interrupted; run `replan resume` to go on; begun by ann@ops-1" in text
+        run(["plan", "-f", str(shell.placement), "--snapshot", str(snapshot), "-o", str(plan)]) == 2
     )
+    assert plan.read_text() == live
 
 
 def test_status_says_how_throttles_are_restored_when_no_application_is_open(shell: Shell) -> None:
-    with FileJournal(shell.cluster.with_name("cluster.json.journal"), cluster_id(shell)) as held:
+    with FileJournal(shell.cluster.with_name(JOURNAL), cluster_id(shell)) as held:
         held.append([SavedRate(BrokerId(4), "leader.replication.throttled.rate", None, ("5",))])
     text, _ = shell.run("status")
-    assert (
-        "1 throttle setting of replan is active; run `replan throttle clear` to restore it\n"
-        in text
-    )
+    assert "1 throttle setting of replan in the cluster; `replan throttle clear " in text
 
 
 def test_a_file_that_is_there_is_overwritten_only_by_force(shell: Shell) -> None:

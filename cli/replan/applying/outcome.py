@@ -138,5 +138,5 @@ def left_out_text(refusals: Iterable[Refusal]) -> str:
     found = {r.partition: r.held for r in refusals}
     held = sum(found.values())
     parts = [f"{count(len(found) - held, 'partition')} refused"] if len(found) > held else []
-    parts += [f"{count(held, 'partition')} held by another party"] if held else []
+    parts += [f"{count(held, 'partition')} held"] if held else []
     return ", ".join(parts)

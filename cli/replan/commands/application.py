@@ -5,11 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from replan.applying.journal.ledger import fold
 from replan.applying.loop import apply_plan
 from replan.applying.opening import check_same, open_plan
 from replan.applying.outcome import Outcome, left_out_text
 from replan.applying.progress import Report
 from replan.applying.settings import Settings
+from replan.applying.standing import knows_nothing, unknown_throttles
 from replan.commands.journals import known_of, moment, owned_journal, owner, place_of
 from replan.commands.options import Detail
 from replan.commands.output import note, report_outcome, result
@@ -22,6 +24,7 @@ from replan.manifest.load import load_placement
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
 from replan.planning.planner import make_plan
+from replan.reporting.application_text import throttle_lines
 from replan.reporting.hold_text import end_text
 from replan.reporting.outcome_text import refused_line, render_outcome
 from replan.reporting.plan_text import render_plan
@@ -116,8 +119,11 @@ def perform(
     return outcome.exit_code
 
 
-def with_journal(do: Callable[..., Outcome], cluster: LiveTarget) -> Exit:
-    """Do something to the open application rather than go on with it."""
+def with_journal(do: Callable[..., Outcome], cluster: LiveTarget, *, unknown: bool = False) -> Exit:
+    """Do something to the open application rather than go on with it.
+
+    `unknown`: list the throttles that the journal does not know; where it is empty, they are what is left to resolve.
+    """
     with cluster.connect() as connection:
         cluster_id = connection.control_plane.cluster_id()
         with owned_journal(cluster, connection, cluster_id, create=False) as journal:
@@ -129,5 +135,8 @@ def with_journal(do: Callable[..., Outcome], cluster: LiveTarget) -> Exit:
                 settings=Settings(owner=owner(), moment=moment),
                 report=note,
             )
-    report_outcome(render_outcome(outcome))
-    return outcome.exit_code
+            ledger = fold(journal.read())
+        others = unknown_throttles(connection.control_plane.observe(), ledger) if unknown else []
+    text = "" if others and knows_nothing(ledger) else render_outcome(outcome)
+    report_outcome(text + "".join(f"{line}\n" for line in throttle_lines(others)))
+    return outcome.exit_code if text else Exit.HELD

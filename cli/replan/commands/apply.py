@@ -132,12 +132,13 @@ def abandon(*, cluster: LiveTarget) -> Exit:
 def throttle_clear(*, cluster: LiveTarget) -> Exit:
     """Restore the throttles that an interrupted application left.
 
-    What other tools set stays; throttles of copies that still run stay too.
+    What other tools set stays; throttles of copies that still run stay too. Throttles in the cluster that the journal
+    does not know are listed: nobody can say whose they are.
 
     Exit codes:
       0  restored
       1  an error
-      4  throttles are still to be restored
+      4  throttles are still to be restored; or there is no journal, and throttles are set in the cluster
 
     Examples:
       replan throttle clear --bootstrap-server kafka-1:9092
@@ -146,4 +147,4 @@ def throttle_clear(*, cluster: LiveTarget) -> Exit:
     from replan.applying.clear import throttle_clear as clear
     from replan.commands.application import with_journal
 
-    return with_journal(clear, cluster)
+    return with_journal(clear, cluster, unknown=True)

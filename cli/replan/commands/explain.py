@@ -34,7 +34,7 @@ def explain(
       replan explain orders-7 --bootstrap-server kafka-1:9092
       replan explain orders-7 -f placements/ --snapshot cluster.json --format json
     """
-    from replan.commands.inspect import observed_with_orders
+    from replan.commands.observed import observed
     from replan.manifest.load import load_placement
     from replan.model.names import parse_topic_partition
     from replan.planning.explanation import explain as explain_partition
@@ -44,6 +44,6 @@ def explain(
         name = parse_topic_partition(partition)
     except ValueError as problem:
         raise BadUsage(f"{problem}; write e.g. orders-7") from problem
-    found = explain_partition(load_placement(files), observed_with_orders(cluster), name)
+    found = explain_partition(load_placement(files), observed(cluster).snapshot, name)
     result(render_explanation(found) if form == "text" else render_explanation_json(found))
     return Exit.OK if found.kind is None or exit_zero else Exit.CHANGES

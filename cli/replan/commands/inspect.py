@@ -1,8 +1,7 @@
-"""Commands that change nothing: `validate`, `schema`, `export`, `snapshot`, `plan`, `show`, `drift`, `status`."""
+"""Commands that change nothing: `validate`, `schema`, `export`, `snapshot`, `plan`, `show`, `drift`."""
 
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -22,13 +21,6 @@ from replan.commands.output import keep_inputs, note, result, save, write
 from replan.commands.target import JournaledTarget, ReadTarget
 from replan.errors import BadUsage, Exit
 from replan.wording import count
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from replan.model.names import BrokerId, TopicPartition
-    from replan.model.snapshot import Snapshot
-    from replan.planning.health import Health
 
 
 def validate(*, files: Files = DEFAULT_FILES) -> Exit:
@@ -115,11 +107,12 @@ def take_snapshot(
             "-o", "--output", metavar="PATH", help="FILE.json, or a folder for Parquet files."
         ),
     ],
-    cluster: ReadTarget,
+    cluster: JournaledTarget,
 ) -> Exit:
     """Save the state of the cluster, to plan from it offline.
 
-    Every command that only reads a cluster accepts the file with --snapshot; `replan fleet` reads folders of them.
+    Every command that only reads a cluster accepts the file with --snapshot; `replan fleet` reads folders of them. The
+    orders that the journal remembers for the leader blacklist are in it.
 
     Exit codes:
       0  written
@@ -129,10 +122,11 @@ def take_snapshot(
       replan snapshot --bootstrap-server kafka-1:9092 -o cluster.json
       replan snapshot --simulated cluster.json -o snapshots/eu-1/
     """
+    from replan.commands.observed import observed
     from replan.snapshots.files import write_snapshot
 
     keep_inputs(output, [cluster.simulated, cluster.snapshot])
-    seen = cluster.observe()
+    seen = observed(cluster).snapshot
     write_snapshot(seen, output)
     partitions, brokers = seen.partitions.num_rows, len(seen.brokers)
     note(f"wrote {output}: {count(partitions, 'partition')}, {count(brokers, 'broker')}")
@@ -177,6 +171,7 @@ def plan(
       replan plan -f placements/ --snapshot cluster.json --format markdown
     """
     from replan.applying.outcome import left_out_text
+    from replan.commands.observed import observed
     from replan.commands.plans import allowed_of, apply_command, rehearsed, render, verdict
     from replan.manifest.load import load_placement
     from replan.planning import plan_file
@@ -186,10 +181,10 @@ def plan(
     keep_inputs(output, [*files, cluster.simulated, cluster.snapshot])
     allowed = allowed_of(allow or ())
     placement = load_placement(files)
-    seen = observed_with_orders(cluster)
-    made = make_plan(placement, seen, allowed, only=only or ())
-    found = [*rehearsed(made, seen, form), *price_lines(made, placement.prices)]
-    result(render(made, form, rehearsed=found))
+    seen = observed(cluster)
+    made = make_plan(placement, seen.snapshot, allowed, only=only or ())
+    found = [*rehearsed(made, seen.snapshot, form), *price_lines(made, placement.prices)]
+    result(render(made, form, rehearsed=found, own=seen.application))
     if output is not None:
         save(plan_file.dumps(made), output)
         if made.moves:
@@ -254,7 +249,8 @@ def drift(
 ) -> Exit:
     """Show where the cluster differs from the placement.
 
-    Nothing is changed and nothing is planned: replicas, orders, leaders and throttles are compared.
+    Nothing is changed and nothing is planned: replicas, orders, leaders and throttles are compared. What a running
+    `replan apply` is moving to the declared list is no drift.
 
     Exit codes:
       0  no drift
@@ -265,11 +261,15 @@ def drift(
       replan drift --bootstrap-server kafka-1:9092
       replan drift -f placements/ --snapshot cluster.json --format json
     """
+    from replan.commands.observed import observed
     from replan.manifest.load import load_placement
     from replan.planning.drift import find_drift
     from replan.reporting.drift_text import render_drift, render_drift_json, render_drift_markdown
 
-    found = find_drift(load_placement(files), observed_with_orders(cluster))
+    seen = observed(cluster)
+    own = seen.application
+    heading = {} if own is None or own.process is None else own.targets
+    found = find_drift(load_placement(files), seen.snapshot, heading)
     match form:
         case "text":
             result(render_drift(found, everything=everything))
@@ -278,71 +278,3 @@ def drift(
         case "json":
             result(render_drift_json(found))
     return Exit.OK if found.none or exit_zero else Exit.CHANGES
-
-
-def status(
-    *,
-    topics: Topics = None,
-    form: Annotated[Form, AS] = "text",
-    exit_zero: ExitZero = False,
-    cluster: JournaledTarget,
-) -> Exit:
-    """Show the health of the cluster, running reassignments, and the open application.
-
-    Exit codes:
-      0  no reassignment is running
-      1  an error
-      2  a reassignment is running (0 with --exit-zero)
-
-    Examples:
-      replan status --bootstrap-server kafka-1:9092
-      replan status --simulated cluster.json --topic orders --format json
-    """
-    from replan.reporting import status_text
-
-    seen, health, sizes, known = _health(cluster, topics or [])
-    application = "\n".join(known) or None
-    rows = status_text.replica_progress(health, sizes)
-    match form:
-        case "text":
-            render = status_text.render_status
-        case "markdown":
-            render = status_text.render_status_markdown
-        case "json":
-            render = status_text.render_status_json
-    result(render(health, rows, application, seen.observed_at))
-    return Exit.CHANGES if health.running and not exit_zero else Exit.OK
-
-
-def observed_with_orders(cluster: JournaledTarget) -> "Snapshot":
-    """The cluster with the orders that the journal remembers; notes what is open there."""
-    from replan.commands.journals import known_of, news_of_journal
-
-    if cluster.snapshot is not None:
-        return cluster.observe()
-    with cluster.connect() as connection:
-        seen = connection.control_plane.observe()
-        known = known_of(cluster, connection, seen.cluster_id)
-    for line in news_of_journal(known):
-        note(f"note: {line}")
-    return replace(seen, remembered={**seen.remembered, **known.ledger.remembered()})
-
-
-def _health(
-    cluster: JournaledTarget, patterns: list[str]
-) -> "tuple[Snapshot, Health, Mapping[BrokerId, Mapping[TopicPartition, int]], list[str]]":
-    from replan.commands.journals import known_of, news_of_journal
-    from replan.manifest.export import topics_named
-    from replan.model.control_plane import Wanted, by_broker
-    from replan.planning.health import judge
-
-    if cluster.snapshot is not None:
-        seen = cluster.observe()
-        return seen, judge(seen, topics_named(seen, patterns)), {}, []
-    with cluster.connect() as connection:
-        seen = connection.control_plane.observe()
-        health = judge(seen, topics_named(seen, patterns))
-        sizes_of = by_broker({s.partition: s.replicas for s in health.running})
-        sizes = connection.control_plane.look(Wanted(sizes_of=sizes_of)).sizes if sizes_of else {}
-        known = known_of(cluster, connection, seen.cluster_id)
-    return seen, health, sizes, news_of_journal(known)

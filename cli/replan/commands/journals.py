@@ -22,7 +22,6 @@ from replan.commands.journal_place import DEFAULT_TOPIC, Place
 from replan.commands.output import note
 from replan.commands.target import Connection, LiveTarget, Target
 from replan.errors import BadFile, BadUsage, ClusterRefused, ClusterUnreachable, Held
-from replan.wording import count
 
 if TYPE_CHECKING:
     from replan.kafka.journal.topic import JournalTopic
@@ -170,32 +169,3 @@ def _refuse_older(cluster_id: str) -> None:
     path = _older_journal(cluster_id)
     if path is not None:
         raise Held(_older_text(path))
-
-
-def news_of_journal(known: Known) -> list[str]:
-    """What a person should know of the journal before anything else: an open application, throttles of replan."""
-    ledger, lines = known.ledger, list[str]()
-    application = ledger.application
-    if application is not None:
-        ended = count(len(ledger.owned) - len(ledger.open), "partition")
-        lines.append(
-            f"application {application.id} is "
-            + (
-                f"running: {known.holder}; "
-                if known.holder
-                else "interrupted; run `replan resume` to go on; "
-            )
-            + f"begun by {application.owner}; {ended} ended, {len(ledger.open):,} in progress"
-        )
-    left = len(ledger.entries) + len(ledger.rates)
-    if left:
-        active, them, they = ("is", "it", "it is") if left == 1 else ("are", "them", "they are")
-        lines.append(
-            f"{count(left, 'throttle setting')} of replan {active} active; "
-            + (
-                f"run `replan throttle clear` to restore {them}"
-                if application is None
-                else f"{they} restored when the application ends"
-            )
-        )
-    return lines

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from replan.applying.standing import OpenApplication
 from replan.commands.options import Form
 from replan.commands.target import Target
 from replan.documents.files import read_text
@@ -62,18 +63,23 @@ def rehearsed(made: Plan, seen: Snapshot, form: Form) -> Sequence[str]:
 
 
 def render(
-    made: Plan, form: Form, *, everything: bool = False, rehearsed: Sequence[str] = ()
+    made: Plan,
+    form: Form,
+    *,
+    everything: bool = False,
+    rehearsed: Sequence[str] = (),
+    own: OpenApplication | None = None,
 ) -> str:
     """A plan in one of its forms; json is the plan file itself."""
     match form:
         case "text":
             from replan.reporting.plan_text import render_plan
 
-            return render_plan(made, everything=everything, rehearsed=rehearsed)
+            return render_plan(made, everything=everything, rehearsed=rehearsed, own=own)
         case "markdown":
             from replan.reporting.plan_markdown import render_plan_markdown
 
-            return render_plan_markdown(made, rehearsed=rehearsed)
+            return render_plan_markdown(made, rehearsed=rehearsed, own=own)
         case "json":
             return plan_file.dumps(made)
 

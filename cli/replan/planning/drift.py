@@ -4,7 +4,9 @@ Classes are the kinds of `comparison.diff`, and `partitions` where a topic has o
 declares. A reassignment that already converges to the declared list is no drift; it is counted apart.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.placement import Placement
@@ -45,7 +47,7 @@ class Drift:
     partitions: tuple[Drifted, ...]
     counts: tuple[PartitionCount, ...]
     converging: tuple[TopicPartition, ...]
-    """Partitions whose running reassignment leads to the declared list."""
+    """Partitions whose running reassignment, or replan's own running application, leads to the declared list."""
     acknowledged: tuple[TopicPartition, ...] = ()
     """Partitions that differ, which the placement asks to leave alone until a date."""
 
@@ -55,14 +57,21 @@ class Drift:
         return not self.partitions and not self.counts
 
 
-def find_drift(placement: Placement, snapshot: Snapshot) -> Drift:
-    """Compare; raises WrongCluster where the placement names another cluster."""
+def find_drift(
+    placement: Placement,
+    snapshot: Snapshot,
+    heading: Mapping[TopicPartition, Replicas] = MappingProxyType({}),
+) -> Drift:
+    """Compare; raises WrongCluster where the placement names another cluster.
+
+    `heading`: where a running application moves partitions to; what goes to the declared list converges.
+    """
     check_cluster(placement, snapshot)
     asked = wanted(Alignment.of(placement, snapshot))
     differs = compare(asked.table, snapshot.partitions, asked.rows)
     left = without_acknowledged(differs, asked.rows, placement, snapshot)
     rows = left.differences.table.to_pylist()
-    drifted = [
+    differing = [
         Drifted(
             TopicPartition(r["topic"], r["partition"]),
             DifferenceKind(r["kind"]),
@@ -72,12 +81,17 @@ def find_drift(placement: Placement, snapshot: Snapshot) -> Drift:
         )
         for r in rows
     ]
+    converging = {
+        d.partition
+        for d in differing
+        if d.kind is DifferenceKind.RUNNING or heading.get(d.partition) == d.declared
+    }
     return Drift(
         snapshot.cluster_id,
         snapshot.observed_at,
-        tuple(d for d in drifted if d.kind is not DifferenceKind.RUNNING),
+        tuple(d for d in differing if d.partition not in converging),
         tuple(partition_counts(placement, snapshot)),
-        tuple(d.partition for d in drifted if d.kind is DifferenceKind.RUNNING),
+        tuple(d.partition for d in differing if d.partition in converging),
         tuple(sorted(name for _, names in left.known for name in names)),
     )
 

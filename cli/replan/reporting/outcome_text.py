@@ -11,6 +11,9 @@ from replan.wording import capped
 
 RESUME_HINT = "Rerun to resume."
 STILL_THROTTLED = f"throttles set by replan are still in place; {RESUME_HINT}"
+UNTIL_RESUMED = (
+    "Until you resume, a kept replica that falls out of sync catches up under the throttle."
+)
 SHOWN = 20
 """Partitions that are named one by one."""
 
@@ -74,6 +77,7 @@ def _goes_on(outcome: Outcome) -> list[str]:
     if outcome.copying:
         named = ", ".join(capped(list(map(str, outcome.copying)), limit=SHOWN))
         lines.append(f"These copies continue{', throttled' if outcome.throttled else ''}: {named}.")
+        lines += [UNTIL_RESUMED] if outcome.throttled else []
     return [*lines, *map(leftover_text, outcome.leftovers), RESUME_HINT]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from replan.applying.standing import OpenApplication
 from replan.planning.moves import Move
 from replan.planning.plan import Plan, Refusal
 from replan.planning.preview import planned_requests
@@ -14,10 +15,12 @@ FOR_WORDS = 20_000
 """Characters of the limit that warnings may take, and refusals."""
 
 
-def render_plan_markdown(plan: Plan, *, rehearsed: Sequence[str] = ()) -> str:
+def render_plan_markdown(
+    plan: Plan, *, rehearsed: Sequence[str] = (), own: OpenApplication | None = None
+) -> str:
     """The whole document, of at most LIMIT characters and a few lines; ends with a newline.
 
-    `rehearsed`: what a rehearsal found.
+    `rehearsed`: what a rehearsal found. `own`: replan's own open application, so that it is not called another party.
     """
     text = "\n".join(
         ["## replan plan", "", *(f"{escape(line)}  " for line in summary(plan, rehearsed)), ""]
@@ -26,7 +29,7 @@ def render_plan_markdown(plan: Plan, *, rehearsed: Sequence[str] = ()) -> str:
         warnings = (f"> **Warning** {escape(warning_text(w))}\n>" for w in plan.warnings)
         text += "\n" + fitted(warnings, len(plan.warnings), FOR_WORDS, "more warning")
     if plan.refusals:
-        refusals = (_refusal(r) for r in plan.refusals)
+        refusals = (_refusal(r, own) for r in plan.refusals)
         text += "\n### Not planned\n\n"
         text += fitted(refusals, len(plan.refusals), FOR_WORDS, "more refusal")
     if plan.moves:
@@ -36,8 +39,10 @@ def render_plan_markdown(plan: Plan, *, rehearsed: Sequence[str] = ()) -> str:
     return text
 
 
-def _refusal(refused: Refusal) -> str:
+def _refusal(refused: Refusal, own: OpenApplication | None) -> str:
     held = " (held by another party)" if refused.held else ""
+    if refused.held and own is not None and refused.partition in own.targets:
+        held = f" (being moved by replan's own application {escape(own.id)})"
     return f"- {code(refused.rule)}{held} {escape(refusal_text(refused))}"
 
 

@@ -8,7 +8,7 @@ from replan.wording import count, left_out
 REFUSALS: Mapping[RefusalRule, str] = {
     RefusalRule.RUNNING: (
         "a reassignment to {target} is running on it (adding {adding}, removing {removing}); let it end or cancel it, "
-        "then plan again. If it is replan's own, resume it: run the same `replan apply` again"
+        "then plan again. If it is replan's own, `replan resume` goes on with it"
     ),
     RefusalRule.NO_LEADER: (
         "no leader, in sync: {inSync}; needs recovery first: bring back one of its in-sync or eligible replicas"

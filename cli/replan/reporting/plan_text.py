@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from replan.applying.outcome import left_out_text
 from replan.applying.settings import Settings
+from replan.applying.standing import OpenApplication
 from replan.model.names import BrokerId
 from replan.planning.moves import Move
 from replan.planning.plan import Plan, Refusal
@@ -21,8 +22,16 @@ SHOWN = 500
 """Moves that are listed one by one; the rest is counted (all of them with `show --all`)."""
 
 
-def render_plan(plan: Plan, *, everything: bool = False, rehearsed: Sequence[str] = ()) -> str:
+def render_plan(
+    plan: Plan,
+    *,
+    everything: bool = False,
+    rehearsed: Sequence[str] = (),
+    own: OpenApplication | None = None,
+) -> str:
     """The whole plan as text, with what a rehearsal found, if there was one; ends with a newline.
+
+    `own`: replan's own open application, so that it is not called another party.
 
     What matters most is at the end, where a terminal stops: warnings, refusals, the summary.
     """
@@ -31,7 +40,12 @@ def render_plan(plan: Plan, *, everything: bool = False, rehearsed: Sequence[str
     lines += [f"Warning: {warning_text(w)}" for w in plan.warnings]
     lines += [""] if plan.warnings else []
     lines += _refused("Refused", [r for r in plan.refusals if not r.held], limit)
-    lines += _refused("Held by another party", [r for r in plan.refusals if r.held], limit)
+    held, ours = [r for r in plan.refusals if r.held], () if own is None else own.targets
+    if own is not None:
+        moved = [r for r in held if r.partition in ours]
+        lines += _refused(f"Being moved by replan's own application {own.id}", moved, limit)
+    others = [r for r in held if r.partition not in ours]
+    lines += _refused("Held by another party", others, limit)
     lines += list(summary(plan, rehearsed))
     return "\n".join(lines) + "\n"
 

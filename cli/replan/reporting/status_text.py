@@ -1,11 +1,18 @@
 """Health and running reassignments as text, markdown and json: the worst first, every replica that comes or goes."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from replan.applying.standing import OpenApplication, StandingThrottle
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.health import Health, HealthState, Unhealthy
+from replan.reporting.application_text import (
+    application_json,
+    application_lines,
+    throttle_lines,
+    throttles_json,
+)
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
 from replan.reporting.quantities import brokers, size
 from replan.reporting.table import columns
@@ -42,21 +49,55 @@ def replica_progress(
     return rows
 
 
-def render_status(
-    health: Health, rows: list[ReplicaProgress], application: str | None, observed_at: str
-) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """What `status` shows."""
+
+    health: Health
+    rows: Sequence[ReplicaProgress]
+    observed_at: str
+    application: OpenApplication | None = None
+    unknown_throttles: Sequence[StandingThrottle] = ()
+    own_throttles: int = 0
+    """Settings of replan."""
+    resume: str = "replan resume"
+    """The command that goes on with the application."""
+    clear: str = "replan throttle clear"
+
+    @property
+    def summary(self) -> str:
+        """How many partitions there are, and how many are in which state."""
+        health = self.health
+        words = ", ".join(
+            f"{health.count(state):,} {state}" for state in HealthState if health.count(state)
+        )
+        return f"{count(health.partitions, 'partition')}: {words or 'all in sync'}."
+
+    @property
+    def known(self) -> list[str]:
+        """The lines of the journal, and of throttles that it does not know."""
+        found = self.application
+        lines = [] if found is None else application_lines(found, self.resume)
+        if self.own_throttles:
+            settings = count(self.own_throttles, "throttle setting")
+            ends = (
+                f"`{self.clear}` restores what was there before"
+                if found is None
+                else "restored when the application ends"
+            )
+            lines.append(f"{settings} of replan in the cluster; {ends}")
+        return [*lines, *throttle_lines(self.unknown_throttles)]
+
+
+def render_status(status: Status) -> str:
     """Plain text; ends with a newline."""
-    words = ", ".join(
-        f"{health.count(state):,} {state}" for state in HealthState if health.count(state)
-    )
-    lines = [f"{count(health.partitions, 'partition')}: {words or 'all in sync'}."]
+    health, rows = status.health, status.rows
+    lines = [status.summary]
     if health.fenced:
         lines.append("Fenced: " + ", ".join(f"broker {b.id}" for b in health.fenced) + ".")
     lines += [f"  {line}" for line in capped(health.unhealthy, _unhealthy)]
     lines += _running(rows) if rows else ["No reassignment is running."]
-    if application is not None:
-        lines.append(application)
-    return "\n".join([*lines, f"As of {observed_at}."]) + "\n"
+    return "\n".join([*lines, *status.known, f"As of {status.observed_at}."]) + "\n"
 
 
 def _unhealthy(found: Unhealthy) -> str:
@@ -68,7 +109,7 @@ def _unhealthy(found: Unhealthy) -> str:
     )
 
 
-def _running(rows: list[ReplicaProgress]) -> list[str]:
+def _running(rows: Sequence[ReplicaProgress]) -> list[str]:
     table = [("Topic", "Partition", "Broker", "Status", "Copied")]
     table += [
         (r.partition.topic, str(r.partition.partition), str(r.broker), r.status, _copied(r))
@@ -84,21 +125,14 @@ def _copied(row: ReplicaProgress) -> str:
     return f"{size(row.copied)} of {size(row.total)} ({share} %)"
 
 
-def render_status_markdown(
-    health: Health, rows: list[ReplicaProgress], application: str | None, observed_at: str
-) -> str:
+def render_status_markdown(status: Status) -> str:
     """For a pull request or a chat: the summary, then tables, as much as a comment holds; ends with a newline."""
-    words = ", ".join(
-        f"{health.count(state):,} {state}" for state in HealthState if health.count(state)
-    )
-    text = (
-        f"## replan status\n\n{count(health.partitions, 'partition')}: {words or 'all in sync'}. "
-    )
-    text += f"As of {observed_at}.\n"
+    health, rows = status.health, status.rows
+    text = f"## replan status\n\n{status.summary} As of {status.observed_at}.\n"
     if health.fenced:
         text += "\nFenced: " + ", ".join(f"broker {b.id}" for b in health.fenced) + ".\n"
-    if application is not None:
-        text += "\n" + "".join(f"> {escape(line)}\n" for line in application.splitlines())
+    if status.known:
+        text += "\n" + "".join(f"> {escape(line.strip())}  \n" for line in status.known)
     if health.unhealthy:
         rows_of_health = (_unhealthy_row(a) for a in health.unhealthy)
         text += f"\n{head('partition', 'health', 'in sync', 'replicas', 'min ISR', 'leader')}\n"
@@ -121,14 +155,13 @@ def _unhealthy_row(found: Unhealthy) -> str:
     return row((code(str(state.partition)), found.health, *lists, str(found.min_insync), leader))
 
 
-def render_status_json(
-    health: Health, rows: list[ReplicaProgress], application: str | None, observed_at: str
-) -> str:
+def render_status_json(status: Status) -> str:
     """One JSON document, format version 1."""
+    health, found = status.health, status.application
     document = {
         "formatVersion": 1,
         "kind": "replan.status",
-        "observedAt": observed_at,
+        "observedAt": status.observed_at,
         "partitions": health.partitions,
         "health": {state: health.count(state) for state in HealthState},
         "fenced": [b.id for b in health.fenced],
@@ -153,8 +186,10 @@ def render_status_json(
                 "copiedBytes": r.copied,
                 "totalBytes": r.total,
             }
-            for r in rows
+            for r in status.rows
         ],
-        "application": application,
+        "application": None if found is None else application_json(found, status.resume),
+        "ownThrottles": status.own_throttles,
+        "unknownThrottles": throttles_json(status.unknown_throttles),
     }
     return json.dumps(document, indent=2) + "\n"

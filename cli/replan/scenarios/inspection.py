@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import MoveRecord, Order, SavedRate, SavedReplicaList
+from replan.applying.standing import unknown_throttles
 from replan.faults.token_reader import TokenReader
 from replan.model.control_plane import Wanted, by_broker
 from replan.model.names import TopicPartition
 from replan.planning.health import judge
 from replan.reporting.quantities import brokers, rate
-from replan.reporting.status_text import render_status, replica_progress
-from replan.scenarios.session import Session
+from replan.reporting.status_text import Status, render_status, replica_progress
+from replan.scenarios.session import Session, own_application
 from replan.scenarios.throttles import SIDES, standing_in_words
 from replan.simulator.controller.state import Partition
 
@@ -46,7 +47,17 @@ def status(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     health = judge(seen)
     sizes_of = by_broker({s.partition: s.replicas for s in health.running})
     rows = replica_progress(health, session.plane.look(Wanted(sizes_of=sizes_of)).sizes)
-    return render_status(health, rows, None, seen.observed_at)
+    ledger = session.ledger()
+    return render_status(
+        Status(
+            health=health,
+            rows=rows,
+            observed_at=seen.observed_at,
+            application=own_application(session, session.plane),
+            unknown_throttles=unknown_throttles(seen, ledger),
+            own_throttles=len(ledger.entries) + len(ledger.rates),
+        )
+    )
 
 
 def throttles(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from replan.planning.plan import Plan
 from replan.planning.planner import make_plan
 from replan.reporting.drift_text import render_drift
 from replan.reporting.plan_text import render_plan
-from replan.scenarios.session import Session
+from replan.scenarios.session import Session, own_application
 
 VERSION = "version: 1"
 
@@ -44,7 +44,7 @@ def _source(where: str, body: Sequence[str]) -> Source:
 def plan(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`plan`: make a plan, and keep it for `apply`."""
     tokens.end()
-    return render_plan(planned(session))
+    return render_plan(planned(session), own=own_application(session))
 
 
 def planned(session: Session) -> Plan:
@@ -57,7 +57,9 @@ def planned(session: Session) -> Plan:
 def drift(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`drift`: what differs from what is declared."""
     tokens.end()
-    return render_drift(find_drift(_placement(session), session.observe()))
+    own = own_application(session)
+    heading = {} if own is None or own.process is None else own.targets
+    return render_drift(find_drift(_placement(session), session.observe(), heading))
 
 
 def _placement(session: Session) -> Placement:

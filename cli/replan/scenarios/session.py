@@ -11,10 +11,13 @@ from dataclasses import replace
 
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import MemoryJournal
+from replan.applying.opening import open_plan
 from replan.applying.progress import Progress
+from replan.applying.standing import OpenApplication, open_application
 from replan.errors import BadScenario
 from replan.faults.answers import refusals
 from replan.faults.kinds import FaultContext
+from replan.model.control_plane import ClusterReader
 from replan.model.names import TopicId
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
@@ -27,6 +30,7 @@ from replan.simulator.cluster.faults import At, Fault
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
 
+PROCESS = "pid 1 on ops-1"
 SHOWN_DIGITS = 12
 """Of a plan's digest, in whatever text."""
 
@@ -144,6 +148,15 @@ class Session:
         """Kill the process, if one runs."""
         if self.process is not None:
             self.process.kill()
+
+
+def own_application(
+    session: Session, reader: ClusterReader | None = None
+) -> OpenApplication | None:
+    """The open application, and whether its process runs; what its partitions wait for, given a cluster to look at."""
+    ledger, process = session.ledger(), session.process
+    runs = None if process is None or process.end is not None else PROCESS
+    return open_application(ledger, open_plan(ledger), runs, reader)
 
 
 def identifier(raw: bytes) -> str:

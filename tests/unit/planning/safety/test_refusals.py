@@ -29,7 +29,7 @@ CASES: list[tuple[str, Placement, Snapshot, str]] = [
         snapshot([state([1, 2, 5, 3], [1, 2, 3], adding=[5], removing=[3])]),
         (
             "orders-0: a reassignment to [1, 2, 5] is running on it (adding [5], removing [3]); let it end or "
-            "cancel it, then plan again. If it is replan's own, resume it: run the same `replan apply` again"
+            "cancel it, then plan again. If it is replan's own, `replan resume` goes on with it"
         ),
     ),
     (

@@ -1,0 +1,75 @@
+"""A cluster as it is read for a plan, for drift or for status: with what its journal says of it."""
+
+import shlex
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from replan.applying.journal.ledger import Ledger
+from replan.applying.opening import open_plan
+from replan.applying.standing import (
+    OpenApplication,
+    knows_nothing,
+    open_application,
+    unknown_throttles,
+)
+from replan.commands.journals import Known, known_of
+from replan.commands.output import note
+from replan.commands.target import Target
+from replan.errors import BadFile
+from replan.model.control_plane import ClusterReader
+from replan.model.snapshot import Snapshot
+from replan.planning.plan import Plan
+from replan.reporting.application_text import headline
+from replan.wording import count
+
+
+def application_of(known: Known, reader: ClusterReader | None = None) -> OpenApplication | None:
+    """The open application; with what its partitions wait for where there is a cluster to look at."""
+    return open_application(known.ledger, _plan_of(known.ledger), known.holder, reader)
+
+
+def _plan_of(ledger: Ledger) -> Plan | None:
+    """The plan of the open application; None where none is open, or its plan cannot be read by this release."""
+    with suppress(BadFile):
+        return open_plan(ledger)
+    return None
+
+
+def resume_command(cluster: Target, *words: str) -> str:
+    """What to type to go on with the open application, or to do something else to it."""
+    return shlex.join(["replan", *(words or ("resume",)), *cluster.words()])
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What there is to plan from."""
+
+    snapshot: Snapshot
+    """With the orders that the journal remembers."""
+    application: OpenApplication | None = None
+    """The one that is open there."""
+
+
+def observed(cluster: Target) -> Observed:
+    """The cluster with what its journal says; notes what a person should know of that before anything else."""
+    if cluster.snapshot is not None:
+        return Observed(cluster.observe())
+    with cluster.connect() as connection:
+        seen = connection.control_plane.observe()
+        known = known_of(cluster, connection, seen.cluster_id)
+    ledger, application = known.ledger, application_of(known)
+    if application is not None:
+        note(f"note: {headline(application, resume_command(cluster))}")
+    left, unknown = len(ledger.entries) + len(ledger.rates), unknown_throttles(seen, ledger)
+    if left and application is None:
+        note(
+            f"note: {count(left, 'throttle setting')} of replan in the cluster; "
+            f"`{resume_command(cluster, 'throttle', 'clear')}` restores what was there before"
+        )
+    if unknown and knows_nothing(ledger):
+        note(
+            f"note: {count(len(unknown), 'throttle setting')} in the cluster, and no journal that knows whose; "
+            f"`{resume_command(cluster, 'status')}` lists them"
+        )
+    remembered = {**seen.remembered, **ledger.remembered()}
+    return Observed(replace(seen, remembered=remembered), application)

@@ -1,0 +1,87 @@
+"""The open application and the throttles of a cluster, for those who only look: lines and JSON fields."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from replan.applying.outcome import PartitionResult, Result
+from replan.applying.reasons import kind_of
+from replan.applying.standing import OpenApplication, StandingThrottle
+from replan.reporting.hold_text import hold_text
+from replan.wording import capped, count
+
+UNTHROTTLED = (
+    "Until you resume, a kept replica that falls out of sync catches up under the copies' throttle."
+)
+
+REMOVE = (
+    "  Where nobody needs them: `kafka-configs.sh --alter --entity-type brokers|topics --entity-name NAME "
+    "--delete-config KEY`."
+)
+
+
+def headline(application: OpenApplication, resume: str) -> str:
+    """Whose it is, whether it runs, how far it is, and the command that goes on."""
+    state = "interrupted" if application.process is None else f"running: {application.process}"
+    goes_on = f"; `{resume}` goes on" if application.process is None else ""
+    return (
+        f"replan's application {application.id} is {state}{goes_on}; begun by {application.owner}; "
+        f"{count(application.ended, 'partition')} ended, {len(application.unfinished):,} unfinished"
+    )
+
+
+def application_lines(application: OpenApplication, resume: str) -> list[str]:
+    """All of it: each unfinished partition with what it waits for."""
+    lines = [headline(application, resume)]
+    lines += [f"  {line}" for line in capped(application.unfinished, waits)]
+    if application.process is None and application.throttled:
+        lines.append(UNTHROTTLED)
+    return lines
+
+
+def waits(found: PartitionResult) -> str:
+    """What an unfinished partition waits for."""
+    if found.hold is None:
+        due = "its next request is due" if found.result is Result.RUNNING else "can start"
+        return f"{found.partition}  {due}"
+    began = "running" if found.result is Result.RUNNING else "not started"
+    return f"{found.partition}  {began}: {hold_text(found.hold)}"
+
+
+def application_json(application: OpenApplication, resume: str) -> Mapping[str, object]:
+    """The fields of a JSON document."""
+    return {
+        "id": application.id,
+        "owner": application.owner,
+        "process": application.process,
+        "ended": application.ended,
+        "resume": resume,
+        "unfinished": [
+            {
+                "topic": found.partition.topic,
+                "partition": found.partition.partition,
+                "result": found.result,
+                "hold": None
+                if found.hold is None
+                else {"kind": kind_of(found.hold), "text": hold_text(found.hold)},
+            }
+            for found in application.unfinished
+        ],
+    }
+
+
+def throttle_lines(unknown: Sequence[StandingThrottle]) -> list[str]:
+    """The throttle settings that no journal here knows, and what can be done."""
+    if not unknown:
+        return []
+    found = count(len(unknown), "throttle setting")
+    listed = capped(unknown, _throttle)
+    return [f"{found} in the cluster, not in this journal; whose is not known:", *listed, REMOVE]
+
+
+def _throttle(found: StandingThrottle) -> str:
+    return f"  {found.scope} {found.name}  {found.key}={found.value}"
+
+
+def throttles_json(unknown: Sequence[StandingThrottle]) -> list[Mapping[str, object]]:
+    """The fields of a JSON document."""
+    return [asdict(found) for found in unknown]
