@@ -1,12 +1,13 @@
 """Commands that act on a cluster: `apply`, `resume`, `abandon`, `throttle clear`."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from replan.commands.options import Allow, Detail, Faults, Pace
-from replan.commands.output import note
+from replan.commands.output import is_live, note
 from replan.commands.target import LiveTarget
 from replan.errors import BadUsage, Exit
 
@@ -51,7 +52,7 @@ def apply(
       0    done
       1    an error, or not approved
       3    some partitions are refused, or could not be moved; the others are done. Or a limit refuses the plan
-      4    another application or tool is in the way, or throttles are still to be restored
+      4    another application or tool is in the way, throttles are still to be restored, or it gave up waiting
       130  interrupted; run it again to resume
 
     Examples:
@@ -83,7 +84,9 @@ def apply(
         if not (approved or auto_approve or application.approve(plan)):
             note("not approved; nothing was changed")
             return Exit.ERROR
-        return application.perform(plan, cluster, connection, pace.settings(), detail, inject)
+        return application.perform(
+            plan, cluster, connection, pace.settings(watched=is_live(sys.stderr)), detail, inject
+        )
 
 
 def resume(*, detail: Detail, pace: Pace, cluster: LiveTarget) -> Exit:
@@ -95,7 +98,7 @@ def resume(*, detail: Detail, pace: Pace, cluster: LiveTarget) -> Exit:
       0    done
       1    an error, or nothing to resume
       3    some partitions are refused, or could not be moved; the others are done
-      4    another party is in the way, or throttles are still to be restored
+      4    another party is in the way, throttles are still to be restored, or it gave up waiting
       130  interrupted; run it again to resume
 
     Examples:
@@ -106,7 +109,9 @@ def resume(*, detail: Detail, pace: Pace, cluster: LiveTarget) -> Exit:
 
     with cluster.connect() as connection:
         plan = application.begun_plan(cluster, connection)
-        return application.perform(plan, cluster, connection, pace.settings(), detail)
+        return application.perform(
+            plan, cluster, connection, pace.settings(watched=is_live(sys.stderr)), detail
+        )
 
 
 def abandon(*, cluster: LiveTarget) -> Exit:

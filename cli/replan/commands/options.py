@@ -1,12 +1,13 @@
 """Options that several commands take, each with its help."""
 
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from replan.commands.target import seconds
 from replan.errors import BadUsage
 
 if TYPE_CHECKING:
@@ -58,6 +59,15 @@ AS = typer.Option("--format", help="How the result is written.")
 """`--format`; a command names the forms that it has: `Annotated[Form, AS]`."""
 
 
+UNWATCHED_SECONDS = 3_600.0
+"""How long `apply` waits while nothing moves where nobody sees it."""
+
+
+def _patience(text: str | float) -> float:
+    """Read how long to wait: a duration, or `never`. Raises BadParameter."""
+    return inf if text == "never" else seconds(text)
+
+
 @dataclass(frozen=True)
 class Pace:
     """How cautiously and how broadly a plan is performed. Raises BadUsage where it would never end."""
@@ -79,16 +89,30 @@ class Pace:
             help="How many copies a broker sends, and how many it receives, at the same time.",
         ),
     ] = 5
+    give_up_after: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DURATION",
+            parser=_patience,
+            help="End, resumable, when nothing has moved for so long: no byte, no replica that came in sync. "
+            "`never` waits for ever: the default at a terminal; elsewhere `apply` and `resume` take 1h.",
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         if not isfinite(self.settle):
             raise BadUsage("--settle: write how many seconds, e.g. 15")
 
-    def settings(self) -> "Settings":
-        """The applier's settings."""
+    def settings(self, *, watched: bool = True) -> "Settings":
+        """The applier's settings; `watched`: whether somebody sees it wait."""
         from replan.applying.settings import Settings
 
-        return Settings(settle_seconds=self.settle, slots_per_broker=self.slots)
+        patience = self.give_up_after
+        if patience is None and not watched:
+            patience = UNWATCHED_SECONDS
+        return Settings(
+            settle_seconds=self.settle, slots_per_broker=self.slots, give_up_seconds=patience
+        )
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ def rehearse(
       0  the plan completes
       1  an error
       3  some partitions are refused or not done; the result names what stops them
-      4  another party is in the way, or a dead broker keeps a throttle
+      4  another party is in the way, a dead broker keeps a throttle, or nothing can move any more
 
     Examples:
       replan rehearse plan.json --snapshot cluster.json --produce 2MB/s

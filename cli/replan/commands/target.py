@@ -230,7 +230,7 @@ class JournaledTarget(ReadTarget):
 
 
 @dataclass(frozen=True)
-class OptionalTarget(ReadTarget):
+class OptionalTarget(JournaledTarget):
     """A cluster to read, or none: see `is_named`."""
 
     note: ClassVar[str] = (

@@ -1,9 +1,10 @@
 """What a rehearsal assumes: speeds, produce rates, faults, and the settings of the application."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from replan.applying.journal.records import Record
 from replan.applying.settings import Settings
 from replan.faults.read import FaultSpec
 from replan.model.names import TopicPartition
@@ -26,8 +27,8 @@ class Options:
     version: str | None = None
     """Of Kafka; None: as the features of the snapshot suggest."""
     settings: Settings = field(default_factory=Settings)
-    patience_seconds: float = 3_600.0
-    """How long nothing may happen before the rehearsal ends; what is still missing then does not arrive."""
+    journal: Sequence[Record] = ()
+    """What the application finds in its journal: the same plan goes on, another one is held."""
     limit_seconds: float = 30 * DAY
     longest_stride_seconds: float = 60.0
     """How long nothing may be looked at while nothing happens; in long runs up to a hundredth of what has passed."""

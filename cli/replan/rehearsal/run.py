@@ -11,9 +11,8 @@ from functools import partial
 from replan.applying.journal.protocol import MemoryJournal
 from replan.applying.journal.records import SavedRate, SavedReplicaList
 from replan.applying.loop import apply_plan
-from replan.applying.outcome import Outcome, Result
+from replan.applying.outcome import Ending, Outcome, Result
 from replan.applying.progress import Progress, Report
-from replan.errors import Exit
 from replan.model.configs import ConfigScope
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
@@ -91,8 +90,9 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
         longest_stride_seconds=options.longest_stride_seconds,
         faults=[began + m for f in options.faults for at in f.schedule for m in _moments(at)],
     )
-    stop = _Stop(quick, options, recorder, began)
+    stop = _Stop(quick, options, began)
     journal = MemoryJournal()
+    journal.append(options.journal)
     sent = partial(
         apply_plan,
         plan,
@@ -104,6 +104,7 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
         report=on_progress,
         stop=stop,
         end_text=end_text,
+        idle=plane.idle,
     )
     outcome, again = _as_a_person_would(lambda: sent(clock=quick), plane, quick, stop)
     recorder.note(plane.simulation)
@@ -142,9 +143,10 @@ def _as_a_person_would(
 
 
 def _left_open(outcome: Outcome) -> bool:
-    """Whether the same command again would continue; another tool's change is for a person to judge."""
-    foreign = outcome.count(Result.FOREIGN) > 0
-    return outcome.interrupted or (outcome.exit_code is Exit.HELD and not foreign)
+    """Whether the same command again would continue."""
+    return outcome.ending is Ending.STAYS_OPEN or (
+        outcome.interrupted and outcome.ending is not Ending.GAVE_UP
+    )
 
 
 def _priors(journal: MemoryJournal) -> list[SavedReplicaList | SavedRate]:
@@ -174,15 +176,11 @@ class _Stop:
 
     clock: EventSkippingClock
     options: Options
-    recorder: Recorder
     began: float
     why: str | None = None
 
     def __call__(self) -> bool:
         now, limit = self.clock.now(), self.options.limit_seconds
-        quiet = now - max(self.recorder.changed_at, self.recorder.load.flowed_at)
-        if quiet >= self.options.patience_seconds:
-            self.why = f"nothing has happened for {duration(quiet)}"
         if now - self.began >= limit:
             self.why = f"it had not ended after {limit / 86_400:g} days"
         if self.options.limit_looks is not None and self.clock.looks >= self.options.limit_looks:
