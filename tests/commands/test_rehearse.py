@@ -49,10 +49,10 @@ def test_the_page_shows_what_is_printed(folder: Path) -> None:
         assert told == written
 
 
-def test_a_plan_that_does_not_complete_exits_3_and_names_what_stopped(folder: Path) -> None:
+def test_a_plan_that_a_dead_broker_holds_exits_4_and_names_what_stopped(folder: Path) -> None:
     fault = ("--fault", "kill 4 at 5s")
     done = replan("rehearse", "plan.json", *fault, "--snapshot", "cluster.json", folder=folder)
-    assert done.returncode == 3
+    assert done.returncode == 4
     assert "  running: orders-0: waiting until 4 is in sync; fenced: 4" in done.stdout.splitlines()
 
 
@@ -141,3 +141,31 @@ def test_a_person_at_a_terminal_sees_how_far_it_is_until_it_ends(folder: Path) -
 def test_what_means_nothing_exits_1(folder: Path, arguments: tuple[str, ...], message: str) -> None:
     done = replan("rehearse", "plan.json", *arguments, folder=folder)
     assert (done.returncode, done.stderr) == (1, f"replan: {message}\n")
+
+
+def test_with_a_kept_replica_on_a_dead_broker_a_rehearsal_ends_as_apply_does(folder: Path) -> None:
+    dead = ("plan.json", "--simulated", "cluster.json", "--fault", "kill 3 at 1s")
+    rehearsed = replan("rehearse", *dead, "--format", "json", folder=folder)
+    found = json.loads(rehearsed.stdout)
+    applied = replan("apply", *dead, folder=folder)
+    assert (rehearsed.returncode, found["exitCode"], applied.returncode) == (4, 4, 4)
+    stopped = {s["partition"]: s["hold"]["kind"] for s in found["rehearsal"]["stopped"]}
+    assert set(stopped.values()) == {"awaiting-sync"}
+    assert all(name in applied.stdout for name in stopped)
+    assert found["rehearsal"]["seconds"] < 1_000
+    again = replan("rehearse", *dead[:3], "--format", "json", folder=folder)
+    resumed = json.loads(again.stdout)["rehearsal"]
+    assert again.returncode == 4
+    assert {s["partition"] for s in resumed["stopped"]} == set(stopped)
+
+
+def test_another_plan_than_the_open_one_is_held_by_a_rehearsal_as_by_apply(folder: Path) -> None:
+    dead = ("--simulated", "cluster.json", "--fault", "kill 3 at 1s")
+    assert replan("apply", "plan.json", *dead, folder=folder).returncode == 4
+    text = (folder / "placement.yaml").read_text()
+    (folder / "placement.yaml").write_text(text.replace("50MB/s", "40MB/s"))
+    replan("plan", *dead[:2], "-o", "other.json", folder=folder)
+    for command in ("rehearse", "apply"):
+        done = replan(command, "other.json", *dead[:2], folder=folder)
+        assert done.returncode == 4
+        assert "is open on this cluster, with another plan" in done.stderr

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from replan.applying.journal.records import Record
 from replan.applying.progress import Progress
-from replan.commands.journals import read_ledger
+from replan.commands.journals import known_of
 from replan.commands.output import is_live, note, passing
 from replan.commands.target import Target
 from replan.errors import BadFile, BadUsage
@@ -47,19 +47,20 @@ def rehearsal_of(
     options = replace(options, faults=tuple(read_fault(text, around) for text in faults))
     if not cluster.is_named:
         note(ALONE)
-    options = replace(options, journal=_journal(plan, cluster))
+    options = replace(options, journal=_journal(cluster))
     try:
         return _report(plan, stage, options, seed, runs)
     finally:
         passing("")
 
 
-def _journal(plan: Plan, cluster: Target) -> Sequence[Record]:
+def _journal(cluster: Target) -> Sequence[Record]:
     """What `apply` would find in the journal of a live cluster; nothing where a snapshot or the plan is rehearsed."""
-    live = cluster.is_real or cluster.simulated is not None
-    if not live:
+    if not (cluster.is_real or cluster.simulated is not None):
         return ()
-    return list(read_ledger(cluster, plan.cluster_id).records.values())
+    with cluster.connect() as connection:
+        known = known_of(cluster, connection, connection.control_plane.cluster_id())
+    return list(known.ledger.records.values())
 
 
 def _stage(plan: Plan, cluster: Target, version: str | None) -> Simulation:

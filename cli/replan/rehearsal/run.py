@@ -111,7 +111,9 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
     histories = recorder.trajectories()
     return Run(
         outcome=_noted(outcome, began, again),
-        text=outcome_text(outcome) if stop.why is None else _given_up(outcome, stop.why),
+        text=outcome_text(outcome, holds=False)
+        if stop.why is None
+        else _given_up(outcome, stop.why),
         given_up=stop.why is not None,
         ended=clock.now(),
         recorder=recorder,

@@ -12,7 +12,7 @@ from replan.wording import capped
 RESUME_HINT = "Rerun to resume."
 STILL_THROTTLED = f"throttles set by replan are still in place; {RESUME_HINT}"
 UNTIL_RESUMED = (
-    "Until you resume, a kept replica that falls out of sync catches up under the throttle."
+    "Until you resume, a kept replica that falls out of sync catches up under their throttle."
 )
 SHOWN = 20
 """Partitions that are named one by one."""
@@ -34,8 +34,8 @@ def refused_line(refusal: Refusal) -> str:
     return f"{'held' if refusal.held else 'refused'}: {refusal_text(refusal)}  [{refusal.rule}]"
 
 
-def outcome_text(outcome: Outcome) -> str:
-    """What happened, in a line, and in the next ones what holds it and what to do now."""
+def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
+    """What happened, in a line, and in the next ones what `holds` it and what to do now."""
     counts = summary(outcome.results, outcome.refusals)
     match outcome.ending:
         case Ending.COMPLETE:
@@ -52,7 +52,7 @@ def outcome_text(outcome: Outcome) -> str:
             lines = [f"interrupted: {counts}", *_goes_on(outcome)]
         case Ending.GAVE_UP:
             why = f"gave up, as nothing has moved for {duration(outcome.seconds)}"
-            lines = [f"{why}: {counts}", *_held(outcome), *_goes_on(outcome)]
+            lines = [f"{why}: {counts}", *(_held(outcome) if holds else ()), *_goes_on(outcome)]
         case Ending.UNREACHABLE:
             silent = f"the cluster has not answered for {outcome.seconds:.0f} s"
             lines = [f"{silent}: {outcome.error}", counts, RESUME_HINT]

@@ -7,6 +7,7 @@ from tests.builders import brokers, move, snapshot, state
 from tests.unit.rehearsal.stages import MB, SEEN, load_of, plan_of, rehearsed
 
 from replan.applying.reasons import AwaitingSync, NoSlot
+from replan.errors import Exit
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.snapshot import Features
@@ -69,9 +70,10 @@ def test_a_fault_is_compared_with_itself_without_the_plan() -> None:
 def test_a_new_broker_that_stays_dead_keeps_the_plan_from_completing_and_is_named() -> None:
     found = rehearsed(plan_of([1, 2, 4]), "kill 4 at 5s")
     assert not found.completed
-    assert found.text == "nothing has happened for 1 h; 1 of 1 partitions not done"
+    assert found.exit_code is Exit.HELD
+    assert found.text.startswith("gave up, as nothing has moved for ")
     assert [r.hold for r in found.stopped] == [AwaitingSync(replicas(4), fenced=replicas(4))]
-    assert found.seconds < 4_000
+    assert found.seconds < 1_000
 
 
 def test_a_partition_that_another_tool_moves_is_left_to_it() -> None:
