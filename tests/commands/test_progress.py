@@ -1,9 +1,11 @@
 """What a log has of a long application: a summary now and then, each new kind of reason once, all of it on demand."""
 
+from dataclasses import replace
+
 import pytest
 
 from replan.applying.progress import Progress
-from replan.applying.reasons import NoSlot
+from replan.applying.reasons import NewBrokerFenced, NoSlot
 from replan.commands.progress import progress_to
 from replan.model.names import BrokerId, TopicPartition
 
@@ -69,3 +71,16 @@ def test_what_is_waited_for_when_all_moves_have_ended_is_said(
     said = capsys.readouterr().err
     assert said.startswith("17 s: 3 of 3 done")
     assert said.endswith("restoring 7 throttle settings\n")
+
+
+def test_a_long_wait_is_named_with_how_long_it_has_lasted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    dead = {TopicPartition("orders", 7): NewBrokerFenced(BrokerId(4))}
+    with progress_to(quiet=False, verbose=False) as report:
+        for progress in ticks(91):
+            report(replace(progress, holds={**(progress.holds or {}), **dead}))
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("1 min 30 s: 90 of 477 done")
+    assert "longest wait: orders-7 broker 4 is to receive a replica and is fenced" in last
+    assert last.endswith("(for 1 min 30 s)")

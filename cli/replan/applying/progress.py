@@ -1,7 +1,7 @@
 """How far an application is, as values for whoever renders them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from replan.applying.observation.history import PartitionHistory
 from replan.applying.reasons import HoldReason, Note, Stalled
@@ -51,6 +51,8 @@ class Progress:
     copies: tuple[CopyProgress, ...] = ()
     holds: Mapping[TopicPartition, HoldReason] | None = None
     """Why each partition that is looked at now waits."""
+    since: Mapping[TopicPartition, float] = field(default_factory=dict)
+    """Since when each partition of `holds` waits for the same, where whoever renders it has kept track."""
     admission: HoldReason | None = None
     """Why nothing new is begun at all, if so."""
     throttles: int = 0

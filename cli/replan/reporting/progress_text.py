@@ -1,11 +1,14 @@
 """How far an application is, as lines: one that counts, then one per running copy with what it waits for."""
 
 from replan.applying.progress import CopyProgress, Progress, ReplicaProgress
-from replan.applying.reasons import HoldReason
+from replan.applying.reasons import HoldReason, is_routine
+from replan.model.names import TopicPartition
 from replan.reporting.hold_text import hold_text, stalled_text
 from replan.reporting.quantities import duration, size
 from replan.wording import capped, count
 
+LONG_SECONDS = 30.0
+"""A wait is said to be so long from here on."""
 SHOWN = 20
 """Copies and holds that are shown one by one; a terminal has no room for more."""
 
@@ -27,7 +30,31 @@ def summary(progress: Progress) -> str:
     parts = [counts(progress)]
     parts += [f"copying {size(round(speed))}/s"] if speed else []
     parts += [f"longest copy: {duration(left)} left"] if left is not None else []
-    return "; ".join(parts + _restoring(progress))
+    return "; ".join(parts + _longest_wait(progress) + _restoring(progress))
+
+
+def _longest_wait(progress: Progress) -> list[str]:
+    """Who has waited longest for something that is not part of every move."""
+    waits = {n: at for n, at in progress.since.items() if _is_news(progress, n)}
+    if not waits:
+        return []
+    name = min(waits, key=lambda n: (waits[n], n))
+    return [f"longest wait: {name} {hold_text((progress.holds or {})[name])}{_for(progress, name)}"]
+
+
+def _is_news(progress: Progress, name: TopicPartition) -> bool:
+    why = (progress.holds or {}).get(name)
+    return why is not None and not is_routine(why) and _waited(progress, name) >= LONG_SECONDS
+
+
+def _waited(progress: Progress, name: TopicPartition) -> float:
+    return progress.at_seconds - progress.since.get(name, progress.at_seconds)
+
+
+def _for(progress: Progress, name: TopicPartition) -> str:
+    """For how long it has waited, where that is long."""
+    waited = _waited(progress, name)
+    return f" (for {duration(waited)})" if waited >= LONG_SECONDS else ""
 
 
 def _restoring(progress: Progress) -> list[str]:
@@ -56,7 +83,12 @@ def _nothing_new(why: HoldReason) -> str:
 
 def copies(progress: Progress) -> list[str]:
     """One line per running copy, then one per partition that waits at a gate, at the end what is restored."""
-    lines = capped(progress.copies, copy_line, limit=SHOWN, noun="copy")
+    lines = capped(
+        progress.copies,
+        lambda c: copy_line(c) + _for(progress, c.partition),
+        limit=SHOWN,
+        noun="copy",
+    )
     if progress.admission is not None:
         lines.append(_nothing_new(progress.admission))
     shown = {copy.partition for copy in progress.copies}
@@ -64,7 +96,10 @@ def copies(progress: Progress) -> list[str]:
     return (
         lines
         + capped(
-            holds, lambda h: f"{h[0]}  {hold_text(h[1])}", limit=SHOWN, noun="waiting partition"
+            holds,
+            lambda h: f"{h[0]}  {hold_text(h[1])}{_for(progress, h[0])}",
+            limit=SHOWN,
+            noun="waiting partition",
         )
         + _restoring(progress)
     )
