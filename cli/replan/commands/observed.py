@@ -15,7 +15,7 @@ from replan.applying.standing import (
 from replan.commands.journals import Known, known_of
 from replan.commands.output import note
 from replan.commands.target import Target
-from replan.errors import BadFile
+from replan.errors import BadFile, UnsafePlan
 from replan.model.control_plane import ClusterReader
 from replan.model.snapshot import Snapshot
 from replan.planning.plan import Plan
@@ -30,7 +30,7 @@ def application_of(known: Known, reader: ClusterReader | None = None) -> OpenApp
 
 def _plan_of(ledger: Ledger) -> Plan | None:
     """The plan of the open application; None where none is open, or its plan cannot be read by this release."""
-    with suppress(BadFile):
+    with suppress(BadFile, UnsafePlan):
         return open_plan(ledger)
     return None
 
