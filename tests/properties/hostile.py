@@ -52,13 +52,16 @@ from replan.simulator.cluster.faults import (
     LagMetadata,
     LoseDisk,
     LoseRequests,
+    Question,
     RepeatRequests,
     ReplaceDisks,
     RequestKind,
     Schedule,
     SlowBroker,
+    SlowLooks,
     StartBroker,
     StopBroker,
+    Unresponsive,
 )
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.cluster.submit import ask
@@ -305,6 +308,19 @@ def _metadata(draw: st.DrawFn, _place: Place, at: float) -> tuple[list[At], floa
     return [At(at, LagMetadata(lag)), At(at + until, LagMetadata(0.0))], at + until
 
 
+def _unresponsive(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], float]:
+    """A broker lives and answers replan nothing, or not one kind of question."""
+    broker, until = place.broker(draw), at + draw(st.sampled_from([5, 30, 120]))
+    questions = draw(st.sampled_from([frozenset(Question), *(frozenset({q}) for q in Question)]))
+    deaf, again = Unresponsive(broker, questions), Unresponsive(broker, frozenset())
+    return [At(at, deaf), At(until, again)], at
+
+
+def _slow_looks(draw: st.DrawFn, _place: Place, at: float) -> tuple[list[At], float]:
+    seconds, until = draw(st.sampled_from([2.0, 5.0, 11.0])), at + draw(st.sampled_from([30, 120]))
+    return [At(at, SlowLooks(seconds)), At(until, SlowLooks(0.0))], at
+
+
 def _flaps(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], float]:
     """Replicas leave the ISR, for one look or for many, once or again and again."""
     name, broker = place.name(draw), place.broker(draw)
@@ -408,6 +424,8 @@ FAULTS: Mapping[str, Happening] = {
     "silence": _silence,
     "metadata": _metadata,
     "flaps": _flaps,
+    "unresponsive": _unresponsive,
+    "slow looks": _slow_looks,
 }
 """What no other tool does, and what ends by itself."""
 OTHERS: Mapping[str, Happening] = {

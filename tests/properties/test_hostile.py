@@ -51,7 +51,7 @@ from replan.rehearsal.recording import throttles_of
 from replan.rehearsal.run import untouched
 from replan.rehearsal.setup import with_plan_applied
 from replan.simulator.cluster.apply_fault import scheduled
-from replan.simulator.cluster.faults import Ask, LagMetadata, LoseRequests
+from replan.simulator.cluster.faults import Ask, LagMetadata, LoseRequests, SlowLooks
 from replan.simulator.controller.commands import AlterConfigs, CordonDirs
 
 CASES = {"fast": 10, "ci": 250, "nightly": 20_000}
@@ -129,6 +129,7 @@ def blindness(case: Case) -> Blindness:
         (f.effect_after_seconds or 0.0 for f in faults if isinstance(f, LoseRequests)), default=0.0
     )
     slow = max((t.seconds for t in case.journal.values()), default=0.0)
+    slow += max((f.seconds for f in faults if isinstance(f, SlowLooks)), default=0.0)
     return Blindness(
         unseen_seconds=2.5 + lag + slow,
         unknown_seconds=Blindness().unknown_seconds + lag + late + slow,

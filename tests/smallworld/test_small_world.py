@@ -21,7 +21,7 @@ MOST = {"fast": 150, "ci": 1_000, "nightly": 10_000_000}[os.environ.get("HYPOTHE
 """States of one world."""
 ORIGINAL, TARGET, OTHER = replicas(1, 2, 3), replicas(1, 2, 4), replicas(3, 2, 1)
 SHORT, SHORT_TARGET = replicas(2, 1), replicas(4, 2)
-FEW_FATES = (Fate.AGAIN, Fate.LATE, Fate.DIES_AFTER)
+FEW_FATES = (Fate.AGAIN, Fate.DIES_LATE, Fate.DIES_AFTER)
 
 
 def cluster(version: str, *listed: Replicas, unclean: bool = False) -> ClusterState:
@@ -54,7 +54,14 @@ def worlds(version: str, faults: int) -> list[SmallWorld]:
     throttled = plan(there, throttle=MoveThrottle(5 * MB))
     return [
         world("requests and brokers fail", [plan(there)], ORIGINAL),
-        world("unclean election", [plan(there, unclean=True)], ORIGINAL, unclean=True),
+        world(
+            "unclean election",
+            [plan((SHORT, SHORT_TARGET), unclean=True)],
+            SHORT,
+            unclean=True,
+            faults=faults + 1,
+            fates=(Fate.LOST, Fate.DIES_AFTER),
+        ),
         world(
             "other tools reassign",
             [plan(there)],

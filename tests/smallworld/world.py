@@ -7,8 +7,9 @@ State. The controller's state; the records of the journal; the memory of the pro
 that are late; which plan is performed; what has happened (`Ghost`), for the laws. Two states are one where they differ
 only in epochs and in ages beyond every patience (`canonical`).
 
-Time goes in quanta of 5 s, one tick each. The settings are the product's, but for the quarantine (20 s), so a late
-message takes effect within 15 s or never: what matters is that it is shorter.
+Time goes in quanta of 5 s, one tick each. The settings are the product's, but for the quarantine (40 s), so a late
+message takes effect within 35 s or never: what matters is that it is shorter, and that both are longer than the settle
+time.
 
 Steps. `tick`: one tick of the process, everything goes well. `tick, N FATE`: the N-th crossing of its boundary has
 another fate (`Fate`). `take over`: another process begins. Brokers are fenced and return, followers leave the ISR and
@@ -31,6 +32,7 @@ from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import MemoryJournal
 from replan.applying.journal.records import PlanChunk, Record
 from replan.applying.loop import ApplicationRun
+from replan.applying.observation.history import PartitionHistory
 from replan.applying.opening import opening
 from replan.applying.outcome import Outcome
 from replan.applying.progress import Progress
@@ -66,16 +68,16 @@ from replan.simulator.controller.state import ClusterState
 
 T = TypeVar("T")
 QUANTUM = 5.0
-LATEST_SECONDS = 15.0
+LATEST_SECONDS = 35.0
 """How late a message takes effect at the latest; less than the quarantine."""
 LAG_QUANTA = 2
 """How old what brokers show may be."""
-OLD_SECONDS = 30.0
+OLD_SECONDS = 50.0
 """Beyond every patience of these settings: ages are not told apart any more."""
 SETTINGS = Settings(
     owner="small world",
     poll_seconds=QUANTUM,
-    quarantine_seconds=20.0,
+    quarantine_seconds=40.0,
     retry_seconds=QUANTUM,
     patience_seconds=10.0,
     stalled_seconds=inf,
@@ -88,6 +90,7 @@ class Fate(Enum):
 
     DIES_BEFORE = "the process dies before it"
     DIES_AFTER = "the process dies after it"
+    DIES_LATE = "the process dies, and it takes effect later or never"
     LOST = "it never arrives"
     UNANSWERED = "its answer is lost"
     LATE = "it times out, and takes effect later or never"
@@ -96,6 +99,7 @@ class Fate(Enum):
 
 
 UNKNOWN = frozenset({Fate.LOST, Fate.LATE, Fate.UNANSWERED, Fate.AGAIN})
+PENDING = frozenset({Fate.LATE, Fate.AGAIN, Fate.DIES_LATE})
 APPENDS = (Fate.DIES_BEFORE, Fate.DIES_AFTER)
 
 
@@ -273,9 +277,11 @@ class Outside:
         fate = self._fate[1] if here and self._fate is not None else None
         if fate is Fate.DIES_BEFORE:
             raise Killed
-        if request is not None and fate in {Fate.LATE, Fate.AGAIN}:
+        if request is not None and fate in PENDING:
             late = (*self._state.late, Late(request[0], self._state.now))
             self._state = replace(self._state, late=late)
+        if fate is Fate.DIES_LATE:
+            raise Killed
         if fate is Fate.REPEATED:
             effect()
         if fate not in {Fate.LOST, Fate.LATE}:
@@ -312,11 +318,19 @@ def canonical(value: object, now: float) -> object:
         return "age", max(-OLD_SECONDS, min(OLD_SECONDS, now - value))
     if isinstance(value, Collection):
         return _collected(value, now)
-    if isinstance(value, Move | PlanChunk):
-        return None  # it belongs to the plan
     if isinstance(value, ApplicationRun):
         return tuple([canonical(v, now) for k, v in vars(value).items() if k not in LEFT_OUT])
+    if isinstance(value, PartitionHistory):
+        return _history(value, now)
     return kind, *[canonical(getattr(value, name), now) for name in _names(kind)]
+
+
+def _history(value: PartitionHistory, now: float) -> object:
+    """What has stayed in sync counts in seconds that looks vouch for, by a clock of its own."""
+    vouched = (value.target_in_sync, value.new_in_sync)
+    others = replace(value, target_in_sync={}, new_in_sync={}, vouched=now)
+    names = _names(PartitionHistory)
+    return canonical(vouched, value.vouched), *[canonical(getattr(others, n), now) for n in names]
 
 
 def _collected(value: Collection[object], now: float) -> object:
@@ -327,7 +341,8 @@ def _collected(value: Collection[object], now: float) -> object:
     return frozenset([canonical(v, now) for v in value])
 
 
-_NAMES: dict[type, tuple[str, ...]] = {}
+_NAMES: dict[type, tuple[str, ...]] = {Move: ("partition",), PlanChunk: ("application",)}
+"""The fields that tell values of a type apart; what belongs to a plan has a name."""
 
 
 def _names(kind: type) -> tuple[str, ...]:

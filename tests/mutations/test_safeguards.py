@@ -1,0 +1,58 @@
+"""Every safeguard that is taken away is missed by a test: the tests would have found what it prevents."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.mutations.safeguards import SAFEGUARDS, Safeguard
+
+ROOT = Path(__file__).parents[2]
+COPIED = ("cli", "tests", "schema", "docs", "pyproject.toml")
+TESTS_FAILED = 1
+"""pytest's exit code."""
+
+by_name = pytest.mark.parametrize("safeguard", SAFEGUARDS, ids=lambda m: m.name)
+
+
+def without(safeguard: Safeguard, root: Path) -> str:
+    source = (root / "cli" / "replan" / safeguard.path).read_text()
+    assert source.count(safeguard.text) == 1, (
+        f"{safeguard.path} has changed: give the patch its new text"
+    )
+    return source.replace(safeguard.text, safeguard.without)
+
+
+@by_name
+def test_every_patch_fits(safeguard: Safeguard) -> None:
+    compile(without(safeguard, ROOT), safeguard.path, "exec")
+
+
+@pytest.mark.nightly
+@by_name
+def test_a_safeguard_that_is_taken_away_is_missed(safeguard: Safeguard, tmp_path: Path) -> None:
+    for name in COPIED:
+        whole = ROOT / name
+        if whole.is_dir():
+            shutil.copytree(whole, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(whole, tmp_path / name)
+    (tmp_path / "cli" / "replan" / safeguard.path).write_text(without(safeguard, tmp_path))
+    found = [test for test in safeguard.caught_by if fails(test, tmp_path)]
+    assert found, f"without it everything passes: {safeguard.name}"
+
+
+def fails(test: str, folder: Path) -> bool:
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", test]
+    ended = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder / "cli"), "HYPOTHESIS_PROFILE": "ci"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode in {0, TESTS_FAILED}, ended.stdout + ended.stderr
+    return ended.returncode == TESTS_FAILED
