@@ -14,9 +14,6 @@ The parser refuses these keys of the placement file, with file and line. What th
 | key | what for |
 | --- | --- |
 {rows}
-
-A pattern instead of a topic's name is refused in `assignments` and `preferredLeaders`; `blacklists.leaders[].topics`
-takes patterns.
 """
 KAFKA = """\
 | | |

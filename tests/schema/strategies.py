@@ -145,7 +145,6 @@ def _broker(entry: Document) -> int:
 
 
 UNSUPPORTED: Document = {
-    "balance": {"replicas": "5%", "bytes": "10%", "weights": {"14": 2}},
     "recovery": {"payments-*": {"strategy": "balanced", "wait": "5m"}},
 }
 

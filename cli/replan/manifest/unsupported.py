@@ -4,51 +4,31 @@ It is refused rather than skipped: whoever writes a drain expects a drain.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from replan.manifest.yaml_text.problems import KeyPath, Problems
 from replan.manifest.yaml_text.sources import Source
-from replan.manifest.yaml_text.values import Value, YamlMapping, key_place_of
-from replan.model.topic_patterns import is_pattern
+from replan.manifest.yaml_text.values import YamlMapping, key_place_of
 
 _WHOLE: dict[tuple[str, ...], str] = {
-    ("balance",): "balancing topics that are placed by rule",
-    ("blacklists", "replicas"): "draining brokers",
     ("blacklists", "logDirs"): "draining log directories",
     ("throttles", "standing"): "standing throttles",
     ("recovery",): "recovery of partitions without a leader",
 }
 
 
-class _ByTopic(NamedTuple):
-    pattern: str
-    rule_keys: frozenset[str]
-    rule: str
-    instead: str
-
-
-_BY_TOPIC = {
-    "assignments": _ByTopic(
-        "an assignment by pattern",
-        frozenset({"partitionCount", "replicationFactor", "spread", "brokers"}),
-        "placing a topic by rule",
-        "list its replicas under partitions",
-    ),
-    "preferredLeaders": _ByTopic(
-        "a preferred leader by pattern",
-        frozenset({"racks", "balanced"}),
-        "choosing preferred leaders by rule",
-        "name a broker for each partition, e.g. {0: 2}",
+_BY_TOPIC: dict[tuple[str, str], tuple[str, str]] = {
+    ("assignments", "partitionCount"): (
+        "adding partitions",
+        "add them with `kafka-topics.sh --alter --partitions`, and remove this key",
     ),
 }
+"""By section and key of an entry: what the key is for, and what to do instead."""
 
 
 def unsupported_keys() -> dict[tuple[str, ...], str]:
     """Every key that is refused, as a path in which `*` is any topic, with what it is for."""
     by_topic: dict[tuple[str, ...], str] = {
-        (section, "*", key): found.rule
-        for section, found in _BY_TOPIC.items()
-        for key in sorted(found.rule_keys)
+        (section, "*", key): what for (section, key), (what, _) in _BY_TOPIC.items()
     }
     return {**_WHOLE, **by_topic}
 
@@ -69,21 +49,12 @@ def _unsupported(root: YamlMapping) -> Iterator[tuple[KeyPath, str, str]]:
     for path, what in _WHOLE.items():
         if _holds(root, path):
             yield path, what, "remove this key"
-    for section, by_topic in _BY_TOPIC.items():
+    for (section, key), (what, instead) in _BY_TOPIC.items():
         entries = root.get(section)
         if isinstance(entries, YamlMapping):
             for topic, entry in entries.items():
-                yield from _unsupported_in(section, topic, entry, by_topic)
-
-
-def _unsupported_in(
-    section: str, topic: str, entry: Value, by_topic: _ByTopic
-) -> Iterator[tuple[KeyPath, str, str]]:
-    if is_pattern(topic):
-        yield (section, topic), by_topic.pattern, "name each topic"
-    elif isinstance(entry, YamlMapping):
-        for key in by_topic.rule_keys & entry.keys():
-            yield (section, topic, key), by_topic.rule, by_topic.instead
+                if isinstance(entry, YamlMapping) and key in entry:
+                    yield (section, topic, key), what, instead
 
 
 def _holds(root: YamlMapping, path: KeyPath) -> bool:

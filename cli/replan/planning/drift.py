@@ -4,7 +4,7 @@ Classes are the kinds of `comparison.diff`, and `partitions` where a topic has o
 declares. A reassignment that already converges to the declared list is no drift; it is counted apart.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -16,6 +16,7 @@ from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.cluster_check import check_cluster
 from replan.planning.comparison.diff import DifferenceKind, compare
 from replan.planning.comparison.overlays import wanted
+from replan.planning.placing.problem import Impossible
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,10 @@ def find_drift(
         for d in differing
         if d.kind is DifferenceKind.RUNNING or heading.get(d.partition) == d.declared
     }
+    differing += [
+        Drifted(p.partition, DifferenceKind.UNPLACEABLE, (), p.replicas, p.leader)
+        for p in snapshot.states(unplaceable(asked.chosen.impossible))
+    ]
     return Drift(
         snapshot.cluster_id,
         snapshot.observed_at,
@@ -94,6 +99,11 @@ def find_drift(
         tuple(d.partition for d in differing if d.partition in converging),
         tuple(sorted(name for _, names in left.known for name in names)),
     )
+
+
+def unplaceable(reasons: Sequence[Impossible]) -> list[int]:
+    """The observed rows of all partitions that no list can place."""
+    return sorted({row for reason in reasons for row in reason.partitions})
 
 
 def partition_counts(placement: Placement, snapshot: Snapshot) -> list[PartitionCount]:

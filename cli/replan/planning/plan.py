@@ -29,6 +29,13 @@ class RefusalRule(StrEnum):
     CORDONED = "cordoned"
     SAFE_START = "safe-start"
     UNCLEAN_GUARD = "unclean-guard"
+    NO_SUBSTITUTE = "no-substitute"
+    """The others up to the last: no placement keeps the rule (`placing.problem.Obstacle`)."""
+    TOO_FEW_BROKERS = "too-few-brokers"
+    WITHOUT_RACK = "without-rack"
+    RACK_LACKS_BROKERS = "rack-lacks-brokers"
+    RACKS_LACK_BROKERS = "racks-lack-brokers"
+    NO_RACK_IS_LARGE_ENOUGH = "no-rack-is-large-enough"
 
 
 class WarningKind(StrEnum):
@@ -58,6 +65,12 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     RefusalRule.CORDONED: ("target", "brokers"),
     RefusalRule.SAFE_START: ("original", "minInsyncReplicas", "needed"),
     RefusalRule.UNCLEAN_GUARD: ("inSync",),
+    RefusalRule.NO_SUBSTITUTE: ("brokers",),
+    RefusalRule.TOO_FEW_BROKERS: ("rule", "needed", "available"),
+    RefusalRule.WITHOUT_RACK: ("rule", "brokers"),
+    RefusalRule.RACK_LACKS_BROKERS: ("rule", "rack", "needed", "available"),
+    RefusalRule.RACKS_LACK_BROKERS: ("rule", "needed", "available"),
+    RefusalRule.NO_RACK_IS_LARGE_ENOUGH: ("rule", "needed", "available"),
     WarningKind.LEADERLESS: ("partitions", "count"),
     WarningKind.FENCED_TARGET: ("broker",),
     WarningKind.UNCLEAN_ELECTION: ("topics", "count"),

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from replan.model.placement import Placement
+from replan.model.placement import LeaderBlacklist, Placement
+from replan.model.rules import ReplicaBlacklist
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import Unacknowledged, expired
 from replan.planning.comparison.alignment import Alignment, topics_of
@@ -100,8 +101,9 @@ def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning
         facts: Facts = {"where": str(entry.where), "broker": entry.broker}
         if entry.broker not in registered:
             yield PlanWarning(WarningKind.BLACKLIST_UNREGISTERED, facts)
-        if entry.expires is not None and entry.expires < snapshot.observed_at:
-            yield PlanWarning(WarningKind.BLACKLIST_EXPIRED, {**facts, "expires": entry.expires})
+        yield from _expired(entry, snapshot)
+    for drained in sorted(placement.replica_blacklist, key=lambda e: (e.broker, str(e.where))):
+        yield from _expired(drained, snapshot)
     for name, preferred in sorted(placement.preferred_leaders.items()):
         if any(
             entry.broker == preferred.broker and blacklist_reaches(entry, name.topic)
@@ -115,6 +117,14 @@ def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning
                     "broker": preferred.broker,
                 },
             )
+
+
+def _expired(
+    entry: LeaderBlacklist | ReplicaBlacklist, snapshot: Snapshot
+) -> Iterator[PlanWarning]:
+    if entry.expires is not None and entry.expires < snapshot.observed_at:
+        facts: Facts = {"where": str(entry.where), "broker": entry.broker}
+        yield PlanWarning(WarningKind.BLACKLIST_EXPIRED, {**facts, "expires": entry.expires})
 
 
 def _named(table: pa.Table) -> Facts:

@@ -18,18 +18,21 @@ from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.placement import LeaderBlacklist, Placement
 from replan.model.policy import Measure
+from replan.model.rules import ReplicaBlacklist, TopicRule
 from replan.model.snapshot import Snapshot
 from replan.planning.admission_order import admission_order
 from replan.planning.comparison.acknowledged import without_acknowledged
 from replan.planning.comparison.alignment import Alignment
+from replan.planning.comparison.chosen import topic_rules
 from replan.planning.comparison.cluster_check import check_cluster, check_names
 from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences, compare
 from replan.planning.comparison.overlays import Wanted, blacklist_reaches, wanted
 from replan.planning.comparison.part import part_of
 from replan.planning.limits import check_limits, raised
 from replan.planning.moves import Move
-from replan.planning.plan import Plan, Refusal
+from replan.planning.plan import Plan
 from replan.planning.plan_warnings import plan_warnings
+from replan.planning.safety.placing_refusals import placing_refusals
 from replan.planning.safety.plan_invariants import require_invariants
 from replan.planning.safety.refusals import Judge
 
@@ -44,6 +47,10 @@ class _Difference:
     demoted: bool
     """The leader blacklist changed the list."""
     remember: bool
+    ordered: bool
+    """Its order is declared, or changed by the leader blacklist; otherwise its set alone."""
+    balanced: bool
+    """It kept its rule, and changes for the balance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,8 @@ class _Facts:
     nameable: frozenset[BrokerId]
     listed: Mapping[str, Mapping[BrokerId, LeaderBlacklist]]
     """Of each topic, the brokers that the leader blacklist keeps from leading it."""
+    rules: Mapping[str, TopicRule]
+    drained: Mapping[BrokerId, ReplicaBlacklist]
 
 
 def make_plan(
@@ -83,7 +92,7 @@ def make_plan(
     facts = _facts(placement, snapshot, differs.table)
     judge = Judge.of(snapshot.brokers)
     judged: list[tuple[Move, PartitionState]] = []
-    refused: list[Refusal] = []
+    refused = list(placing_refusals(asked.chosen.impossible, facts.rules, snapshot))
     remember: set[TopicPartition] = set()
     for difference, seen in _differences(differs, asked, snapshot):
         move = _move(difference, seen, facts)
@@ -110,7 +119,7 @@ def make_plan(
         remember=frozenset(remember),
         allowed=dict(allowed),
     )
-    return require_invariants(placement, snapshot, plan, judged)
+    return require_invariants(placement, snapshot, plan, judged, asked.chosen.findings)
 
 
 def _facts(placement: Placement, snapshot: Snapshot, differs: pa.Table) -> _Facts:
@@ -124,6 +133,8 @@ def _facts(placement: Placement, snapshot: Snapshot, differs: pa.Table) -> _Fact
         # An unregistered broker is refused with 39, a fully cordoned one from 4.4 on (KAFKA-20832).
         frozenset(b.id for b in snapshot.brokers if not b.cordoned),
         {t: {e.broker: e for e in entries if blacklist_reaches(e, t)} for t in topics},
+        topic_rules(placement, snapshot),
+        {e.broker: e for e in placement.replica_blacklist},
     )
 
 
@@ -134,20 +145,24 @@ def _differences(
     planned = pc.is_in(differs.table.column("kind"), pa.array(MOVABLE))
     table = differs.table.filter(planned)
     at = differs.positions[np.asarray(planned)]
-    marks = (asked.explicit[at], asked.demoted[at], asked.remember[at])
-    states = snapshot.states(asked.rows[at].tolist())
+    rows = asked.rows[at]
+    marks = (
+        asked.explicit[at],
+        asked.demoted[at],
+        asked.remember[at],
+        asked.ordered[at],
+        asked.chosen.for_balance[rows],
+    )
+    states = snapshot.states(rows.tolist())
     for found, seen, *of in zip(table.to_pylist(), states, *marks, strict=True):
-        explicit, demoted, remember = map(bool, of)
-        declared = tuple(found["declared"])
-        yield (
-            _Difference(DifferenceKind(found["kind"]), declared, explicit, demoted, remember),
-            seen,
-        )
+        kind, declared = DifferenceKind(found["kind"]), tuple(found["declared"])
+        yield _Difference(kind, declared, *map(bool, of)), seen
 
 
 def _move(difference: _Difference, seen: PartitionState, facts: _Facts) -> Move:
     topic = seen.partition.topic
-    settings, entry = facts.settings[topic], facts.placement.topics.get(topic)
+    settings = facts.settings[topic]
+    entry = facts.placement.topics.get(topic) or facts.rules.get(topic)
     return Move(
         partition=seen.partition,
         topic_id=seen.topic_id,
@@ -157,6 +172,7 @@ def _move(difference: _Difference, seen: PartitionState, facts: _Facts) -> Move:
         unclean_election=settings.unclean_election,
         reason=_reason(difference, seen, facts),
         bytes=seen.bytes,
+        elect=difference.ordered or difference.kind is not DifferenceKind.REPLICAS,
         unnameable=frozenset(seen.replicas) - facts.nameable,
         below_min_isr=entry is not None and entry.below_min_isr,
         leader=seen.leader,
@@ -168,7 +184,20 @@ def _reason(difference: _Difference, seen: PartitionState, facts: _Facts) -> str
     order = _order_reason(difference, seen, facts)
     if difference.kind is not DifferenceKind.REPLICAS:
         return order or _plain_reason(difference, seen)
-    return f"declared replicas; {order}" if order else "declared replicas"
+    replicas = _replicas_reason(difference, seen, facts)
+    return f"{replicas}; {order}" if order else replicas
+
+
+def _replicas_reason(difference: _Difference, seen: PartitionState, facts: _Facts) -> str:
+    """What asks for other members: a drain, an explicit list, the balance, a rule; the strongest that is meant."""
+    leaving = sorted(set(seen.replicas) - set(difference.declared))
+    drained = [facts.drained[b] for b in leaving if b in facts.drained]
+    if drained:
+        why = " ".join((drained[0].reason or "").split())
+        return f"broker {drained[0].broker} is drained" + (f": {why}" if why else "")
+    if difference.explicit:
+        return "declared replicas"
+    return "balance" if difference.balanced else f"rule {facts.rules[seen.partition.topic].pattern}"
 
 
 def _order_reason(difference: _Difference, seen: PartitionState, facts: _Facts) -> str | None:

@@ -38,7 +38,8 @@ def _columns(drifted: Drifted) -> tuple[str, str, str]:
         return name, f"declared {declared}", ""
     if drifted.kind is DifferenceKind.LEADER:
         return name, f"declared {drifted.declared[0]} of {declared}", f"led by {drifted.leader}"
-    return name, f"declared {declared}", f"has {brokers(drifted.observed)}"
+    has = f"has {brokers(drifted.observed)}"
+    return (name, f"declared {declared}", has) if drifted.declared else (name, "", has)
 
 
 def meaning(kind: DifferenceKind) -> str:
@@ -54,6 +55,8 @@ def meaning(kind: DifferenceKind) -> str:
             return "on the way to the declared list"
         case DifferenceKind.LEADER:
             return "another leader"
+        case DifferenceKind.UNPLACEABLE:
+            return "no list keeps its rule or its drain; `replan plan` says why"
 
 
 def _capital(text: str) -> str:
@@ -102,7 +105,7 @@ def render_drift_markdown(drift: Drift) -> str:
 def _row(drifted: Drifted) -> str:
     found = code(brokers(drifted.observed)) if drifted.observed else "–"
     leader = "–" if drifted.leader is None else str(drifted.leader)
-    declared = code(brokers(drifted.declared))
+    declared = code(brokers(drifted.declared)) if drifted.declared else "–"
     return row((code(str(drifted.partition)), meaning(drifted.kind), declared, found, leader))
 
 

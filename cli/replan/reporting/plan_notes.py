@@ -35,6 +35,30 @@ REFUSALS: Mapping[RefusalRule, str] = {
         "elected and the data lost; run `kafka-configs.sh --alter --entity-type topics --entity-name {topic} "
         "--add-config unclean.leader.election.enable=false` first"
     ),
+    RefusalRule.NO_SUBSTITUTE: (
+        "no broker can take the place of {brokers}, which is to be drained: the others hold it already, or are fenced, "
+        "cordoned or drained; bring one back, add a broker, or declare fewer replicas"
+    ),
+    RefusalRule.TOO_FEW_BROKERS: (
+        "{needed} replicas need as many brokers, and {available} can hold it ({rule}): bring a broker back, add one, "
+        "name more under `brokers`, or lower `replicationFactor`"
+    ),
+    RefusalRule.WITHOUT_RACK: (
+        "the rack of brokers {brokers} is not known, and `spread` goes by racks ({rule}): set broker.rack there, or "
+        "take them out of `brokers`"
+    ),
+    RefusalRule.RACK_LACKS_BROKERS: (
+        "rack {rack} must hold {needed} replicas, and {available} of its brokers can ({rule}): bring a broker back, "
+        "add one there, or name fewer racks' brokers under `brokers`"
+    ),
+    RefusalRule.RACKS_LACK_BROKERS: (
+        "{needed} racks must hold one replica more than the others, and {available} can ({rule}): add brokers there, "
+        "or lower `replicationFactor`"
+    ),
+    RefusalRule.NO_RACK_IS_LARGE_ENOUGH: (
+        "`spread: in-rack` needs a rack with {needed} brokers that can hold it, and the largest has {available} "
+        "({rule}): add brokers there, or lower `replicationFactor`"
+    ),
 }
 
 

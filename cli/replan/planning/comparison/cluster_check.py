@@ -12,8 +12,10 @@ import pyarrow as pa
 from replan.errors import BadManifest, WrongCluster
 from replan.model.columns import PAD, row, to_matrix
 from replan.model.names import BrokerId
-from replan.model.placement import Placement
+from replan.model.placement import Placement, TopicEntry
+from replan.model.rules import TopicRule
 from replan.model.snapshot import Snapshot
+from replan.model.topic_patterns import is_pattern
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
 from replan.planning.comparison.diff import targets_of
 from replan.planning.comparison.policy_check import check_policy
@@ -37,6 +39,7 @@ def check_names(aligned: Alignment) -> None:
     mistakes = [
         *_unknown_topics(placement, snapshot),
         *_unknown_brokers(placement, snapshot),
+        *_unknown_rule_brokers(placement, snapshot),
         *_unknown_partitions(aligned),
         *_preferred_leaders(aligned),
         *_throttled_brokers(placement, snapshot),
@@ -48,7 +51,9 @@ def check_names(aligned: Alignment) -> None:
 
 def _unknown_topics(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
     known = set(snapshot.topics.column("name").to_pylist())
-    for name, entry in sorted(placement.topics.items()):
+    exact = {name: rule for name, rule in placement.rules.items() if not is_pattern(name)}
+    entries: dict[str, TopicEntry | TopicRule] = {**placement.topics, **exact}
+    for name, entry in sorted(entries.items()):
         if name not in known:
             yield (
                 f"{entry.where}: topic {name} does not exist in the cluster; "
@@ -69,6 +74,19 @@ def _unknown_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
             f"{file}:{found['line']}:{found['column']}: {found['topic']}-{found['partition']}: "
             f"broker {_ids(missing)} is not registered in the cluster; registered: {ranges(registered)}"
         )
+
+
+def _unknown_rule_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
+    """A single id must be registered, of a range at least one."""
+    registered = sorted(snapshot.broker_ids())
+    for pattern, rule in sorted(placement.rules.items()):
+        for found in rule.brokers or ():
+            if not any(found.first <= broker <= found.last for broker in registered):
+                named = f"broker {found.first}" if found.single else f"{found.first}-{found.last}"
+                yield (
+                    f"{found.where}: {pattern}: {named} is not registered in the cluster; "
+                    f"registered: {ranges(registered)}"
+                )
 
 
 def _unknown_partitions(aligned: Alignment) -> Iterator[str]:

@@ -1,9 +1,9 @@
 """What every partition in reach should look like: the declared lists under their overlays.
 
-The order of precedence is that of the placement file: base list, then preferredLeaders (this replica first),
-then the leader blacklist (listed brokers last, stable). The base of a partition that no entry declares is the
-order it has, or the one remembered from before a blacklist changed it: so taking a broker off the blacklist
-restores every order with nothing to remember in the file.
+The order of precedence is that of the placement file: base list (`chosen`: declared, drained, by rule), then
+preferredLeaders (this replica first, or by rule), then the leader blacklist (listed brokers last, stable). The base
+of a partition that no entry declares is the order it has, or the one remembered from before a blacklist changed it: so
+taking a broker off the blacklist restores every order with nothing to remember in the file.
 
 Not here: comparing with the cluster (`diff`), whether it is safe or possible (`refusals`).
 """
@@ -15,13 +15,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from replan.model.columns import PAD, Ints, Matrix, from_matrix, row, same_width, to_matrix
+from replan.model.columns import PAD, Ints, Matrix, from_matrix, row, same_width
 from replan.model.names import BrokerId, Replicas, is_internal, replicas
 from replan.model.partition import PartitionState
 from replan.model.placement import LeaderBlacklist, Placement
+from replan.model.rules import LeaderRule
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of
+from replan.planning.comparison.chosen import Chosen, chosen
 from replan.planning.comparison.diff import targets_of
+from replan.planning.comparison.leader_order import leader_rules, ordered_by_rule
 
 Flags = npt.NDArray[np.bool_]
 
@@ -36,7 +39,8 @@ class _Undeclared:
     bases: Matrix
     """What is observed, or the remembered order."""
     known: Flags
-    """Whether the base is a remembered order."""
+    """Whether no order is lost where this one changes: it is remembered, or its replicas change as well."""
+    chosen: Chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,10 @@ class Wanted:
     """The leader blacklist changed the list."""
     remember: Flags
     """The observed order is written down nowhere else, and is about to be changed."""
+    ordered: Flags
+    """An order is declared, or changed here; otherwise only the set counts, and who leads is left as it is."""
+    chosen: Chosen
+    """What rules and drains made of the lists."""
 
 
 def wanted(aligned: Alignment) -> Wanted:
@@ -60,10 +68,13 @@ def wanted(aligned: Alignment) -> Wanted:
     placement, snapshot, explicit = aligned.placement, aligned.snapshot, aligned.placement.explicit
     reached = _undeclared(aligned)
     names = _names_of(explicit, snapshot.partitions.take(pa.array(reached.rows)))
-    bases = np.concatenate(same_width(to_matrix(explicit.column("replicas")), reached.bases))
+    bases = np.concatenate(same_width(reached.chosen.explicit, reached.bases))
     found = np.concatenate([aligned.explicit_rows, reached.rows])
     led = rows_of(named_partitions(placement.preferred_leaders), names)
+    by_rule = _leader_rules(placement, names)
     preferred = _prefer(bases, led, placement)
+    listed = _listed(preferred, names, placement, snapshot)
+    preferred = ordered_by_rule(preferred, listed, by_rule, snapshot)
     listed = _listed(preferred, names, placement, snapshot)
     lists = _lead_for_now(*_listed_last(preferred, listed), found, snapshot)
     named = np.arange(len(lists)) < explicit.num_rows
@@ -72,12 +83,21 @@ def wanted(aligned: Alignment) -> Wanted:
     remember[explicit.num_rows :] &= ~reached.known
     ours = named.copy()
     ours[led[led >= 0]] = True
+    ours[[row for row, rule in enumerate(by_rule) if rule is not None]] = True
+    ordered = ours.copy()
     ours |= ((preferred == _leaders(found, snapshot)[:, None]) & listed).any(axis=1)
+    ordered |= ours | demoted
     asked, observed = same_width(lists[explicit.num_rows :], reached.observed)
     ours[explicit.num_rows :] |= (asked != observed).any(axis=1)
     table = names.append_column("replicas", from_matrix(lists))
     return Wanted(
-        table.filter(pa.array(ours)), found[ours], named[ours], demoted[ours], remember[ours]
+        table.filter(pa.array(ours)),
+        found[ours],
+        named[ours],
+        demoted[ours],
+        remember[ours],
+        ordered[ours],
+        reached.chosen,
     )
 
 
@@ -92,11 +112,29 @@ def _undeclared(aligned: Alignment) -> _Undeclared:
     for entry in _in_force(aligned.placement, snapshot):
         reached |= (lists == entry.broker).any(axis=1) & _within(entry, partitions)
     bases, known = _recalled(lists, aligned)
-    reached = (reached | known) & ~running
+    made = chosen(aligned.placement, snapshot, aligned.explicit_rows, bases)
+    reached = ((reached | known) & ~running) | made.changed | _led_by_rule(aligned)
     for rows, reach in ((aligned.leader_rows, True), (aligned.explicit_rows, False)):
         reached[rows[rows >= 0]] = reach
     rows = np.flatnonzero(reached)
-    return _Undeclared(rows, lists[rows], bases[rows], known[rows])
+    return _Undeclared(
+        rows, lists[rows], made.observed[rows], known[rows] | made.changed[rows], made
+    )
+
+
+def _led_by_rule(aligned: Alignment) -> Flags:
+    """Which observed partitions have a preferred leader by rule."""
+    names, codes = topics_of(aligned.snapshot.partitions)
+    rules = leader_rules(aligned.placement, names.to_pylist())
+    return np.array([*(n in rules for n in names.to_pylist()), False], dtype=bool)[codes]
+
+
+def _leader_rules(placement: Placement, rows: pa.Table) -> list[LeaderRule | None]:
+    """Of each row."""
+    names, codes = topics_of(rows)
+    rules = leader_rules(placement, names.to_pylist())
+    of_topic = [rules.get(name) for name in names.to_pylist()]
+    return [of_topic[code] for code in codes] if rules else [None] * len(codes)
 
 
 def _recalled(lists: Matrix, aligned: Alignment) -> tuple[Matrix, Flags]:

@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from replan.model.columns import Ints, Matrix
+from replan.planning.placing.arranging import arranged
 from replan.planning.placing.exchanges import ReplicaExchanges
 from replan.planning.placing.flow import Bounds, bring_within
 from replan.planning.placing.legal_steps import LegalSteps
@@ -17,6 +18,7 @@ from replan.planning.placing.packing import Packing
 from replan.planning.placing.positions import Positions
 from replan.planning.placing.problem import (
     NO_LIMIT,
+    NO_RACK,
     Flags,
     Impossible,
     Lie,
@@ -47,7 +49,9 @@ def balance(
     bytes_ = _with_room(problem, at, lists, rows, _bounds(problem, used, tolerance.bytes))
     if _within(counts, replicas) and _within(used, bytes_):
         return []
-    steps = LegalSteps(problem, rows, mine, at.find(problem.partitions.current[rows]))
+    before, base = mine.copy(), at.find(problem.partitions.current[rows])
+    rack = at.numbers(problem.brokers.rack, NO_RACK).tolist()
+    steps = LegalSteps(problem, rows, mine, base)
     if not _within(counts, replicas):
         stuck = bring_within(counts, replicas, ReplicaExchanges(steps))
         if stuck is not None:
@@ -57,7 +61,11 @@ def balance(
     found: list[Impossible] = []
     if not _within(used, bytes_):
         found = _packed(problem, steps, Packing(steps, used, bytes_, counts, replicas), bytes_)
-    lists[rows] = np.where(mine >= 0, at.ids[mine], mine)
+    for row in np.flatnonzero((mine != before).any(axis=1)).tolist():
+        had = [b for b in base[row].tolist() if b >= 0]
+        stays = {b for b in mine[row].tolist() if b >= 0}
+        order = arranged(had, sorted(stays.difference(had)), stays, rack)
+        lists[rows[row], : len(order)] = at.ids[order]
     return found
 
 

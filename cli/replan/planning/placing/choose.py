@@ -29,7 +29,7 @@ def choose(problem: PlacementProblem) -> Choice:
     reasons = filler.impossible()
     placed = np.ones(len(lists), dtype=bool)
     placed[[row for reason in reasons for row in reason.partitions]] = False
-    return Choice(lists, (*reasons, *balance(problem, at, lists, placed)))
+    return Choice(lists, settled, (*reasons, *balance(problem, at, lists, placed)))
 
 
 def by_size(rows: Ints, problem: PlacementProblem) -> Ints:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from replan.planning.placing.arranging import arranged
 from replan.planning.placing.loads import Loads
 from replan.planning.placing.positions import Positions, base_lists
 from replan.planning.placing.problem import (
@@ -123,7 +124,7 @@ class Filler:
         if len(there) + len(new) < len(leaving):
             self._note(partition, Obstacle.NO_SUBSTITUTE, brokers=sorted(leaving))
             return None
-        return self._arranged(partition.base, kept, there + new)
+        return arranged(partition.base, there + new, kept, self._rack)
 
     def _ruled(self, partition: _Partition) -> list[int] | None:
         number = int(self._problem.partitions.rule[partition.row])
@@ -151,7 +152,7 @@ class Filler:
             new = self._chosen(partition, kept, leaving)
         else:
             new = self._chosen_by_rack(partition, kept, counts)
-        return self._arranged(partition.base, kept, new)
+        return arranged(partition.base, new, kept, self._rack)
 
     def _one_rack(self, partition: _Partition, kept: list[int], able: set[int]) -> Counter[int]:
         """in-rack: the rack with most of it, then the leader's, then by name, among those that are large enough."""
@@ -265,15 +266,3 @@ class Filler:
         return min(
             among, key=lambda b: (not self._loads.fits(b, size), self._loads.of(b, more=1), b)
         )
-
-    def _arranged(self, base: list[int], kept: list[int], new: list[int]) -> list[int]:
-        """The kept ones in their order, each new one at the place of one that leaves: of its own rack, if there is."""
-        waiting = list(new)
-        places: list[int | None] = [b if b in kept else None for b in base]
-        for same_rack in (True, False):
-            for i, leaving in enumerate(base):
-                fits = [b for b in waiting if not same_rack or self._rack[b] == self._rack[leaving]]
-                if places[i] is None and fits:
-                    places[i] = fits[0]
-                    waiting.remove(fits[0])
-        return [b for b in places if b is not None] + waiting

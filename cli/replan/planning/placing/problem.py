@@ -145,4 +145,6 @@ class Choice:
 
     lists: Matrix
     """Shape (partitions, width). A partition that is in a reason keeps what it has."""
+    in_place: Flags
+    """Which partitions kept their rule already: such a one changes for the balance alone."""
     impossible: tuple[Impossible, ...] = ()

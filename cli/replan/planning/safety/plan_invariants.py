@@ -22,6 +22,7 @@ from replan.planning.comparison.alignment import Alignment, named_partitions, ro
 from replan.planning.comparison.diff import DifferenceKind, compare
 from replan.planning.comparison.overlays import wanted
 from replan.planning.moves import Move
+from replan.planning.placing.judge import Finding
 from replan.planning.plan import Plan
 from replan.planning.safety.plan_laws import Broken, asked, lawful_alone, off_prefix
 from replan.wording import capped
@@ -31,10 +32,14 @@ Judged = Sequence[tuple[Move, PartitionState]]
 
 
 def require_invariants(
-    placement: Placement, snapshot: Snapshot, plan: Plan, judged: Judged
+    placement: Placement,
+    snapshot: Snapshot,
+    plan: Plan,
+    judged: Judged,
+    findings: Sequence[Finding] = (),
 ) -> Plan:
     """Give back the plan if it keeps the cheap laws; raises UnsafePlan, since a broken one is a bug of replan."""
-    broken = broken_laws(placement, snapshot, plan, judged)
+    broken = [*broken_laws(placement, snapshot, plan, judged), *keeps_rules(snapshot, findings)]
     if broken:
         lines = capped(broken, lambda b: f"{b.message}  [{b.law}]", limit=10)
         named = "\n".join(f"  {line}" for line in lines)
@@ -52,13 +57,23 @@ def broken_laws(
     """All that is broken of the laws that cost little: time and memory grow with the moves, not with the cluster."""
     return [
         *lawful_alone(plan),
-        *only_what_wasasked(snapshot, plan, judged),
+        *only_what_was_asked(snapshot, plan, judged),
         *(broken for move, seen in judged for broken in unsafe_start(move, seen)),
         *arrives(placement, snapshot, judged, plan.remember),
     ]
 
 
-def only_what_wasasked(snapshot: Snapshot, plan: Plan, judged: Judged) -> Iterator[Broken]:
+def keeps_rules(snapshot: Snapshot, findings: Sequence[Finding]) -> Iterator[Broken]:
+    """The lists that were chosen keep the rules that they were chosen by: what the judge of `placing` found."""
+    for finding in findings:
+        [seen] = snapshot.states([finding.row])
+        name = str(seen.partition)
+        yield Broken(
+            "keeps-rules", name, f"{name}: its chosen list breaks its rule ({finding.breach})"
+        )
+
+
+def only_what_was_asked(snapshot: Snapshot, plan: Plan, judged: Judged) -> Iterator[Broken]:
     """The plan is for this cluster, and moves from what is observed to something else."""
     if plan.cluster_id != snapshot.cluster_id:
         yield asked("the plan", f"it is for cluster {plan.cluster_id}, not {snapshot.cluster_id}")
@@ -100,7 +115,12 @@ def arrives(
     after = _moved_alone(snapshot, judged, remember)
     names = named_partitions(sorted(m.partition for m, _ in judged))
     rows = rows_of(names, placement.explicit)
-    declared = replace(placement, explicit=placement.explicit.take(pa.array(rows[rows >= 0])))
+    declared = replace(
+        placement,
+        explicit=placement.explicit.take(pa.array(rows[rows >= 0])),
+        balance=None,  # it is about all partitions together, as are balanced leaders
+        leader_rules={p: r for p, r in placement.leader_rules.items() if not r.balanced},
+    )
     asked = wanted(Alignment.of(declared, after))
     left = compare(asked.table, after.partitions, asked.rows).table
     for found in left.filter(pc.not_equal(left.column("kind"), DifferenceKind.MISSING)).to_pylist():

@@ -1,0 +1,236 @@
+"""What the rules and the drains of a placement make of each partition's list: the question to the chooser, its answer.
+
+The base lists of `overlays`: a declared list with a substitute for each drained broker, a list that a rule chose, or
+the list that the partition has. Precedence is that of the placement file: drain, then explicit, then rule. A rule that
+says nothing but a partition count leaves the lists as they are.
+
+Not here: how brokers are chosen (`placing`), who comes first in a list (`overlays`).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+
+from replan.model.broker import Broker
+from replan.model.columns import PAD, Ints, Matrix, same_width, to_matrix
+from replan.model.placement import Placement
+from replan.model.rules import BrokerRange, Spread, TopicRule
+from replan.model.snapshot import Snapshot, topic_codes
+from replan.model.topic_patterns import winners
+from replan.planning.placing.choose import choose
+from replan.planning.placing.judge import Finding, judge
+from replan.planning.placing.problem import (
+    NO_LIMIT,
+    NO_RACK,
+    BrokerTable,
+    Choice,
+    Flags,
+    Impossible,
+    Lie,
+    PartitionTable,
+    PlacementProblem,
+    Rule,
+    Tolerance,
+)
+
+LIES = {Spread.RACK: Lie.RACK, Spread.IN_RACK: Lie.IN_RACK, Spread.NONE: Lie.NONE, None: Lie.NONE}
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The base list of every partition, explicit and observed."""
+
+    explicit: Matrix
+    """Of each explicit row."""
+    observed: Matrix
+    """Of each observed row, where no explicit list names it."""
+    changed: Flags
+    """Observed rows that no explicit list names, and whose list a rule or a drain changes."""
+    for_balance: Flags
+    """Observed rows that kept their rule, and change for the balance."""
+    impossible: tuple[Impossible, ...] = ()
+    """With observed rows as partitions."""
+    findings: tuple[Finding, ...] = ()
+    """What the judge says of the lists that were changed: nothing, unless replan has a bug."""
+
+
+def chosen(placement: Placement, snapshot: Snapshot, explicit_rows: Ints, lists: Matrix) -> Chosen:
+    """Choose; `explicit_rows`: the observed row of each explicit list, `lists`: what each observed row has."""
+    declared = to_matrix(placement.explicit.column("replicas"))
+    ruled = topic_rules(placement, snapshot)
+    drained = frozenset(entry.broker for entry in placement.replica_blacklist)
+    nothing = np.zeros(len(lists), dtype=bool)
+    if not ruled and not drained:
+        return Chosen(declared, lists, nothing, nothing)
+    question = _Question(placement, snapshot, explicit_rows, declared, lists, ruled, drained)
+    if not len(question.rows):
+        return Chosen(declared, lists, nothing, nothing)
+    return question.answered(choose(question.problem))
+
+
+def topic_rules(placement: Placement, snapshot: Snapshot) -> Mapping[str, TopicRule]:
+    """The rule of each topic that has one which says where its replicas lie; an explicit list wins."""
+    if not placement.rules:
+        return {}
+    names = snapshot.topics.column("name").to_pylist()
+    won = winners([*placement.rules, *placement.topics], names)
+    return {
+        topic: placement.rules[pattern]
+        for topic, pattern in won.items()
+        if pattern in placement.rules and _places(placement.rules[pattern])
+    }
+
+
+def _places(rule: TopicRule) -> bool:
+    return any(part is not None for part in (rule.replication_factor, rule.spread, rule.brokers))
+
+
+class _Question:
+    """The placement problem of a placement and a snapshot, and which rows its partitions are."""
+
+    def __init__(
+        self,
+        placement: Placement,
+        snapshot: Snapshot,
+        explicit_rows: Ints,
+        declared: Matrix,
+        lists: Matrix,
+        ruled: Mapping[str, TopicRule],
+        drained: frozenset[int],
+    ) -> None:
+        declared, lists = same_width(declared, lists)
+        self._lists = lists
+        self._declared = declared
+        self._brokers = sorted(snapshot.brokers, key=lambda b: b.id)
+        names = snapshot.topics.column("name").to_pylist()
+        of_topic = [ruled.get(name) for name in names]
+        rules, number_of = self._rules(of_topic, drained)
+        codes = topic_codes(snapshot.partitions)
+        number = np.array([*number_of, 0], dtype=np.int64)[codes]
+        self._explicit_row = np.full(len(lists), -1, dtype=np.int64)
+        found = np.flatnonzero(explicit_rows >= 0)
+        self._explicit_row[explicit_rows[found]] = found
+        named = self._explicit_row >= 0
+        number[named] = 0
+        by_rule = number > 0
+        base = lists.copy()
+        base[named] = declared[self._explicit_row[named]]
+        gone = np.isin(base, np.array(sorted(drained), dtype=np.int32)).any(axis=1)
+        self.rows = np.flatnonzero(by_rule | gone)
+        factor = np.array([_factor(rule) for rule in [*of_topic, None]], dtype=np.int64)[codes]
+        length = (base != PAD).sum(axis=1)
+        wanted = np.where(by_rule & (factor > 0), factor, length)
+        rest = np.setdiff1d(np.arange(len(lists)), self.rows)
+        table = _broker_table(self._brokers, drained, placement, base[rest])
+        partitions = snapshot.partitions
+        self.problem = PlacementProblem(
+            table,
+            PartitionTable(
+                rule=number[self.rows],
+                factor=wanted[self.rows],
+                base=base[self.rows],
+                current=lists[self.rows],
+                leader=np.asarray(partitions.column("leader"), dtype=np.int64)[self.rows],
+                bytes=np.asarray(partitions.column("bytes"), dtype=np.int64)[self.rows],
+            ),
+            rules,
+            drained,
+            _tolerance(placement),
+        )
+
+    def _rules(
+        self, of_topic: Iterable[TopicRule | None], drained: frozenset[int]
+    ) -> tuple[tuple[Rule, ...], list[int]]:
+        """Different rules, and the number of each topic's: 0 is that of the lists that no rule places."""
+        able = np.array([b.id not in drained for b in self._brokers], dtype=bool)
+        rules = [Rule(Lie.LISTED, able)]
+        numbers: dict[tuple[Lie, tuple[tuple[int, int], ...] | None], int] = {}
+        found: list[int] = []
+        for rule in of_topic:
+            if rule is None:
+                found.append(0)
+                continue
+            ranges = (
+                None if rule.brokers is None else tuple((r.first, r.last) for r in rule.brokers)
+            )
+            key = (LIES[rule.spread], ranges)
+            if key not in numbers:
+                numbers[key] = len(rules)
+                rules.append(Rule(key[0], able & _among(self._brokers, rule.brokers)))
+            found.append(numbers[key])
+        return tuple(rules), found
+
+    def answered(self, choice: Choice) -> Chosen:
+        """The answer by observed and explicit row."""
+        asked = self.problem.partitions
+        lists, had = same_width(choice.lists, asked.base)
+        differs = np.flatnonzero((lists != had).any(axis=1))
+        given_up = [row for reason in choice.impossible for row in reason.partitions]
+        declared, observed = same_width(self._declared, choice.lists)[0], self._lists
+        observed, chosen_lists = same_width(observed, choice.lists)
+        declared, observed = declared.copy(), observed.copy()
+        explicit = self._explicit_row[self.rows]
+        declared[explicit[explicit >= 0]] = chosen_lists[explicit >= 0]
+        plain = self.rows[explicit < 0]
+        changed = np.zeros(len(observed), dtype=bool)
+        changed[plain] = (chosen_lists[explicit < 0] != observed[plain]).any(axis=1)
+        observed[plain] = chosen_lists[explicit < 0]
+        for_balance = np.zeros(len(observed), dtype=bool)
+        for_balance[self.rows] = changed[self.rows] & choice.in_place
+        return Chosen(
+            declared,
+            observed,
+            changed,
+            for_balance,
+            tuple(self._by_row(reason) for reason in choice.impossible),
+            tuple(
+                Finding(int(self.rows[found.row]), found.breach)
+                for found in judge(self.problem, choice, sorted({*differs.tolist(), *given_up}))
+            ),
+        )
+
+    def _by_row(self, reason: Impossible) -> Impossible:
+        rows = tuple(int(self.rows[row]) for row in reason.partitions)
+        return Impossible(
+            reason.obstacle, rows, reason.rack, reason.brokers, reason.needed, reason.available
+        )
+
+
+def _factor(rule: TopicRule | None) -> int:
+    return 0 if rule is None or rule.replication_factor is None else rule.replication_factor
+
+
+def _among(brokers: Iterable[Broker], ranges: tuple[BrokerRange, ...] | None) -> Flags:
+    allowed = [ranges is None or any(r.first <= b.id <= r.last for r in ranges) for b in brokers]
+    return np.array(allowed, dtype=bool)
+
+
+def _broker_table(
+    brokers: list[Broker], drained: frozenset[int], placement: Placement, others: Matrix
+) -> BrokerTable:
+    """`others`: the lists of the partitions that are not in the problem."""
+    ids = np.array([b.id for b in brokers], dtype=np.int64)
+    racks = sorted({b.rack for b in brokers if b.rack is not None})
+    at = {rack: i for i, rack in enumerate(racks)}
+    given = {} if placement.balance is None else placement.balance.weights
+    weights = [given.get(b.id, Fraction(1)) for b in brokers]
+    common = lcm(*(w.denominator for w in weights))
+    found = np.searchsorted(ids, others[np.isin(others, ids)])
+    return BrokerTable(
+        ids,
+        rack=np.array([NO_RACK if b.rack is None else at[b.rack] for b in brokers], dtype=np.int64),
+        racks=tuple(racks),
+        open=np.array([b.live and not b.cordoned and b.id not in drained for b in brokers]),
+        fenced=np.array([b.fenced for b in brokers]),
+        weight=np.array([max(int(w * common), 1) for w in weights], dtype=np.int64),
+        replicas=np.bincount(found, minlength=len(ids)).astype(np.int64),
+        room=np.full(len(ids), NO_LIMIT),
+    )
+
+
+def _tolerance(placement: Placement) -> Tolerance:
+    found = placement.balance
+    return Tolerance() if found is None else Tolerance(found.replicas, found.bytes)

@@ -1,0 +1,59 @@
+"""Who comes first where `preferredLeaders` goes by rule: racks in order of preference, or leaders balanced.
+
+Racks sort a list, and leave equal ones in their order. Balanced leaders are chosen for all partitions of one entry
+together (`placing.leaders`); the chosen one comes first, and the rest keeps its order. A broker on the leader blacklist
+is not chosen. Who is fenced plays no part: the order is static, so a rolling restart changes nothing.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from replan.model.columns import PAD, Ints, Matrix
+from replan.model.placement import Placement
+from replan.model.rules import LeaderRule
+from replan.model.snapshot import Snapshot
+from replan.model.topic_patterns import winners
+from replan.planning.placing.leaders import balanced_heads
+from replan.planning.placing.problem import Flags
+
+
+def leader_rules(placement: Placement, topics: Iterable[str]) -> Mapping[str, LeaderRule]:
+    """The rule of each topic that has one; leaders by id win for their topic."""
+    if not placement.leader_rules:
+        return {}
+    by_id = {name.topic for name in placement.preferred_leaders}
+    won = winners([*placement.leader_rules, *by_id], topics)
+    return {t: placement.leader_rules[p] for t, p in won.items() if p in placement.leader_rules}
+
+
+def ordered_by_rule(
+    lists: Matrix, listed: Flags, of_row: Sequence[LeaderRule | None], snapshot: Snapshot
+) -> Matrix:
+    """The lists with who shall lead first; `listed`: members on the leader blacklist."""
+    rows_of: dict[str, list[int]] = {}
+    rules = {rule.pattern: rule for rule in of_row if rule is not None}
+    for row, rule in enumerate(of_row):
+        if rule is not None:
+            rows_of.setdefault(rule.pattern, []).append(row)
+    changed = lists.copy()
+    for pattern, rows in sorted(rows_of.items()):
+        some = lists[rows]
+        if rules[pattern].balanced:
+            heads = balanced_heads(some, (some != PAD) & ~listed[rows])
+            rank = (some != heads[:, None]).astype(np.int64)
+        else:
+            rank = _by_rack(some, rules[pattern], snapshot)
+        last = np.iinfo(np.int64).max
+        order = np.argsort(np.where(some == PAD, last, rank), axis=1, kind="stable")
+        changed[rows] = np.take_along_axis(some, order, axis=1)
+    return changed
+
+
+def _by_rack(lists: Matrix, rule: LeaderRule, snapshot: Snapshot) -> Ints:
+    """The place of each broker's rack among those of the rule; the same behind them for all others."""
+    rank = np.full(lists.shape, len(rule.racks), dtype=np.int64)
+    for broker in snapshot.brokers:
+        if broker.rack in rule.racks:
+            rank[lists == broker.id] = rule.racks.index(broker.rack)
+    return rank

@@ -1,0 +1,70 @@
+"""Why a rule or a drain has no placement, as refusals: one for each partition that it concerns, with its measures.
+
+What concerns no single partition, a balance that cannot be reached, refuses the whole plan. Whether there is a
+placement is decided by `placing`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from replan.errors import UnsafePlan
+from replan.model.names import TopicPartition
+from replan.model.rules import TopicRule
+from replan.model.snapshot import Snapshot
+from replan.planning.placing.problem import Impossible, Obstacle
+from replan.planning.plan import FACTS, Facts, Refusal, RefusalRule
+from replan.wording import count
+
+RULES = {
+    Obstacle.TOO_FEW_BROKERS: RefusalRule.TOO_FEW_BROKERS,
+    Obstacle.WITHOUT_RACK: RefusalRule.WITHOUT_RACK,
+    Obstacle.RACK_LACKS_BROKERS: RefusalRule.RACK_LACKS_BROKERS,
+    Obstacle.RACKS_LACK_BROKERS: RefusalRule.RACKS_LACK_BROKERS,
+    Obstacle.NO_RACK_IS_LARGE_ENOUGH: RefusalRule.NO_RACK_IS_LARGE_ENOUGH,
+    Obstacle.NO_SUBSTITUTE: RefusalRule.NO_SUBSTITUTE,
+}
+
+
+def placing_refusals(
+    reasons: Sequence[Impossible], rules: Mapping[str, TopicRule], snapshot: Snapshot
+) -> Iterator[Refusal]:
+    """Refusals of the partitions in the reasons; raises UnsafePlan where the balance cannot be reached."""
+    whole = [_whole(reason) for reason in reasons if reason.obstacle not in RULES]
+    if whole:
+        raise UnsafePlan("\n".join(whole))
+    for reason in reasons:
+        refused = RULES[reason.obstacle]
+        for seen in snapshot.states(reason.partitions):
+            facts = _facts(reason, rules.get(seen.partition.topic))
+            named = {name: facts[name] for name in FACTS[refused]}
+            yield Refusal(TopicPartition(*seen.partition), refused, named)
+
+
+def _facts(reason: Impossible, rule: TopicRule | None) -> Facts:
+    return {
+        "rule": "" if rule is None else f"{rule.where}: {rule.pattern}",
+        "rack": reason.rack or "",
+        "brokers": reason.brokers,
+        "needed": reason.needed,
+        "available": reason.available,
+    }
+
+
+def _whole(reason: Impossible) -> str:
+    match reason.obstacle:
+        case Obstacle.BYTES_IMPOSSIBLE:
+            return (
+                f"balance: {reason.needed:,} bytes cannot lie where {reason.available:,} may; raise the tolerance of "
+                "`balance.bytes`"
+            )
+        case Obstacle.NOT_FOUND_WITHIN_BUDGET:
+            return (
+                f"balance: no placement was found in {count(reason.needed, 'step')}, which does not prove that there "
+                "is none; raise the tolerance of `balance.bytes`"
+            )
+        case _:
+            brokers = ", ".join(map(str, reason.brokers))
+            return (
+                f"balance: brokers {brokers} are together {count(reason.needed, 'replica')} out of their bounds, and "
+                "the rules leave no way to change that; raise the tolerance of `balance.replicas`, or name "
+                "more `brokers`"
+            )

@@ -1,0 +1,234 @@
+"""Rules, drains, balance and leaders by rule, from the placement to the moves."""
+
+import os
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.builders import FILE, brokers, placement, snapshot, state
+
+from replan.errors import BadManifest, UnsafePlan
+from replan.model.names import BrokerId
+from replan.model.placement import LeaderBlacklist, Placement
+from replan.model.rules import Balance, BrokerRange, LeaderRule, ReplicaBlacklist, Spread, TopicRule
+from replan.model.snapshot import Snapshot
+from replan.model.where import Where
+from replan.planning.comparison.diff import DifferenceKind
+from replan.planning.drift import find_drift
+from replan.planning.moves import Move
+from replan.planning.plan import Plan, RefusalRule
+from replan.planning.planner import make_plan
+
+HERE = Where(FILE, 9, 3)
+
+
+def ruled(pattern: str = "orders", **parts: Any) -> dict[str, TopicRule]:
+    return {pattern: TopicRule(HERE, pattern, **parts)}
+
+
+def drain(*ids: int) -> tuple[ReplicaBlacklist, ...]:
+    return tuple(ReplicaBlacklist(BrokerId(b), HERE, reason="decommission") for b in ids)
+
+
+def targets(asked: Placement, seen: Snapshot) -> dict[str, list[int]]:
+    plan = make_plan(asked, seen)
+    assert plan.refusals == ()
+    return {str(m.partition): list(m.target) for m in plan.moves}
+
+
+def after(plan: Plan, seen: Snapshot) -> Snapshot:
+    """The snapshot when every move has ended and every replica is in sync."""
+    moved = {m.partition: m for m in plan.moves}
+    states = [
+        replace(s, replicas=m.target, isr=m.target, leader=_leader(m))
+        if (m := moved.get(s.partition))
+        else s
+        for s in seen.states(range(seen.partitions.num_rows))
+    ]
+    return snapshot(states, registered=seen.brokers)
+
+
+def _leader(move: Move) -> BrokerId:
+    stays = move.leader in move.target and not move.elect
+    return move.leader if stays and move.leader is not None else move.target[0]
+
+
+def test_a_drain_reaches_explicit_ruled_unmanaged_and_internal_partitions() -> None:
+    seen = snapshot(
+        [
+            state([1, 2, 3]),
+            state([2, 3], topic="events"),
+            state([3, 1], topic="__consumer_offsets"),
+            state([4, 5, 3], topic="clicks"),
+        ],
+        registered=brokers(6, "abc"),
+    )
+    asked = placement(
+        {"orders": [[1, 2, 3]]},
+        rules=ruled("clicks", replication_factor=3, spread=Spread.RACK),
+        replica_blacklist=drain(3),
+    )
+    assert targets(asked, seen) == {
+        "orders-0": [1, 2, 6],
+        "events-0": [2, 6],
+        "__consumer_offsets-0": [6, 1],
+        "clicks-0": [4, 5, 6],
+    }
+    assert make_plan(asked, after(make_plan(asked, seen), seen)).empty
+
+
+def test_a_drain_names_itself_as_the_reason() -> None:
+    seen = snapshot([state([1, 2])], registered=brokers(3, "aab"))
+    [move] = make_plan(placement(replica_blacklist=drain(2)), seen).moves
+    assert move.reason == "broker 2 is drained: decommission"
+    assert not move.elect
+
+
+def test_who_cannot_be_replaced_is_refused_by_name_and_is_drift() -> None:
+    seen = snapshot([state([1, 2])], registered=brokers(2, "ab"))
+    asked = placement(replica_blacklist=drain(2))
+    [refusal] = make_plan(asked, seen).refusals
+    assert (str(refusal.partition), refusal.rule) == ("orders-0", RefusalRule.NO_SUBSTITUTE)
+    assert refusal.facts == {"brokers": (2,)}
+    assert [d.kind for d in find_drift(asked, seen).partitions] == [DifferenceKind.UNPLACEABLE]
+
+
+def test_a_rolling_restart_under_rules_plans_nothing() -> None:
+    lists = [[1, 2, 3], [2, 3, 4], [3, 4, 5], [4, 5, 6]]
+    asked = placement(
+        rules=ruled("*", replication_factor=3, spread=Spread.RACK),
+        balance=Balance(HERE, replicas=Fraction(1, 2)),
+        leader_rules={"orders": LeaderRule(HERE, "orders", balanced=True)},
+    )
+    for down in range(1, 7):
+        states = [state(x, [b for b in x if b != down], partition=i) for i, x in enumerate(lists)]
+        seen = snapshot(states, registered=brokers(6, "abc", fenced=[down]))
+        assert make_plan(asked, seen).moves == ()
+        assert make_plan(asked, seen).refusals == ()
+
+
+def test_an_explicit_list_wins_over_a_rule_and_a_name_over_a_pattern() -> None:
+    seen = snapshot(
+        [state([1, 2]), state([1, 2], topic="clicks"), state([1, 2], topic="clicks-old")],
+        registered=brokers(4, "abcd"),
+        min_insync_replicas=1,
+    )
+    rules = {
+        **ruled("*", brokers=(BrokerRange(BrokerId(3), BrokerId(4), HERE, single=False),)),
+        **ruled("clicks*", replication_factor=1),
+        **ruled("clicks", replication_factor=2),
+    }
+    asked = placement({"orders": [[2, 1]]}, rules=rules)
+    found = targets(asked, seen)
+    assert found["orders-0"] == [2, 1]
+    assert len(found["clicks-old-0"]) == 1
+    assert "clicks-0" not in found
+
+
+def test_a_rule_of_a_count_alone_moves_nothing() -> None:
+    seen = snapshot([state([1, 2])], registered=brokers(3))
+    assert make_plan(placement(rules=ruled(partition_count=1)), seen).empty
+
+
+def test_a_rack_without_brokers_is_refused_with_its_measure() -> None:
+    seen = snapshot([state([1, 2])], registered=brokers(3, "aab", fenced=[3]))
+    asked = placement(rules=ruled(replication_factor=2, spread=Spread.RACK))
+    [refusal] = make_plan(asked, seen).refusals
+    assert refusal.rule is RefusalRule.RACK_LACKS_BROKERS
+    assert refusal.facts == {"rule": f"{HERE}: orders", "rack": "b", "needed": 1, "available": 0}
+
+
+def test_a_balance_that_cannot_be_reached_refuses_the_plan() -> None:
+    """Broker 2 is to take half, and may get nothing new while it is fenced."""
+    seen = snapshot(
+        [state([1]), state([1], partition=1)],
+        registered=brokers(2, "ab", fenced=[2]),
+        min_insync_replicas=1,
+    )
+    asked = placement(
+        rules=ruled(replication_factor=1), balance=Balance(HERE, replicas=Fraction(0))
+    )
+    with pytest.raises(UnsafePlan, match="balance: brokers 1 "):
+        make_plan(asked, seen)
+    assert len(targets(asked, replace(seen, brokers=brokers(2, "ab")))) == 1
+
+
+def test_leaders_by_racks_and_balanced() -> None:
+    lists = [[1, 2, 3], [1, 3, 2], [1, 2, 3]]
+    seen = snapshot(
+        [state(x, partition=i) for i, x in enumerate(lists)], registered=brokers(3, "abc")
+    )
+    by_rack = {"ord*": LeaderRule(HERE, "ord*", racks=("c", "b"))}
+    assert targets(placement(leader_rules=by_rack), seen) == {
+        "orders-0": [3, 2, 1],
+        "orders-1": [3, 2, 1],
+        "orders-2": [3, 2, 1],
+    }
+    balanced = placement(leader_rules={"orders": LeaderRule(HERE, "orders", balanced=True)})
+    found = targets(balanced, seen)
+    assert len(found) == 2
+    assert {x[0] for x in found.values()} == {2, 3}
+    listed = LeaderBlacklist(BrokerId(3), HERE)
+    found = targets(replace(balanced, leader_blacklist=(listed,)), seen)
+    assert all(x[-1] == 3 for x in found.values())
+
+
+def test_a_broker_that_no_rule_can_mean_is_a_mistake() -> None:
+    seen = snapshot([state([1, 2])], registered=brokers(3))
+    for first, last in ((9, 9), (7, 9)):
+        found = BrokerRange(BrokerId(first), BrokerId(last), HERE, single=first == last)
+        with pytest.raises(BadManifest, match="not registered"):
+            make_plan(placement(rules=ruled(brokers=(found,))), seen)
+    with pytest.raises(BadManifest, match="does not exist"):
+        make_plan(placement(rules=ruled("absent", replication_factor=1)), seen)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> tuple[Placement, list[Any], Any]:
+    """Partitions of ruled, explicit and other topics, some brokers drained, some fenced."""
+    count = draw(st.integers(3, 7))
+    ids = st.integers(1, count)
+    some = st.lists(st.lists(ids, unique=True, min_size=1, max_size=3), min_size=1, max_size=4)
+    states = [
+        state(x, topic=topic, partition=i, size=draw(st.integers(0, 9)))
+        for topic in ("a", "b", "orders")
+        for i, x in enumerate(draw(some))
+    ]
+    gone = draw(st.lists(ids, unique=True, max_size=1))
+    spread = draw(st.sampled_from(Spread))
+    asked = placement(
+        {"orders": {0: draw(st.lists(ids, unique=True, min_size=1, max_size=3))}},
+        rules=ruled("a", replication_factor=draw(st.integers(1, 3)), spread=spread),
+        replica_blacklist=drain(*gone),
+        below_min_isr=["orders"],
+    )
+    fenced = draw(st.lists(ids, unique=True, max_size=1))
+    return asked, states, brokers(count, "abc", fenced=fenced)
+
+
+@settings(max_examples=25 if os.environ.get("HYPOTHESIS_PROFILE") == "fast" else 300)
+@given(worlds(), st.randoms(use_true_random=False))
+def test_a_plan_arrives_whatever_the_order_of_its_input(world: Any, chance: Any) -> None:
+    """When all moves have ended another plan has none, and no drained broker is left but where that is refused."""
+    asked, states, registered = world
+    seen = snapshot(states, registered=registered, min_insync_replicas=1)
+    plan = make_plan(asked, seen)
+    shuffled = list(states)
+    chance.shuffle(shuffled)
+    mixed = list(registered)
+    chance.shuffle(mixed)
+    assert make_plan(asked, snapshot(shuffled, registered=mixed, min_insync_replicas=1)) == plan
+    end = after(plan, seen)
+    again = make_plan(
+        asked,
+        snapshot(
+            list(end.states(range(end.partitions.num_rows))),
+            registered=registered,
+            min_insync_replicas=1,
+        ),
+    )
+    assert again.moves == ()
+    assert {r.partition for r in again.refusals} <= {r.partition for r in plan.refusals}
