@@ -35,7 +35,7 @@ def _is_copied(tick: TickInput, name: TopicPartition) -> bool:
     if running is None:
         return False
     stay = set(running.replicas).difference(running.removing, in_sync)
-    return bool(stay.intersection(tick.job.moves[name].new))
+    return bool(stay.intersection(tick.job.moves[name].new).intersection(tick.seen.brokers))
 
 
 def copies_under_throttle(
@@ -74,7 +74,13 @@ def copy_of(tick: TickInput, state: RunState, move: Move) -> Copy:
 
 def slots_of(tick: TickInput, state: RunState, starting: Collection[TopicPartition]) -> Slots:
     """The slots as they are taken now, without those of moves whose start is about to be judged."""
-    return Slots(state.limits, tick.settings.slots_per_broker, _loads(tick, state, starting))
+    others = {
+        name: foreign_load(running, tick.seen.live)
+        for name, running in tick.seen.running.items()
+        if name not in state.ledger.open or not state.ledger.open[name].expanding
+    }
+    loads = _loads(tick, state, starting)
+    return Slots(state.limits, tick.settings.slots_per_broker, loads, others)
 
 
 def _loads(
@@ -85,9 +91,6 @@ def _loads(
         move = tick.job.moves[name]
         if _loads_now(tick, state, move):
             yield frozenset((source_of(tick, move), *move.new))
-    for name, running in tick.seen.running.items():
-        if name not in copying:
-            yield foreign_load(running)
 
 
 def source_of(tick: TickInput, move: Move) -> BrokerId:

@@ -6,7 +6,7 @@ need, how many requests travel together, and what is written down. Nothing here 
 
 from collections import Counter
 
-from replan.applying.admission.gates import closed_gate
+from replan.applying.admission.gates import closed_gate, others_by_topic
 from replan.applying.admission.slots import Slots
 from replan.applying.copies import (
     copies_under_throttle,
@@ -106,6 +106,7 @@ class TickBuilder:
         self._throttles = ThrottleTick()
         self._resizing: dict[TopicPartition, Replicas | None] = {}
         self._same_size: dict[TopicPartition, Replicas | None] = {}
+        self._others = others_by_topic(tick.seen, state.ledger.open)
         self._elections: list[TopicPartition] = []
         self._new_per_leader: Counter[BrokerId] = Counter()
 
@@ -139,6 +140,7 @@ class TickBuilder:
             settle_seconds=tick.settings.settle_seconds,
             racks=tick.job.plan.racks,
             answer=state.answers.get(name),
+            repeat_seconds=state.repeat_seconds(name, tick.now),
             quarantine_seconds=self._quarantine_left(name),
             logless=frozenset(b for b in move.target if state.history.shows_no_log(name, b)),
         )
@@ -207,7 +209,7 @@ class TickBuilder:
             return None
         tick = self._tick
         move, found = tick.job.moves[name], tick.seen.partitions[name]
-        return closed_gate(move, ask.replicas, found, tick.seen, self._room)
+        return closed_gate(move, ask.replicas, found, tick.seen, self._room, self._others)
 
     def watch(self) -> None:
         """Say what an ended partition keeps the application for."""

@@ -12,7 +12,7 @@ from replan.applying.decide import decide
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import ApplicationStatus, Record, Status
-from replan.applying.next_state import Decision
+from replan.applying.next_state import Decision, too_slow
 from replan.applying.observation.look import Readings
 from replan.applying.opening import check_cluster, closing, finished, opening
 from replan.applying.outcome import (
@@ -25,7 +25,7 @@ from replan.applying.outcome import (
     summary,
 )
 from replan.applying.progress import Progress, Report, copies_in_progress
-from replan.applying.reasons import Leftover, RefusedSetting
+from replan.applying.reasons import JournalSlow, Leftover, RefusedSetting
 from replan.applying.run_state import Configured, first_state
 from replan.applying.sending import Sender, intents
 from replan.applying.settings import Settings
@@ -156,8 +156,10 @@ class ApplicationRun:
         except (BadFile, ClusterUnreachable) as error:
             return self._unwritable(now, error)
         self._written_at = now
-        until = began + self._job.settings.intent_seconds
-        answers = Sender(self._ports.writer, self._ports.clock, until).send(decision)
+        limit, appended = self._job.settings.intent_seconds, self._ports.clock.now()
+        if appended - began > limit and decision.asks:
+            decision, after = too_slow(decision, after, JournalSlow(appended - began, limit))
+        answers = Sender(self._ports.writer, self._ports.clock, began + limit).send(decision)
         self._state = after.answered(answers, self._ports.clock.now())
         self._changed = answers.configs.keys()
         self._report(tick, reported, decision)

@@ -18,8 +18,8 @@ from replan.applying.partitions.phase import (
     Waiting,
     check_transition,
 )
-from replan.applying.reasons import HoldReason
-from replan.applying.run_state import RunState
+from replan.applying.reasons import HoldReason, JournalSlow
+from replan.applying.run_state import Repeat, RunState
 from replan.applying.throttles.tick import ThrottleInput, ThrottleTick, history_after
 from replan.applying.tick_input import TickInput
 from replan.model.names import BrokerId, Replicas, TopicPartition
@@ -88,7 +88,19 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
         notes=(*state.notes, *notes),
         suspected=held_since(state.suspected, agreeing, tick.ended),
         answers={},
+        repeats={n: r for n, r in state.repeats.items() if n not in ended},
         moved_at=tick.now if _moves(state, decision) else state.moved_at,
+    )
+
+
+def too_slow(decision: Decision, after: RunState, reason: JournalSlow) -> tuple[Decision, RunState]:
+    """What becomes of a decision that took too long to write down: nothing of it is sent, and it is decided again."""
+    unsent = {*decision.resizing, *decision.same_size, *decision.elections}
+    holds = dict.fromkeys(unsent, reason)
+    repeats = dict.fromkeys(unsent, Repeat(0, 0.0))
+    return (
+        replace(decision, holds={**decision.holds, **holds}),
+        replace(after, holds={**after.holds, **holds}, repeats={**after.repeats, **repeats}),
     )
 
 

@@ -116,6 +116,7 @@ class AwaitingSync:
 
     missing: Replicas
     fenced: Replicas = ()
+    unregistered: Replicas = ()
     without_log: Replicas = ()
     """Live brokers that show no log of it: that disk may be lost (KIP-858)."""
 
@@ -156,6 +157,22 @@ class RejectionPending:
     code: int
     name: str
     seconds: float = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatPending:
+    """Nobody knows what became of a request; it is sent again, each time after a longer pause."""
+
+    request: RequestKind
+    seconds: float = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class JournalSlow:
+    """Writing to the journal took longer than an intent may be old, so nothing was sent."""
+
+    seconds: float = field(compare=False)
+    limit: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +258,8 @@ class NoSlot:
     limit: int
     usual: int
     """The limit before in-sync replicas were lost."""
+    others: tuple[TopicPartition, ...] = field(default=(), compare=False)
+    """The partitions of other tools' reassignments that take some of its slots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +299,8 @@ HoldReason = (
     | Rechecking
     | EffectUnseen
     | RejectionPending
+    | RepeatPending
+    | JournalSlow
     | OutcomePending
     | ArrivalPossible
     | CopyGoesOn
@@ -394,8 +415,8 @@ def kind_of(reason: HoldReason | EndReason | Note | Leftover) -> str:
 def is_routine(reason: HoldReason) -> bool:
     """Whether a hold is part of every move, and not worth a report."""
     match reason:
-        case AwaitingSync(_, fenced, without_log):
-            return not fenced and not without_log
+        case AwaitingSync(_, fenced, unregistered, without_log):
+            return not fenced and not unregistered and not without_log
         case EffectUnseen(_, code):
             return code is None
         case AwaitingThrottle(unread):

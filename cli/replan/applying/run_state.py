@@ -27,6 +27,9 @@ from replan.planning.requests import Request
 LEAST_WINDOW = 500
 """How many waiting moves are looked at although as many as the window have begun and not ended."""
 
+LONGEST_PAUSE = 30.0
+"""Seconds before a request without a known outcome is sent once more."""
+
 Configured = tuple[ConfigScope, str]
 """A topic or a broker, as something whose configuration is changed."""
 
@@ -37,6 +40,14 @@ class Answers:
 
     partitions: dict[TopicPartition, Answer] = field(default_factory=dict)
     configs: dict[Configured, Answer] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A request without a known outcome: how often in a row, and when it may be sent again."""
+
+    times: int
+    at: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +76,8 @@ class RunState:
     """What looks have suggested so far, and since when."""
     answers: Mapping[TopicPartition, Answer] = field(default_factory=dict)
     """To the requests of the tick before."""
+    repeats: Mapping[TopicPartition, Repeat] = field(default_factory=dict)
+    """Requests that are to be sent again, as nobody knows what became of them."""
     unknown_since: Mapping[TopicPartition, float] = field(default_factory=dict)
     """Partitions of which a request may still be on its way."""
     configs_unknown_since: Mapping[Configured, float] = field(default_factory=dict)
@@ -77,6 +90,11 @@ class RunState:
     notes: tuple[Note, ...] = ()
     moved_at: float = 0.0
     """When something last moved: bytes, an ISR, a phase, a request that is not a repeated one, a throttle."""
+
+    def repeat_seconds(self, name: TopicPartition, now: float) -> float | None:
+        """In how long the last request of a partition may be sent again; None where its outcome is known."""
+        repeat = self.repeats.get(name)
+        return None if repeat is None else max(0.0, repeat.at - now)
 
     def phase(self, name: TopicPartition) -> Phase:
         """The phase of a partition that is looked at: what is Deferred or Parked waits in the queue unseen."""
@@ -107,9 +125,15 @@ class RunState:
             partitions=sorted(names),
             topics=sorted(topics),
             rates_of=sorted(brokers),
-            cordons_of=sorted({b for n in self.admitted for b in job.moves[n].new}),
+            cordons_of=sorted(self._to_be_cordoned(job)),
             registered=job.plan.racks.keys(),
         )
+
+    def _to_be_cordoned(self, job: Job) -> set[BrokerId]:
+        """The brokers of which it matters whether they are cordoned: new ones, and leaving ones of a refused list."""
+        brokers = {b for n in self.admitted for b in job.moves[n].new}
+        refused = [n for n, answer in self.answers.items() if isinstance(answer, Rejected)]
+        return brokers.union(*(job.moves[n].leaving for n in refused))
 
     def urgent(self, job: Job, changed: Iterable[Configured]) -> frozenset[BrokerId]:
         """The brokers whose rates are read in this tick, because it may change them or waits for a change.
@@ -182,9 +206,17 @@ class RunState:
                 refused[resource] = outcome
             if isinstance(outcome, OutcomeUnknown):
                 unknown[resource] = now
+        repeats = dict(self.repeats)
+        for name, answer in answers.partitions.items():
+            known = repeats.pop(name, None)
+            if isinstance(answer, OutcomeUnknown):
+                times = 1 if known is None else known.times + 1
+                pause = 0 if times == 1 else min(2.0 ** (times - 1), LONGEST_PAUSE)
+                repeats[name] = Repeat(times, now + pause)
         return replace(
             self,
             answers=answers.partitions,
+            repeats=repeats,
             unknown_since=dict(self.unknown_since)
             | {n: now for n, a in answers.partitions.items() if isinstance(a, OutcomeUnknown)},
             refused_configs=refused,

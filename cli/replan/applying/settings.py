@@ -27,8 +27,9 @@ class Settings:
     patience_seconds: float = 45.0
     """A frozen active controller keeps every forwarded call waiting for 30 s; less would give up too early."""
     journal_patience_seconds: float = 30.0
-    intent_seconds: float = 5.0
-    """How old the append may be when what it announces is sent."""
+    intent_seconds: float = 15.0
+    """How old the append may be when what it announces is sent: with the 75 s for which a request may be on its way no
+    more than the quarantine, for which a process that took over waits."""
     stalled_seconds: float = 300.0
     retry_seconds: float = 10.0
     """How often a closed gate is looked at again."""

@@ -16,6 +16,7 @@ from replan.applying.reasons import (
     EndReason,
     Fact,
     HoldReason,
+    JournalSlow,
     MetadataBehind,
     NewBrokerCordoned,
     NewBrokerFenced,
@@ -29,6 +30,7 @@ from replan.applying.reasons import (
     Rechecking,
     RejectedByKafka,
     RejectionPending,
+    RepeatPending,
     SameListElsewhere,
     Stalled,
     Stopping,
@@ -39,7 +41,7 @@ from replan.applying.reasons import (
     WritesWouldStop,
 )
 from replan.model.names import TopicPartition
-from replan.wording import count
+from replan.wording import capped, count
 
 REPLAN = "make a new plan"
 
@@ -57,11 +59,12 @@ def hold_text(reason: HoldReason) -> str:
             Rechecking()
             | EffectUnseen()
             | RejectionPending()
+            | RepeatPending()
             | OutcomePending()
             | ArrivalPossible()
         ):
             return _pending(reason)
-        case AwaitingSync() | Confirming() | NextBatch():
+        case AwaitingSync() | Confirming() | NextBatch() | JournalSlow():
             return _measured(reason)
         case AwaitingThrottle():
             return _awaiting_throttle(reason)
@@ -90,10 +93,15 @@ _PLAIN: Mapping[type[HoldReason], str] = MappingProxyType(
 )
 
 
-def _measured(reason: AwaitingSync | Confirming | NextBatch) -> str:
+def _measured(reason: AwaitingSync | Confirming | NextBatch | JournalSlow) -> str:
     match reason:
         case AwaitingSync():
             return _awaiting_sync(reason)
+        case JournalSlow(seconds, limit):
+            return (
+                f"writing to the journal took {seconds:.0f} s, longer than {limit:.0f} s, so nothing was sent; "
+                "put the journal on a faster disk"
+            )
         case Confirming(seconds):
             return f"in sync; confirming for {seconds:.0f} s"
         case NextBatch(elections):
@@ -105,6 +113,8 @@ def _awaiting_sync(reason: AwaitingSync) -> str:
     parts = [f"waiting until {_listed(reason.missing)} {verb} in sync"]
     if reason.fenced:
         parts.append(f"fenced: {_listed(reason.fenced)}")
+    if reason.unregistered:
+        parts.append(f"not registered any more: {_listed(reason.unregistered)}; make a new plan")
     if reason.without_log:
         parts.append(
             f"no log of it on {_listed(reason.without_log)}: check the disks there and restart it"
@@ -146,10 +156,8 @@ def _shared(reason: NoRoom | NoSlot | TopicReassigned | ThrottleContested) -> st
                 f"broker {reason.broker} has no room: {reason.size} bytes to {reason.path} (the directory with the "
                 f"fewest logs), {reason.usable} usable{also}, {reason.kept_free} must stay free; make room there"
             )
-        case NoSlot(broker, limit, usual):
-            if limit < usual:
-                return f"broker {broker} is at its limit ({limit}, not {usual}: in-sync replicas were lost)"
-            return f"broker {broker} is at its limit (`--slots {limit}`)"
+        case NoSlot():
+            return _no_slot(reason)
         case TopicReassigned(partitions):
             named = _listed(partitions[:3])
             return (
@@ -164,8 +172,22 @@ def _shared(reason: NoRoom | NoSlot | TopicReassigned | ThrottleContested) -> st
             return f"another tool removed a throttle twice ({named}); find out which, then rerun to resume"
 
 
+def _no_slot(reason: NoSlot) -> str:
+    limit = f"`--slots {reason.limit}`"
+    if reason.limit < reason.usual:
+        limit = f"{reason.limit}, not {reason.usual}: in-sync replicas were lost"
+    named = _listed(capped(list(map(str, reason.others)), limit=3))
+    others = f"; other tools reassign {named}" if reason.others else ""
+    return f"broker {reason.broker} is at its limit ({limit}){others}"
+
+
 def _pending(
-    reason: Rechecking | EffectUnseen | RejectionPending | OutcomePending | ArrivalPossible,
+    reason: Rechecking
+    | EffectUnseen
+    | RejectionPending
+    | RepeatPending
+    | OutcomePending
+    | ArrivalPossible,
 ) -> str:
     match reason:
         case Rechecking(suspected):
@@ -179,16 +201,15 @@ def _pending(
                 f"rejected with {code} {name}, but an earlier copy of the request may still arrive; "
                 f"waiting {seconds:.0f} s more"
             )
-        case OutcomePending(asked, replicas, following, seconds):
-            return (
-                f"the outcome of {asked} {list(replicas)} is unknown and it may still arrive; "
-                f"{following} follows in {seconds:.0f} s"
-            )
-        case ArrivalPossible(asked, replicas, seconds):
-            return (
-                f"the outcome of {asked} {list(replicas)} is unknown and it may still arrive; "
-                f"watching for {seconds:.0f} s more"
-            )
+        case RepeatPending(request, seconds):
+            return f"the outcome of {request} is unknown; sending it again in {seconds:.0f} s"
+        case OutcomePending(asked, replicas, _, seconds) | ArrivalPossible(
+            asked, replicas, seconds
+        ):
+            ahead = f"watching for {seconds:.0f} s more"
+            if isinstance(reason, OutcomePending):
+                ahead = f"{reason.following} follows in {seconds:.0f} s"
+            return f"the outcome of {asked} {list(replicas)} is unknown and it may still arrive; {ahead}"
 
 
 def _suspected(reason: EndReason) -> str:

@@ -171,7 +171,7 @@ def test_copies_are_admitted_by_slots_in_plan_order() -> None:
 
 def test_a_move_that_was_passed_over_too_often_keeps_later_ones_from_its_slots() -> None:
     first, second = COPIES[0], move([2, 1, 3], [2, 1, 4], partition=1)
-    full = {TopicPartition("x", 0): Reassignment(replicas(1, 9), replicas(9), ())}
+    full = {TopicPartition("x", 0): Reassignment(replicas(1, 5), replicas(5), ())}
     settings = Settings(slots_per_broker=1)
     tick, run = case([first, second], settings=settings, running=full)
     assert numbers(decided((tick, run)).resizing) == [1]
@@ -338,7 +338,7 @@ UNKNOWN = OutcomeUnknown("no answer")
             UncleanElectionPossible("orders", replicas(1)),
         ),
         (
-            {"running": {TopicPartition("x", 0): Reassignment(replicas(1, 9), replicas(9), ())}},
+            {"running": {TopicPartition("x", 0): Reassignment(replicas(1, 5), replicas(5), ())}},
             NoSlot(BrokerId(1), 1, 1),
         ),
     ],

@@ -19,6 +19,7 @@ from replan.applying.reasons import (
     EndReason,
     Fact,
     HoldReason,
+    JournalSlow,
     MetadataBehind,
     NewBrokerCordoned,
     NewBrokerFenced,
@@ -32,6 +33,7 @@ from replan.applying.reasons import (
     Rechecking,
     RejectedByKafka,
     RejectionPending,
+    RepeatPending,
     SameListElsewhere,
     Stalled,
     Stopping,
@@ -91,6 +93,25 @@ HOLDS: list[tuple[HoldReason, str]] = [
     (
         RejectionPending(44, "POLICY_VIOLATION", 20),
         "rejected with 44 POLICY_VIOLATION, but an earlier copy of the request may still arrive; waiting 20 s more",
+    ),
+    (
+        RepeatPending(RequestKind.EXPAND, 4),
+        "the outcome of expand is unknown; sending it again in 4 s",
+    ),
+    (
+        JournalSlow(20, 15),
+        (
+            "writing to the journal took 20 s, longer than 15 s, so nothing was sent; "
+            "put the journal on a faster disk"
+        ),
+    ),
+    (
+        AwaitingSync(replicas(4), unregistered=replicas(4)),
+        "waiting until 4 is in sync; not registered any more: 4; make a new plan",
+    ),
+    (
+        NoSlot(B4, 5, 5, (TopicPartition("clicks", 3),)),
+        "broker 4 is at its limit (`--slots 5`); other tools reassign clicks-3",
     ),
     (
         OutcomePending(RequestKind.EXPAND, replicas(1, 2), RequestKind.ASSIGN, 33.3),

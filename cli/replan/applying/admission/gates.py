@@ -4,6 +4,8 @@ Every list that is asked for passes `closed_gate`, whatever the history of its p
 makes a plan stale instead is in `partitions.preconditions`.
 """
 
+from collections.abc import Container, Mapping
+
 from replan.applying.admission.disk_space import Room
 from replan.applying.observation.look import Observation
 from replan.applying.reasons import (
@@ -14,17 +16,25 @@ from replan.applying.reasons import (
     UncleanElectionPossible,
     WritesWouldStop,
 )
-from replan.model.names import Replicas, is_internal
+from replan.model.names import Replicas, TopicPartition, is_internal
 from replan.model.partition import PartitionState, effective_min_isr
 from replan.planning.moves import Move
 
+Others = Mapping[str, tuple[TopicPartition, ...]]
+"""The partitions that other tools reassign now, by topic."""
+
 
 def closed_gate(
-    move: Move, listed: Replicas, state: PartitionState, seen: Observation, room: Room
+    move: Move,
+    listed: Replicas,
+    state: PartitionState,
+    seen: Observation,
+    room: Room,
+    others: Others,
 ) -> HoldReason | None:
     """Why this list may not be asked for now, if so; whether it is asked for the first time makes no difference."""
     if set(listed) <= set(state.replicas):
-        return _reorder_guard(move, seen)
+        return _reorder_guard(move, seen, others)
     return (
         _new_brokers(move, seen)
         or _min_isr(move, state, seen)
@@ -70,14 +80,23 @@ def _disk_space(move: Move, state: PartitionState, room: Room) -> HoldReason | N
     return next((r for r in reasons if r is not None), None)
 
 
-def _reorder_guard(move: Move, seen: Observation) -> HoldReason | None:
+def others_by_topic(seen: Observation, ours: Container[TopicPartition]) -> Others:
+    """What runs and is not replan's own."""
+    found: dict[str, list[TopicPartition]] = {}
+    for name in sorted(seen.running):
+        if name not in ours:
+            found.setdefault(name.topic, []).append(name)
+    return {topic: tuple(names) for topic, names in found.items()}
+
+
+def _reorder_guard(move: Move, seen: Observation, others: Others) -> HoldReason | None:
     """Whether a move that copies nothing has to wait.
 
     Without the guard of KIP-860 a list may overwrite a reassignment that another tool began a moment ago.
     """
     if seen.features.replication_factor_guard or move.new:
         return None
-    busy = tuple(n for n in sorted(seen.running) if n.topic == move.partition.topic)
+    busy = others.get(move.partition.topic)
     return TopicReassigned(busy) if busy else None
 
 

@@ -49,8 +49,11 @@ class AdmissionQueue:
         return len(self.ready) + len(self.internal) + len(self.deferred) + parked
 
     def starving(self, place: int) -> bool:
-        """Whether a move was passed over so often that it reserves slots."""
-        return self.passed_over.get(place, 0) >= PATIENT_TIMES
+        """Whether a move was passed over so often that it reserves slots, and not for ever.
+
+        After as many times more others have their turn: one of its brokers may stay full.
+        """
+        return _reserves(self.passed_over.get(place, 0))
 
     def next(self, limit: int, *, alone: bool) -> Places:
         """Up to `limit` places to look at now, in plan order; `alone`: nothing is in flight."""
@@ -99,7 +102,7 @@ class AdmissionQueue:
             return False
         passed_over = self.passed_over.get(place, 0) + 1
         return isinstance(phase, Deferred) or (
-            isinstance(phase, Parked) and passed_over < PATIENT_TIMES
+            isinstance(phase, Parked) and not _reserves(passed_over)
         )
 
     def _parked_after(self, aside: Mapping[int, Phase]) -> Mapping[BrokerId, Places]:
@@ -122,3 +125,7 @@ class AdmissionQueue:
             elif not isinstance(phase, Deferred):
                 after.pop(place, None)
         return after
+
+
+def _reserves(passed_over: int) -> bool:
+    return passed_over // PATIENT_TIMES % 2 == 1

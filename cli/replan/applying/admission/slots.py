@@ -6,11 +6,11 @@ decrease), so the number of copies finds by itself what a broker bears. Which mo
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from replan.applying.reasons import NoSlot
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import Reassignment
 
 
@@ -21,14 +21,23 @@ class Slots:
     _limits: Mapping[BrokerId, int]
     _default: int
     _taken: Counter[BrokerId]
+    _others: Mapping[TopicPartition, Collection[BrokerId]]
 
     def __init__(
-        self, limits: Mapping[BrokerId, int], default: int, taken: Iterable[Iterable[BrokerId]] = ()
+        self,
+        limits: Mapping[BrokerId, int],
+        default: int,
+        taken: Iterable[Iterable[BrokerId]] = (),
+        others: Mapping[TopicPartition, Collection[BrokerId]] | None = None,
     ) -> None:
-        """`limits` of the brokers that differ from the default; `taken`: the brokers of each running copy."""
+        """`limits` of the brokers that differ from the default; `taken`: the brokers of each running copy of replan;
+        `others`: those of other tools' reassignments.
+        """
         self._limits = limits
         self._default = default
+        self._others = others or {}
         self._taken = Counter(b for brokers in taken for b in set(brokers))
+        self._taken.update(b for brokers in self._others.values() for b in brokers)
 
     def limit(self, broker: BrokerId) -> int:
         """How many copies it may take part in now."""
@@ -52,12 +61,16 @@ class Slots:
 
     def why_full(self, broker: BrokerId) -> NoSlot:
         """The wait for a slot on a broker that is full."""
-        return NoSlot(broker, self.limit(broker), self._default)
+        others = tuple(sorted(n for n, brokers in self._others.items() if broker in brokers))
+        return NoSlot(broker, self.limit(broker), self._default, others)
 
 
-def foreign_load(running: Reassignment) -> frozenset[BrokerId]:
-    """The brokers that another tool's reassignment loads; the source is taken to be the first that is not new."""
-    if not running.adding:
+def foreign_load(running: Reassignment, live: Callable[[BrokerId], bool]) -> frozenset[BrokerId]:
+    """The brokers that another tool's reassignment loads; the source is taken to be the first that is not new.
+
+    One whose new brokers are all dead loads nobody, however long it hangs.
+    """
+    if not any(map(live, running.adding)):
         return frozenset()
     return frozenset({*running.adding, *running.original[:1]})
 

@@ -5,7 +5,7 @@ still be on its way, whether an effect disappeared, whether what runs is an echo
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from replan.applying.journal.records import Asked, MoveRecord, Reached, Status, changed
 from replan.applying.observation.look import Observation
@@ -28,6 +28,7 @@ from replan.applying.reasons import (
     Rechecking,
     RejectedByKafka,
     RejectionPending,
+    RepeatPending,
     SameListElsewhere,
 )
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
@@ -37,6 +38,8 @@ from replan.planning.moves import Move
 from replan.planning.next_request import Done, Next, OffPath, Stale, Wait, next_request
 from replan.planning.requests import CANCEL, Request, RequestKind
 
+INVALID_ASSIGNMENT = 39
+"""INVALID_REPLICA_ASSIGNMENT: the list names a broker that is not registered, or (from 4.4 on) cordoned."""
 LOOK_AGAIN = frozenset({3, 80, 83, 84, 85})
 """Rejections that say: look again. Unknown topic, leader not available, election or cancel not needed."""
 
@@ -83,6 +86,8 @@ class PartitionInput:
     racks: Mapping[BrokerId, str | None]
     answer: Answer | None = None
     """To the request of the tick before."""
+    repeat_seconds: float | None = None
+    """In how long the last request may be sent again; None where it had a definite outcome."""
     quarantine_seconds: float | None = None
     """How long an earlier request may still be on its way; None where its outcome is definite."""
     logless: frozenset[BrokerId] = frozenset()
@@ -96,6 +101,7 @@ class PartitionInput:
 
 def judge(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
     """The record of a partition as it stands now, and what to do about it."""
+    sight = replace(sight, move=_nameable(sight))
     move = sight.move
     if move.partition in sight.seen.unclear:
         return sight.own, Hold(MetadataBehind(), soon=True)
@@ -104,6 +110,28 @@ def judge(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
         return sight.own, _not_begun(sight, needed)
     own = _progressed(sight, sight.own, sight.asked)
     return own, _begun(sight, own, needed)
+
+
+def _nameable(sight: PartitionInput) -> Move:
+    """The move, less the leaving brokers that a list may not name since it was planned.
+
+    Those that are not registered any more; where Kafka refused the expand (39), those that are fenced or cordoned too,
+    as before 4.1 nobody can tell an unregistered broker from a fenced one; and what an earlier expand left out already.
+    """
+    move, seen = sight.move, sight.seen
+    leaving = set(move.leaving)
+    refused = isinstance(sight.answer, Rejected) and sight.answer.code == INVALID_ASSIGNMENT
+    gone = {
+        b
+        for b in leaving
+        if b not in seen.brokers or (refused and (not seen.live(b) or seen.brokers[b].cordoned))
+    }
+    listed = () if sight.own is None else sight.own.past
+    expands = [of for of in listed if of != move.target and set(move.new) <= set(of)]
+    if expands:
+        known = leaving.difference(expands[-1])
+        gone = known | (gone if refused else set())
+    return replace(move, unnameable=move.unnameable | gone) if gone else move
 
 
 def _not_begun(sight: PartitionInput, needed: Next) -> Verdict:
@@ -144,7 +172,8 @@ def _awaited(sight: PartitionInput, needed: Wait) -> HoldReason:
     live = [b for b in missing if sight.seen.live(b)]
     return AwaitingSync(
         missing,
-        fenced=tuple(b for b in missing if b not in live),
+        fenced=tuple(b for b in missing if b in sight.seen.brokers and b not in live),
+        unregistered=tuple(b for b in missing if b not in sight.seen.brokers),
         without_log=tuple(b for b in live if b in sight.logless),
     )
 
@@ -155,13 +184,16 @@ def _stale_topic(move: Move, state: PartitionState | None) -> Verdict:
 
 
 def _if_as_planned(sight: PartitionInput, request: Request) -> Verdict:
+    return _broken(sight) or request
+
+
+def _broken(sight: PartitionInput) -> Suspect | None:
+    """What is not as planned any more; it ends a partition also while it copies."""
     seen = sight.seen
     broken = broken_precondition(
         sight.move, seen.topics.get(sight.move.partition.topic), seen.brokers, sight.racks
     )
-    if broken is not None:
-        return _suspect(Status.STALE, broken)
-    return request
+    return None if broken is None else _suspect(Status.STALE, broken)
 
 
 def _progressed(sight: PartitionInput, own: MoveRecord, asked: Asked) -> MoveRecord:
@@ -192,7 +224,8 @@ def _begun(sight: PartitionInput, own: MoveRecord, needed: Next) -> Verdict:
         case OffPath(found):
             return _off_path(sight, own, found)
         case Wait():
-            return Hold(_awaited(sight, needed))
+            broken = _broken(sight)
+            return Hold(_awaited(sight, needed)) if broken is None else broken
         case Request():
             return _again_or_next(sight, own, needed)
 
@@ -230,7 +263,11 @@ def _again(sight: PartitionInput, needed: Request) -> Verdict:
     if rejection is not None and rejection.code not in LOOK_AGAIN:
         return _rejected(sight, rejection)
     verdict = _if_as_planned(sight, needed)
-    if isinstance(sight.answer, OutcomeUnknown) or not isinstance(verdict, Request):
+    if not isinstance(verdict, Request):
+        return verdict
+    if sight.repeat_seconds:
+        return Hold(RepeatPending(needed.kind, sight.repeat_seconds), soon=True)
+    if sight.repeat_seconds is not None or isinstance(sight.answer, OutcomeUnknown):
         return verdict
     if rejection is None:
         return Suspect(needed, EffectUnseen(needed.kind))

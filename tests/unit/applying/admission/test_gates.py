@@ -4,7 +4,7 @@ import pytest
 from tests.builders import brokers, move, state
 
 from replan.applying.admission.disk_space import Room
-from replan.applying.admission.gates import closed_gate
+from replan.applying.admission.gates import closed_gate, others_by_topic
 from replan.applying.observation.look import Observation
 from replan.applying.reasons import (
     HoldReason,
@@ -95,31 +95,28 @@ LOW = WritesWouldStop(replicas(1), 2, 2)
 def test_a_gate_says_why_nothing_is_added_now(
     planned: Move, found: PartitionState, around: Observation, reason: HoldReason | None
 ) -> None:
-    assert closed_gate(planned, planned.expanded, found, around, Room()) == reason
+    assert closed_gate(planned, planned.expanded, found, around, Room(), {}) == reason
 
 
 def test_room_is_judged_by_the_larger_of_planned_and_seen_size() -> None:
     room = Room((LogDir(BrokerId(5), "/a", 1000, 250, 0),))
-    assert closed_gate(SWAP, SWAP.expanded, state([1, 2, 3]), seen(), room) is None
-    closed = closed_gate(SWAP, SWAP.expanded, state([1, 2, 3], size=200), seen(), room)
+    assert closed_gate(SWAP, SWAP.expanded, state([1, 2, 3]), seen(), room, {}) is None
+    closed = closed_gate(SWAP, SWAP.expanded, state([1, 2, 3], size=200), seen(), room, {})
     assert isinstance(closed, NoRoom)
     assert (closed.broker, closed.path, closed.size) == (5, "/a", 200)
 
 
 @pytest.mark.parametrize(
-    ("guarded", "topic", "reason"),
+    ("guarded", "topic", "ours", "reason"),
     [
-        (True, "orders", None),
-        (False, "clicks", None),
-        (
-            False,
-            "orders",
-            TopicReassigned((TopicPartition("orders", 7),)),
-        ),
+        (True, "orders", False, None),
+        (False, "clicks", False, None),
+        (False, "orders", True, None),
+        (False, "orders", False, TopicReassigned((TopicPartition("orders", 7),))),
     ],
 )
 def test_without_the_guard_a_reorder_waits_for_others_on_its_topic(
-    guarded: bool, topic: str, reason: HoldReason | None
+    guarded: bool, topic: str, ours: bool, reason: HoldReason | None
 ) -> None:
     running = {
         TopicPartition(topic, 7): Reassignment(replicas(1, 2, 3, 4), replicas(4), replicas())
@@ -128,9 +125,11 @@ def test_without_the_guard_a_reorder_waits_for_others_on_its_topic(
         brokers={b.id: b for b in brokers()}, running=running, features=Features(guarded, guarded)
     )
     reorder = move([1, 2, 3], [2, 1, 3])
-    assert closed_gate(reorder, reorder.target, state([1, 2, 3]), around, Room()) == reason
+    others = others_by_topic(around, running if ours else ())
+    found = closed_gate(reorder, reorder.target, state([1, 2, 3]), around, Room(), others)
+    assert found == reason
 
 
 def test_a_list_that_adds_nothing_passes_the_gates_of_copies() -> None:
     low = state([1, 2, 3, 4, 5], [1])
-    assert closed_gate(SWAP, SWAP.target, low, seen(4), Room()) is None
+    assert closed_gate(SWAP, SWAP.target, low, seen(4), Room(), {}) is None

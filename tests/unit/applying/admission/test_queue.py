@@ -61,6 +61,10 @@ def test_a_move_that_was_passed_over_too_often_stays_in_view_and_reserves() -> N
     assert queue.starving(0)
     assert queue.released(0, full).next(9, alone=False) == (0,)
     assert not queue.after({0: Admitted()}).starving(0)
+    for _ in range(PATIENT_TIMES):
+        assert queue.starving(0)
+        queue = queue.released(0, plenty).after({0: Parked(B1)})
+    assert not queue.starving(0)
 
 
 def test_what_was_admitted_comes_back_among_its_own_kind() -> None:

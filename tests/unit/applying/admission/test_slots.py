@@ -41,7 +41,16 @@ def test_copies_of_another_tool_count(
     adding: tuple[int, ...], removing: tuple[int, ...], load: set[int]
 ) -> None:
     listed = replicas(*adding, *(b for b in (1, 2, 3) if b not in adding))
-    assert foreign_load(Reassignment(listed, replicas(*adding), replicas(*removing))) == load
+    running = Reassignment(listed, replicas(*adding), replicas(*removing))
+    assert foreign_load(running, lambda b: b == 4) == load
+    assert foreign_load(running, lambda _: False) == frozenset()
+
+
+def test_a_wait_for_a_slot_names_the_reassignments_of_other_tools() -> None:
+    theirs = TopicPartition("clicks", 3)
+    slots = Slots({}, 1, others={theirs: frozenset({B1})})
+    assert slots.first_full((B2, B1)) == B1
+    assert slots.why_full(B1).others == (theirs,)
 
 
 def test_limits_halve_and_grow_back_by_one() -> None:

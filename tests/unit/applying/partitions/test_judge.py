@@ -320,5 +320,5 @@ def test_a_wait_names_the_fenced_ones_and_live_ones_that_show_no_log(
     given = sight(own(EXPAND), RUNNING)
     around = replace(given.seen, brokers={b.id: b for b in brokers(fenced=[4])})
     given = replace(given, seen=around, logless=frozenset(replicas(*logless)))
-    awaited = AwaitingSync(replicas(4, 5), replicas(4), replicas(*without_log))
+    awaited = AwaitingSync(replicas(4, 5), replicas(4), without_log=replicas(*without_log))
     assert judge(given)[1] == Hold(awaited)
