@@ -93,6 +93,12 @@ def _loads(
             yield frozenset((source_of(tick, move), *move.new))
 
 
+def loaded_by(tick: TickInput, state: RunState) -> set[BrokerId]:
+    """The brokers that the copies load which run now; not those of copies that are about to begin."""
+    loads = _loads(tick, state, state.admitted)
+    return {broker for brokers in loads for broker in brokers}
+
+
 def source_of(tick: TickInput, move: Move) -> BrokerId:
     """From where a move copies: the leader, or who is to be it."""
     state = tick.seen.partitions.get(move.partition)

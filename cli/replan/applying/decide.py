@@ -12,6 +12,7 @@ from replan.applying.copies import (
     copies_under_throttle,
     copy_of,
     lingering,
+    loaded_by,
     may_arrive,
     slots_of,
     source_of,
@@ -45,7 +46,9 @@ from replan.applying.reasons import (
     HoldReason,
     NextBatch,
     OtherReassignment,
+    OthersUnderMinIsr,
     Stopping,
+    ThrottleContested,
     ThrottleRefused,
 )
 from replan.applying.run_state import RunState
@@ -61,6 +64,7 @@ from replan.applying.throttles.tick import (
 from replan.applying.tick_input import TickInput
 from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.partition import effective_min_isr
 from replan.planning.moves import Move
 from replan.planning.requests import Request, RequestKind
 
@@ -100,7 +104,9 @@ class TickBuilder:
         self._to_start: dict[TopicPartition, Request] = {}
         """Lists that add replicas; whoever asks for one passes the gates, whatever was asked before."""
         self._to_ask: dict[TopicPartition, Request] = {}
-        self._admission = admission_closed(state.throttle_history) if tick.admitting else None
+        self._admission: ThrottleContested | OthersUnderMinIsr | None = (
+            admission_closed(state.throttle_history) if tick.admitting else None
+        )
         self._slots = Slots({}, tick.settings.slots_per_broker)
         self._room = state.room
         self._throttles = ThrottleTick()
@@ -224,14 +230,31 @@ class TickBuilder:
     def admit(self) -> None:
         """Give slots to copies that are to start or start again, in this order: begun, admitted, waiting."""
         self._slots = slots_of(self._tick, self._state, self._to_start.keys())
+        self._admission = self._admission or self._others_suffer()
         for name, ask in list(self._to_start.items()):
             if not self._admits(name, ask):
                 del self._to_start[name]
 
+    def _others_suffer(self) -> OthersUnderMinIsr | None:
+        """Why nothing more is begun beside the copies that run, if partitions of others suffer on their brokers."""
+        loaded = frozenset(loaded_by(self._tick, self._state))
+        suffering = self._state.neighbours.suffering(loaded) if self._tick.admitting else ()
+        if not suffering:
+            return None
+        theirs = {b for n in suffering for b in self._state.neighbours.fallen[n]}
+        return OthersUnderMinIsr(suffering, tuple(sorted(theirs & loaded)))
+
+    def _heals(self, name: TopicPartition) -> bool:
+        """Whether a partition is under its own min ISR: its copy is what ends that."""
+        if not isinstance(self._admission, OthersUnderMinIsr):
+            return False
+        found, move = self._tick.seen.partitions[name], self._tick.job.moves[name]
+        return len(found.isr) < effective_min_isr(move.min_insync_replicas, len(found.replicas))
+
     def _admits(self, name: TopicPartition, ask: Request) -> bool:
         tick, move = self._tick, self._tick.job.moves[name]
         brokers = (source_of(tick, move), *move.new)
-        if self._admission is not None:
+        if self._admission is not None and not self._heals(name):
             self._put_back(name, self._deferred(), self._admission)
         elif (full := self._slots.first_full(brokers)) is not None:
             self._put_back(name, Parked(full), self._slots.why_full(full))

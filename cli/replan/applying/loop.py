@@ -5,6 +5,7 @@ silent cluster or journal is waited for, when to leave, and what is said then.
 """
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from replan.applying.copies import lingering, may_arrive
@@ -25,13 +26,13 @@ from replan.applying.outcome import (
     summary,
 )
 from replan.applying.progress import Progress, Report, copies_in_progress
-from replan.applying.reasons import JournalSlow, Leftover, RefusedSetting
+from replan.applying.reasons import ClusterSilent, JournalSlow, Leftover, RefusedSetting
 from replan.applying.run_state import Configured, first_state
 from replan.applying.sending import Sender, intents
 from replan.applying.settings import Settings
 from replan.applying.throttles.broker_rates import leftovers
 from replan.applying.tick_input import EndText, Job, TickInput
-from replan.errors import BadFile, ClusterUnreachable, Exit, ReplanError
+from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit, ReplanError
 from replan.model.broker import LogDir
 from replan.model.control_plane import Clock, ClusterReader, ClusterWriter
 from replan.model.names import BrokerId, TopicPartition
@@ -128,6 +129,7 @@ class ApplicationRun:
         self._ended_at: float | None = None
         self._stopping: tuple[float, Ending] | None = None
         self._still = 0.0
+        self._progress: Progress | None = None
         self._answering: frozenset[BrokerId] = frozenset()
 
     def to_end(self) -> Outcome:
@@ -143,7 +145,7 @@ class ApplicationRun:
         self._note_stop(now)
         try:
             tick = self._look(now)
-        except ClusterUnreachable as error:
+        except (ClusterUnreachable, ClusterRefused) as error:
             self._state = self._state.without_a_look()
             return self._unreachable(now, error)
         self._seen_at = now
@@ -199,17 +201,34 @@ class ApplicationRun:
         self._answering = frozenset(seen.rates)
         history = state.history.with_sizes(job.moves, seen.sizes, now)
         self._state = replace(state, history=history)
-        self._read_disks(now)
+        self._read_now_and_then(now)
         return TickInput(
             job=job, seen=seen, now=now, ended=ended, candidates=candidates, admitting=admitting
         )
 
+    def _read_now_and_then(self, now: float) -> None:
+        """What is read while copies wait; where that fails, the look is good all the same."""
+        if not self._state.copies_waiting or self._stopping is not None:
+            return
+        with suppress(ClusterUnreachable):
+            self._read_disks(now)
+            self._read_neighbours()
+
     def _read_disks(self, now: float) -> None:
-        due = now - self._disks_at >= self._job.settings.disk_seconds
-        if due and self._state.copies_waiting and self._stopping is None:
-            log_dirs = self._ports.reader.log_dirs()
-            self._state = self._state.with_room(self._job, log_dirs)
+        if now - self._disks_at >= self._job.settings.disk_seconds:
             self._disks_at = now
+            self._state = self._state.with_room(self._job, self._ports.reader.log_dirs())
+
+    def _read_neighbours(self) -> None:
+        began, known = self._ports.clock.now(), self._state.neighbours
+        if began < known.due or not self._state.ledger.open:
+            return
+        period = self._job.settings.neighbours_seconds
+        self._state = replace(self._state, neighbours=known.later(began, period))
+        snapshot = self._ports.reader.observe()
+        ended = self._ports.clock.now()
+        after = known.after(snapshot, self._job.moves.keys(), began, ended, period)
+        self._state = replace(self._state, neighbours=after)
 
     def _report(self, tick: TickInput, reported: int, decision: Decision) -> None:
         state, total = self._state, len(self._job.plan.moves)
@@ -217,21 +236,20 @@ class ApplicationRun:
         done = sum(1 for record in owned if record.status is Status.DONE)
         notes = state.notes[reported:]
         copies = copies_in_progress(tick, state, decision.holds)
-        self._ports.report(
-            Progress(
-                at_seconds=tick.now - self._began,
-                total=total,
-                done=done,
-                stopped=len(owned) - len(state.ledger.open) - done,
-                running=len(state.ledger.open),
-                waiting=total - len(owned),
-                copies=copies,
-                holds=decision.holds,
-                admission=decision.admission,
-                throttles=len(state.ledger.entries) + len(state.ledger.rates),
-                notes=notes,
-            )
+        self._progress = Progress(
+            at_seconds=tick.now - self._began,
+            total=total,
+            done=done,
+            stopped=len(owned) - len(state.ledger.open) - done,
+            running=len(state.ledger.open),
+            waiting=total - len(owned),
+            copies=copies,
+            holds=decision.holds,
+            admission=decision.admission,
+            throttles=len(state.ledger.entries) + len(state.ledger.rates),
+            notes=notes,
         )
+        self._ports.report(self._progress)
 
     def _outcome(self, tick: TickInput, decision: Decision) -> Outcome | None:
         state, patience = self._state, self._job.settings.patience_seconds
@@ -295,9 +313,17 @@ class ApplicationRun:
             leftovers=self._leftovers(),
         )
 
-    def _unreachable(self, now: float, error: ClusterUnreachable) -> Outcome | None:
+    def _unreachable(
+        self, now: float, error: ClusterUnreachable | ClusterRefused
+    ) -> Outcome | None:
         silent = now - self._seen_at
         if silent < self._job.settings.patience_seconds and self._stopping is None:
+            if self._progress is not None:
+                silence = ClusterSilent(self._ports.clock.now() - self._seen_at, str(error))
+                at = now - self._began
+                self._ports.report(
+                    replace(self._progress, at_seconds=at, admission=silence, notes=())
+                )
             return None
         return self._failed(Ending.UNREACHABLE, silent, error)
 

@@ -271,6 +271,22 @@ class ThrottleContested:
 
 
 @dataclass(frozen=True, slots=True)
+class OthersUnderMinIsr:
+    """Partitions that are not replan's have fallen under their min ISR on brokers that copies load."""
+
+    partitions: tuple[TopicPartition, ...]
+    brokers: Replicas
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSilent:
+    """The cluster does not answer; what runs goes on by itself."""
+
+    seconds: float = field(compare=False)
+    error: str = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class AwaitingThrottle:
     """Its throttle is set, and not read back yet."""
 
@@ -312,6 +328,8 @@ HoldReason = (
     | TopicReassigned
     | NoSlot
     | ThrottleContested
+    | OthersUnderMinIsr
+    | ClusterSilent
     | AwaitingThrottle
     | NextBatch
     | Stopping

@@ -13,6 +13,7 @@ from replan.applying.admission.slots import Slots, halved
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Status
 from replan.applying.observation.history import PartitionHistory, held_since
+from replan.applying.observation.neighbours import Neighbours
 from replan.applying.partitions.judge import End
 from replan.applying.partitions.phase import Admitted, Ended, InFlight, Phase, Waiting
 from replan.applying.reasons import HoldReason, Note, ReadingsApart
@@ -68,6 +69,7 @@ class RunState:
     room: Room = field(default_factory=Room)
     slots: Slots | None = None
     """As the tick before left them."""
+    neighbours: Neighbours = field(default_factory=Neighbours)
     limits: Mapping[BrokerId, int] = field(default_factory=dict)
     """Of the brokers whose number of slots has shrunk."""
     holds: Mapping[TopicPartition, HoldReason] = field(default_factory=dict)

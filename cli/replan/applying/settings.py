@@ -39,6 +39,8 @@ class Settings:
     """How often throttle rates are read that nobody waits for."""
     disk_seconds: float = 60.0
     """How often the room on log directories is read while copies wait."""
+    neighbours_seconds: float = 60.0
+    """How often the rest of the cluster is looked at while copies wait; less often where that takes long."""
     window: int = 5_000
     """How many waiting moves are looked at in one tick."""
     batch: int = 5_000

@@ -123,6 +123,7 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
         places=plane.simulation.world.placed,
         journalled=frozenset(map(_configured, _priors(journal))),
         refused=refused.refusals,
+        unregistered=frozenset(stage.cluster.brokers) - plane.simulation.cluster.brokers.keys(),
     )
 
 

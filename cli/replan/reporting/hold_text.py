@@ -9,6 +9,7 @@ from replan.applying.reasons import (
     AwaitingSync,
     AwaitingThrottle,
     ChangedElsewhere,
+    ClusterSilent,
     Confirming,
     CopyGoesOn,
     EffectUndone,
@@ -26,6 +27,7 @@ from replan.applying.reasons import (
     NoSlot,
     NotAsPlanned,
     OtherReassignment,
+    OthersUnderMinIsr,
     OutcomePending,
     Rechecking,
     RejectedByKafka,
@@ -55,6 +57,8 @@ def hold_text(reason: HoldReason) -> str:
             return _gate(reason)
         case NoRoom() | NoSlot() | TopicReassigned() | ThrottleContested():
             return _shared(reason)
+        case OthersUnderMinIsr() | ClusterSilent():
+            return _cluster(reason)
         case (
             Rechecking()
             | EffectUnseen()
@@ -64,10 +68,8 @@ def hold_text(reason: HoldReason) -> str:
             | ArrivalPossible()
         ):
             return _pending(reason)
-        case AwaitingSync() | Confirming() | NextBatch() | JournalSlow():
+        case AwaitingSync() | AwaitingThrottle() | Confirming() | NextBatch() | JournalSlow():
             return _measured(reason)
-        case AwaitingThrottle():
-            return _awaiting_throttle(reason)
         case MetadataBehind() | CopyGoesOn() | NoLeader() | SameListElsewhere() | Stopping():
             return _PLAIN[type(reason)]
 
@@ -93,8 +95,12 @@ _PLAIN: Mapping[type[HoldReason], str] = MappingProxyType(
 )
 
 
-def _measured(reason: AwaitingSync | Confirming | NextBatch | JournalSlow) -> str:
+def _measured(
+    reason: AwaitingSync | AwaitingThrottle | Confirming | NextBatch | JournalSlow,
+) -> str:
     match reason:
+        case AwaitingThrottle():
+            return _awaiting_throttle(reason)
         case AwaitingSync():
             return _awaiting_sync(reason)
         case JournalSlow(seconds, limit):
@@ -170,6 +176,18 @@ def _shared(reason: NoRoom | NoSlot | TopicReassigned | ThrottleContested) -> st
                 for place, key in places
             )
             return f"another tool removed a throttle twice ({named}); find out which, then rerun to resume"
+
+
+def _cluster(reason: OthersUnderMinIsr | ClusterSilent) -> str:
+    match reason:
+        case OthersUnderMinIsr(partitions, brokers):
+            named = _listed(capped(list(map(str, partitions)), limit=3))
+            return (
+                f"{count(len(partitions), 'partition')} that this plan does not move fell under min ISR on brokers "
+                f"that its copies load ({_listed(brokers)}): {named}; no copy is begun until they are back"
+            )
+        case ClusterSilent(seconds, error):
+            return f"the cluster has not answered for {seconds:.0f} s: {error}"
 
 
 def _no_slot(reason: NoSlot) -> str:

@@ -12,6 +12,7 @@ from replan.applying.reasons import (
     AwaitingSync,
     AwaitingThrottle,
     ChangedElsewhere,
+    ClusterSilent,
     Confirming,
     CopyGoesOn,
     EffectUndone,
@@ -29,6 +30,7 @@ from replan.applying.reasons import (
     NoSlot,
     NotAsPlanned,
     OtherReassignment,
+    OthersUnderMinIsr,
     OutcomePending,
     Rechecking,
     RejectedByKafka,
@@ -93,6 +95,17 @@ HOLDS: list[tuple[HoldReason, str]] = [
     (
         RejectionPending(44, "POLICY_VIOLATION", 20),
         "rejected with 44 POLICY_VIOLATION, but an earlier copy of the request may still arrive; waiting 20 s more",
+    ),
+    (
+        OthersUnderMinIsr((TopicPartition("clicks", 3),), replicas(4)),
+        (
+            "1 partition that this plan does not move fell under min ISR on brokers that its copies load (4): "
+            "clicks-3; no copy is begun until they are back"
+        ),
+    ),
+    (
+        ClusterSilent(12, "no broker answers"),
+        "the cluster has not answered for 12 s: no broker answers",
     ),
     (
         RepeatPending(RequestKind.EXPAND, 4),

@@ -117,15 +117,16 @@ def _nameable(sight: PartitionInput) -> Move:
 
     Those that are not registered any more; where Kafka refused the expand (39), those that are fenced or cordoned too,
     as before 4.1 nobody can tell an unregistered broker from a fenced one; and what an earlier expand left out already.
+    Kafka drops what a list leaves out as soon as the copy ends, so of a broker that is not cordoned only what is out of
+    the ISR is left out.
     """
     move, seen = sight.move, sight.seen
     leaving = set(move.leaving)
     refused = isinstance(sight.answer, Rejected) and sight.answer.code == INVALID_ASSIGNMENT
-    gone = {
-        b
-        for b in leaving
-        if b not in seen.brokers or (refused and (not seen.live(b) or seen.brokers[b].cordoned))
-    }
+    out = leaving.difference(() if sight.state is None else sight.state.isr)
+    gone = {b for b in out if b not in seen.brokers or (refused and not seen.live(b))}
+    if refused:
+        gone |= {b for b in leaving if b in seen.brokers and seen.brokers[b].cordoned}
     listed = () if sight.own is None else sight.own.past
     expands = [of for of in listed if of != move.target and set(move.new) <= set(of)]
     if expands:
