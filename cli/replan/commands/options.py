@@ -76,7 +76,7 @@ class Pace:
         float,
         typer.Option(
             metavar="SECONDS",
-            min=0,
+            min=1,
             help="How long all replicas of a target must stay in sync before a replica is removed. "
             "Keep it above the brokers' session timeout (9 s): until then a dead broker counts as in sync.",
         ),

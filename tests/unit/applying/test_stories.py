@@ -1,7 +1,7 @@
 """What happens to an application where no story of tests/scenarios shows it: what it keeps, counts, never sends."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 from tests.builders import move, state
@@ -9,12 +9,13 @@ from tests.unit.applying.lab import MB, Boundary, Killed, lab, plan_of
 
 from replan.applying.clear import abandon, throttle_clear
 from replan.applying.journal.ledger import fold
-from replan.applying.journal.protocol import MemoryJournal
+from replan.applying.journal.protocol import Journal, MemoryJournal
 from replan.applying.journal.records import Application, ApplicationStatus, PlanChunk, Record
 from replan.applying.opening import open_plan
-from replan.applying.outcome import Result
+from replan.applying.outcome import Ending, Result
 from replan.applying.reasons import (
     AwaitingThrottle,
+    JournalSlow,
     NewBrokerFenced,
     NoSlot,
     OutcomePending,
@@ -32,6 +33,7 @@ from replan.planning import requests
 from replan.planning.plan import Plan
 from replan.planning.plan_file import dumps
 from replan.reporting.outcome_text import outcome_text
+from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.faults import (
     Ask,
     At,
@@ -192,6 +194,34 @@ def test_throttle_clear_restores_what_is_left_and_keeps_what_a_running_copy_need
     )
     assert outcome_text(cleared) == "throttles set by replan: all restored to what was there before"
     assert made.configs() == before
+
+
+@dataclass
+class SlowJournal:
+    """A journal on a disk that takes so long for each append."""
+
+    kept: Journal
+    clock: VirtualClock
+    seconds: float
+
+    def read(self) -> Sequence[Record]:
+        return self.kept.read()
+
+    def append(self, records: Sequence[Record]) -> None:
+        if records:
+            self.clock.sleep(self.seconds)
+        self.kept.append(records)
+
+
+@pytest.mark.parametrize(("seconds", "ends"), [(6, True), (20, False)])
+def test_a_slow_journal_is_waited_for_or_named(seconds: float, ends: bool) -> None:
+    made = lab([state([1, 2, 3], size=MB)], [GROW])
+    made.journal = SlowJournal(made.journal, made.clock, seconds)
+    outcome = made.apply(stop=made.stop_at(600))
+    holds = {type(h) for p in made.reports for h in (p.holds or {}).values()}
+    assert (outcome.ending is Ending.COMPLETE) is ends
+    assert (JournalSlow in holds) is not ends
+    assert (made.partition(GROW).replicas == GROW.target) is ends
 
 
 def test_a_broker_is_loaded_by_no_more_copies_than_it_has_slots() -> None:
