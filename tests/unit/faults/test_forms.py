@@ -117,7 +117,7 @@ EFFECTS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
         (
             "19s   answer for orders-0: outcome unknown, the request timed out",
             "20s   answer for orders-0: outcome unknown, the request timed out",
-            "21s   orders-0: in sync [1,2,4]",
+            "22s   orders-0: in sync [1,2,4]",
         ),
     ),
     "repeated [COUNT] reassign|elect|configs": (
