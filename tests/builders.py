@@ -33,12 +33,14 @@ from replan.model.snapshot import (
 )
 from replan.model.where import Where
 from replan.planning.comparison.alignment import named_partitions, rows_of
+from replan.planning.move_reasons import MoveReason, ReasonKind
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 
 TOPIC = "orders"
 TOPIC_ID = TopicId("b3JkZXJzLW9yZGVycy0wMA")
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
+DECLARED = MoveReason(ReasonKind.DECLARED)
 OBSERVED_AT = "2026-11-21T03:00:00Z"
 
 
@@ -55,7 +57,7 @@ def move(
     size: int = 0,
     leader: int | None = None,
     below_min_isr: bool = False,
-    reason: str = "declared replicas",
+    reason: MoveReason = DECLARED,
 ) -> Move:
     """A move of one partition."""
     return Move(

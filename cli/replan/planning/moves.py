@@ -7,6 +7,7 @@ E the list that expand asks for.
 from dataclasses import dataclass
 
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
+from replan.planning.move_reasons import MoveReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Move:
     """The topic's configured value when planned: a precondition, and the floor for the target."""
     unclean_election: bool
     """unclean.leader.election.enable when planned: a precondition."""
-    reason: str
+    reason: MoveReason
     bytes: int = 0
     """Size of the partition when planned; each new replica copies so much."""
     elect: bool = True

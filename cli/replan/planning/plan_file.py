@@ -30,11 +30,12 @@ from replan.errors import BadFile
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.model.placement import MoveThrottle, SideRates
 from replan.model.policy import Measure
+from replan.planning.move_reasons import MoveReason, ReasonKind
 from replan.planning.moves import Move
 from replan.planning.plan import FACTS, Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 
-FORMAT_VERSION = 2
-"""2: refusals and warnings have facts instead of sentences."""
+FORMAT_VERSION = 3
+"""2: refusals and warnings have facts instead of sentences; 3: so have the reasons of moves."""
 KIND = "replan.plan"
 
 Rate = Annotated[int, msgspec.Meta(ge=1000, le=INT64_MAX)]
@@ -69,6 +70,17 @@ class MoveForm(Form, frozen=True):
 
     def __post_init__(self) -> None:
         once_each(original=self.original, target=self.target, unnameable=self.unnameable)
+
+
+class ReasonForm(Form, frozen=True):
+    """Why moves are made; fields that its kind does not have are left out."""
+
+    kind: ReasonKind
+    broker: Broker | None = None
+    leader: Broker | None = None
+    rule: Text | None = None
+    note: Text | None = None
+    order: "ReasonForm | None" = None
 
 
 class SideForm(Form, frozen=True):
@@ -113,7 +125,7 @@ class WarningForm(Form, frozen=True):
 class PlanForm(Form, frozen=True, kw_only=True):
     """The document; its keys are written in this order."""
 
-    format_version: Literal[2]
+    format_version: Literal[3]
     kind: Literal["replan.plan"]
     cluster_id: Text
     cluster_name: Text | None = None
@@ -123,7 +135,7 @@ class PlanForm(Form, frozen=True, kw_only=True):
     allowed: dict[Measure, Int64] = msgspec.field(default_factory=dict)
     warnings: tuple[WarningForm, ...]
     refusals: tuple[RefusalForm, ...]
-    reasons: tuple[Text, ...]
+    reasons: tuple[ReasonForm, ...]
     topics: tuple[TopicForm, ...]
     moves: tuple[MoveForm, ...]
     digest: str
@@ -218,11 +230,11 @@ def _part(key: str, value: Any) -> str:
 
 
 def _form(plan: Plan) -> PlanForm:
-    reasons = sorted({m.reason for m in plan.moves})
+    reasons = sorted({m.reason for m in plan.moves}, key=repr)
     numbers = {reason: i for i, reason in enumerate(reasons)}
     topics = {m.partition.topic: m for m in plan.moves}
     return PlanForm(
-        format_version=2,
+        format_version=3,
         kind="replan.plan",
         cluster_id=plan.cluster_id,
         cluster_name=plan.cluster_name,
@@ -232,7 +244,7 @@ def _form(plan: Plan) -> PlanForm:
         allowed=dict(sorted(plan.allowed.items())),
         warnings=tuple(WarningForm(w.kind, dict(w.facts)) for w in plan.warnings),
         refusals=tuple(RefusalForm(*r.partition, r.rule, dict(r.facts)) for r in plan.refusals),
-        reasons=tuple(reasons),
+        reasons=tuple(_reason(reason) for reason in reasons),
         topics=tuple(
             TopicForm(name, of.topic_id, of.min_insync_replicas, of.unclean_election)
             for name, of in sorted(topics.items())
@@ -257,6 +269,16 @@ def _row(move: Move, reason: int, plan: Plan) -> MoveForm:
     )
 
 
+def _reason(reason: MoveReason) -> ReasonForm:
+    order = None if reason.order is None else _reason(reason.order)
+    return ReasonForm(reason.kind, reason.broker, reason.leader, reason.rule, reason.note, order)
+
+
+def _read_reason(form: ReasonForm) -> MoveReason:
+    order = None if form.order is None else _read_reason(form.order)
+    return MoveReason(form.kind, form.broker, form.leader, form.rule, form.note, order)
+
+
 def _throttle(throttle: MoveThrottle | None) -> ThrottleForm | None:
     if throttle is None:
         return None
@@ -278,12 +300,13 @@ def _sha256(text: str) -> str:
 def _plan(form: PlanForm) -> Plan:
     topics = {topic.name: topic for topic in form.topics}
     throttle = form.throttle
+    reasons = [_read_reason(reason) for reason in form.reasons]
     return Plan(
         cluster_id=form.cluster_id,
         cluster_name=form.cluster_name,
         manifest_digest=form.manifest_digest,
         racks={BrokerId(int(broker)): rack for broker, rack in form.brokers.items()},
-        moves=tuple(_move(row, topics[row.topic], form.reasons[row.reason]) for row in form.moves),
+        moves=tuple(_move(row, topics[row.topic], reasons[row.reason]) for row in form.moves),
         throttle=None
         if throttle is None
         else MoveThrottle(
@@ -307,7 +330,7 @@ def _plan(form: PlanForm) -> Plan:
     )
 
 
-def _move(row: MoveForm, topic: TopicForm, reason: str) -> Move:
+def _move(row: MoveForm, topic: TopicForm, reason: MoveReason) -> Move:
     return Move(
         partition=TopicPartition(row.topic, row.partition),
         topic_id=topic.id,

@@ -7,18 +7,16 @@ Only partitions that differ become objects.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from replan.model.configs import TopicSettings
-from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.placement import LeaderBlacklist, Placement
+from replan.model.placement import Placement
 from replan.model.policy import Measure
-from replan.model.rules import ReplicaBlacklist, TopicRule
 from replan.model.snapshot import Snapshot
 from replan.planning.admission_order import admission_order
 from replan.planning.comparison.acknowledged import without_acknowledged
@@ -26,6 +24,7 @@ from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.chosen import topic_rules
 from replan.planning.comparison.cluster_check import check_cluster, check_names
 from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences, compare
+from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.comparison.overlays import Wanted, blacklist_reaches, wanted
 from replan.planning.comparison.part import part_of
 from replan.planning.limits import check_limits, raised
@@ -35,33 +34,9 @@ from replan.planning.plan_warnings import plan_warnings
 from replan.planning.safety.placing_refusals import placing_refusals
 from replan.planning.safety.plan_invariants import require_invariants
 from replan.planning.safety.refusals import Judge
+from replan.planning.why_moved import Difference, Facts, reason_of
 
 NOTHING_ALLOWED: Mapping[Measure, int] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class _Difference:
-    kind: DifferenceKind
-    declared: Replicas
-    explicit: bool
-    demoted: bool
-    """The leader blacklist changed the list."""
-    remember: bool
-    ordered: bool
-    """Its order is declared, or changed by the leader blacklist; otherwise its set alone."""
-    balanced: bool
-    """It kept its rule, and changes for the balance."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    placement: Placement
-    settings: Mapping[str, TopicSettings]
-    nameable: frozenset[BrokerId]
-    listed: Mapping[str, Mapping[BrokerId, LeaderBlacklist]]
-    """Of each topic, the brokers that the leader blacklist keeps from leading it."""
-    rules: Mapping[str, TopicRule]
-    drained: Mapping[BrokerId, ReplicaBlacklist]
 
 
 def make_plan(
@@ -122,25 +97,26 @@ def make_plan(
     return require_invariants(placement, snapshot, plan, judged, asked.chosen.findings)
 
 
-def _facts(placement: Placement, snapshot: Snapshot, differs: pa.Table) -> _Facts:
+def _facts(placement: Placement, snapshot: Snapshot, differs: pa.Table) -> Facts:
     topics = pc.unique(differs.column("topic")).to_pylist()
     entries = sorted(
         placement.leader_blacklist, key=lambda e: (e.broker, str(e.where)), reverse=True
     )
-    return _Facts(
+    return Facts(
         placement,
         snapshot.all_settings(),
         # An unregistered broker is refused with 39, a fully cordoned one from 4.4 on (KAFKA-20832).
         frozenset(b.id for b in snapshot.brokers if not b.cordoned),
         {t: {e.broker: e for e in entries if blacklist_reaches(e, t)} for t in topics},
         topic_rules(placement, snapshot),
+        leader_rules(placement, topics),
         {e.broker: e for e in placement.replica_blacklist},
     )
 
 
 def _differences(
     differs: Differences, asked: Wanted, snapshot: Snapshot
-) -> Iterator[tuple[_Difference, PartitionState]]:
+) -> Iterator[tuple[Difference, PartitionState]]:
     """What a move can remove, with what is observed, by topic and partition."""
     planned = pc.is_in(differs.table.column("kind"), pa.array(MOVABLE))
     table = differs.table.filter(planned)
@@ -156,10 +132,10 @@ def _differences(
     states = snapshot.states(rows.tolist())
     for found, seen, *of in zip(table.to_pylist(), states, *marks, strict=True):
         kind, declared = DifferenceKind(found["kind"]), tuple(found["declared"])
-        yield _Difference(kind, declared, *map(bool, of)), seen
+        yield Difference(kind, declared, *map(bool, of)), seen
 
 
-def _move(difference: _Difference, seen: PartitionState, facts: _Facts) -> Move:
+def _move(difference: Difference, seen: PartitionState, facts: Facts) -> Move:
     topic = seen.partition.topic
     settings = facts.settings[topic]
     entry = facts.placement.topics.get(topic) or facts.rules.get(topic)
@@ -170,53 +146,10 @@ def _move(difference: _Difference, seen: PartitionState, facts: _Facts) -> Move:
         target=difference.declared,
         min_insync_replicas=settings.min_insync_replicas,
         unclean_election=settings.unclean_election,
-        reason=_reason(difference, seen, facts),
+        reason=reason_of(difference, seen, facts),
         bytes=seen.bytes,
         elect=difference.ordered or difference.kind is not DifferenceKind.REPLICAS,
         unnameable=frozenset(seen.replicas) - facts.nameable,
         below_min_isr=entry is not None and entry.below_min_isr,
         leader=seen.leader,
     )
-
-
-def _reason(difference: _Difference, seen: PartitionState, facts: _Facts) -> str:
-    """Why it moves; both reasons where a list has other members and is ordered by the leader blacklist as well."""
-    order = _order_reason(difference, seen, facts)
-    if difference.kind is not DifferenceKind.REPLICAS:
-        return order or _plain_reason(difference, seen)
-    replicas = _replicas_reason(difference, seen, facts)
-    return f"{replicas}; {order}" if order else replicas
-
-
-def _replicas_reason(difference: _Difference, seen: PartitionState, facts: _Facts) -> str:
-    """What asks for other members: a drain, an explicit list, the balance, a rule; the strongest that is meant."""
-    leaving = sorted(set(seen.replicas) - set(difference.declared))
-    drained = [facts.drained[b] for b in leaving if b in facts.drained]
-    if drained:
-        why = " ".join((drained[0].reason or "").split())
-        return f"broker {drained[0].broker} is drained" + (f": {why}" if why else "")
-    if difference.explicit:
-        return "declared replicas"
-    return "balance" if difference.balanced else f"rule {facts.rules[seen.partition.topic].pattern}"
-
-
-def _order_reason(difference: _Difference, seen: PartitionState, facts: _Facts) -> str | None:
-    """What an overlay asks for, if one is meant: the leader blacklist, a preferred leader."""
-    entries = facts.listed[seen.partition.topic]
-    replaced = difference.kind is DifferenceKind.REPLICAS
-    asked = difference.declared if replaced else (seen.leader, *seen.replicas)
-    listed = [entries[b] for b in asked if b is not None and b in entries]
-    led = difference.kind is DifferenceKind.LEADER and seen.leader in entries
-    if listed and (difference.demoted or led):
-        why = " ".join((listed[0].reason or "").split())
-        return f"broker {listed[0].broker} is on the leader blacklist" + (f": {why}" if why else "")
-    preferred = facts.placement.preferred_leaders.get(seen.partition)
-    if preferred is not None and preferred.broker == difference.declared[0]:
-        return f"preferred leader {preferred.broker}"
-    return None
-
-
-def _plain_reason(difference: _Difference, seen: PartitionState) -> str:
-    if difference.kind is DifferenceKind.LEADER:
-        return f"leader is {seen.leader}, first of the list is {difference.declared[0]}"
-    return "declared order" if difference.explicit else "the order from before the leader blacklist"

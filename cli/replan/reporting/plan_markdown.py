@@ -7,6 +7,7 @@ from replan.planning.moves import Move
 from replan.planning.plan import Plan, Refusal
 from replan.planning.preview import planned_requests
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
+from replan.reporting.move_reasons import reason_text
 from replan.reporting.plan_notes import refusal_text, warning_text
 from replan.reporting.plan_text import change, summary
 from replan.reporting.quantities import size
@@ -51,4 +52,12 @@ def _row(move: Move) -> str:
     copied = "–"
     if move.new:
         copied = size(move.copies_bytes) if move.bytes else "size unknown, or empty"
-    return row((code(str(move.partition)), code(change(move)), copied, escape(move.reason), steps))
+    return row(
+        (
+            code(str(move.partition)),
+            code(change(move)),
+            copied,
+            escape(reason_text(move.reason)),
+            steps,
+        )
+    )

@@ -13,6 +13,7 @@ from replan.planning.plan import Plan, Refusal
 from replan.planning.plan_file import digest
 from replan.planning.preview import estimate, planned_requests
 from replan.planning.requests import Request, RequestKind
+from replan.reporting.move_reasons import reason_text
 from replan.reporting.plan_notes import refusal_text, warning_text
 from replan.reporting.quantities import broker_rate, brokers, duration, rate, size
 from replan.reporting.table import columns
@@ -67,7 +68,7 @@ def render_part(
 
 def _moves(plan: Plan, limit: int) -> Iterator[str]:
     for move in plan.moves[:limit]:
-        yield f"{move.partition}  {change(move)}  ({move.reason})"
+        yield f"{move.partition}  {change(move)}  ({reason_text(move.reason)})"
         rows = [describe(request, move) for request in planned_requests(move)]
         yield from (f"    {line}" for line in columns(rows))
     way_out = "save the plan with -o, `replan show --all PLAN` lists them"

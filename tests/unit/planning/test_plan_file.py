@@ -15,16 +15,30 @@ from replan.errors import BadFile
 from replan.manifest.schema.schemas import read_schema
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import MoveThrottle, SideRates
+from replan.planning.move_reasons import MoveReason, ReasonKind
 from replan.planning.moves import Move
 from replan.planning.plan import FACTS, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.plan_file import digest, dumps, loads
 from replan.planning.planner import make_plan
 
-SCHEMA = read_schema("plan.v2.json")
+SCHEMA = read_schema("plan.v3.json")
 VALIDATOR = Draft202012Validator(SCHEMA)
 TEXT = st.text(min_size=1, max_size=8)
 FACT = st.integers(0, 2**31 - 1) | TEXT | replica_lists() | st.lists(TEXT, min_size=1).map(tuple)
 RATES = st.none() | st.integers(1000, 2**40)
+
+
+@st.composite
+def reasons(draw: st.DrawFn, *, whole: bool = True) -> MoveReason:
+    brokers = st.none() | st.sampled_from(BROKERS)
+    return MoveReason(
+        draw(st.sampled_from(ReasonKind)),
+        broker=draw(brokers),
+        leader=draw(brokers),
+        rule=draw(st.none() | TEXT),
+        note=draw(st.none() | TEXT),
+        order=draw(st.none() | reasons(whole=False)) if whole else None,
+    )
 
 
 @st.composite
@@ -49,7 +63,7 @@ def any_moves(draw: st.DrawFn) -> tuple[Move, ...]:
             size=draw(st.integers(0, 2**63 - 1)),
             leader=draw(st.none() | st.sampled_from(BROKERS)),
             below_min_isr=draw(st.booleans()),
-            reason=draw(TEXT),
+            reason=draw(reasons()),
         )
         for name in names
     )
@@ -105,7 +119,7 @@ def test_the_plan_of_any_cluster_survives_its_file_and_fits_the_schema(fleetlet:
 
 def test_the_schema_is_a_schema_that_names_itself_and_ships_its_descriptions() -> None:
     Draft202012Validator.check_schema(SCHEMA)
-    assert SCHEMA["$id"] == "plan.v2.json"
+    assert SCHEMA["$id"] == "plan.v3.json"
     assert all(
         "description" in found or "const" in found for found in SCHEMA["properties"].values()
     )
@@ -128,7 +142,7 @@ def made_plan() -> Plan:
 def test_the_written_form_is_one_move_a_line() -> None:
     text = dumps(made_plan())
     assert text.splitlines()[-10:] == [
-        '"reasons": ["broker 1 is on the leader blacklist: disk", "declared replicas"],',
+        '"reasons": [{"kind": "declared"}, {"kind": "leader-blacklist", "broker": 1, "note": "disk"}],',
         '"topics": [',
         (
             '  {"name": "orders", "id": "b3JkZXJzLW9yZGVycy0wMA", "minInsyncReplicas": 2, '
@@ -138,11 +152,11 @@ def test_the_written_form_is_one_move_a_line() -> None:
         '"moves": [',
         (
             '  {"topic": "orders", "partition": 1, "original": [1, 2], "target": [2, 1], "leader": 1, "bytes": 0, '
-            '"reason": 0, "remember": true},'
+            '"reason": 1, "remember": true},'
         ),
         (
             '  {"topic": "orders", "partition": 0, "original": [1, 2, 3], "target": [4, 2, 3], "leader": 1, '
-            '"bytes": 5000, "reason": 1}'
+            '"bytes": 5000, "reason": 0}'
         ),
         "],",
         f'"digest": "{digest(made_plan())}"',
@@ -219,10 +233,10 @@ SAID = [
     ),
     (
         '{"kind": "replan.plan", "formatVersion": 1}',
-        "plan.json: plan format 1, this replan reads 2; plan again with this version",
+        "plan.json: plan format 1, this replan reads 3; plan again with this version",
     ),
     (
-        '{"kind": "replan.plan", "formatVersion": 2}',
+        '{"kind": "replan.plan", "formatVersion": 3}',
         'plan.json: $: "clusterId" is missing; make a new plan with `replan plan -o`',
     ),
 ]

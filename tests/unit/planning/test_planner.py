@@ -8,9 +8,11 @@ from replan.model.broker import Broker
 from replan.model.names import BrokerId, TopicId, replicas
 from replan.model.placement import MoveThrottle, Placement
 from replan.model.snapshot import Snapshot
+from replan.planning.move_reasons import MoveReason, ReasonKind
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 from replan.planning.planner import make_plan
+from replan.reporting.move_reasons import reason_text
 from replan.reporting.plan_notes import warning_text
 
 THREE = snapshot([state([1, 2, 3])])
@@ -43,7 +45,7 @@ def test_a_move_carries_the_state_that_it_was_planned_from() -> None:
         target=replicas(4, 2, 5),
         min_insync_replicas=1,
         unclean_election=True,
-        reason="declared replicas",
+        reason=MoveReason(ReasonKind.DECLARED),
         bytes=7,
         leader=BrokerId(2),
     )
@@ -141,7 +143,7 @@ REASONS: list[tuple[str, Placement, Snapshot, str]] = [
     ("asked", "seen", "reason"), [c[1:] for c in REASONS], ids=[c[0] for c in REASONS]
 )
 def test_a_move_says_why(asked: Placement, seen: Snapshot, reason: str) -> None:
-    assert only(asked, seen).reason == reason
+    assert reason_text(only(asked, seen).reason) == reason
 
 
 def test_another_leader_alone_is_a_move_of_one_step_and_no_list() -> None:

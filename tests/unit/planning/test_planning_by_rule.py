@@ -18,6 +18,7 @@ from replan.model.snapshot import Snapshot
 from replan.model.where import Where
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.drift import find_drift
+from replan.planning.move_reasons import MoveReason, ReasonKind
 from replan.planning.moves import Move
 from replan.planning.plan import Plan, RefusalRule
 from replan.planning.planner import make_plan
@@ -83,7 +84,7 @@ def test_a_drain_reaches_explicit_ruled_unmanaged_and_internal_partitions() -> N
 def test_a_drain_names_itself_as_the_reason() -> None:
     seen = snapshot([state([1, 2])], registered=brokers(3, "aab"))
     [move] = make_plan(placement(replica_blacklist=drain(2)), seen).moves
-    assert move.reason == "broker 2 is drained: decommission"
+    assert move.reason == MoveReason(ReasonKind.DRAIN, broker=BrokerId(2), note="decommission")
     assert not move.elect
 
 

@@ -1,0 +1,42 @@
+"""Why a partition moves, as a value: which rule of the placement asks for it. The sentence is in `reporting`."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from replan.model.names import BrokerId
+
+
+class ReasonKind(StrEnum):
+    """What asks for a move, and which fields say more."""
+
+    DECLARED = "declared"
+    """An explicit list has other replicas."""
+    DRAIN = "drain"
+    """`broker` is to hold nothing; `note`: why."""
+    RULE = "rule"
+    """The entry of `assignments` that is called `rule`."""
+    BALANCE = "balance"
+    """The list keeps its rule, and moves for the balance of all."""
+    ORDER = "order"
+    """An explicit list has another order."""
+    LEADER = "leader"
+    """`leader` leads, and not `broker`, the first of the list."""
+    PREFERRED_LEADER = "preferred-leader"
+    """`broker` is the preferred leader: by id, or by the entry of `preferredLeaders` that is called `rule`."""
+    LEADER_BLACKLIST = "leader-blacklist"
+    """`broker` is to lead nothing; `note`: why."""
+    REMEMBERED_ORDER = "remembered-order"
+    """The order from before the leader blacklist changed it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MoveReason:
+    """One reason; fields that its kind does not name are None."""
+
+    kind: ReasonKind
+    broker: BrokerId | None = None
+    leader: BrokerId | None = None
+    rule: str | None = None
+    note: str | None = None
+    order: "MoveReason | None" = None
+    """Why the list gets its order, where its replicas change and something else asks for the order."""

@@ -1,0 +1,29 @@
+"""Why a partition moves, as words."""
+
+from collections.abc import Mapping
+
+from replan.planning.move_reasons import MoveReason, ReasonKind
+
+REASONS: Mapping[ReasonKind, str] = {
+    ReasonKind.DECLARED: "declared replicas",
+    ReasonKind.DRAIN: "broker {broker} is drained{note}",
+    ReasonKind.RULE: "rule {rule}",
+    ReasonKind.BALANCE: "balance",
+    ReasonKind.ORDER: "declared order",
+    ReasonKind.LEADER: "leader is {leader}, first of the list is {broker}",
+    ReasonKind.PREFERRED_LEADER: "preferred leader {broker}{by_rule}",
+    ReasonKind.LEADER_BLACKLIST: "broker {broker} is on the leader blacklist{note}",
+    ReasonKind.REMEMBERED_ORDER: "the order from before the leader blacklist",
+}
+
+
+def reason_text(reason: MoveReason) -> str:
+    """A clause without an end: `rule clicks; broker 2 is on the leader blacklist: disk`."""
+    text = REASONS[reason.kind].format(
+        broker=reason.broker,
+        leader=reason.leader,
+        rule=reason.rule,
+        note=f": {reason.note}" if reason.note else "",
+        by_rule=f" by rule {reason.rule}" if reason.rule else "",
+    )
+    return text if reason.order is None else f"{text}; {reason_text(reason.order)}"
