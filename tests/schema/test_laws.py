@@ -109,8 +109,7 @@ def test_of_what_the_schema_allows_only_the_unsupported_is_refused(document: Doc
     assert schema_errors(document) == []
     said = (refusal(json.dumps(document)) or "").splitlines()
     refused = [line for line in said if "not supported yet" in line]
-    rules = [e for e in document["assignments"].values() if "partitionCount" in e]
-    assert bool(refused) == bool(rules or document.keys() & UNSUPPORTED.keys())
+    assert bool(refused) == bool(document.keys() & UNSUPPORTED.keys())
     unmet = [line for line in said if "`require` at" in line]
     assert len(refused) + len(unmet) == len(said)
 

@@ -91,7 +91,7 @@ def parse_broker_range(text: str) -> tuple[BrokerId, BrokerId]:
     first, last = int(read[1]), int(read[2])
     if first > last or last >= 2**31:
         raise ValueError(
-            f'"{text}" is no range: the smaller id comes first, and none is above {2**31 - 1}'
+            f'"{text}" is no range; write the smaller id first, and none above {2**31 - 1}'
         )
     return BrokerId(first), BrokerId(last)
 

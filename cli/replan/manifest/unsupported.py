@@ -3,8 +3,6 @@
 It is refused rather than skipped: whoever writes a drain expects a drain.
 """
 
-from collections.abc import Iterator
-
 from replan.manifest.yaml_text.problems import KeyPath, Problems
 from replan.manifest.yaml_text.sources import Source
 from replan.manifest.yaml_text.values import YamlMapping, key_place_of
@@ -16,45 +14,18 @@ _WHOLE: dict[tuple[str, ...], str] = {
 }
 
 
-_BY_TOPIC: dict[tuple[str, str], tuple[str, str]] = {
-    ("assignments", "partitionCount"): (
-        "adding partitions",
-        "add them with `kafka-topics.sh --alter --partitions`, and remove this key",
-    ),
-}
-"""By section and key of an entry: what the key is for, and what to do instead."""
-
-
 def unsupported_keys() -> dict[tuple[str, ...], str]:
-    """Every key that is refused, as a path in which `*` is any topic, with what it is for."""
-    by_topic: dict[tuple[str, ...], str] = {
-        (section, "*", key): what for (section, key), (what, _) in _BY_TOPIC.items()
-    }
-    return {**_WHOLE, **by_topic}
+    """Every key that is refused, as a path, with what it is for."""
+    return _WHOLE
 
 
 def note_unsupported(root: YamlMapping, source: Source, problems: Problems) -> frozenset[KeyPath]:
     """Note every key that is not supported yet; returns their paths."""
-    found = list(_unsupported(root))
-    for path, what, instead in found:
-        problems.add(
-            source.where(key_place_of(root, path)),
-            path,
-            f"not supported yet ({what}); {instead}",
-        )
-    return frozenset(path for path, _, _ in found)
-
-
-def _unsupported(root: YamlMapping) -> Iterator[tuple[KeyPath, str, str]]:
-    for path, what in _WHOLE.items():
-        if _holds(root, path):
-            yield path, what, "remove this key"
-    for (section, key), (what, instead) in _BY_TOPIC.items():
-        entries = root.get(section)
-        if isinstance(entries, YamlMapping):
-            for topic, entry in entries.items():
-                if isinstance(entry, YamlMapping) and key in entry:
-                    yield (section, topic, key), what, instead
+    found = [path for path in _WHOLE if _holds(root, path)]
+    for path in found:
+        text = f"not supported yet ({_WHOLE[path]}); remove this key"
+        problems.add(source.where(key_place_of(root, path)), path, text)
+    return frozenset(found)
 
 
 def _holds(root: YamlMapping, path: KeyPath) -> bool:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
+from replan.model.topic_patterns import winners
 from replan.planning.comparison.acknowledged import without_acknowledged
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.cluster_check import check_cluster
@@ -32,7 +33,7 @@ class Drifted:
 
 @dataclass(frozen=True, slots=True)
 class PartitionCount:
-    """A topic with more partitions than its list form declares."""
+    """A topic with another number of partitions than is declared."""
 
     topic: str
     declared: int
@@ -107,10 +108,22 @@ def unplaceable(reasons: Sequence[Impossible]) -> list[int]:
 
 
 def partition_counts(placement: Placement, snapshot: Snapshot) -> list[PartitionCount]:
-    """Topics that declare fewer partitions than exist (the list form declares the count)."""
+    """Topics with another number of partitions than `partitionCount`, or with more than their list form declares.
+
+    Partitions that a list declares beyond the topic's are differences of their own (MISSING).
+    """
     live = snapshot.partition_counts()
-    return [
-        PartitionCount(name, entry.partition_count, live[name])
-        for name, entry in sorted(placement.topics.items())
-        if entry.partition_count is not None and entry.partition_count < live.get(name, 0)
-    ]
+    placed = winners({*placement.rules, *placement.topics}, live)
+    declared = {
+        topic: count
+        for topic, name in placed.items()
+        if (count := counted(placement, name)) is not None
+        and (count < live[topic] or (name in placement.rules and count > live[topic]))
+    }
+    return [PartitionCount(topic, declared[topic], live[topic]) for topic in sorted(declared)]
+
+
+def counted(placement: Placement, name: str) -> int | None:
+    """The number of partitions that an entry of `assignments` declares."""
+    entry = placement.topics.get(name) or placement.rules.get(name)
+    return None if entry is None else entry.partition_count

@@ -37,7 +37,7 @@ def plan_warnings(
     if converging.num_rows:
         yield PlanWarning(WarningKind.CONVERGING, _named(converging))
     yield from _blacklist(placement, snapshot)
-    for fewer in partition_counts(placement, snapshot):
+    for fewer in (c for c in partition_counts(placement, snapshot) if c.declared < c.observed):
         yield PlanWarning(
             WarningKind.FEWER_DECLARED,
             {"topic": fewer.topic, "declared": fewer.declared, "observed": fewer.observed},

@@ -24,7 +24,7 @@ def render_drift(drift: Drift, *, everything: bool = False) -> str:
             lines += [f"  {line}" for line in (*columns(list(map(_columns, shown))), *more)]
             lines += [""]
     if drift.counts:
-        lines += [f"More partitions than declared ({len(drift.counts):,}):"]
+        lines += [f"Another number of partitions than declared ({len(drift.counts):,}):"]
         lines += [f"  {c.topic}  declared {c.declared}, has {c.observed}" for c in drift.counts]
         lines += [""]
     lines += [*_converging(drift), *_acknowledged(drift)]

@@ -15,7 +15,7 @@ from replan.model.names import BrokerId
 from replan.model.placement import Placement, TopicEntry
 from replan.model.rules import TopicRule
 from replan.model.snapshot import Snapshot
-from replan.model.topic_patterns import is_pattern
+from replan.model.topic_patterns import is_pattern, winners
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
 from replan.planning.comparison.diff import targets_of
 from replan.planning.comparison.policy_check import check_policy
@@ -41,6 +41,7 @@ def check_names(aligned: Alignment) -> None:
         *_unknown_brokers(placement, snapshot),
         *_unknown_rule_brokers(placement, snapshot),
         *_unknown_partitions(aligned),
+        *_too_few_partitions(placement, snapshot),
         *_preferred_leaders(aligned),
         *_throttled_brokers(placement, snapshot),
         *check_policy(placement, snapshot),
@@ -102,6 +103,21 @@ def _unknown_partitions(aligned: Alignment) -> Iterator[str]:
             f"(keys then map to other partitions, and it cannot be undone): `kafka-topics.sh --alter --topic {topic} "
             f"--partitions {partition + 1}`; this version of replan does not"
         )
+
+
+def _too_few_partitions(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
+    """A `partitionCount` above what a topic has."""
+    live = snapshot.partition_counts()
+    for topic, name in sorted(winners({*placement.rules, *placement.topics}, live).items()):
+        rule = placement.rules.get(name)
+        declared = rule.partition_count if rule is not None else None
+        if rule is not None and declared is not None and declared > live[topic]:
+            where = rule.places.get("partitionCount", rule.where)
+            yield (
+                f"{where}: {topic}: the topic has {live[topic]} partitions, and {declared} are declared; add them "
+                "first (keys then map to other partitions, and it cannot be undone): "
+                f"`kafka-topics.sh --alter --topic {topic} --partitions {declared}`; this version of replan does not"
+            )
 
 
 def _preferred_leaders(aligned: Alignment) -> Iterator[str]:

@@ -7,8 +7,11 @@ from replan.errors import BadManifest, WrongCluster
 from replan.model.broker import Broker
 from replan.model.names import BrokerId
 from replan.model.placement import MoveThrottle, Placement
+from replan.model.rules import TopicRule
 from replan.model.snapshot import Snapshot
+from replan.model.where import Where
 from replan.planning.comparison.cluster_check import ranges
+from replan.planning.drift import find_drift
 from replan.planning.planner import make_plan
 
 SEEN = snapshot([state([1, 2, 3]), state([2, 3, 1], partition=1)])
@@ -112,3 +115,28 @@ RANGES = [([], "none"), ([4], "4"), ([1, 2, 3], "1-3"), ([1, 2, 4, 6, 7], "1-2, 
 @pytest.mark.parametrize(("ids", "text"), RANGES)
 def test_ids_are_reported_in_ranges(ids: list[int], text: str) -> None:
     assert ranges([Broker(BrokerId(b)).id for b in ids]) == text
+
+
+def test_more_partitions_than_there_are_are_an_error_with_the_command_that_adds_them() -> None:
+    rule = TopicRule(Where("placement.yaml", 7, 3), "ord*", partition_count=12)
+    (text,) = complaint(placement(rules={"ord*": rule}))
+    assert text.startswith(
+        "placement.yaml:7:3: orders: the topic has 2 partitions, and 12 are declared"
+    )
+    assert "kafka-topics.sh --alter --topic orders --partitions 12" in text
+
+
+@pytest.mark.parametrize(("count", "differs"), [(2, False), (1, True), (3, True)])
+def test_another_number_of_partitions_is_drift_and_no_move(count: int, differs: bool) -> None:
+    rule = TopicRule(Where("placement.yaml", 7, 3), "ord*", partition_count=count)
+    asked = placement(rules={"ord*": rule})
+    found = [(c.topic, c.declared, c.observed) for c in find_drift(asked, SEEN).counts]
+    assert found == ([("orders", count, 2)] if differs else [])
+    if count <= 2:
+        assert make_plan(asked, SEEN).moves == ()
+
+
+def test_an_exact_name_without_a_count_is_not_counted_by_a_pattern() -> None:
+    rule = TopicRule(Where("placement.yaml", 7, 3), "ord*", partition_count=1)
+    asked = placement({"orders": {0: [1, 2, 3]}}, rules={"ord*": rule})
+    assert find_drift(asked, SEEN).counts == ()
