@@ -76,13 +76,14 @@ def test_a_command_imports_what_it_needs(arguments: tuple[str, ...], folder: Pat
 ADAPTER = COLUMNS | {"kafka", "replan.kafka"}
 FROM_BROKERS: dict[tuple[str, ...], set[str]] = {
     ("export",): ADAPTER,
-    ("snapshot", "-o", "copy.json"): ADAPTER,
+    ("snapshot", "-o", "copy.json"): ADAPTER | APPLYING,
     ("status",): ADAPTER | APPLYING,
     ("plan", "-f", "as-it-is.yaml"): ADAPTER | {"yaml", *APPLYING},
     ("plan", "-f", "moves.yaml"): ADAPTER
     | {"yaml", *APPLYING, "replan.rehearsal", "replan.simulator"},
     ("drift", "-f", "as-it-is.yaml"): ADAPTER | {"yaml", *APPLYING},
-    ("apply", "-f", "as-it-is.yaml", "--auto-approve"): ADAPTER | {"yaml", *APPLYING},
+    ("apply", "-f", "as-it-is.yaml", "--auto-approve"): ADAPTER
+    | {"yaml", "confluent_kafka", *APPLYING},
 }
 """The same of commands on brokers."""
 
@@ -130,6 +131,6 @@ def test_help_lists_every_command_in_the_order_of_the_work(tmp_path: Path) -> No
     listed = re.findall(r"^  ([a-z]+)  ", done.stdout.partition("Commands:")[2], re.MULTILINE)
     assert listed == [
         *("validate", "schema", "export", "snapshot", "plan", "show", "rehearse", "apply"),
-        *("status", "resume", "abandon", "drift", "throttle", "lock", "journal"),
+        *("status", "resume", "abandon", "drift", "explain", "throttle", "lock", "journal"),
         *("scenario", "fleet"),
     ]

@@ -122,11 +122,15 @@ def take_snapshot(
       replan snapshot --bootstrap-server kafka-1:9092 -o cluster.json
       replan snapshot --simulated cluster.json -o snapshots/eu-1/
     """
-    from replan.commands.observed import observed
     from replan.snapshots.files import write_snapshot
 
     keep_inputs(output, [cluster.simulated, cluster.snapshot])
-    seen = observed(cluster).snapshot
+    if cluster.snapshot is not None:
+        seen = cluster.observe()
+    else:
+        from replan.commands.observed import observed
+
+        seen = observed(cluster).snapshot
     write_snapshot(seen, output)
     partitions, brokers = seen.partitions.num_rows, len(seen.brokers)
     note(f"wrote {output}: {count(partitions, 'partition')}, {count(brokers, 'broker')}")

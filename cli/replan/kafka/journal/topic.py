@@ -1,14 +1,18 @@
-"""The journal topic of one cluster: what commands do with it."""
+"""The journal topic of one cluster: what commands do with it. Its writer is imported by those that write."""
+
+from typing import TYPE_CHECKING
 
 from replan.kafka.clock import SystemClock
 from replan.kafka.journal.create import create_topic
 from replan.kafka.journal.lock import Lock
 from replan.kafka.journal.read import TopicReader
-from replan.kafka.journal.takeover import Note, release, take
-from replan.kafka.journal.topic_journal import TopicJournal
-from replan.kafka.journal.transactions import Transactions
 from replan.kafka.properties.client_properties import ClientProperties
 from replan.kafka.reads.patience import Reads
+
+if TYPE_CHECKING:
+    from replan.kafka.journal.takeover import Note
+    from replan.kafka.journal.topic_journal import TopicJournal
+    from replan.kafka.journal.transactions import Transactions
 
 
 class JournalTopic:
@@ -20,8 +24,10 @@ class JournalTopic:
         self.reader = TopicReader(reads, topic)
         self._reads, self._properties, self._clock = reads, properties, clock
 
-    def take(self, owner: str, *, lock_timeout: float, note: Note) -> TopicJournal:
+    def take(self, owner: str, *, lock_timeout: float, note: "Note") -> "TopicJournal":
         """Become its writer; makes the topic where there is none. Raises as `takeover.take`."""
+        from replan.kafka.journal.takeover import take
+
         if not self.reader.refresh():
             limit = self._reads.patience_seconds
             made = create_topic(self._reads.wire, self.reader, limit_seconds=limit)
@@ -36,8 +42,12 @@ class JournalTopic:
 
     def release(self, lock_id: str, reason: str, owner: str) -> Lock:
         """Take the lock away from the process that has it. Raises as `takeover.release`."""
+        from replan.kafka.journal.takeover import release
+
         return release(self.reader, self.writer, lock_id, reason, owner)
 
-    def writer(self) -> Transactions:
+    def writer(self) -> "Transactions":
         """A producer with the transactional id of this topic; it changes nothing until it begins."""
+        from replan.kafka.journal.transactions import Transactions
+
         return Transactions(self._properties.librdkafka, self.reader.topic)
