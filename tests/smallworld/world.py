@@ -44,6 +44,7 @@ from replan.model.control_plane import (
     Answer,
     ElectionType,
     Look,
+    NewPartitions,
     OutcomeUnknown,
     Wanted,
     agreeing,
@@ -60,6 +61,7 @@ from replan.simulator.controller.commands import (
     AlterConfigs,
     AlterReassignments,
     Command,
+    CreatePartitions,
     ElectLeaders,
     Subject,
 )
@@ -258,6 +260,12 @@ class Outside:
     ) -> Mapping[TopicPartition, Answer]:
         names = sorted(partitions)
         return self._requested(ElectLeaders(tuple(names), kind), names)
+
+    def create_partitions(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
+        found: dict[str, Answer] = {}
+        for topic, new in sorted(added.items()):
+            found |= self._requested(CreatePartitions(topic, new.count, new.lists), [topic])
+        return found
 
     def alter_configs(
         self, changes: Sequence[ConfigChange]

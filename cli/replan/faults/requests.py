@@ -19,6 +19,7 @@ REQUESTS = {
     "reassign": RequestKind.REASSIGN,
     "elect": RequestKind.ELECT,
     "configs": RequestKind.CONFIGURE,
+    "create": RequestKind.CREATE,
 }
 
 
@@ -69,13 +70,13 @@ def _effect(tokens: TokenReader) -> float | None:
 
 KINDS: Sequence[Kind] = (
     Kind(
-        "unknown outcome of [COUNT] reassign|elect|configs with effect|without effect|late by TIME",
+        "unknown outcome of [COUNT] reassign|elect|configs|create with effect|without effect|late by TIME",
         "the next such request of replan times out: only its answer is lost, or it never arrives, or it arrives later",
         _unknown,
         3,
     ),
     Kind(
-        "repeated [COUNT] reassign|elect|configs",
+        "repeated [COUNT] reassign|elect|configs|create",
         "the next such request of replan reaches the controller twice, and only the second answer comes back",
         _repeated,
     ),

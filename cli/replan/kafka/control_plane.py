@@ -14,11 +14,12 @@ from replan.kafka.reads.patience import Reads
 from replan.kafka.wire.bootstrap import connect
 from replan.kafka.wire.wire import Wire
 from replan.kafka.writes.alter import alter
+from replan.kafka.writes.create import create_partitions
 from replan.kafka.writes.elect import elect
 from replan.kafka.writes.reassign import reassign
 from replan.model.broker import LogDir
 from replan.model.configs import ConfigChange, ConfigScope
-from replan.model.control_plane import Answer, ElectionType, Look, Wanted
+from replan.model.control_plane import Answer, ElectionType, Look, NewPartitions, Wanted
 from replan.model.names import Replicas, TopicPartition
 from replan.model.snapshot import Features, Snapshot
 
@@ -90,6 +91,10 @@ class KafkaControlPlane:
     ) -> Mapping[TopicPartition, Answer]:
         """Ask for elections."""
         return elect(self._wire, partitions, kind)
+
+    def create_partitions(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
+        """Add partitions to topics."""
+        return create_partitions(self._wire, added)
 
     def alter_configs(
         self, changes: Sequence[ConfigChange]

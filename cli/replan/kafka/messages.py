@@ -64,6 +64,7 @@ def request_class(name: str) -> Any:
 
 AlterPartitionReassignments = request_class("AlterPartitionReassignments")
 ApiVersions = request_class("ApiVersions")
+CreatePartitions = request_class("CreatePartitions")
 DescribeCluster = request_class("DescribeCluster")
 DescribeConfigs = request_class("DescribeConfigs")
 DescribeLogDirs = request_class("DescribeLogDirs")

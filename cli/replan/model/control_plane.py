@@ -49,6 +49,16 @@ class OutcomeUnknown:
 Answer = Accepted | Rejected | OutcomeUnknown
 
 
+@dataclass(frozen=True, slots=True)
+class NewPartitions:
+    """Partitions that a topic is to get."""
+
+    count: int
+    """How many it has afterwards."""
+    lists: tuple[Replicas, ...]
+    """Of each additional one, in the order of their numbers; as many as are missing."""
+
+
 class ElectionType(IntEnum):
     """The two elections of ElectLeaders (KIP-460)."""
 
@@ -173,6 +183,13 @@ class ClusterWriter(Protocol):
         self, partitions: Collection[TopicPartition], kind: ElectionType
     ) -> Mapping[TopicPartition, Answer]:
         """Ask for elections, in requests of at most 1,000. 84 (not needed) comes back as Rejected."""
+        ...
+
+    def create_partitions(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
+        """Add partitions to topics (KIP-195); one answer per topic.
+
+        The count is absolute, so the same request once more changes nothing: 37 where the topic has as many already.
+        """
         ...
 
     def alter_configs(

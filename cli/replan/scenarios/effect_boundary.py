@@ -17,6 +17,7 @@ from replan.model.control_plane import (
     Clock,
     ClusterWriter,
     ElectionType,
+    NewPartitions,
 )
 from replan.model.names import Replicas, TopicPartition
 from replan.planning.moves import Move
@@ -133,6 +134,14 @@ class RecordedWriter:
         self.boundary.begins(partitions)
         asked = (f"asks {name}: elect ({kind.name.lower()})" for name in sorted(partitions))
         return self._recorded(lambda: self.real.elect(partitions, kind), *asked)
+
+    def create_partitions(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
+        """Add partitions."""
+        asked = (
+            f"asks {topic}: {new.count} partitions, new {' '.join(map(brokers, new.lists))}"
+            for topic, new in sorted(added.items())
+        )
+        return self._recorded(lambda: self.real.create_partitions(added), *asked)
 
     def alter_configs(
         self, changes: Sequence[ConfigChange]

@@ -17,6 +17,7 @@ from replan.model.control_plane import (
     Clock,
     ElectionType,
     Look,
+    NewPartitions,
     OutcomeUnknown,
     Wanted,
     agreeing,
@@ -51,6 +52,7 @@ from replan.simulator.controller.commands import (
     AlterConfigs,
     AlterReassignments,
     Command,
+    CreatePartitions,
     Decision,
     ElectLeaders,
 )
@@ -226,6 +228,14 @@ class SimulatedControlPlane:
         for chunk in _chunks(sorted(partitions), ELECTIONS_PER_REQUEST):
             command = ElectLeaders(tuple(chunk), kind)
             found |= self._request(RequestKind.ELECT, command, chunk)
+        return found
+
+    def create_partitions(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
+        """Add partitions, a topic at a time."""
+        found: dict[str, Answer] = {}
+        for topic, new in sorted(added.items()):
+            command = CreatePartitions(topic, new.count, new.lists)
+            found |= self._request(RequestKind.CREATE, command, [topic])
         return found
 
     def alter_configs(

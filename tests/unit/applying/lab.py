@@ -14,7 +14,7 @@ from replan.applying.progress import Progress
 from replan.applying.settings import Settings
 from replan.model.broker import Broker
 from replan.model.configs import ConfigChange, ConfigScope
-from replan.model.control_plane import Answer, ClusterWriter, ElectionType, Wanted
+from replan.model.control_plane import Answer, ClusterWriter, ElectionType, NewPartitions, Wanted
 from replan.model.names import Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.placement import MoveThrottle
@@ -108,6 +108,9 @@ class MortalWriter:
         self, partitions: Collection[TopicPartition], kind: ElectionType
     ) -> Mapping[TopicPartition, Answer]:
         return self.boundary.cross("elect", lambda: self.real.elect(partitions, kind))
+
+    def create_partitions(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
+        return self.boundary.cross("create", lambda: self.real.create_partitions(added))
 
     def alter_configs(
         self, changes: Sequence[ConfigChange]

@@ -1,1 +1,1 @@
-"""The three requests that change a cluster, each sent once. Nothing is read or asked again here."""
+"""The four requests that change a cluster, each sent once. Nothing is read or asked again here."""

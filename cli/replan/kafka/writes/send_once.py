@@ -4,7 +4,7 @@ A write is never sent again here. The broker that forwards it may do so for a mi
 look at the cluster before asking for anything else.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -24,18 +24,19 @@ from replan.model.names import TopicPartition
 TIMEOUT_MS = 15_000
 """How long the controller may take; later it drops the request unseen (7 is not always proof of that)."""
 ANSWER_SECONDS = 20.0
-Row = tuple[TopicPartition, int, str | None]
 _T = TypeVar("_T")
+_Subject = TypeVar("_Subject", bound=Hashable)
+Row = tuple[TopicPartition, int, str | None]
 
 
 def send_once(
     wire: Wire,
     operation: Operation,
     message: Any,
-    asked: Collection[TopicPartition],
-    rows: Callable[[Any], Iterable[Row]],
-) -> dict[TopicPartition, Answer]:
-    """Send a request and answer for every partition that it asks for.
+    asked: Collection[_Subject],
+    rows: Callable[[Any], Iterable[tuple[_Subject, int, str | None]]],
+) -> dict[_Subject, Answer]:
+    """Send a request and answer for every partition or topic that it asks for.
 
     Raises:
         ClusterRefused: the user may not do this, or the cluster does not know the request.

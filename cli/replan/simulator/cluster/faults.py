@@ -17,6 +17,7 @@ class RequestKind(Enum):
     REASSIGN = "reassign"
     ELECT = "elect"
     CONFIGURE = "alter configs"
+    CREATE = "create partitions"
 
 
 @dataclass(frozen=True, slots=True)

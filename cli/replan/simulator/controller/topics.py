@@ -7,7 +7,7 @@ Placement that Kafka chooses itself is not imitated: replan always names the rep
 import re
 
 from replan.model.configs import ConfigScope
-from replan.model.control_plane import Rejected
+from replan.model.control_plane import Accepted, Rejected
 from replan.model.names import Replicas, TopicPartition
 from replan.simulator.controller.assignments import refusal
 from replan.simulator.controller.commands import (
@@ -63,7 +63,9 @@ def create_partitions(state: ClusterState, command: CreatePartitions) -> Decisio
         )
     factor = len(topic.first.replicas)
     created = _created(state, command.topic, present, command.assignments, factor=factor)
-    return Decision(whole=created) if isinstance(created, Rejected) else Decision(created)
+    if isinstance(created, Rejected):
+        return Decision(whole=created)
+    return Decision(created, each=((command.topic, Accepted()),))
 
 
 def delete_topic(state: ClusterState, command: DeleteTopic) -> Decision:

@@ -1,0 +1,39 @@
+"""New partitions of topics that exist: CreatePartitions (KIP-195) with the replicas of each, sent once."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from replan.kafka.failures import CREATE_PARTITIONS
+from replan.kafka.messages import CreatePartitions
+from replan.kafka.wire.wire import Wire
+from replan.kafka.writes.send_once import TIMEOUT_MS, send_once
+from replan.model.control_plane import Answer, NewPartitions
+
+
+def create_partitions(wire: Wire, added: Mapping[str, NewPartitions]) -> dict[str, Answer]:
+    """Add partitions; one answer for each topic."""
+    return send_once(wire, CREATE_PARTITIONS, _request(added), added.keys(), _rows)
+
+
+def _request(added: Mapping[str, NewPartitions]) -> Any:
+    topic = CreatePartitions.CreatePartitionsTopic
+    return CreatePartitions(
+        topics=[
+            topic(
+                name=name,
+                count=new.count,
+                assignments=[
+                    topic.CreatePartitionsAssignment(broker_ids=list(replicas))
+                    for replicas in new.lists
+                ],
+            )
+            for name, new in added.items()
+        ],
+        timeout_ms=TIMEOUT_MS,
+        validate_only=False,
+    )
+
+
+def _rows(response: Any) -> Iterator[tuple[str, int, str | None]]:
+    for row in response.results:
+        yield row.name, row.error_code, row.error_message
