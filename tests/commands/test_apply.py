@@ -2,10 +2,12 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from tests.commandline import replan
+from tests.commandline import environment, replan
 
 pytestmark = pytest.mark.command
 EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
@@ -36,6 +38,16 @@ def test_without_a_terminal_nobody_approves_placement_files_and_nothing_is_chang
     )
     assert (folder / "cluster.json").read_bytes() == before
     assert not (folder / "cluster.json.journal").exists()
+
+
+def test_where_stdin_is_closed_nobody_approves(folder: Path) -> None:
+    command = [sys.executable, "-m", "replan", "apply", "-f", "placement.yaml", *SIMULATED]
+    closed = ["bash", "-c", 'exec "$@" <&-', "bash", *command]
+    done = subprocess.run(
+        closed, cwd=folder, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("replan: stdin is not a terminal")
 
 
 def test_a_saved_plan_is_performed_without_a_question_and_nothing_is_left_to_do(

@@ -100,7 +100,9 @@ def broken_by(case: Case) -> Iterator[Broken]:
             at_target=before_second(there[name], ours_until),
         )
         yield from harms_nobody(ours, ends, SLACK)
-        yield from drops_only_what_was_replaced(move, ours, SETTLE_SECONDS, blindness(case))
+        yield from drops_only_what_was_replaced(
+            move, ours, SETTLE_SECONDS, blindness(case), move.unnameable & case.cordoned()
+        )
     known = frozenset(
         ("topic", r.topic, r.config)
         if isinstance(r, SavedReplicaList)

@@ -11,10 +11,11 @@ from replan.applying.admission.gates import internal
 from replan.applying.admission.queue import AdmissionQueue
 from replan.applying.admission.slots import Slots, halved
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.records import Status
+from replan.applying.journal.records import Reached, Status
 from replan.applying.observation.history import PartitionHistory, held_since
 from replan.applying.observation.neighbours import Neighbours
 from replan.applying.partitions.judge import End
+from replan.applying.partitions.nameable import left_out
 from replan.applying.partitions.phase import Admitted, Ended, InFlight, Phase, Waiting
 from replan.applying.reasons import HoldReason, Note, ReadingsApart
 from replan.applying.throttles.tick import ThrottleHistory
@@ -127,14 +128,23 @@ class RunState:
             partitions=sorted(names),
             topics=sorted(topics),
             rates_of=sorted(brokers),
-            cordons_of=sorted(self._to_be_cordoned(job)),
+            cordons_of=sorted(self._to_be_cordoned(job, names)),
             registered=job.plan.racks.keys(),
         )
 
-    def _to_be_cordoned(self, job: Job) -> set[BrokerId]:
-        """The brokers of which it matters whether they are cordoned: new ones, and leaving ones of a refused list."""
+    def _to_be_cordoned(self, job: Job, names: Iterable[TopicPartition]) -> set[BrokerId]:
+        """The brokers of which it matters whether they are cordoned.
+
+        New ones; leaving ones of a list that Kafka refused, and those that a list leaves out and that may be back.
+        """
         brokers = {b for n in self.admitted for b in job.moves[n].new}
         refused = [n for n, answer in self.answers.items() if isinstance(answer, Rejected)]
+        for name in names:
+            own = self.ledger.owned.get(name)
+            if own is None:
+                brokers |= job.moves[name].unnameable
+            elif own.reached is Reached.NOTHING:
+                brokers |= left_out(job.moves[name], own) or frozenset()
         return brokers.union(*(job.moves[n].leaving for n in refused))
 
     def urgent(self, job: Job, changed: Iterable[Configured]) -> frozenset[BrokerId]:

@@ -76,7 +76,7 @@ def approve(plan: Plan) -> bool:
     """Ask on the terminal whether to apply a plan that changes something. Raises BadUsage where there is none."""
     if not plan.moves:
         return True
-    if not sys.stdin.isatty():
+    if sys.stdin is None or not sys.stdin.isatty():  # None where it was closed before the start
         raise BadUsage(
             "stdin is not a terminal, so nobody can approve this plan; pass --auto-approve, "
             "or save the plan, review it, and apply it: replan plan -o plan.json, replan apply plan.json"

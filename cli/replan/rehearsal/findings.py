@@ -1,7 +1,7 @@
 """From what was recorded to what a person wants to know: a pure function."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from replan.applying.outcome import Outcome, Result
 from replan.faults.read import FaultSpec
@@ -54,8 +54,8 @@ class Run:
     journalled: frozenset[tuple[str, str, str]]
     refused: Mapping[int, Sequence[str]]
     """What the controller answered to faults, by their number, where it refused."""
-    unregistered: frozenset[BrokerId]
-    """The brokers that no list may name any more in the end."""
+    unnameable: frozenset[BrokerId]
+    """The brokers that no list could name, before the run or after it."""
     places: Mapping[ReplicaName, str]
     """The log directories of the replicas that were made."""
 
@@ -206,8 +206,9 @@ def _broken(finding: Finding) -> Iterator[Broken]:
         result = results.get(name)
         if history is None or result in {Result.FOREIGN, Result.STALE, Result.REJECTED}:
             continue
-        named = replace(move, unnameable=move.unnameable | run.unregistered)
-        yield from drops_only_what_was_replaced(named, history, finding.settle_seconds)
+        yield from drops_only_what_was_replaced(
+            move, history, finding.settle_seconds, unnameable=run.unnameable
+        )
         if name in finding.still and name in finding.there:
             ends = Ends(at_original=finding.still[name], at_target=finding.there[name])
             yield from harms_nobody(history, ends, Slack())

@@ -14,7 +14,7 @@ from replan.applying.loop import apply_plan
 from replan.applying.outcome import Ending, Outcome, Result
 from replan.applying.progress import Progress, Report
 from replan.model.configs import ConfigScope
-from replan.model.names import TopicPartition
+from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
@@ -123,7 +123,18 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
         places=plane.simulation.world.placed,
         journalled=frozenset(map(_configured, _priors(journal))),
         refused=refused.refusals,
-        unregistered=frozenset(stage.cluster.brokers) - plane.simulation.cluster.brokers.keys(),
+        unnameable=_unnameable(plan, stage, plane.simulation),
+    )
+
+
+def _unnameable(plan: Plan, *stages: Simulation) -> frozenset[BrokerId]:
+    """The members of what moves that no list could name, before the run or after it."""
+    return frozenset(
+        broker
+        for move in plan.moves
+        for broker in move.original
+        for known in (stage.cluster.brokers for stage in stages)
+        if broker not in known or known[broker].cordoned
     )
 
 

@@ -46,6 +46,8 @@ class Boundary:
     moves: Mapping[TopicPartition, Move]
     crash: Crash | None = None
     effects: int = field(default=0, init=False)
+    expanded: set[TopicPartition] = field(default_factory=set, init=False)
+    """Of which a list with the new replicas behind was asked for."""
 
     def add(self, text: str) -> None:
         """Record a line at this moment."""
@@ -79,8 +81,11 @@ class Boundary:
         if wanted is None:
             return "cancel"
         phase = "assign" if move is not None and wanted == move.target else "list"
-        if move is not None and move.new and wanted == move.expanded:
+        behind = move is not None and bool(move.new) and wanted[-len(move.new) :] == move.new
+        first = partition not in self.expanded and move is not None and wanted == move.expanded
+        if behind and (phase == "list" or first):
             phase = "expand"
+            self.expanded.add(partition)
         return f"{phase} {brokers(wanted)}"
 
 

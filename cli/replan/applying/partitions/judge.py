@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from replan.applying.journal.records import Asked, MoveRecord, Reached, Status, changed
 from replan.applying.observation.look import Observation
+from replan.applying.partitions.nameable import as_nameable
 from replan.applying.partitions.preconditions import broken_precondition
 from replan.applying.reasons import (
     ArrivalPossible,
@@ -101,8 +102,9 @@ class PartitionInput:
 
 def judge(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
     """The record of a partition as it stands now, and what to do about it."""
-    sight = replace(sight, move=_nameable(sight))
-    move = sight.move
+    refused = isinstance(sight.answer, Rejected) and sight.answer.code == INVALID_ASSIGNMENT
+    move = as_nameable(sight.move, sight.own, sight.state, sight.seen, refused=refused)
+    sight = replace(sight, move=move)
     if move.partition in sight.seen.unclear:
         return sight.own, Hold(MetadataBehind(), soon=True)
     needed = next_request(move, sight.state, settled=sight.settled)
@@ -110,29 +112,6 @@ def judge(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
         return sight.own, _not_begun(sight, needed)
     own = _progressed(sight, sight.own, sight.asked)
     return own, _begun(sight, own, needed)
-
-
-def _nameable(sight: PartitionInput) -> Move:
-    """The move, less the leaving brokers that a list may not name since it was planned.
-
-    Those that are not registered any more; where Kafka refused the expand (39), those that are fenced or cordoned too,
-    as before 4.1 nobody can tell an unregistered broker from a fenced one; and what an earlier expand left out already.
-    Kafka drops what a list leaves out as soon as the copy ends, so of a broker that is not cordoned only what is out of
-    the ISR is left out.
-    """
-    move, seen = sight.move, sight.seen
-    leaving = set(move.leaving)
-    refused = isinstance(sight.answer, Rejected) and sight.answer.code == INVALID_ASSIGNMENT
-    out = leaving.difference(() if sight.state is None else sight.state.isr)
-    gone = {b for b in out if b not in seen.brokers or (refused and not seen.live(b))}
-    if refused:
-        gone |= {b for b in leaving if b in seen.brokers and seen.brokers[b].cordoned}
-    listed = () if sight.own is None else sight.own.past
-    expands = [of for of in listed if of != move.target and set(move.new) <= set(of)]
-    if expands:
-        known = leaving.difference(expands[-1])
-        gone = known | (gone if refused else set())
-    return replace(move, unnameable=move.unnameable | gone) if gone else move
 
 
 def _not_begun(sight: PartitionInput, needed: Next) -> Verdict:
@@ -255,7 +234,12 @@ def _again_or_next(sight: PartitionInput, own: MoveRecord, needed: Request) -> V
     if asked is not None and (asked.kind, asked.replicas) == (needed.kind, needed.replicas):
         return _again(sight, needed)
     verdict = _if_as_planned(sight, needed)
-    return _unless_quarantined(sight, own, verdict) if isinstance(verdict, Request) else verdict
+    if isinstance(verdict, Request):
+        verdict = _unless_quarantined(sight, own, verdict)
+    other = verdict is needed and own.expanding and needed.kind is RequestKind.EXPAND
+    if other and not isinstance(sight.answer, Rejected):  # who was left out is back
+        return Suspect(needed, EffectUnseen(needed.kind))
+    return verdict
 
 
 def _again(sight: PartitionInput, needed: Request) -> Verdict:

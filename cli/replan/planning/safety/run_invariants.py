@@ -170,17 +170,22 @@ class Blindness:
 
 
 def drops_only_what_was_replaced(
-    move: Move, ours: Trajectory, settle_seconds: float, blind: Blindness | None = None
+    move: Move,
+    ours: Trajectory,
+    settle_seconds: float,
+    blind: Blindness | None = None,
+    unnameable: frozenset[BrokerId] = frozenset(),
 ) -> Iterator[Broken]:
     """A replica of the original leaves the list only when the whole target had settled.
 
     All of it was in the ISR for the settle time, which ended not long before the drop (`Blindness`). A dead member
-    counts until its session ends, which the settle time is longer than.
+    counts until its session ends, which the settle time is longer than. `unnameable`: whom the cluster allowed no list
+    to name; what the plan says of that does not count.
     """
     blind = Blindness() if blind is None else blind
     for before, after in pairwise(ours.samples):
         dropped = [b for b in before.replicas if b in move.original and b not in after.replicas]
-        if not set(dropped) - move.unnameable:
+        if not set(dropped) - unnameable:
             continue
         ended = _last_settled(move, ours, after.at, settle_seconds, blind.unseen_seconds)
         if ended is None or ended < after.at - blind.unknown_seconds:
