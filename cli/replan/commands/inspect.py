@@ -186,7 +186,8 @@ def plan(
     allowed = allowed_of(allow or ())
     placement = load_placement(files)
     seen = observed(cluster)
-    made = make_plan(placement, seen.snapshot, allowed, only=only or ())
+    heading = {} if seen.application is None else seen.application.targets
+    made = make_plan(placement, seen.snapshot, allowed, only=only or (), heading=heading)
     found = [*rehearsed(made, seen.snapshot, form), *price_lines(made, placement.prices)]
     result(render(made, form, rehearsed=found, own=seen.application))
     if output is not None:
@@ -272,8 +273,9 @@ def drift(
 
     seen = observed(cluster)
     own = seen.application
-    heading = {} if own is None or own.process is None else own.targets
-    found = find_drift(load_placement(files), seen.snapshot, heading)
+    heading = {} if own is None else own.targets
+    at_work = own is not None and own.process is not None
+    found = find_drift(load_placement(files), seen.snapshot, heading, at_work=at_work)
     match form:
         case "text":
             result(render_drift(found, everything=everything))

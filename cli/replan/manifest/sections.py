@@ -82,7 +82,7 @@ def _balance(file: _File) -> Iterator[Declaration]:
             replicas=_percentage(section.get("replicas")),
             bytes=_percentage(section.get("bytes")),
             weights={
-                BrokerId(int(broker)): Fraction(str(share))
+                BrokerId(int(broker)): Fraction(round(Fraction(str(share)) * 1000), 1000)
                 for broker, share in sorted(section.get("weights", {}).items())
             },
             places={str(key[-1]): where for key, where, _ in file.named("balance")},

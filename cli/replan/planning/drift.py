@@ -4,16 +4,15 @@ Classes are the kinds of `comparison.diff`, and `partitions` where a topic has o
 declares. A reassignment that already converges to the declared list is no drift; it is counted apart.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.model.topic_patterns import winners
 from replan.planning.comparison.acknowledged import without_acknowledged
-from replan.planning.comparison.alignment import Alignment
+from replan.planning.comparison.alignment import NOWHERE, Alignment, Heading
 from replan.planning.comparison.cluster_check import check_cluster
 from replan.planning.comparison.diff import DifferenceKind, compare
 from replan.planning.comparison.overlays import wanted
@@ -62,14 +61,17 @@ class Drift:
 def find_drift(
     placement: Placement,
     snapshot: Snapshot,
-    heading: Mapping[TopicPartition, Replicas] = MappingProxyType({}),
+    heading: Heading = NOWHERE,
+    *,
+    at_work: bool = True,
 ) -> Drift:
     """Compare; raises WrongCluster where the placement names another cluster.
 
-    `heading`: where a running application moves partitions to; what goes to the declared list converges.
+    `heading`: where the open application moves partitions to. While it is `at_work`, what goes to the declared list
+    converges.
     """
     check_cluster(placement, snapshot)
-    asked = wanted(Alignment.of(placement, snapshot))
+    asked = wanted(Alignment.of(placement, snapshot, heading))
     differs = compare(asked.table, snapshot.partitions, asked.rows)
     left = without_acknowledged(differs, asked.rows, placement, snapshot)
     rows = left.differences.table.to_pylist()
@@ -86,7 +88,7 @@ def find_drift(
     converging = {
         d.partition
         for d in differing
-        if d.kind is DifferenceKind.RUNNING or heading.get(d.partition) == d.declared
+        if d.kind is DifferenceKind.RUNNING or (at_work and heading.get(d.partition) == d.declared)
     }
     differing += [
         Drifted(p.partition, DifferenceKind.UNPLACEABLE, (), p.replicas, p.leader)

@@ -48,6 +48,7 @@ class WarningKind(StrEnum):
     BLACKLIST_UNREGISTERED = "blacklist-unregistered"
     BLACKLIST_EXPIRED = "blacklist-expired"
     PREFERRED_BLACKLISTED = "preferred-blacklisted"
+    PREFERRED_DRAINED = "preferred-drained"
     FEWER_DECLARED = "fewer-declared"
     MIN_ISR_ABOVE_REPLICAS = "min-isr-above-replicas"
     ACKNOWLEDGED = "acknowledged"
@@ -78,6 +79,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.BLACKLIST_UNREGISTERED: ("where", "broker"),
     WarningKind.BLACKLIST_EXPIRED: ("where", "broker", "expires"),
     WarningKind.PREFERRED_BLACKLISTED: ("where", "partition", "broker"),
+    WarningKind.PREFERRED_DRAINED: ("where", "partition", "broker"),
     WarningKind.FEWER_DECLARED: ("topic", "declared", "observed"),
     WarningKind.MIN_ISR_ABOVE_REPLICAS: ("minInsyncReplicas", "replicas", "topics", "count"),
     WarningKind.ACKNOWLEDGED: ("where", "reason", "expires", "partitions", "count"),

@@ -104,19 +104,16 @@ def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning
         yield from _expired(entry, snapshot)
     for drained in sorted(placement.replica_blacklist, key=lambda e: (e.broker, str(e.where))):
         yield from _expired(drained, snapshot)
+    gone = {entry.broker for entry in placement.replica_blacklist}
     for name, preferred in sorted(placement.preferred_leaders.items()):
+        at: Facts = {"where": str(preferred.where), "partition": str(name)}
+        if preferred.broker in gone:
+            yield PlanWarning(WarningKind.PREFERRED_DRAINED, {**at, "broker": preferred.broker})
         if any(
             entry.broker == preferred.broker and blacklist_reaches(entry, name.topic)
             for entry in placement.leader_blacklist
         ):
-            yield PlanWarning(
-                WarningKind.PREFERRED_BLACKLISTED,
-                {
-                    "where": str(preferred.where),
-                    "partition": str(name),
-                    "broker": preferred.broker,
-                },
-            )
+            yield PlanWarning(WarningKind.PREFERRED_BLACKLISTED, {**at, "broker": preferred.broker})
 
 
 def _expired(

@@ -20,7 +20,7 @@ from replan.model.policy import Measure
 from replan.model.snapshot import Snapshot
 from replan.planning.admission_order import admission_order
 from replan.planning.comparison.acknowledged import without_acknowledged
-from replan.planning.comparison.alignment import Alignment
+from replan.planning.comparison.alignment import NOWHERE, Alignment, Heading
 from replan.planning.comparison.chosen import topic_rules
 from replan.planning.comparison.cluster_check import check_cluster, check_names
 from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences, compare
@@ -45,11 +45,12 @@ def make_plan(
     allowed: Mapping[Measure, int] = NOTHING_ALLOWED,
     *,
     only: Sequence[str] = (),
+    heading: Heading = NOWHERE,
 ) -> Plan:
     """Plan what brings the cluster from the snapshot to the placement.
 
     `allowed`: limits of the placement that are raised for this plan alone. `only`: the topics, patterns and partitions
-    to plan; all without any.
+    to plan; all without any. `heading`: where the open application moves partitions to.
 
     Raises WrongCluster or BadManifest where the two do not belong together, LimitExceeded where the plan would change
     more than the placement allows, BadUsage where `allowed` raises no limit or `only` names nothing; everything that
@@ -57,9 +58,9 @@ def make_plan(
     bug of replan made a plan that breaks a law.
     """
     check_cluster(placement, snapshot)
-    aligned = Alignment.of(placement, snapshot)
-    check_names(aligned)
+    aligned = Alignment.of(placement, snapshot, heading)
     asked = wanted(aligned)
+    check_names(aligned, asked.chosen)
     left = without_acknowledged(
         compare(asked.table, snapshot.partitions, asked.rows), asked.rows, placement, snapshot
     )

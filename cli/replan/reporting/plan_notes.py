@@ -80,6 +80,10 @@ WARNINGS: Mapping[WarningKind, str] = {
         "{where}: broker {broker} is the preferred leader of {partition} and on the leader blacklist, which wins; take "
         "one of the two out"
     ),
+    WarningKind.PREFERRED_DRAINED: (
+        "{where}: broker {broker} is the preferred leader of {partition} and is to be drained, which wins; name "
+        "another leader, or none"
+    ),
     WarningKind.FEWER_DECLARED: (
         "{topic}: partitions declared: {declared}, existing: {observed}; Kafka cannot remove partitions, nothing is "
         "planned for those beyond"

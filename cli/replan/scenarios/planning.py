@@ -49,7 +49,9 @@ def plan(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
 
 def planned(session: Session) -> Plan:
     """Make a plan of what is declared, and keep it."""
-    made = make_plan(_placement(session), session.observe())
+    own = own_application(session)
+    heading = {} if own is None else own.targets
+    made = make_plan(_placement(session), session.observe(), heading=heading)
     session.keep(made)
     return made
 
@@ -58,8 +60,10 @@ def drift(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`drift`: what differs from what is declared."""
     tokens.end()
     own = own_application(session)
-    heading = {} if own is None or own.process is None else own.targets
-    return render_drift(find_drift(_placement(session), session.observe(), heading))
+    heading = {} if own is None else own.targets
+    at_work = own is not None and own.process is not None
+    found = find_drift(_placement(session), session.observe(), heading, at_work=at_work)
+    return render_drift(found)
 
 
 def _placement(session: Session) -> Placement:

@@ -1,12 +1,13 @@
 """Rules, drains, balance and leaders by rule, from the placement to the moves."""
 
 import os
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from tests.builders import FILE, brokers, placement, snapshot, state
 
@@ -14,13 +15,13 @@ from replan.errors import BadManifest, UnsafePlan
 from replan.model.names import BrokerId
 from replan.model.placement import LeaderBlacklist, Placement
 from replan.model.rules import Balance, BrokerRange, LeaderRule, ReplicaBlacklist, Spread, TopicRule
-from replan.model.snapshot import Snapshot
+from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.model.where import Where
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.drift import find_drift
 from replan.planning.move_reasons import MoveReason, ReasonKind
 from replan.planning.moves import Move
-from replan.planning.plan import Plan, RefusalRule
+from replan.planning.plan import Plan, RefusalRule, WarningKind
 from replan.planning.planner import make_plan
 
 HERE = Where(FILE, 9, 3)
@@ -41,7 +42,7 @@ def targets(asked: Placement, seen: Snapshot) -> dict[str, list[int]]:
 
 
 def after(plan: Plan, seen: Snapshot) -> Snapshot:
-    """The snapshot when every move has ended and every replica is in sync."""
+    """The snapshot when every move has ended and every replica is in sync, with the orders that it remembers."""
     moved = {m.partition: m for m in plan.moves}
     states = [
         replace(s, replicas=m.target, isr=m.target, leader=_leader(m))
@@ -49,7 +50,26 @@ def after(plan: Plan, seen: Snapshot) -> Snapshot:
         else s
         for s in seen.states(range(seen.partitions.num_rows))
     ]
-    return snapshot(states, registered=seen.brokers)
+    orders = {
+        m.partition: RememberedOrder(m.original, m.topic_id)
+        for m in plan.moves
+        if m.partition in plan.remember
+    }
+    ended = snapshot(states, registered=seen.brokers, remembered={**seen.remembered, **orders})
+    return replace(ended, topics=seen.topics)
+
+
+def in_the_middle(plan: Plan, seen: Snapshot, *, running: bool) -> Snapshot:
+    """The snapshot while every move that replaces a replica copies (`running`), or waits before it assigns."""
+    moved = {m.partition: m for m in plan.moves if m.new and m.leaving}
+    states = [
+        replace(s, replicas=m.expanded, adding=m.new if running else ())
+        if (m := moved.get(s.partition))
+        else s
+        for s in seen.states(range(seen.partitions.num_rows))
+    ]
+    there = snapshot(states, registered=seen.brokers, remembered=seen.remembered)
+    return replace(there, topics=seen.topics)
 
 
 def _leader(move: Move) -> BrokerId:
@@ -187,6 +207,13 @@ def test_a_broker_that_no_rule_can_mean_is_a_mistake() -> None:
         make_plan(placement(rules=ruled("absent", replication_factor=1)), seen)
 
 
+LEADERS = tuple(
+    {pattern: LeaderRule(HERE, pattern, **by)}
+    for pattern in ("*", "b")
+    for by in ({"balanced": True}, {"racks": ("b",)})
+)
+
+
 @st.composite
 def worlds(draw: st.DrawFn) -> tuple[Placement, list[Any], Any]:
     """Partitions of ruled, explicit and other topics, some brokers drained, some fenced."""
@@ -205,9 +232,22 @@ def worlds(draw: st.DrawFn) -> tuple[Placement, list[Any], Any]:
         rules=ruled("a", replication_factor=draw(st.integers(1, 3)), spread=spread),
         replica_blacklist=drain(*gone),
         below_min_isr=["orders"],
+        leader_rules=draw(st.sampled_from([{}, *LEADERS])),
+        leaders=draw(st.sampled_from([{}, {"a-0": states[0].replicas[-1]}])),
+        blacklist=[
+            LeaderBlacklist(BrokerId(b), HERE) for b in draw(st.lists(ids, unique=True, max_size=2))
+        ],
     )
     fenced = draw(st.lists(ids, unique=True, max_size=1))
     return asked, states, brokers(count, "abc", fenced=fenced)
+
+
+def made_of(asked: Placement, seen: Snapshot) -> Plan:
+    """The plan; a leader that its rule takes out of the list is a mistake, and no case."""
+    try:
+        return make_plan(asked, seen)
+    except BadManifest:
+        reject()
 
 
 @settings(max_examples=25 if os.environ.get("HYPOTHESIS_PROFILE") == "fast" else 300)
@@ -216,20 +256,70 @@ def test_a_plan_arrives_whatever_the_order_of_its_input(world: Any, chance: Any)
     """When all moves have ended another plan has none, and no drained broker is left but where that is refused."""
     asked, states, registered = world
     seen = snapshot(states, registered=registered, min_insync_replicas=1)
-    plan = make_plan(asked, seen)
+    plan = made_of(asked, seen)
     shuffled = list(states)
     chance.shuffle(shuffled)
     mixed = list(registered)
     chance.shuffle(mixed)
     assert make_plan(asked, snapshot(shuffled, registered=mixed, min_insync_replicas=1)) == plan
     end = after(plan, seen)
-    again = make_plan(
-        asked,
-        snapshot(
-            list(end.states(range(end.partitions.num_rows))),
-            registered=registered,
-            min_insync_replicas=1,
-        ),
-    )
+    again = make_plan(asked, end)
     assert again.moves == ()
     assert {r.partition for r in again.refusals} <= {r.partition for r in plan.refusals}
+    drifted = {d.partition for d in find_drift(asked, end).partitions}
+    assert drifted == {r.partition for r in again.refusals}
+
+
+@settings(max_examples=25 if os.environ.get("HYPOTHESIS_PROFILE") == "fast" else 300)
+@given(worlds(), st.booleans())
+def test_what_an_open_application_moves_is_on_its_way_however_it_was_declared(
+    world: Any, running: bool
+) -> None:
+    """Neither a difference while it is at work, nor refused for another reason, nor planned to go elsewhere."""
+    asked, states, registered = world
+    seen = snapshot(states, registered=registered, min_insync_replicas=1)
+    plan = made_of(asked, seen)
+    copied = {m.partition for m in plan.moves if m.new and m.leaving}
+    heading = {m.partition: m.target for m in plan.moves}
+    middle = in_the_middle(plan, seen, running=running)
+    found = find_drift(asked, middle, heading)
+    assert copied.isdisjoint(d.partition for d in found.partitions)
+    assert copied <= set(found.converging)
+    again = make_plan(asked, middle, heading=heading)
+    held = {r.partition for r in again.refusals if r.rule is RefusalRule.RUNNING}
+    goes_on = {m.partition: m.target for m in again.moves if m.partition in copied}
+    assert (held if running else set(goes_on)) >= copied
+    assert all(heading[name] == target for name, target in goes_on.items())
+    assert copied.isdisjoint(r.partition for r in again.refusals if not r.held)
+
+
+def test_a_leader_that_is_drained_is_warned_of_before_and_after() -> None:
+    seen = snapshot([state([1, 2])], registered=brokers(3, "aab"))
+    asked = placement(leaders={"orders-0": 1}, replica_blacklist=drain(1))
+    plan = make_plan(asked, seen)
+    again = make_plan(asked, after(plan, seen))
+    assert (len(plan.moves), again.moves) == (1, ())
+    assert {w.kind for made in (plan, again) for w in made.warnings} == {
+        WarningKind.PREFERRED_DRAINED
+    }
+
+
+def test_a_leader_that_its_rule_takes_out_of_the_list_is_a_mistake_before_anything_moves() -> None:
+    seen = snapshot([state([1, 2])], registered=brokers(3))
+    others = (BrokerRange(BrokerId(2), BrokerId(3), HERE, single=False),)
+    asked = placement(leaders={"orders-0": 1}, rules=ruled(brokers=others))
+    with pytest.raises(
+        BadManifest, match=r"broker 1 is no replica of orders-0, whose list is \[3, 2\]"
+    ):
+        make_plan(asked, seen)
+
+
+def test_balanced_leaders_beside_a_leader_blacklist() -> None:
+    seen = snapshot([state([1, 2, 3], partition=i) for i in range(6)], registered=brokers(3))
+    asked = placement(
+        leader_rules={"orders": LeaderRule(HERE, "orders", balanced=True)},
+        blacklist=[LeaderBlacklist(BrokerId(1), HERE)],
+    )
+    plan = make_plan(asked, seen)
+    assert Counter(m.target[0] for m in plan.moves) == {2: 3, 3: 3}
+    assert make_plan(asked, after(plan, seen)).empty

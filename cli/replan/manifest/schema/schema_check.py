@@ -143,7 +143,6 @@ _RULES: dict[str, _Rule] = {
     "enum": lambda wanted, value, *_: any(_same(one, value) for one in wanted),
     "minimum": lambda wanted, value, *_: not _is_number(value) or value >= wanted,
     "maximum": lambda wanted, value, *_: not _is_number(value) or value <= wanted,
-    "exclusiveMinimum": lambda wanted, value, *_: not _is_number(value) or value > wanted,
     "minLength": lambda wanted, value, *_: not isinstance(value, str) or len(value) >= wanted,
     "maxLength": lambda wanted, value, *_: not isinstance(value, str) or len(value) <= wanted,
     "pattern": lambda wanted, value, *_: (

@@ -4,17 +4,23 @@ Partitions are matched by topic and number, in numpy: an index of one table is m
 in it. Not here: what a partition should look like (`overlays`), and what differs (`diff`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from replan.model.columns import Ints
-from replan.model.names import TopicPartition
+from replan.model.names import Replicas, TopicPartition
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
+
+Heading = Mapping[TopicPartition, Replicas]
+"""Where replan's own open application moves partitions to."""
+
+NOWHERE: Heading = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +68,12 @@ class Alignment:
     """The observed row of each explicit list, -1 where the cluster has none."""
     leader_rows: Ints
     """The observed row of each partition with a preferred leader, in the placement's order; -1 where there is none."""
+    heading: Heading
 
     @classmethod
-    def of(cls, placement: Placement, snapshot: Snapshot) -> "Alignment":
+    def of(
+        cls, placement: Placement, snapshot: Snapshot, heading: Heading = NOWHERE
+    ) -> "Alignment":
         """Join the two."""
         observed = PartitionIndex.of(snapshot.partitions)
         return cls(
@@ -73,6 +82,7 @@ class Alignment:
             observed,
             observed.rows(placement.explicit),
             observed.rows(named_partitions(placement.preferred_leaders)),
+            heading,
         )
 
 

@@ -17,7 +17,7 @@ from replan.model.rules import TopicRule
 from replan.model.snapshot import Snapshot
 from replan.model.topic_patterns import is_pattern, winners
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
-from replan.planning.comparison.diff import targets_of
+from replan.planning.comparison.chosen import Chosen
 from replan.planning.comparison.policy_check import check_policy
 from replan.wording import capped
 
@@ -33,8 +33,8 @@ def check_cluster(placement: Placement, snapshot: Snapshot) -> None:
         )
 
 
-def check_names(aligned: Alignment) -> None:
-    """Raise BadManifest with every name that this cluster does not know."""
+def check_names(aligned: Alignment, made: Chosen) -> None:
+    """Raise BadManifest with every name that this cluster does not know; `made`: the lists that are to be."""
     placement, snapshot = aligned.placement, aligned.snapshot
     mistakes = [
         *_unknown_topics(placement, snapshot),
@@ -42,7 +42,7 @@ def check_names(aligned: Alignment) -> None:
         *_unknown_rule_brokers(placement, snapshot),
         *_unknown_partitions(aligned),
         *_too_few_partitions(placement, snapshot),
-        *_preferred_leaders(aligned),
+        *_preferred_leaders(aligned, made),
         *_throttled_brokers(placement, snapshot),
         *check_policy(placement, snapshot),
     ]
@@ -120,21 +120,22 @@ def _too_few_partitions(placement: Placement, snapshot: Snapshot) -> Iterator[st
             )
 
 
-def _preferred_leaders(aligned: Alignment) -> Iterator[str]:
-    """A leader must be in the list that it shall lead: the declared one, else the observed or the running one."""
-    preferences, partitions = aligned.placement.preferred_leaders, aligned.snapshot.partitions
+def _preferred_leaders(aligned: Alignment, made: Chosen) -> Iterator[str]:
+    """A leader must be in the list that it shall lead; one that is drained is warned of, since the drain wins."""
+    preferences = aligned.placement.preferred_leaders
     if not preferences:
         return
     declared = rows_of(named_partitions(preferences), aligned.placement.explicit)
-    exists = aligned.leader_rows >= 0
-    live, _ = targets_of(partitions.take(pa.array(aligned.leader_rows[exists])))
-    lists = to_matrix(aligned.placement.explicit.column("replicas"))
-    places = zip(preferences.items(), exists, np.cumsum(exists) - 1, declared, strict=True)
-    for (name, preferred), known, at, line in places:
-        if not known:
+    drained = {entry.broker for entry in aligned.placement.replica_blacklist}
+    refused = {at for reason in made.impossible for at in reason.partitions}
+    places = zip(preferences.items(), aligned.leader_rows.tolist(), declared.tolist(), strict=True)
+    for (name, preferred), at, line in places:
+        if at < 0:
             yield f"{preferred.where}: {name} does not exist in the cluster"
             continue
-        brokers = row(live, int(at)) if line < 0 else row(lists, int(line))
+        if preferred.broker in drained or at in refused:
+            continue
+        brokers = row(made.observed, at) if line < 0 else row(made.explicit, line)
         if preferred.broker not in brokers:
             yield (
                 f"{preferred.where}: broker {preferred.broker} is no replica of {name}, whose list is "

@@ -8,8 +8,9 @@ is not chosen. Who is fenced plays no part: the order is static, so a rolling re
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+import pyarrow as pa
 
-from replan.model.columns import PAD, Ints, Matrix
+from replan.model.columns import PAD, Ints, Matrix, to_matrix
 from replan.model.placement import Placement
 from replan.model.rules import LeaderRule
 from replan.model.snapshot import Snapshot
@@ -28,9 +29,16 @@ def leader_rules(placement: Placement, topics: Iterable[str]) -> Mapping[str, Le
 
 
 def ordered_by_rule(
-    lists: Matrix, listed: Flags, of_row: Sequence[LeaderRule | None], snapshot: Snapshot
+    lists: Matrix,
+    listed: Flags,
+    of_row: Sequence[LeaderRule | None],
+    found: Ints,
+    snapshot: Snapshot,
 ) -> Matrix:
-    """The lists with who shall lead first; `listed`: members on the leader blacklist."""
+    """The lists with who shall lead first.
+
+    `listed`: members on the leader blacklist; `found`: the observed row of each list, -1 where the cluster has none.
+    """
     rows_of: dict[str, list[int]] = {}
     rules = {rule.pattern: rule for rule in of_row if rule is not None}
     for row, rule in enumerate(of_row):
@@ -40,7 +48,11 @@ def ordered_by_rule(
     for pattern, rows in sorted(rows_of.items()):
         some = lists[rows]
         if rules[pattern].balanced:
-            heads = balanced_heads(some, (some != PAD) & ~listed[rows])
+            order = _as_observed(some, found[rows], snapshot)
+            may_lead = (some != PAD) & ~listed[rows]
+            heads = balanced_heads(
+                np.take_along_axis(some, order, axis=1), np.take_along_axis(may_lead, order, axis=1)
+            )
             rank = (some != heads[:, None]).astype(np.int64)
         else:
             rank = _by_rack(some, rules[pattern], snapshot)
@@ -48,6 +60,15 @@ def ordered_by_rule(
         order = np.argsort(np.where(some == PAD, last, rank), axis=1, kind="stable")
         changed[rows] = np.take_along_axis(some, order, axis=1)
     return changed
+
+
+def _as_observed(lists: Matrix, found: Ints, snapshot: Snapshot) -> Ints:
+    """How to put first who comes first in the cluster now: leaders that are balanced already stay as they are."""
+    first = np.full(len(lists), PAD, dtype=np.int64)
+    observed = snapshot.partitions.column("replicas").take(pa.array(found[found >= 0]))
+    first[found >= 0] = to_matrix(observed)[:, 0]
+    rank = np.where(lists == PAD, 2, lists != first[:, None])
+    return np.argsort(rank, axis=1, kind="stable")
 
 
 def _by_rack(lists: Matrix, rule: LeaderRule, snapshot: Snapshot) -> Ints:

@@ -22,7 +22,7 @@ from replan.model.placement import LeaderBlacklist, Placement
 from replan.model.rules import LeaderRule
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of
-from replan.planning.comparison.chosen import Chosen, chosen
+from replan.planning.comparison.chosen import Chosen, chosen, topic_rules
 from replan.planning.comparison.diff import targets_of
 from replan.planning.comparison.leader_order import leader_rules, ordered_by_rule
 
@@ -64,7 +64,7 @@ class Wanted:
 
 
 def wanted(aligned: Alignment) -> Wanted:
-    """Lay the overlays over what is declared."""
+    """Lay the overlays over what is declared; a partition that nothing can place keeps what it has."""
     placement, snapshot, explicit = aligned.placement, aligned.snapshot, aligned.placement.explicit
     reached = _undeclared(aligned)
     names = _names_of(explicit, snapshot.partitions.take(pa.array(reached.rows)))
@@ -74,7 +74,7 @@ def wanted(aligned: Alignment) -> Wanted:
     by_rule = _leader_rules(placement, names)
     preferred = _prefer(bases, led, placement)
     listed = _listed(preferred, names, placement, snapshot)
-    preferred = ordered_by_rule(preferred, listed, by_rule, snapshot)
+    preferred = ordered_by_rule(preferred, listed, by_rule, found, snapshot)
     listed = _listed(preferred, names, placement, snapshot)
     lists = _lead_for_now(*_listed_last(preferred, listed), found, snapshot)
     named = np.arange(len(lists)) < explicit.num_rows
@@ -89,6 +89,8 @@ def wanted(aligned: Alignment) -> Wanted:
     ordered |= ours | demoted
     asked, observed = same_width(lists[explicit.num_rows :], reached.observed)
     ours[explicit.num_rows :] |= (asked != observed).any(axis=1)
+    refused = [at for reason in reached.chosen.impossible for at in reason.partitions]
+    ours &= ~np.isin(found, refused)
     table = names.append_column("replicas", from_matrix(lists))
     return Wanted(
         table.filter(pa.array(ours)),
@@ -112,14 +114,14 @@ def _undeclared(aligned: Alignment) -> _Undeclared:
     for entry in _in_force(aligned.placement, snapshot):
         reached |= (lists == entry.broker).any(axis=1) & _within(entry, partitions)
     bases, known = _recalled(lists, aligned)
+    bases, heading = _on_the_way(bases, aligned)
     made = chosen(aligned.placement, snapshot, aligned.explicit_rows, bases)
-    reached = ((reached | known) & ~running) | made.changed | _led_by_rule(aligned)
+    reached = ((reached | known) & ~running) | made.changed | heading | _led_by_rule(aligned)
     for rows, reach in ((aligned.leader_rows, True), (aligned.explicit_rows, False)):
         reached[rows[rows >= 0]] = reach
     rows = np.flatnonzero(reached)
-    return _Undeclared(
-        rows, lists[rows], made.observed[rows], known[rows] | made.changed[rows], made
-    )
+    known |= made.changed | heading
+    return _Undeclared(rows, lists[rows], made.observed[rows], known[rows], made)
 
 
 def _led_by_rule(aligned: Alignment) -> Flags:
@@ -152,6 +154,31 @@ def _recalled(lists: Matrix, aligned: Alignment) -> tuple[Matrix, Flags]:
             bases[at, : len(seen)] = kept.order
             known[at] = True
     return bases, known
+
+
+def _on_the_way(lists: Matrix, aligned: Alignment) -> tuple[Matrix, Flags]:
+    """The lists to which replan's own application moves what a rule or a drain reaches, and where that is.
+
+    Between its requests a partition has more replicas than it had, and than it shall have: a list that is chosen from
+    those would be another one.
+    """
+    placement, snapshot = aligned.placement, aligned.snapshot
+    found = np.zeros(len(lists), dtype=bool)
+    names = list(aligned.heading)
+    rows = aligned.observed.rows(named_partitions(names))
+    ruled = topic_rules(placement, snapshot)
+    drained = {entry.broker for entry in placement.replica_blacklist}
+    width = max((len(target) for target in aligned.heading.values()), default=0)
+    changed, _ = same_width(lists, np.zeros((0, width), dtype=np.int32))
+    changed = changed.copy()
+    for name, at in zip(names, rows.tolist(), strict=True):
+        target = aligned.heading[name]
+        has = set(row(lists, at)) if at >= 0 else set(target)
+        if has != set(target) and (name.topic in ruled or not drained.isdisjoint(has)):
+            changed[at] = PAD
+            changed[at, : len(target)] = target
+            found[at] = True
+    return changed, found
 
 
 def _names_of(explicit: pa.Table, reached: pa.Table) -> pa.Table:

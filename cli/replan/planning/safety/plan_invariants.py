@@ -16,10 +16,11 @@ from replan.errors import UnsafePlan
 from replan.model.columns import from_lists
 from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.placement import Placement
+from replan.model.placement import Placement, PreferredLeader
 from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
 from replan.planning.comparison.diff import DifferenceKind, compare
+from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.comparison.overlays import wanted
 from replan.planning.moves import Move
 from replan.planning.placing.judge import Finding
@@ -118,8 +119,8 @@ def arrives(
     declared = replace(
         placement,
         explicit=placement.explicit.take(pa.array(rows[rows >= 0])),
-        balance=None,  # it is about all partitions together, as are balanced leaders
-        leader_rules={p: r for p, r in placement.leader_rules.items() if not r.balanced},
+        balance=None,  # it is about all partitions together, as are balanced leaders: those are taken as chosen
+        preferred_leaders={**placement.preferred_leaders, **_balanced(placement, judged)},
     )
     asked = wanted(Alignment.of(declared, after))
     left = compare(asked.table, after.partitions, asked.rows).table
@@ -131,6 +132,16 @@ def arrives(
             f"{name}: after its move its list is {found['observed']} led by {found['leader']}, and planning again "
             f"would move it ({found['kind']}) to {found['declared']}",
         )
+
+
+def _balanced(placement: Placement, judged: Judged) -> dict[TopicPartition, PreferredLeader]:
+    """Who leads each moved partition whose leaders are balanced, as preferred leaders by id."""
+    rules = leader_rules(placement, {m.partition.topic for m, _ in judged})
+    return {
+        m.partition: PreferredLeader(m.target[0], rule.where)
+        for m, _ in judged
+        if (rule := rules.get(m.partition.topic)) and rule.balanced
+    }
 
 
 def end_of(move: Move, seen: PartitionState) -> PartitionState:
