@@ -5,6 +5,7 @@ need, how many requests travel together, and what is written down. Nothing here 
 """
 
 from collections import Counter
+from collections.abc import Sequence
 
 from replan.applying.admission.gates import closed_gate, others_by_topic
 from replan.applying.admission.slots import Slots
@@ -47,11 +48,13 @@ from replan.applying.reasons import (
     NextBatch,
     OtherReassignment,
     OthersUnderMinIsr,
+    Paused,
     Stopping,
     ThrottleContested,
     ThrottleRefused,
 )
 from replan.applying.run_state import RunState
+from replan.applying.steering import acknowledged, notes_of, steered, throttle_of
 from replan.applying.throttles.tick import (
     ThrottleInput,
     ThrottleTick,
@@ -72,7 +75,7 @@ from replan.planning.requests import Request, RequestKind
 def decide(tick: TickInput, state: RunState) -> tuple[Decision, RunState]:
     """What to do now, and the state of the run once that is written down."""
     builder = TickBuilder(tick, state)
-    for name in [*state.ledger.open, *sorted(state.admitted), *tick.candidates]:
+    for name in [*state.ledger.open, *sorted(state.admitted), *builder.candidates]:
         builder.judge(name)
     builder.watch()
     builder.admit()
@@ -104,9 +107,18 @@ class TickBuilder:
         self._to_start: dict[TopicPartition, Request] = {}
         """Lists that add replicas; whoever asks for one passes the gates, whatever was asked before."""
         self._to_ask: dict[TopicPartition, Request] = {}
-        self._admission: ThrottleContested | OthersUnderMinIsr | None = (
+        known = state.ledger.application
+        application = None if known is None else steered(known, tick.commands)
+        self._throttle = throttle_of(tick.job.plan.throttle, application)
+        self._admission: ThrottleContested | OthersUnderMinIsr | Paused | None = (
             admission_closed(state.throttle_history) if tick.admitting else None
         )
+        if application is not None:
+            self._records += acknowledged(
+                state.ledger, application, tick.commands, tick.settings.owner
+            )
+            if application.paused_by:
+                self._admission = Paused(application.paused_by)
         self._slots = Slots({}, tick.settings.slots_per_broker)
         self._room = state.room
         self._throttles = ThrottleTick()
@@ -115,6 +127,11 @@ class TickBuilder:
         self._others = others_by_topic(tick.seen, state.ledger.open)
         self._elections: list[TopicPartition] = []
         self._new_per_leader: Counter[BrokerId] = Counter()
+
+    @property
+    def candidates(self) -> Sequence[TopicPartition]:
+        """The waiting moves to look at."""
+        return () if isinstance(self._admission, Paused) else self._tick.candidates
 
     def judge(self, name: TopicPartition) -> None:
         """Judge one partition, and put what it needs where it belongs."""
@@ -202,6 +219,8 @@ class TickBuilder:
         found = self._tick.seen.partitions[name]
         if not self._tick.admitting:
             self._holds[name] = Stopping()
+        elif isinstance(self._admission, Paused) and not isinstance(self._phase(name), InFlight):
+            self._put_back(name, self._deferred(), self._admission)
         elif not set(ask.replicas) <= set(found.replicas):
             self._to_start[name] = ask
         elif (closed := self._closed(name, ask)) is not None:
@@ -280,7 +299,7 @@ class TickBuilder:
         ended = {n for n, phase in self._phases.items() if isinstance(phase, Ended)}
         copies = copies_under_throttle(tick, state, admitted, ended)
         keep = tick.admitting and state.copies_waiting > 0
-        wanted = WantedThrottles.of(copies, tick.job.plan.throttle)
+        wanted = WantedThrottles.of(copies, self._throttle)
         self._throttles = throttle_tick(
             wanted, state.ledger, self._throttle_input(), keep_rates=keep
         )
@@ -303,7 +322,7 @@ class TickBuilder:
 
     def _throttled(self, name: TopicPartition) -> bool:
         """Whether the throttle of a copy is in force; holds it if not, or ends it where it never will be."""
-        move, throttle = self._tick.job.moves[name], self._tick.job.plan.throttle
+        move, throttle = self._tick.job.moves[name], self._throttle
         copy, view = copy_of(self._tick, self._state, move), self._throttle_input()
         if in_place(copy, throttle, self._throttles, view):
             return True
@@ -367,6 +386,7 @@ class TickBuilder:
             same_size=self._same_size,
             elections=tuple(self._elections),
             throttles=self._throttles,
+            notes=notes_of(self._tick.commands),
             phases=self._phases,
             holds=self._holds,
             admission=self._admission,

@@ -12,7 +12,7 @@ from replan.applying.copies import lingering, may_arrive
 from replan.applying.decide import decide
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import Journal
-from replan.applying.journal.records import ApplicationStatus, Record, Status
+from replan.applying.journal.records import ApplicationStatus, Command, Record, Status
 from replan.applying.next_state import Decision, too_slow
 from replan.applying.observation.look import Readings
 from replan.applying.opening import check_cluster, closing, finished, opening
@@ -30,6 +30,7 @@ from replan.applying.reasons import ClusterSilent, JournalSlow, Leftover, Refuse
 from replan.applying.run_state import Configured, first_state
 from replan.applying.sending import Sender, intents
 from replan.applying.settings import Settings
+from replan.applying.steering import for_application, none_arrived, taken_over
 from replan.applying.throttles.broker_rates import leftovers
 from replan.applying.tick_input import EndText, Job, TickInput
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit, ReplanError
@@ -57,11 +58,15 @@ def apply_plan(
     stop: Callable[[], bool],
     end_text: EndText,
     idle: Callable[[], bool] = never,
+    arrived: Callable[[], Sequence[Command]] = none_arrived,
+    lifts_pause: bool = False,
 ) -> Outcome:
     """Perform a plan, or go on with it, until nothing is left or `stop` says so.
 
     It gives up when nothing has moved for `settings.give_up_seconds`; and where `idle` says that nothing will happen to
     the cluster by itself any more, which only a simulated one can know, as soon as no timer can move anything either.
+
+    `arrived` gives the commands in the inbox, and never fails; `lifts_pause`: go on although it was paused.
 
     Raises WrongCluster, Held (another application is open, or another process took over), ClusterRefused, and
     ClusterUnreachable or BadFile where cluster or journal cannot be read at the beginning, within the patience.
@@ -78,8 +83,9 @@ def apply_plan(
                 refusals=plan.refusals,
             )
     opened = opening(plan, plan_digest, ledger, settings.owner, settings.moment())
+    opened += taken_over(ledger, lifts_pause=lifts_pause)
     journal.append(opened)
-    ports = _Ports(reader, writer, journal, clock, report, stop, idle)
+    ports = _Ports(reader, writer, journal, clock, report, stop, idle, arrived)
     job = Job.of(plan, settings, end_text)
     return ApplicationRun(job, ledger.after(opened), ports, log_dirs).to_end()
 
@@ -114,6 +120,7 @@ class _Ports:
     report: Report
     stop: Callable[[], bool]
     idle: Callable[[], bool]
+    arrived: Callable[[], Sequence[Command]]
 
 
 class ApplicationRun:
@@ -181,6 +188,7 @@ class ApplicationRun:
 
     def _look(self, now: float) -> TickInput:
         job = self._job
+        commands = for_application(self._state.ledger.application, self._ports.arrived())
         state = self._state.without_old_unknowns(now, job.settings.quarantine_seconds)
         candidates: tuple[TopicPartition, ...] = ()
         admitting = self._stopping is None
@@ -203,7 +211,13 @@ class ApplicationRun:
         self._state = replace(state, history=history)
         self._read_now_and_then(now)
         return TickInput(
-            job=job, seen=seen, now=now, ended=ended, candidates=candidates, admitting=admitting
+            job=job,
+            seen=seen,
+            now=now,
+            ended=ended,
+            candidates=candidates,
+            admitting=admitting,
+            commands=tuple(commands),
         )
 
     def _read_now_and_then(self, now: float) -> None:
@@ -307,7 +321,7 @@ class ApplicationRun:
         return replace(
             self._left(code, ending),
             copying=tuple(running),
-            throttled=self._job.plan.throttle is not None,
+            throttled=self._state.throttle(self._job) is not None,
             seconds=self._still,
             admission=decision.admission,
             leftovers=self._leftovers(),

@@ -18,7 +18,7 @@ from replan.applying.partitions.phase import (
     Waiting,
     check_transition,
 )
-from replan.applying.reasons import HoldReason, JournalSlow
+from replan.applying.reasons import HoldReason, JournalSlow, Note
 from replan.applying.run_state import Repeat, RunState
 from replan.applying.throttles.tick import ThrottleInput, ThrottleTick, history_after
 from replan.applying.tick_input import TickInput
@@ -38,6 +38,8 @@ class Decision:
     """Lists that must not: sent with AllowReplicationFactorChange = false (KIP-860)."""
     elections: tuple[TopicPartition, ...] = ()
     throttles: ThrottleTick = field(default_factory=ThrottleTick)
+    notes: tuple[Note, ...] = ()
+    """Beside those of the throttles."""
     phases: Mapping[TopicPartition, Phase] = field(default_factory=dict)
     """The phases that partitions come into."""
     holds: Mapping[TopicPartition, HoldReason] = field(default_factory=dict)
@@ -85,7 +87,7 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
             state.limits, tick, ended & state.ledger.open.keys(), settings.slots_per_broker
         ),
         holds=_holds_after(state.holds, decision.holds, ended | (begun - state.ledger.open.keys())),
-        notes=(*state.notes, *notes),
+        notes=(*state.notes, *notes, *decision.notes),
         suspected=held_since(state.suspected, agreeing, tick.ended),
         answers={},
         repeats={n: r for n, r in state.repeats.items() if n not in ended},

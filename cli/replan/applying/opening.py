@@ -10,6 +10,7 @@ from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
+    Command,
     Forget,
     MoveRecord,
     PlanChunk,
@@ -131,6 +132,6 @@ def ended(
     over = {
         r.key: Forget(r.key)
         for r in records
-        if isinstance(r, MoveRecord | PlanChunk) and r.application == application.id
+        if isinstance(r, MoveRecord | PlanChunk | Command) and r.application == application.id
     }
     return changed(application, status=status, summary=summary, ended_at=at), *over.values()

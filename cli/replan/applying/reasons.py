@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from replan.applying.journal.records import Reached
+from replan.applying.journal.records import Reached, Verb
 from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, ConfigScope
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.planning.requests import RequestKind
@@ -279,6 +279,13 @@ class OthersUnderMinIsr:
 
 
 @dataclass(frozen=True, slots=True)
+class Paused:
+    """Somebody has paused the application: nothing new begins."""
+
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterSilent:
     """The cluster does not answer; what runs goes on by itself."""
 
@@ -329,6 +336,7 @@ HoldReason = (
     | NoSlot
     | ThrottleContested
     | OthersUnderMinIsr
+    | Paused
     | ClusterSilent
     | AwaitingThrottle
     | NextBatch
@@ -398,7 +406,17 @@ class ReadingsApart:
     """The live brokers that did not answer meanwhile."""
 
 
-Note = EntriesRemoved | RateRemoved | RateChanged | RateKept | ReadingsApart
+@dataclass(frozen=True, slots=True)
+class Obeyed:
+    """A command that came through the inbox."""
+
+    verb: Verb
+    rate: str
+    """Of `throttle`: bytes per second, or `unlimited`."""
+    sender: str
+
+
+Note = EntriesRemoved | RateRemoved | RateChanged | RateKept | ReadingsApart | Obeyed
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,14 @@ from replan.applying.partitions.judge import End
 from replan.applying.partitions.nameable import left_out
 from replan.applying.partitions.phase import Admitted, Ended, InFlight, Phase, Waiting
 from replan.applying.reasons import HoldReason, Note, ReadingsApart
+from replan.applying.steering import throttle_of
 from replan.applying.throttles.tick import ThrottleHistory
 from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import LogDir
 from replan.model.configs import ConfigScope
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.placement import MoveThrottle
 from replan.planning.requests import Request
 
 LEAST_WINDOW = 500
@@ -99,6 +101,10 @@ class RunState:
         repeat = self.repeats.get(name)
         return None if repeat is None else max(0.0, repeat.at - now)
 
+    def throttle(self, job: Job) -> MoveThrottle | None:
+        """The throttle of copies now."""
+        return throttle_of(job.plan.throttle, self.ledger.application)
+
     def phase(self, name: TopicPartition) -> Phase:
         """The phase of a partition that is looked at: what is Deferred or Parked waits in the queue unseen."""
         record = self.ledger.owned.get(name)
@@ -120,7 +126,7 @@ class RunState:
         names.update(self.given_up)
         topics = {n.topic for n in names} | {topic for topic, _ in self.ledger.entries}
         brokers = {broker for broker, _ in self.ledger.rates}
-        if job.plan.throttle is not None:
+        if self.throttle(job) is not None:
             for name in names:
                 move = job.moves[name]
                 brokers.update((*move.original, *move.new) if move.new else ())

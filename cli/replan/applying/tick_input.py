@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from replan.applying.journal.records import Command
 from replan.applying.observation.look import Observation
 from replan.applying.reasons import EndReason
 from replan.applying.settings import Settings
@@ -52,6 +53,8 @@ class TickInput:
     """Waiting moves to look at, in plan order."""
     admitting: bool = True
     """False when the application is to stop: nothing new begins, what runs goes on by itself."""
+    commands: tuple[Command, ...] = ()
+    """What has arrived for the open application, in the order in which it was sent."""
 
     @property
     def settings(self) -> Settings:

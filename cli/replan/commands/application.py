@@ -93,8 +93,13 @@ def perform(
     settings: Settings,
     detail: Detail,
     inject: Callable[[Report], Report] = lambda report: report,
+    *,
+    lifts_pause: bool = False,
 ) -> Exit:
-    """Perform a plan until nothing is left, or a stop is requested; `inject` begins faults and reports them."""
+    """Perform a plan until nothing is left, or a stop is requested; `inject` begins faults and reports them.
+
+    `lifts_pause`: go on although somebody had paused it.
+    """
     with (
         owned_journal(cluster, connection, plan.cluster_id) as journal,
         progress_to(quiet=detail.quiet, verbose=detail.verbose) as report,
@@ -114,6 +119,8 @@ def perform(
             stop=stop,
             end_text=end_text,
             idle=connection.idle,
+            arrived=journal.arrived,
+            lifts_pause=lifts_pause,
         )
     report_outcome(render_outcome(outcome))
     return outcome.exit_code

@@ -92,7 +92,8 @@ def apply(
 def resume(*, detail: Detail, pace: Pace, cluster: LiveTarget) -> Exit:
     """Resume the interrupted application.
 
-    The journal keeps its plan, which was approved when it began.
+    The journal keeps its plan, which was approved when it began. Where `replan pause` has paused a process that is at
+    work, the pause is lifted, and that process goes on.
 
     Exit codes:
       0    done
@@ -106,12 +107,14 @@ def resume(*, detail: Detail, pace: Pace, cluster: LiveTarget) -> Exit:
       replan resume --simulated cluster.json --slots 2
     """
     from replan.commands import application
+    from replan.commands.steer import lift_pause
 
     with cluster.connect() as connection:
         plan = application.begun_plan(cluster, connection)
-        return application.perform(
-            plan, cluster, connection, pace.settings(watched=is_live(sys.stderr)), detail
-        )
+        if lift_pause(cluster, connection):
+            return Exit.OK
+        settings = pace.settings(watched=is_live(sys.stderr))
+        return application.perform(plan, cluster, connection, settings, detail, lifts_pause=True)
 
 
 def abandon(*, cluster: LiveTarget) -> Exit:

@@ -20,6 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 from replan.errors import Exit
 
 Command = Callable[..., Exit]
+UNLIMITED = "unlimited"
 _BELOW = re.compile(r"^Exit codes:", re.MULTILINE)
 
 
@@ -27,7 +28,9 @@ class CommandGroup(TyperGroup):
     """A group that knows its commands by name, and imports and builds the one that is asked for."""
 
     table: ClassVar[Mapping[str, str]] = {}
-    """Words of the command -> `module:function` below `replan.commands`."""
+    """Words of the command -> `module:function` below `replan.commands`. A word in capitals is an argument, a number in
+    this place: `throttle RATE` is what `throttle 50MB/s` invokes.
+    """
     group_help: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, prefix: str = "", **attributes: Any) -> None:
@@ -57,6 +60,9 @@ class CommandGroup(TyperGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is invoked. Raises UsageError, with the name that is nearest."""
         name, known = args[0], self.list_commands(ctx)
+        argument = next((word for word in known if word.isupper()), None)
+        if argument is not None and name not in known and (name[0].isdigit() or name == UNLIMITED):
+            return argument, self.get_command(ctx, argument), args
         if name not in known and not name.startswith("-"):
             nearest = get_close_matches(name, known, n=1)
             hint = f" Did you mean '{nearest[0]}'?" if nearest else ""

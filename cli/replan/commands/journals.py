@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from replan.applying.journal.file import FileJournal, holder, peek
 from replan.applying.journal.ledger import Ledger, fold
-from replan.applying.journal.protocol import Journal, MemoryJournal
+from replan.applying.journal.protocol import MemoryJournal, SteeredJournal
 from replan.commands.journal_place import DEFAULT_TOPIC, Place
 from replan.commands.output import note
 from replan.commands.target import Connection, LiveTarget, Target
@@ -87,7 +87,7 @@ def known_of(cluster: Target, connection: Connection, cluster_id: str) -> Known:
 @contextmanager
 def owned_journal(
     cluster: LiveTarget, connection: Connection, cluster_id: str, *, create: bool = True
-) -> Iterator[Journal]:
+) -> Iterator[SteeredJournal]:
     """Take the journal for as long as something is done; without `create` an empty one where there is no topic.
 
     Raises:

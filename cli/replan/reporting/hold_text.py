@@ -29,6 +29,7 @@ from replan.applying.reasons import (
     OtherReassignment,
     OthersUnderMinIsr,
     OutcomePending,
+    Paused,
     Rechecking,
     RejectedByKafka,
     RejectionPending,
@@ -57,7 +58,7 @@ def hold_text(reason: HoldReason) -> str:
             return _gate(reason)
         case NoRoom() | NoSlot() | TopicReassigned() | ThrottleContested():
             return _shared(reason)
-        case OthersUnderMinIsr() | ClusterSilent():
+        case OthersUnderMinIsr() | ClusterSilent() | Paused():
             return _cluster(reason)
         case (
             Rechecking()
@@ -178,7 +179,7 @@ def _shared(reason: NoRoom | NoSlot | TopicReassigned | ThrottleContested) -> st
             return f"another tool removed a throttle twice ({named}); find out which, then rerun to resume"
 
 
-def _cluster(reason: OthersUnderMinIsr | ClusterSilent) -> str:
+def _cluster(reason: OthersUnderMinIsr | ClusterSilent | Paused) -> str:
     match reason:
         case OthersUnderMinIsr(partitions, brokers):
             named = _listed(capped(list(map(str, partitions)), limit=3))
@@ -186,6 +187,8 @@ def _cluster(reason: OthersUnderMinIsr | ClusterSilent) -> str:
                 f"{count(len(partitions), 'partition')} that this plan does not move fell under min ISR on brokers "
                 f"that its copies load ({_listed(brokers)}): {named}; no copy is begun until they are back"
             )
+        case Paused(by):
+            return f"paused by {by}; `replan resume` goes on"
         case ClusterSilent(seconds, error):
             return f"the cluster has not answered for {seconds:.0f} s: {error}"
 

@@ -1,17 +1,19 @@
 """Sentences of what was noticed while a plan was applied: other tools on throttles, readings too far apart."""
 
+from replan.applying.journal.records import Verb
 from replan.applying.reasons import (
     EntriesRemoved,
     Note,
+    Obeyed,
     RateChanged,
     RateKept,
     RateRemoved,
     ReadingsApart,
 )
-from replan.reporting.quantities import brokers
+from replan.reporting.quantities import brokers, rate
 
 
-def note_text(note: Note | str) -> str:
+def note_text(note: Note | str) -> str:  # noqa: PLR0911  # one for each kind
     """What was noticed, and what was done about it."""
     match note:
         case str():
@@ -27,6 +29,13 @@ def note_text(note: Note | str) -> str:
             )
         case RateKept():
             return _kept(note)
+        case Obeyed(verb, found, sender):
+            to = (
+                ""
+                if verb is not Verb.THROTTLE
+                else f" {rate(int(found) if found.isdigit() else None)}"
+            )
+            return f"{verb}{to}, by {sender or 'unknown'}"
         case ReadingsApart(seconds, silent):
             why = f"; silent: {brokers(silent)}" if silent else ""
             return (

@@ -7,11 +7,12 @@ from typing import TypeVar
 from tests.builders import CLUSTER_ID, brokers, snapshot
 
 from replan.applying.journal.protocol import Journal, MemoryJournal
-from replan.applying.journal.records import Record
+from replan.applying.journal.records import Command, Record
 from replan.applying.loop import apply_plan
 from replan.applying.outcome import Outcome
 from replan.applying.progress import Progress
 from replan.applying.settings import Settings
+from replan.applying.steering import none_arrived
 from replan.model.broker import Broker
 from replan.model.configs import ConfigChange, ConfigScope
 from replan.model.control_plane import Answer, ClusterWriter, ElectionType, NewPartitions, Wanted
@@ -136,6 +137,8 @@ class Lab:
         *,
         boundary: Boundary | None = None,
         stop: Callable[[], bool] | None = None,
+        arrived: Callable[[], Sequence[Command]] = none_arrived,
+        lifts_pause: bool = False,
     ) -> Outcome:
         """One process: apply until it ends, is stopped, or is killed."""
         wanted = self.plan if plan is None else plan
@@ -162,6 +165,8 @@ class Lab:
             report=report,
             stop=(lambda: False) if stop is None else stop,
             end_text=end_text,
+            arrived=arrived,
+            lifts_pause=lifts_pause,
         )
 
     def stop_at(self, seconds: float) -> Callable[[], bool]:

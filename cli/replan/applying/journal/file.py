@@ -18,10 +18,10 @@ from types import TracebackType
 
 import msgspec
 
-from replan.applying.journal import lines
+from replan.applying.journal import file_inbox, lines
 from replan.applying.journal.protocol import latest
 from replan.applying.journal.record_json import encode
-from replan.applying.journal.records import Application, Record
+from replan.applying.journal.records import Application, Command, Record
 from replan.errors import BadFile, Held, WrongCluster
 
 OWNER_ONLY = 0o600
@@ -56,6 +56,8 @@ class FileJournal:
         ):
             self._compact(text, cluster_id)
         self._write([(lines.BEAT, msgspec.json.encode(f"{_process()} since {_now()}"))])
+        for command in file_inbox.waiting(self._path):
+            file_inbox.remove(self._path, command.key)
 
     def read(self) -> Sequence[Record]:
         """The latest record of every key."""
@@ -70,6 +72,12 @@ class FileJournal:
             return
         self._write([encode(record) for record in records])
         self._latest = latest(self._latest, records)
+        for record in records:
+            file_inbox.remove(self._path, record.key)
+
+    def arrived(self) -> Sequence[Command]:
+        """The commands that no append has answered."""
+        return [c for c in file_inbox.waiting(self._path) if c.key not in self._latest]
 
     def close(self) -> None:
         """Release the file and its lock."""

@@ -8,7 +8,7 @@ How one is opened, closed, and read without being opened is each store's own.
 from collections.abc import Sequence
 from typing import Protocol
 
-from replan.applying.journal.records import Forget, Kept, Record
+from replan.applying.journal.records import Command, Forget, Kept, Record
 
 
 class Journal(Protocol):
@@ -27,11 +27,28 @@ class Journal(Protocol):
         ...
 
 
+class SteeredJournal(Journal, Protocol):
+    """A journal with an inbox."""
+
+    def arrived(self) -> Sequence[Command]:
+        """The commands that no append of this process has answered, in the order in which they were sent; never fails.
+
+        Those that were there when it was opened are not among them.
+        """
+        ...
+
+
 class MemoryJournal:
     """A journal that lives as long as the process."""
 
     def __init__(self) -> None:
         self._latest: dict[str, Kept] = {}
+        self.inbox: list[Command] = []
+        """Commands; whoever shares the process puts them here."""
+
+    def arrived(self) -> Sequence[Command]:
+        """The commands that no append has answered."""
+        return [c for c in self.inbox if c.key not in self._latest]
 
     def read(self) -> Sequence[Record]:
         """The latest record of every key."""

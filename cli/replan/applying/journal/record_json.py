@@ -11,6 +11,7 @@ import msgspec
 
 from replan.applying.journal.records import (
     Application,
+    Command,
     Forget,
     Kept,
     MoveRecord,
@@ -29,6 +30,7 @@ KINDS: Mapping[str, type[Kept]] = {
     "prior/topic": SavedReplicaList,
     "prior/broker": SavedRate,
     "order": Order,
+    "inbox": Command,
 }
 """What a record is, by what its key begins with."""
 

@@ -18,6 +18,8 @@ Entry = Annotated[str, msgspec.Meta(pattern="^[0-9]{1,10}:[0-9]{1,10}$")]
 """Of a throttled-replicas list: partition and broker."""
 RateText = Annotated[str, msgspec.Meta(pattern="^[0-9]{1,19}$")]
 """Bytes per second, as Kafka keeps it."""
+SteeredRate = Annotated[str, msgspec.Meta(pattern="^([0-9]{1,19}|unlimited)?$")]
+"""Bytes per second, or `unlimited`; empty for what the plan says."""
 
 
 class ApplicationStatus(StrEnum):
@@ -36,6 +38,14 @@ class Status(StrEnum):
     STALE = "stale"
     REJECTED = "rejected"
     FOREIGN = "foreign"
+
+
+class Verb(StrEnum):
+    """What the process at work can be asked for."""
+
+    PAUSE = "pause"
+    RESUME = "resume"
+    THROTTLE = "throttle"
 
 
 class Reached(IntEnum):
@@ -63,6 +73,10 @@ class Application(Form, frozen=True):
     opened_at: str = ""
     """When, on the clock of whoever did it; for people, as nothing is decided by it."""
     ended_at: str = ""
+    paused_by: str = ""
+    """Who paused it; empty where nothing new is kept from beginning."""
+    rate: SteeredRate = ""
+    """The rate of its copies since somebody changed it."""
 
     @property
     def key(self) -> str:
@@ -187,6 +201,29 @@ def _check_name(partition: TopicPartition) -> None:
         raise ValueError(".partition: expected a topic and the number of a partition")
 
 
+class Command(Form, frozen=True):
+    """What somebody asks of the process at work; `applying.steering` says how it is obeyed."""
+
+    application: Text
+    id: Text
+    """Of this command; ids sort by the time at which they were made."""
+    verb: Verb
+    rate: SteeredRate = ""
+    """Of `throttle`."""
+    sender: str = ""
+    """Who and where, for people."""
+    obeyed_by: str = ""
+    """Who obeyed, and where; empty while it waits."""
+
+    @property
+    def key(self) -> str:
+        """Its key."""
+        return f"{INBOX}{self.application}/{self.id}"
+
+
+INBOX = "inbox/"
+
+
 @dataclass(frozen=True, slots=True)
 class Forget:
     """A tombstone."""
@@ -202,5 +239,5 @@ def changed(record: R, **fields: Any) -> R:
     return msgspec.structs.replace(record, **fields)
 
 
-Kept = Application | PlanChunk | MoveRecord | SavedReplicaList | SavedRate | Order
+Kept = Application | PlanChunk | MoveRecord | SavedReplicaList | SavedRate | Order | Command
 Record = Kept | Forget

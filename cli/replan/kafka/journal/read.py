@@ -5,18 +5,19 @@ A cluster without the topic answers that in the metadata, and nothing more is as
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from kafka.errors import KafkaConnectionError, KafkaError
 
-from replan.applying.journal.records import Record
-from replan.errors import BadFile, ClusterUnreachable, WrongCluster
+from replan.applying.journal.records import INBOX, Command, Record
+from replan.errors import BadFile, ClusterUnreachable, ReplanError, WrongCluster
 from replan.kafka.failures import METADATA, NOT_THERE, Operation, passes, raise_for, reason, refusal
 from replan.kafka.journal.batches import CommittedEntries
 from replan.kafka.journal.entries import record_of
 from replan.kafka.journal.lock import KEY, Lock, decode_lock
 from replan.kafka.messages import Metadata, request_class
-from replan.kafka.reads.patience import Reads
+from replan.kafka.reads.patience import Reading, Reads
 from replan.kafka.wire.frames import Question
 from replan.model.names import BrokerId
 
@@ -25,6 +26,9 @@ FETCH = Operation("Fetch of the journal", "Read on Topic")
 FETCH_BYTES = 50_000_000
 _BROKER_SECONDS = 10.0
 _PAUSE_SECONDS = 0.2
+_GLANCE_SECONDS = 1.0
+_GLANCE_PAUSE_SECONDS = 10.0
+"""After a glance that failed: nothing of a run waits for the journal's leader."""
 _OUT_OF_RANGE = 1
 _READ_COMMITTED = 1
 _WITH_IDS = 12
@@ -40,6 +44,8 @@ class TopicReader:
         self._reads = reads
         self._id: Any = None
         self._offset = 0
+        self._leader: BrokerId | None = None
+        self._glance_at = float("-inf")
         self._latest: dict[bytes, tuple[int, bytes]] = {}
 
     @property
@@ -74,6 +80,28 @@ class TopicReader:
             )
         return found
 
+    def glance(self, now: float) -> None:
+        """Read what was committed since, once and without patience: what cannot be read now is read later."""
+        if now < self._glance_at:
+            return
+        try:
+            if self._leader is None:
+                self._leader = self._find(_GLANCE_SECONDS)
+            if self._leader is not None:
+                self._fetched(self._leader, _GLANCE_SECONDS)
+        except (KafkaError, ReplanError):
+            self._leader, self._glance_at = None, now + _GLANCE_PAUSE_SECONDS
+
+    def inbox(self) -> Sequence[Command]:
+        """The commands of the inbox, as of the last reading; what cannot be understood is none."""
+        found = list[Command]()
+        for key, (_, value) in self._latest.items():
+            if key.startswith(INBOX.encode()):
+                with suppress(ValueError):
+                    record = record_of(key, value)
+                    found += [record] if isinstance(record, Command) else []
+        return found
+
     def _read_to_end(self) -> bool:
         began = time.monotonic()
         while True:
@@ -93,7 +121,7 @@ class TopicReader:
                     ) from failure
                 time.sleep(_PAUSE_SECONDS)
 
-    def _find(self) -> BrokerId | None:
+    def _find(self, patience_seconds: float | None = None) -> BrokerId | None:
         """The leader of its only partition; None where there is no such topic."""
         wanted = Metadata(
             topics=[Metadata.MetadataRequestTopic(name=self.topic)],
@@ -101,7 +129,8 @@ class TopicReader:
             include_topic_authorized_operations=False,
             min_version=_WITH_IDS,
         )
-        told = self._reads.ask(METADATA, Question(wanted))
+        limit = self._reads.patience_seconds if patience_seconds is None else patience_seconds
+        (told,), _ = self._reads.round([Reading(METADATA, Question(wanted))], {}, limit)
         self.cluster_id = told.cluster_id
         (topic,) = told.topics
         if topic.error_code == NOT_THERE:
@@ -117,13 +146,13 @@ class TopicReader:
             raise KafkaConnectionError("its partition has no leader")
         return BrokerId(partition.leader_id)
 
-    def _fetched(self, leader: BrokerId) -> bool:
+    def _fetched(self, leader: BrokerId, limit_seconds: float = _BROKER_SECONDS) -> bool:
         """Read once; whether that was up to the end."""
         _, found = self._reads.wire.round(
             [],
             {leader: [Question(self._request())]},
             home_seconds=0,
-            broker_seconds=_BROKER_SECONDS,
+            broker_seconds=limit_seconds,
         )
         (answer,) = found[leader]
         if isinstance(answer, KafkaError):

@@ -2,8 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from replan.applying.journal.records import Command, Forget
 from replan.kafka.clock import SystemClock
 from replan.kafka.journal.create import create_topic
+from replan.kafka.journal.inbox import send
 from replan.kafka.journal.lock import Lock
 from replan.kafka.journal.read import TopicReader
 from replan.kafka.properties.client_properties import ClientProperties
@@ -39,6 +41,10 @@ class JournalTopic:
         return take(
             self.reader, self.writer, owner, self._clock, lock_timeout=lock_timeout, note=note
         )
+
+    def send(self, record: Command | Forget) -> None:
+        """Write a record of the inbox. Raises as `inbox.send`."""
+        send(self._properties.librdkafka, self.reader.topic, record)
 
     def release(self, lock_id: str, reason: str, owner: str) -> Lock:
         """Take the lock away from the process that has it. Raises as `takeover.release`."""

@@ -9,7 +9,16 @@ from types import TracebackType
 from typing import Self
 
 from replan.applying.journal.protocol import latest
-from replan.applying.journal.records import Application, ApplicationStatus, Forget, Kept, Record
+from replan.applying.journal.records import (
+    INBOX,
+    Application,
+    ApplicationStatus,
+    Command,
+    Forget,
+    Kept,
+    Record,
+    changed,
+)
 from replan.errors import ClusterUnreachable, Held, ReplanError
 from replan.kafka.journal.entries import entry
 from replan.kafka.journal.lock import BEAT_SECONDS, KEY, Lock, encode_lock
@@ -32,6 +41,8 @@ class TopicJournal:
         self._renewed_at = clock.now()
         self._unsure: set[str] = set()
         self._fenced = False
+        self._answered = {key for key in self._latest if key.startswith(INBOX)}
+        """Keys of the inbox that this process need not look at: found at the beginning, or written since."""
 
     def read(self) -> Sequence[Record]:
         """The latest record of every key."""
@@ -50,6 +61,14 @@ class TopicJournal:
             after = latest(self._latest, records)
             self._write(records, self._lock.renewed(_open_application(after)), COMMIT_SECONDS)
             self._latest = after
+            self._answered |= {r.key for r in records if r.key.startswith(INBOX)}
+
+    def arrived(self) -> Sequence[Command]:
+        """The commands that no append of this process has answered; what a commit without a known outcome did not."""
+        self._reader.glance(self._clock.now())
+        return [
+            changed(c, obeyed_by="") for c in self._reader.inbox() if c.key not in self._answered
+        ]
 
     def close(self) -> None:
         """Release the lock, so that the next process need not wait; silent where that does not succeed."""

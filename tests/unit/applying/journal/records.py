@@ -6,6 +6,7 @@ from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
     Asked,
+    Command,
     MoveRecord,
     Order,
     PlanChunk,
@@ -14,6 +15,7 @@ from replan.applying.journal.records import (
     SavedRate,
     SavedReplicaList,
     Status,
+    Verb,
 )
 from replan.model.configs import FOLLOWER_REPLICAS, LEADER_RATE
 from replan.model.names import BrokerId, TopicPartition, replicas
@@ -49,4 +51,5 @@ RECORDS: tuple[Record, ...] = (
     SavedRate(BrokerId(4), LEADER_RATE, None, ("1000",)),
     SavedRate(BrokerId(5), LEADER_RATE, "7", ("1000", "2000")),
     Order(P0, TOPIC_ID, replicas(3, 1, 2)),
+    Command("a-1", "01", Verb.THROTTLE, "5000", "bob@ops-2", "ann@ops-1"),
 )

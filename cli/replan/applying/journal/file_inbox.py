@@ -1,0 +1,63 @@
+"""The inbox of a journal file: one file for each command, since the process at work has the lock of the journal itself.
+
+A file holds key and value of the record, as a line of the journal does. The owner removes it once its answer is in the
+journal; one that cannot be read is no command, and is left to whoever wrote it.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from replan.applying.journal.record_json import decode, encode
+from replan.applying.journal.records import INBOX, Command
+from replan.documents.atomic import write_file
+
+_SUFFIX = ".json"
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    key: str
+    value: msgspec.Raw
+
+
+def folder_of(journal: Path) -> Path:
+    """Where the commands for the owner of a journal are."""
+    return journal.with_name(journal.name + ".inbox")
+
+
+def put(journal: Path, command: Command) -> None:
+    """Leave a command for the owner. Raises BadFile, OSError."""
+    folder_of(journal).mkdir(mode=0o700, exist_ok=True)
+    key, value = encode(command)
+    entry = _Entry(key, msgspec.Raw(value or b"null"))
+    write_file(_path(journal, command.key), msgspec.json.encode(entry).decode())
+
+
+def remove(journal: Path, key: str) -> None:
+    """Remove a command that was obeyed, or is withdrawn."""
+    if key.startswith(INBOX):
+        with suppress(OSError):
+            _path(journal, key).unlink()
+
+
+def waiting(journal: Path) -> Sequence[Command]:
+    """The commands that are there, in the order in which they were sent."""
+    try:
+        names = sorted(folder_of(journal).glob(f"*{_SUFFIX}"))
+    except OSError:
+        return ()
+    return [c for c in map(_read, names) if c is not None]
+
+
+def _path(journal: Path, key: str) -> Path:
+    return folder_of(journal) / (key.rpartition("/")[2] + _SUFFIX)
+
+
+def _read(path: Path) -> Command | None:
+    with suppress(OSError, ValueError, msgspec.MsgspecError):
+        entry = msgspec.json.decode(path.read_bytes(), type=_Entry)
+        found = decode(entry.key, bytes(entry.value))
+        return found if isinstance(found, Command) else None
+    return None

@@ -1,0 +1,109 @@
+"""Steering an application from any terminal or machine, through the inbox of its journal. Pure.
+
+A command is one record, `inbox/APPLICATION/ID`. Whoever may write the journal may write one, and never with the
+transactional id of the topic: that would fence the owner. On a cluster a plain producer writes it, acks=all; beside a
+journal file, whose lock the owner has, it is a file of its own in `JOURNAL.inbox/`, with the same key and value.
+
+    sender   writes it, and reads the journal until the record says who obeyed, or its patience ends; then it withdraws
+             the record, and ends with 4
+    owner    reads the inbox before each tick, once, without patience: what cannot be read now is read in the next one.
+             A command is an input of the tick. `decide` obeys it there and then; the same commit that holds the
+             intents of the tick holds the command with `obeyedBy`, and the application as it is steered now
+
+So a command is obeyed if and only if it is acknowledged, whatever fails:
+
+* The owner dies between reading and its commit: nothing was obeyed, nothing is acknowledged. Whoever takes over forgets
+  the commands that it finds waiting (`taken_over`): they were for the process before, and their senders have been
+  answered with 4, or are about to be.
+* It dies after its commit: pause and rate are in the application's record, and hold for whoever takes over.
+  `apply` of the same plan stays paused; `resume` is what lifts a pause.
+* The outcome of its commit is unknown: it repeats it (`kafka.journal`), and the sender waits for as long.
+* A sender that withdrew may have been obeyed in the same moment: it looks once more, and says so.
+* A command for another application than the open one, or one that cannot be understood, is not obeyed.
+
+A pause keeps everything that has not begun from beginning; what has begun goes on to its end under its throttles. A
+rate replaces the rate of the plan, and not those that the placement gives to single brokers. Restoring is as ever: what
+was there before the first effect is in the journal.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.records import (
+    Application,
+    Command,
+    Forget,
+    Record,
+    Verb,
+    changed,
+)
+from replan.applying.reasons import Obeyed
+from replan.model.placement import MoveThrottle
+
+UNLIMITED = "unlimited"
+KEPT_COMMANDS = 20
+"""Acknowledged commands of an open application that stay in the journal."""
+
+
+def none_arrived() -> Sequence[Command]:
+    """The inbox of a run that nobody steers."""
+    return ()
+
+
+def for_application(application: Application | None, commands: Iterable[Command]) -> list[Command]:
+    """The commands that concern the open application, and wait."""
+    opened = "" if application is None else application.id
+    return [c for c in commands if c.application == opened and not c.obeyed_by]
+
+
+def steered(application: Application, commands: Iterable[Command]) -> Application:
+    """The application once these are obeyed, in their order."""
+    for command in commands:
+        match command.verb:
+            case Verb.PAUSE:
+                application = changed(application, paused_by=command.sender or "unknown")
+            case Verb.RESUME:
+                application = changed(application, paused_by="")
+            case Verb.THROTTLE:
+                application = changed(application, rate=command.rate)
+    return application
+
+
+def acknowledged(
+    ledger: Ledger, after: Application, commands: Sequence[Command], owner: str
+) -> tuple[Record, ...]:
+    """The records that say who obeyed, and how the application is steered now; the oldest are forgotten."""
+    if not commands:
+        return ()
+    old = [r for r in ledger.records.values() if isinstance(r, Command)]
+    over = old[: max(0, len(old) + len(commands) - KEPT_COMMANDS)]
+    application = () if after == ledger.application else (after,)
+    answered = (changed(c, obeyed_by=owner) for c in commands)
+    return *application, *answered, *(Forget(c.key) for c in over)
+
+
+def taken_over(ledger: Ledger, *, lifts_pause: bool) -> tuple[Record, ...]:
+    """What a process that goes on with an application writes first: it obeys no command that was sent to another."""
+    waiting = [
+        Forget(r.key) for r in ledger.records.values() if isinstance(r, Command) and not r.obeyed_by
+    ]
+    application = ledger.application
+    if application is not None and lifts_pause and application.paused_by:
+        return changed(application, paused_by=""), *waiting
+    return tuple(waiting)
+
+
+def throttle_of(
+    planned: MoveThrottle | None, application: Application | None
+) -> MoveThrottle | None:
+    """The throttle of copies now: the plan's, with the rate that somebody has set since."""
+    if application is None or not application.rate:
+        return planned
+    rate = None if application.rate == UNLIMITED else int(application.rate)
+    return MoveThrottle(rate) if planned is None else replace(planned, rate=rate)
+
+
+def notes_of(commands: Iterable[Command]) -> tuple[Obeyed, ...]:
+    """What the process that obeyed says about it."""
+    return tuple(Obeyed(c.verb, c.rate, c.sender) for c in commands)

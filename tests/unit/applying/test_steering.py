@@ -1,0 +1,188 @@
+"""Commands from another terminal, as the process at work obeys them; and what stays when it dies in between."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from tests.builders import move, state
+from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab
+
+from replan.applying.journal.ledger import Ledger, fold
+from replan.applying.journal.records import Command, Forget, Verb
+from replan.applying.outcome import Ending, Result
+from replan.applying.reasons import Obeyed, Paused
+from replan.applying.settings import Settings
+from replan.applying.steering import taken_over
+from replan.errors import Exit
+from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigScope
+from replan.model.names import TopicPartition
+from replan.model.placement import MoveThrottle
+
+P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
+SLOW, FAST = MB, 40 * MB
+BOB = "bob@ops-2"
+Inbox = Callable[[], Sequence[Command]]
+
+
+def two_copies(rate: int | None = SLOW, slots: int = 1) -> Lab:
+    """Two copies of 50 MB, one after the other."""
+    return lab(
+        [state([1, 2, 3], size=50 * MB), state([1, 3, 2], partition=1, size=50 * MB)],
+        [
+            move([1, 2, 3], [1, 2, 4], size=50 * MB),
+            move([1, 3, 2], [1, 3, 4], partition=1, size=50 * MB),
+        ],
+        throttle=None if rate is None else MoveThrottle(rate),
+        settings=Settings(owner="ann@ops-1", slots_per_broker=slots, give_up_seconds=600),
+    )
+
+
+def at(made: Lab, *sent: tuple[float, Verb, str]) -> Inbox:
+    """The inbox of a run to which these are sent: when, what, and which rate."""
+
+    def arrived() -> Sequence[Command]:
+        ledger = fold(made.journal.read())
+        opened = "" if ledger.application is None else ledger.application.id
+        due = (
+            Command(opened, f"{number}", verb, rate, BOB)
+            for number, (seconds, verb, rate) in enumerate(sent)
+            if seconds <= made.clock.now()
+        )
+        return [c for c in due if c.key not in ledger.records]
+
+    return arrived
+
+
+def begun(made: Lab) -> set[TopicPartition]:
+    return set(fold(made.journal.read()).owned)
+
+
+def rates(made: Lab) -> set[str]:
+    return {
+        value
+        for (scope, _), settings in made.configs().items()
+        for key, value in settings.items()
+        if scope is ConfigScope.BROKER and key in {LEADER_RATE, FOLLOWER_RATE}
+    }
+
+
+def ledger_of(made: Lab) -> Ledger:
+    return fold(made.journal.read())
+
+
+def test_paused_what_has_begun_ends_and_nothing_new_begins_until_it_is_resumed() -> None:
+    made = two_copies(FAST)
+    inbox = at(made, (5, Verb.PAUSE, ""), (300, Verb.RESUME, ""))
+    outcome = made.apply(arrived=inbox)
+    assert outcome.exit_code is Exit.OK
+    paused = [p for p in made.reports if p.admission == Paused(BOB)]
+    assert {p.running for p in paused} == {1, 0}
+    assert paused[-1].done == 1
+    assert 290 <= paused[-1].at_seconds <= 300
+    assert outcome.notes == (Obeyed(Verb.PAUSE, "", BOB), Obeyed(Verb.RESUME, "", BOB))
+
+
+def test_a_rate_is_obeyed_within_two_ticks_and_everything_is_restored() -> None:
+    made = two_copies(SLOW)
+    before = made.configs()
+    seen: dict[int, set[str]] = {}
+
+    def stop() -> bool:
+        seen[round(made.clock.now())] = rates(made)
+        return False
+
+    outcome = made.apply(stop=stop, arrived=at(made, (20, Verb.THROTTLE, str(FAST))))
+    assert outcome.exit_code is Exit.OK
+    sent = min(t for t in seen if t >= 20)
+    assert seen[sent] == {str(SLOW)}
+    assert seen[sent + 2] == {str(FAST)}
+    assert max(seen) < 100
+    assert made.configs() == before
+
+
+def test_a_plan_without_a_throttle_is_throttled_while_it_runs() -> None:
+    made = two_copies(None)
+    made.settings = Settings(owner="ann@ops-1", slots_per_broker=1)
+    before = made.configs()
+    outcome = made.apply(stop=made.stop_at(20), arrived=at(made, (0, Verb.THROTTLE, str(SLOW))))
+    assert outcome.throttled
+    assert rates(made) == {str(SLOW)}
+    outcome = made.apply(arrived=at(made, (0, Verb.THROTTLE, ""), (30, Verb.THROTTLE, "unlimited")))
+    assert outcome.exit_code is Exit.OK
+    assert made.configs() == before
+
+
+def test_a_paused_process_that_nobody_watches_gives_up_and_stays_paused_until_resume() -> None:
+    made = two_copies(FAST)
+    outcome = made.apply(arrived=at(made, (0, Verb.PAUSE, "")))
+    assert outcome.ending is Ending.GAVE_UP
+    assert outcome.admission == Paused(BOB)
+    assert begun(made) == set()
+    outcome = made.apply()
+    assert outcome.ending is Ending.GAVE_UP
+    assert begun(made) == set()
+    outcome = made.apply(lifts_pause=True)
+    assert [r.result for r in outcome.results] == [Result.DONE, Result.DONE]
+
+
+@pytest.mark.parametrize("crossing", range(1, 9))
+@pytest.mark.parametrize("side", ["kill_before", "kill_after"])
+def test_killed_at_any_boundary_it_was_obeyed_exactly_if_it_was_acknowledged(
+    side: str, crossing: int
+) -> None:
+    made = two_copies(SLOW)
+    before = made.configs()
+    sent = ((3, Verb.THROTTLE, str(FAST)), (6, Verb.PAUSE, ""))
+    boundary = Boundary(**{side: crossing})
+    with pytest.raises(Killed):
+        made.apply(boundary=boundary, arrived=at(made, *sent))
+    ledger = ledger_of(made)
+    if ledger.application is not None:
+        answered = {r.verb for r in ledger.records.values() if isinstance(r, Command)}
+        assert (Verb.PAUSE in answered) == (ledger.application.paused_by == BOB)
+        assert (Verb.THROTTLE in answered) == (ledger.application.rate == str(FAST))
+    made.settings = Settings(owner="cy@ops-3")
+    outcome = made.apply(lifts_pause=True)
+    assert outcome.exit_code is Exit.OK
+    assert made.configs() == before
+
+
+def test_whoever_takes_over_forgets_what_was_sent_to_the_process_before() -> None:
+    made = two_copies()
+    made.apply(stop=lambda: True)
+    opened = ledger_of(made).application
+    assert opened is not None
+    late = Command(opened.id, "01", Verb.PAUSE, sender=BOB)
+    done = Command(opened.id, "00", Verb.PAUSE, sender=BOB, obeyed_by="ann")
+    made.journal.append([late, done])
+    assert taken_over(ledger_of(made), lifts_pause=False) == (Forget(late.key),)
+
+
+def test_a_command_for_another_application_is_not_obeyed() -> None:
+    made = two_copies(FAST)
+    stray = Command("another-1", "01", Verb.PAUSE, sender=BOB)
+    outcome = made.apply(arrived=lambda: [stray])
+    assert outcome.exit_code is Exit.OK
+    assert outcome.notes == ()
+
+
+def test_the_journal_keeps_a_bounded_number_of_commands_and_none_of_a_closed_application() -> None:
+    made = two_copies(SLOW)
+    sent = [(float(second), Verb.THROTTLE, str(SLOW + second)) for second in range(1, 40)]
+    kept: list[int] = []
+
+    def stop() -> bool:
+        records = made.journal.read()
+        kept.append(sum(isinstance(r, Command) for r in records))
+        return False
+
+    waiting = at(made, *sent)
+    given: set[str] = set()
+
+    def arrived() -> Sequence[Command]:
+        fresh = [c for c in waiting() if c.key not in given]
+        given.update(c.key for c in fresh)
+        return fresh
+
+    made.apply(stop=stop, arrived=arrived)
+    assert max(kept) == 20
+    assert not any(isinstance(r, Command) for r in made.journal.read())
