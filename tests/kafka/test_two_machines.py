@@ -111,6 +111,30 @@ def test_a_stopped_process_that_was_taken_over_sends_nothing_when_it_continues(
     assert cy.replan("journal", "show", "--json", wanted=0) == journal
 
 
+@pytest.mark.waits
+def test_it_is_paused_throttled_and_resumed_from_another_machine(
+    site: Site, machine: Callable[[str], Machine]
+) -> None:
+    ann, bob = machine("ann"), machine("bob")
+    with ann.started(*begin(ann, site)) as applying:
+        until(lambda: bool(moving(site)), "a running copy", limit_seconds=60)
+        assert "paused, by ann@" in bob.replan("pause", wanted=0)[0]
+        assert bob.replan("throttle", "40MB/s", wanted=0)[0].startswith(
+            "throttle: 40 MB/s, set by ann@"
+        )
+        until(
+            lambda: "throttled.rate=40000000" in "".join(site.leftovers()),
+            "the new rate",
+            limit_seconds=30,
+        )
+        assert "pause lifted, by ann@" in bob.replan("resume", wanted=0)[0]
+        _, said = applying.communicate(timeout=240)
+    assert applying.returncode == 0, said
+    site.stands_as_declared()
+    assert site.leftovers() == []
+    assert "nothing to steer" in bob.replan("pause", wanted=4)[1]
+
+
 def moving(site: Site) -> list[str]:
     """The running reassignments, as replan shows them."""
     done = replan("status", *site.flags, folder=site.folder, HOME=str(site.folder))

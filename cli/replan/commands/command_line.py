@@ -46,7 +46,7 @@ class CommandGroup(TyperGroup):
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Build one command, or the group that the word names; None where there is none."""
-        words = self._prefix + cmd_name
+        words = self._prefix + self._argument(cmd_name)
         if words in self.table:
             return build(cmd_name, function_at(self.table[words]))
         if words in self.group_help:
@@ -55,13 +55,20 @@ class CommandGroup(TyperGroup):
             return inner
         return None
 
+    def _argument(self, word: str) -> str:
+        """The word of the table that a number stands for; any other word stands for itself."""
+        names = (name.removeprefix(self._prefix) for name in self.table)
+        capitals = (name for name in names if name.isupper() and self._prefix + name in self.table)
+        is_rate = word[:1].isdigit() or word == UNLIMITED
+        return next(capitals, word) if is_rate else word
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is invoked. Raises UsageError, with the name that is nearest."""
         name, known = args[0], self.list_commands(ctx)
-        argument = next((word for word in known if word.isupper()), None)
-        if argument is not None and name not in known and (name[0].isdigit() or name == UNLIMITED):
+        argument = self._argument(name)
+        if argument != name:
             return argument, self.get_command(ctx, argument), args
         if name not in known and not name.startswith("-"):
             nearest = get_close_matches(name, known, n=1)

@@ -125,16 +125,19 @@ def test_a_paused_process_that_nobody_watches_gives_up_and_stays_paused_until_re
 
 
 @pytest.mark.parametrize("crossing", range(1, 9))
-@pytest.mark.parametrize("side", ["kill_before", "kill_after"])
+@pytest.mark.parametrize(
+    "dies",
+    [lambda n: Boundary(kill_before=n), lambda n: Boundary(kill_after=n)],
+    ids=["before", "after"],
+)
 def test_killed_at_any_boundary_it_was_obeyed_exactly_if_it_was_acknowledged(
-    side: str, crossing: int
+    dies: Callable[[int], Boundary], crossing: int
 ) -> None:
     made = two_copies(SLOW)
     before = made.configs()
     sent = ((3, Verb.THROTTLE, str(FAST)), (6, Verb.PAUSE, ""))
-    boundary = Boundary(**{side: crossing})
     with pytest.raises(Killed):
-        made.apply(boundary=boundary, arrived=at(made, *sent))
+        made.apply(boundary=dies(crossing), arrived=at(made, *sent))
     ledger = ledger_of(made)
     if ledger.application is not None:
         answered = {r.verb for r in ledger.records.values() if isinstance(r, Command)}

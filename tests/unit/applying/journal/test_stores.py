@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from tests.unit.applying.journal.records import APP, OWN, RECORDS
 
+from replan.applying.journal import file_inbox
 from replan.applying.journal.file import FileJournal, peek
-from replan.applying.journal.protocol import Journal
-from replan.applying.journal.records import Forget, Record, SavedRate
+from replan.applying.journal.protocol import SteeredJournal
+from replan.applying.journal.records import Command, Forget, Record, SavedRate, Verb, changed
 from replan.errors import Held, WrongCluster
 from replan.model.configs import LEADER_RATE
 from replan.model.names import BrokerId
@@ -21,13 +22,45 @@ from replan.model.names import BrokerId
 class StoreLaws:
     """Derive from it, and say how the store is opened and read."""
 
-    def open(self, cluster_id: str = "cluster") -> AbstractContextManager[Journal]:
+    def open(self, cluster_id: str = "cluster") -> AbstractContextManager[SteeredJournal]:
         """The same store each time within a test."""
         raise NotImplementedError
 
     def peek(self, cluster_id: str = "cluster") -> Sequence[Record]:
         """Read without opening."""
         raise NotImplementedError
+
+    def send(self, command: Command) -> None:
+        """Leave a command for whoever has it open, from another process."""
+        raise NotImplementedError
+
+    def arrived(self, journal: SteeredJournal) -> Sequence[Command]:
+        """What has come into the inbox by now."""
+        return journal.arrived()
+
+    def test_a_command_arrives_until_it_is_answered_and_its_sender_reads_the_answer(self) -> None:
+        first, second = (Command("a-1", number, Verb.PAUSE, sender="bob") for number in "12")
+        with self.open() as journal:
+            journal.append([APP])
+            assert self.arrived(journal) == []
+            self.send(first)
+            self.send(second)
+            assert self.arrived(journal) == [first, second]
+            assert self.arrived(journal) == [first, second]
+            answer = changed(first, obeyed_by="ann")
+            journal.append([answer])
+            assert self.arrived(journal) == [second]
+            assert answer in self.peek()
+            journal.append([Forget(answer.key)])
+            assert self.arrived(journal) == [second]
+
+    def test_what_was_sent_to_the_process_before_does_not_arrive(self) -> None:
+        late = Command("a-1", "1", Verb.PAUSE, sender="bob")
+        with self.open() as journal:
+            journal.append([APP])
+            self.send(late)
+        with self.open() as again:
+            assert self.arrived(again) == []
 
     def test_it_outlives_its_process_with_the_latest_of_every_key(self) -> None:
         with self.open() as journal:
@@ -83,6 +116,19 @@ class TestFileJournal(StoreLaws):
 
     def open(self, cluster_id: str = "cluster") -> FileJournal:
         return FileJournal(self.path, cluster_id)
+
+    def send(self, command: Command) -> None:
+        file_inbox.put(self.path, command)
+
+    def test_what_is_no_command_is_left_alone(self) -> None:
+        with self.open() as journal:
+            journal.append([APP])
+            self.send(Command("a-1", "1", Verb.PAUSE))
+            folder = file_inbox.folder_of(self.path)
+            (folder / "2.json").write_text('{"key": "inbox/a-1/2", "value": {"verb": "sing"}}')
+            (folder / "3.json").write_text("{")
+            assert [c.id for c in self.arrived(journal)] == ["1"]
+        assert {p.name for p in folder.iterdir()} == {"1.json", "2.json", "3.json"}
 
     def peek(self, cluster_id: str = "cluster") -> Sequence[Record]:
         return peek(self.path, cluster_id)

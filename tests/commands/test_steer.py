@@ -1,0 +1,73 @@
+"""A process at work is steered from another terminal: same journal, no lock, and an answer from that process."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.commandline import interrupted, replan, start
+from tests.commands.test_apply import SIMULATED, folder
+
+pytestmark = pytest.mark.command
+__all__ = ["folder"]
+
+
+@contextmanager
+def at_work(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """An application whose copies would take years."""
+    large = (folder / "cluster.json").read_text().replace("000000", "000000000")
+    (folder / "cluster.json").write_text(large)
+    slow = (folder / "placement.yaml").read_text().partition("throttles:")[0]
+    (folder / "placement.yaml").write_text(slow + "throttles: {moves: {rate: 1KB/s}}\n")
+    process = start(["apply", "-f", "placement.yaml", "--auto-approve", *SIMULATED], folder=folder)
+    try:
+        while "pid" not in replan("lock", "show", *SIMULATED, folder=folder).stdout:
+            assert process.poll() is None
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_another_terminal_pauses_resumes_and_throttles(folder: Path) -> None:
+    with at_work(folder) as process:
+        paused = replan("pause", *SIMULATED, folder=folder)
+        assert (paused.returncode, paused.stderr) == (0, "")
+        assert f"(pid {process.pid})" in paused.stdout
+        lifted = replan("resume", *SIMULATED, folder=folder)
+        assert lifted.returncode == 0
+        assert "pause lifted, by " in lifted.stdout
+        busy = replan("resume", *SIMULATED, folder=folder)
+        assert busy.returncode == 4
+        faster = replan("throttle", "10GB/s", *SIMULATED, folder=folder)
+        assert faster.returncode == 0
+        assert faster.stdout.startswith("throttle: 10 GB/s, set by ")
+        _, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert not list((folder / "cluster.json.journal.inbox").iterdir())
+    done = replan("status", *SIMULATED, "--format", "json", folder=folder)
+    assert done.returncode == 0
+    assert "throttled" not in (folder / "cluster.json").read_text()
+
+
+def test_without_a_process_at_work_they_say_what_to_do(folder: Path) -> None:
+    for command in (("pause",), ("throttle", "1MB/s")):
+        nothing = replan(*command, *SIMULATED, folder=folder)
+        assert nothing.returncode == 4
+        assert "no application is open" in nothing.stderr
+    with at_work(folder) as process:
+        assert replan("pause", *SIMULATED, folder=folder).returncode == 0
+        code, _, _ = interrupted(process)
+        assert code == 130
+    for command in (("pause",), ("throttle", "1MB/s")):
+        refused = replan(*command, *SIMULATED, folder=folder)
+        assert refused.returncode == 4
+        assert "replan resume" in refused.stderr
+
+
+def test_what_is_no_rate_is_refused_before_anything_is_sent(folder: Path) -> None:
+    for text, expected in (("50", "needs a unit"), ("1B/s", "below 1KB/s"), ("fast", "No such")):
+        refused = replan("throttle", text, *SIMULATED, folder=folder)
+        assert refused.returncode == 1
+        assert expected in refused.stderr
