@@ -112,7 +112,7 @@ def test_a_stopped_process_that_was_taken_over_sends_nothing_when_it_continues(
 
 
 @pytest.mark.waits
-def test_it_is_paused_throttled_and_resumed_from_another_machine(
+def test_it_is_steered_from_another_machine(
     site: Site, machine: Callable[[str], Machine]
 ) -> None:
     ann, bob = machine("ann"), machine("bob")

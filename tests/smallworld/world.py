@@ -175,6 +175,10 @@ class Outside:
         self.sent = Sent()
         self.reader = self.writer = self.journal = self.clock = self
 
+    def arrived(self) -> tuple[()]:
+        """Nobody steers it."""
+        return ()
+
     def begun(self, state: State) -> State:
         """Another process takes up the plan, and is about to look for the first time."""
         self._load(state, None)
