@@ -112,9 +112,7 @@ def test_a_stopped_process_that_was_taken_over_sends_nothing_when_it_continues(
 
 
 @pytest.mark.waits
-def test_it_is_steered_from_another_machine(
-    site: Site, machine: Callable[[str], Machine]
-) -> None:
+def test_it_is_steered_from_another_machine(site: Site, machine: Callable[[str], Machine]) -> None:
     ann, bob = machine("ann"), machine("bob")
     with ann.started(*begin(ann, site)) as applying:
         until(lambda: bool(moving(site)), "a running copy", limit_seconds=60)
