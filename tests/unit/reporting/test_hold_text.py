@@ -32,6 +32,7 @@ from replan.applying.reasons import (
     OtherReassignment,
     OthersUnderMinIsr,
     OutcomePending,
+    Paused,
     Rechecking,
     RejectedByKafka,
     RejectionPending,
@@ -196,6 +197,7 @@ HOLDS: list[tuple[HoldReason, str]] = [
     (NextBatch(elections=False), "waiting for the next batch"),
     (NextBatch(elections=True), "waiting for the next batch of elections"),
     (Stopping(), "stopping"),
+    (Paused("bob@ops-2"), "paused by bob@ops-2; `replan resume` goes on"),
 ]
 
 ENDS: list[tuple[EndReason, str]] = [

@@ -4,9 +4,11 @@ from typing import get_args
 
 import pytest
 
+from replan.applying.journal.records import Verb
 from replan.applying.reasons import (
     EntriesRemoved,
     Note,
+    Obeyed,
     RateChanged,
     RateKept,
     RateRemoved,
@@ -56,6 +58,9 @@ NOTES: list[tuple[Note, str]] = [
             "readings of the cluster were 9 s apart; silent: [4]; confirming that replicas stay in sync takes longer"
         ),
     ),
+    (Obeyed(Verb.PAUSE, "", "bob@ops-2"), "pause, by bob@ops-2"),
+    (Obeyed(Verb.THROTTLE, "80000000", "bob@ops-2"), "throttle 80 MB/s, by bob@ops-2"),
+    (Obeyed(Verb.THROTTLE, "unlimited", "bob@ops-2"), "throttle unlimited, by bob@ops-2"),
 ]
 
 
