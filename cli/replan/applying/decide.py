@@ -7,7 +7,7 @@ need, how many requests travel together, and what is written down. Nothing here 
 from collections import Counter
 from collections.abc import Sequence
 
-from replan.applying.admission.gates import closed_gate, others_by_topic
+from replan.applying.admission.gates import closed_gate, others_by_topic, under_min_isr
 from replan.applying.admission.slots import Slots
 from replan.applying.copies import (
     copies_under_throttle,
@@ -67,7 +67,6 @@ from replan.applying.throttles.tick import (
 from replan.applying.tick_input import TickInput
 from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.partition import effective_min_isr
 from replan.planning.moves import Move
 from replan.planning.requests import Request, RequestKind
 
@@ -267,8 +266,7 @@ class TickBuilder:
         """Whether a partition is under its own min ISR: its copy is what ends that."""
         if not isinstance(self._admission, OthersUnderMinIsr):
             return False
-        found, move = self._tick.seen.partitions[name], self._tick.job.moves[name]
-        return len(found.isr) < effective_min_isr(move.min_insync_replicas, len(found.replicas))
+        return under_min_isr(self._tick.job.moves[name], self._tick.seen.partitions[name])
 
     def _admits(self, name: TopicPartition, ask: Request) -> bool:
         tick, move = self._tick, self._tick.job.moves[name]

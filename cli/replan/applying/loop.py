@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from replan.applying.admission.gates import under_min_isr
 from replan.applying.copies import lingering, may_arrive
 from replan.applying.decide import decide
 from replan.applying.journal.ledger import Ledger, fold
@@ -35,8 +36,9 @@ from replan.applying.throttles.broker_rates import leftovers
 from replan.applying.tick_input import EndText, Job, TickInput
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit, ReplanError
 from replan.model.broker import LogDir
-from replan.model.control_plane import Clock, ClusterReader, ClusterWriter
+from replan.model.control_plane import Clock, ClusterReader, ClusterWriter, Look
 from replan.model.names import BrokerId, TopicPartition
+from replan.planning.moves import Move
 from replan.planning.plan import Plan
 
 
@@ -107,6 +109,11 @@ def _first_reading(
             if clock.now() >= until or stop():
                 raise
         clock.sleep(settings.poll_seconds)
+
+
+def _suffers(move: Move, seen: Look) -> bool:
+    found = seen.partitions.get(move.partition)
+    return found is not None and under_min_isr(move, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +202,8 @@ class ApplicationRun:
         if admitting:
             state, candidates = state.chosen(job, now)
         self._state = state
-        every_tick = state.wanted(job, candidates)
+        watched = [n for n in state.watched(job) if n not in candidates] if admitting else []
+        every_tick = state.wanted(job, (*candidates, *watched))
         asked = self._readings.wanted(
             every_tick,
             now,
@@ -207,6 +215,7 @@ class ApplicationRun:
         ended = self._ports.clock.now()
         self._readings, seen = self._readings.after(every_tick, asked, look, now)
         self._answering = frozenset(seen.rates)
+        candidates += tuple(n for n in watched if _suffers(job.moves[n], seen))
         history = state.history.with_sizes(job.moves, seen.sizes, now)
         self._state = replace(state, history=history)
         self._read_now_and_then(now)

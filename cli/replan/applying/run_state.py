@@ -120,6 +120,10 @@ class RunState:
         places = queue.next(limit, alone=alone)
         return replace(self, queue=queue), tuple(job.plan.moves[p].partition for p in places)
 
+    def watched(self, job: Job) -> tuple[TopicPartition, ...]:
+        """The moves of internal topics that wait for all others, unless their partition falls under its min ISR."""
+        return tuple(job.plan.moves[p].partition for p in self.queue.internal[:LEAST_WINDOW])
+
     def wanted(self, job: Job, candidates: Iterable[TopicPartition]) -> Wanted:
         """What this tick is decided by; `Readings` says what of it is read now."""
         names = {*self.ledger.open, *self.admitted, *candidates}

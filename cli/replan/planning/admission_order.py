@@ -1,6 +1,7 @@
 """In which order moves are admitted: who is in danger first, then what is free, then data spread over its sources.
 
-Classes: heal (under min ISR), instant (nothing is copied), endangered (at min ISR), data, internal topics last.
+Classes: heal (under min ISR), instant (nothing is copied), endangered (at min ISR), data, and last the internal topics
+that are not under min ISR.
 Within a class of copies the source broker with the least bytes emitted so far is next, so that no broker has
 to send everything one after another.
 """
@@ -27,11 +28,11 @@ class Urgency(IntEnum):
 
 def urgency(move: Move, seen: PartitionState) -> Urgency:
     """Judge by the ISR against the effective minimum min(m, assigned) of now."""
-    if is_internal(move.partition.topic):
-        return Urgency.INTERNAL
     margin = len(seen.isr) - effective_min_isr(move.min_insync_replicas, len(move.original))
     if margin < 0:
         return Urgency.HEAL
+    if is_internal(move.partition.topic):
+        return Urgency.INTERNAL
     if not move.new:
         return Urgency.INSTANT
     return Urgency.ENDANGERED if margin == 0 else Urgency.DATA

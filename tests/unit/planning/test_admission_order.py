@@ -35,7 +35,8 @@ def test_each_move_has_the_urgency_of_its_partition() -> None:
     assert urgency(*copy(0, in_sync=2)) is Urgency.ENDANGERED
     assert urgency(*copy(0, in_sync=3)) is Urgency.DATA
     assert urgency(*instant(0)) is Urgency.INSTANT
-    assert urgency(*copy(0, in_sync=1, topic="__x")) is Urgency.INTERNAL
+    assert urgency(*copy(0, in_sync=1, topic="__x")) is Urgency.HEAL
+    assert urgency(*copy(0, in_sync=2, topic="__x")) is Urgency.INTERNAL
 
 
 def test_the_minimum_is_never_more_than_the_replicas_that_are_assigned() -> None:
@@ -45,7 +46,7 @@ def test_the_minimum_is_never_more_than_the_replicas_that_are_assigned() -> None
 
 def test_heal_first_then_what_is_free_then_the_endangered_then_data_internal_topics_last() -> None:
     judged = (
-        copy(0, topic="__x", in_sync=1),
+        copy(0, topic="__x", in_sync=2),
         copy(1),
         copy(2, in_sync=2),
         instant(3),

@@ -100,6 +100,11 @@ def _reorder_guard(move: Move, seen: Observation, others: Others) -> HoldReason 
     return TopicReassigned(busy) if busy else None
 
 
+def under_min_isr(move: Move, state: PartitionState) -> bool:
+    """Whether a partition is under its own min ISR: its copy is what ends that, so it waits for no other move."""
+    return len(state.isr) < effective_min_isr(move.min_insync_replicas, len(state.replicas))
+
+
 def internal(move: Move) -> bool:
-    """Whether a move is one of those that come last and alone."""
+    """Whether a move is one of those that come last and alone, unless its partition is under min ISR."""
     return is_internal(move.partition.topic)

@@ -6,6 +6,7 @@ whose gate is closed is deferred for some seconds. So a tick costs what can chan
 brokers touched) over the whole application.
 
 Moves of internal topics come last, one at a time, and only when nothing else waits or runs; they are never put aside.
+Those whose partition is under min ISR do not wait for that, so all of them are in view.
 """
 
 from bisect import bisect_right
