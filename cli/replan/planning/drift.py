@@ -73,7 +73,8 @@ def find_drift(
     check_cluster(placement, snapshot)
     asked = wanted(Alignment.of(placement, snapshot, heading))
     differs = compare(asked.table, snapshot.partitions, asked.rows)
-    left = without_acknowledged(differs, asked.rows, placement, snapshot)
+    stuck = unplaceable(asked.chosen.impossible)
+    left = without_acknowledged(differs, asked.rows, placement, snapshot, stuck)
     rows = left.differences.table.to_pylist()
     differing = [
         Drifted(
@@ -92,7 +93,7 @@ def find_drift(
     }
     differing += [
         Drifted(p.partition, DifferenceKind.UNPLACEABLE, (), p.replicas, p.leader)
-        for p in snapshot.states(unplaceable(asked.chosen.impossible))
+        for p in snapshot.states(sorted(left.unplaceable))
     ]
     return Drift(
         snapshot.cluster_id,

@@ -18,7 +18,7 @@ class ReasonKind(StrEnum):
     BALANCE = "balance"
     """The list keeps its rule, and moves for the balance of all."""
     ORDER = "order"
-    """An explicit list has another order."""
+    """An explicit list has another order, or the racks of the entry of `preferredLeaders` that is called `rule`."""
     LEADER = "leader"
     """`leader` leads, and not `broker`, the first of the list."""
     PREFERRED_LEADER = "preferred-leader"

@@ -49,6 +49,7 @@ class WarningKind(StrEnum):
     BLACKLIST_EXPIRED = "blacklist-expired"
     PREFERRED_BLACKLISTED = "preferred-blacklisted"
     PREFERRED_DRAINED = "preferred-drained"
+    FEWER_RACKS = "fewer-racks"
     FEWER_DECLARED = "fewer-declared"
     MIN_ISR_ABOVE_REPLICAS = "min-isr-above-replicas"
     ACKNOWLEDGED = "acknowledged"
@@ -80,6 +81,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.BLACKLIST_EXPIRED: ("where", "broker", "expires"),
     WarningKind.PREFERRED_BLACKLISTED: ("where", "partition", "broker"),
     WarningKind.PREFERRED_DRAINED: ("where", "partition", "broker"),
+    WarningKind.FEWER_RACKS: ("where", "racks", "partitions", "count"),
     WarningKind.FEWER_DECLARED: ("topic", "declared", "observed"),
     WarningKind.MIN_ISR_ABOVE_REPLICAS: ("minInsyncReplicas", "replicas", "topics", "count"),
     WarningKind.ACKNOWLEDGED: ("where", "reason", "expires", "partitions", "count"),

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from replan.model.placement import LeaderBlacklist, Placement
 from replan.model.rules import ReplicaBlacklist
 from replan.model.snapshot import Snapshot
+from replan.model.topic_patterns import winners
 from replan.planning.comparison.acknowledged import Unacknowledged, expired
 from replan.planning.comparison.alignment import Alignment, topics_of
 from replan.planning.comparison.diff import DifferenceKind, Differences
@@ -32,6 +33,7 @@ def plan_warnings(
     for broker in sorted({b for m in moves for b in m.new} - snapshot.live_brokers()):
         yield PlanWarning(WarningKind.FENCED_TARGET, {"broker": broker})
     yield from _unclean(moves)
+    yield from _fewer_racks(placement, snapshot, moves)
     kinds = differs.table.column("kind")
     converging = differs.table.filter(pc.equal(kinds, DifferenceKind.RUNNING))
     if converging.num_rows:
@@ -93,6 +95,25 @@ def _unclean(moves: Sequence[Move]) -> Iterator[PlanWarning]:
     if topics:
         facts: Facts = {"topics": tuple(topics[:NAMED]), "count": len(topics)}
         yield PlanWarning(WarningKind.UNCLEAN_ELECTION, facts)
+
+
+def _fewer_racks(
+    placement: Placement, snapshot: Snapshot, moves: Sequence[Move]
+) -> Iterator[PlanWarning]:
+    """Moves into fewer racks than `require` wants: where a drain leaves no others. Without a rack, a broker is one."""
+    won = winners(placement.requirements, {m.partition.topic for m in moves})
+    racks: dict[int, str | int] = {b.id: b.rack or b.id for b in snapshot.brokers}
+    found: dict[str, list[str]] = {}
+    for move in sorted(moves, key=lambda m: m.partition):
+        name = won.get(move.partition.topic)
+        least = 0 if name is None else placement.requirements[name].racks or 0
+        if name is not None and move.new and len({racks.get(b, b) for b in move.target}) < least:
+            found.setdefault(name, []).append(str(move.partition))
+    for name, partitions in sorted(found.items()):
+        required = placement.requirements[name]
+        facts: Facts = {"where": str(required.where), "racks": required.racks or 0}
+        listed: Facts = {"partitions": tuple(partitions[:NAMED]), "count": len(partitions)}
+        yield PlanWarning(WarningKind.FEWER_RACKS, {**facts, **listed})
 
 
 def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:

@@ -26,7 +26,8 @@ from replan.planning.comparison.cluster_check import check_cluster, check_names
 from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences, compare
 from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.comparison.overlays import Wanted, blacklist_reaches, wanted
-from replan.planning.comparison.part import part_of
+from replan.planning.comparison.part import chosen_part, part_of
+from replan.planning.drift import unplaceable
 from replan.planning.limits import check_limits, raised
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
@@ -62,19 +63,25 @@ def make_plan(
     asked = wanted(aligned)
     check_names(aligned, asked.chosen)
     left = without_acknowledged(
-        compare(asked.table, snapshot.partitions, asked.rows), asked.rows, placement, snapshot
+        compare(asked.table, snapshot.partitions, asked.rows),
+        asked.rows,
+        placement,
+        snapshot,
+        unplaceable(asked.chosen.impossible),
     )
-    differs = part_of(left.differences, only, snapshot)
+    within = chosen_part(only, snapshot)
+    differs = part_of(left.differences, within) if only else left.differences
     facts = _facts(placement, snapshot, differs.table)
     judge = Judge.of(snapshot.brokers)
     judged: list[tuple[Move, PartitionState]] = []
-    refused = list(placing_refusals(asked.chosen.impossible, facts.rules, snapshot))
+    reasons = placing_refusals(asked.chosen.impossible, left.unplaceable, facts.rules, snapshot)
+    refused = [refusal for refusal in reasons if within(refusal.partition)]
     remember: set[TopicPartition] = set()
     for difference, seen in _differences(differs, asked, snapshot):
         move = _move(difference, seen, facts)
-        reasons = judge.refusals(move, seen)
-        refused.extend(reasons)
-        if not reasons:
+        unsafe = judge.refusals(move, seen)
+        refused.extend(unsafe)
+        if not unsafe:
             judged.append((move, seen))
             if difference.remember:
                 remember.add(move.partition)

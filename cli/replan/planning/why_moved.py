@@ -49,7 +49,7 @@ def reason_of(difference: Difference, seen: PartitionState, facts: Facts) -> Mov
     order = _order(difference, seen, facts)
     if difference.kind is DifferenceKind.REPLICAS:
         return replace(_replicas(difference, seen, facts), order=order)
-    return order or _plain(difference, seen)
+    return order or _plain(difference, seen, facts)
 
 
 def _replicas(difference: Difference, seen: PartitionState, facts: Facts) -> MoveReason:
@@ -88,9 +88,12 @@ def _order(difference: Difference, seen: PartitionState, facts: Facts) -> MoveRe
     return None
 
 
-def _plain(difference: Difference, seen: PartitionState) -> MoveReason:
+def _plain(difference: Difference, seen: PartitionState, facts: Facts) -> MoveReason:
     if difference.kind is DifferenceKind.LEADER:
         return MoveReason(ReasonKind.LEADER, leader=seen.leader, broker=difference.declared[0])
+    rule = facts.leaders.get(seen.partition.topic)
+    if rule is not None and rule.racks:
+        return MoveReason(ReasonKind.ORDER, rule=rule.pattern)
     return MoveReason(ReasonKind.ORDER if difference.explicit else ReasonKind.REMEMBERED_ORDER)
 
 

@@ -9,7 +9,7 @@ REASONS: Mapping[ReasonKind, str] = {
     ReasonKind.DRAIN: "broker {broker} is drained{note}",
     ReasonKind.RULE: "rule {rule}",
     ReasonKind.BALANCE: "balance",
-    ReasonKind.ORDER: "declared order",
+    ReasonKind.ORDER: "declared order{by_rule}",
     ReasonKind.LEADER: "leader is {leader}, first of the list is {broker}",
     ReasonKind.PREFERRED_LEADER: "preferred leader {broker}{by_rule}",
     ReasonKind.LEADER_BLACKLIST: "broker {broker} is on the leader blacklist{note}",

@@ -84,6 +84,10 @@ WARNINGS: Mapping[WarningKind, str] = {
         "{where}: broker {broker} is the preferred leader of {partition} and is to be drained, which wins; name "
         "another leader, or none"
     ),
+    WarningKind.FEWER_RACKS: (
+        "`require` at {where} wants {racks} racks, and the brokers that may hold replicas leave fewer to {named}; "
+        "add brokers in other racks"
+    ),
     WarningKind.FEWER_DECLARED: (
         "{topic}: partitions declared: {declared}, existing: {observed}; Kafka cannot remove partitions, nothing is "
         "planned for those beyond"

@@ -14,6 +14,7 @@ from tests.builders import FILE, brokers, placement, snapshot, state
 from replan.errors import BadManifest, UnsafePlan
 from replan.model.names import BrokerId
 from replan.model.placement import LeaderBlacklist, Placement
+from replan.model.policy import Acknowledgement, Requirement
 from replan.model.rules import Balance, BrokerRange, LeaderRule, ReplicaBlacklist, Spread, TopicRule
 from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.model.where import Where
@@ -225,7 +226,7 @@ def worlds(draw: st.DrawFn) -> tuple[Placement, list[Any], Any]:
         for topic in ("a", "b", "orders")
         for i, x in enumerate(draw(some))
     ]
-    gone = draw(st.lists(ids, unique=True, max_size=1))
+    gone = draw(st.lists(ids, unique=True, max_size=2))
     spread = draw(st.sampled_from(Spread))
     asked = placement(
         {"orders": {0: draw(st.lists(ids, unique=True, min_size=1, max_size=3))}},
@@ -312,6 +313,56 @@ def test_a_leader_that_its_rule_takes_out_of_the_list_is_a_mistake_before_anythi
         BadManifest, match=r"broker 1 is no replica of orders-0, whose list is \[3, 2\]"
     ):
         make_plan(asked, seen)
+
+
+def test_two_substitutes_lie_in_the_same_order_whichever_was_there_before() -> None:
+    seen = snapshot([state([2, 3])], registered=brokers(4, "baaa"))
+    asked = placement({"orders": {0: [1, 2]}}, replica_blacklist=drain(1, 2))
+    plan = make_plan(asked, seen)
+    assert [m.target for m in plan.moves] == [(4, 3)]
+    assert make_plan(asked, after(plan, seen)).empty
+
+
+def test_what_cannot_be_placed_is_not_refused_by_a_plan_of_something_else() -> None:
+    seen = snapshot([state([1, 2]), state([1, 2], topic="free")], registered=brokers(2))
+    asked = placement({"free": [[2, 1]]}, rules=ruled(replication_factor=3))
+    assert [r.partition.topic for r in make_plan(asked, seen).refusals] == ["orders"]
+    part = make_plan(asked, seen, only=["free"])
+    assert (len(part.moves), part.refusals) == (1, ())
+
+
+def test_what_cannot_be_placed_can_be_acknowledged_but_for_a_drain() -> None:
+    seen = snapshot([state([1, 2])], registered=brokers(2, "ab"))
+    known = Acknowledgement("orders-*", HERE, "broker 3 comes", "2027-01-01T00:00:00Z")
+    asked = placement(rules=ruled(replication_factor=3), acknowledged=(known,))
+    assert make_plan(asked, seen).refusals == ()
+    drift = find_drift(asked, seen)
+    assert (drift.none, [str(name) for name in drift.acknowledged]) == (True, ["orders-0"])
+    assert make_plan(replace(asked, replica_blacklist=drain(2)), seen).refusals
+
+
+def test_a_drain_that_leaves_fewer_racks_than_required_is_warned_of_by_name() -> None:
+    seen = snapshot(
+        [state([1, 2, 3]), state([1, 2, 3], topic="ruled")], registered=brokers(6, "abc")
+    )
+    asked = placement(
+        {"orders": [[1, 2, 3]]},
+        rules=ruled("ruled", replication_factor=3, spread=Spread.RACK),
+        requirements={"*": Requirement(HERE, racks=3)},
+        replica_blacklist=drain(1, 4),
+    )
+    plan = make_plan(asked, seen)
+    [warning] = [w for w in plan.warnings if w.kind is WarningKind.FEWER_RACKS]
+    assert (len(plan.moves), warning.facts["partitions"]) == (2, ("orders-0", "ruled-0"))
+    one = make_plan(replace(asked, replica_blacklist=drain(1)), seen)
+    assert WarningKind.FEWER_RACKS not in {w.kind for w in one.warnings}
+
+
+def test_an_order_by_racks_is_declared_by_its_entry() -> None:
+    asked = placement(leader_rules={"ord*": LeaderRule(HERE, "ord*", racks=("a", "c"))})
+    seen = snapshot([state([1, 2, 3])], registered=brokers(3, "abc"))
+    [move] = make_plan(asked, seen).moves
+    assert (move.target, move.reason) == ((1, 3, 2), MoveReason(ReasonKind.ORDER, rule="ord*"))
 
 
 def test_balanced_leaders_beside_a_leader_blacklist() -> None:

@@ -28,6 +28,8 @@ class Unacknowledged:
 
     differences: Differences
     known: tuple[Known, ...] = ()
+    unplaceable: frozenset[int] = frozenset()
+    """The observed rows of what nothing can place, as far as no entry covers it."""
 
 
 def expired(entry: Acknowledgement, snapshot: Snapshot) -> bool:
@@ -40,11 +42,15 @@ def without_acknowledged(
     rows: "np.ndarray[tuple[int], np.dtype[np.int64]]",
     placement: Placement,
     snapshot: Snapshot,
+    unplaceable: Sequence[int] = (),
 ) -> Unacknowledged:
-    """Leave out the differences that an entry in force covers; `rows`: the observed row of each declared list."""
+    """Leave out what an entry in force covers.
+
+    `rows`: the observed row of each declared list; `unplaceable`: of each partition that nothing can place.
+    """
     entries = [e for e in placement.acknowledged if not expired(e, snapshot)]
     if not entries:
-        return Unacknowledged(differs)
+        return Unacknowledged(differs, unplaceable=frozenset(unplaceable))
     names = [
         TopicPartition(topic, number)
         for topic, number in zip(
@@ -60,8 +66,19 @@ def without_acknowledged(
             del covered[at]
     stays = np.array([at not in covered for at in range(len(names))], dtype=bool)
     left = Differences(differs.table.filter(pa.array(stays)), differs.positions[stays])
-    by_entry = [(e, [names[at] for at, of in covered.items() if of is e]) for e in entries]
-    return Unacknowledged(left, tuple((e, found) for e, found in by_entry if found))
+    stuck = {
+        at: (seen.partition, e)
+        for at, seen in zip(unplaceable, snapshot.states(unplaceable), strict=True)
+        if (e := _entry_of(seen.partition, entries))
+        and not _must_be_repaired(seen, placement, snapshot)
+    }
+    known = [*((names[at], e) for at, e in covered.items()), *stuck.values()]
+    by_entry = [(e, [name for name, of in known if of is e]) for e in entries]
+    return Unacknowledged(
+        left,
+        tuple((e, found) for e, found in by_entry if found),
+        frozenset(unplaceable).difference(stuck),
+    )
 
 
 def _entry_of(name: TopicPartition, entries: Sequence[Acknowledgement]) -> Acknowledgement | None:

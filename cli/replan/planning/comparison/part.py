@@ -1,6 +1,6 @@
 """A part of the differences: what `plan --only` chooses, by topic, pattern or partition."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -11,11 +11,14 @@ from replan.model.snapshot import Snapshot
 from replan.model.topic_patterns import matches
 from replan.planning.comparison.diff import Differences
 
+Part = Callable[[TopicPartition], bool]
+"""Whether a partition is in the part that is planned."""
 
-def part_of(differs: Differences, only: Sequence[str], snapshot: Snapshot) -> Differences:
-    """The differences of these topics and partitions, or all; raises BadUsage where a pattern matches nothing."""
+
+def chosen_part(only: Sequence[str], snapshot: Snapshot) -> Part:
+    """Whether a partition is in the part that is planned; raises BadUsage where a pattern matches nothing."""
     if not only:
-        return differs
+        return lambda _: True
     topics, partitions = set[str](), set[TopicPartition]()
     for pattern in only:
         named = [t for t in snapshot.topics.column("name").to_pylist() if matches(pattern, t)]
@@ -28,10 +31,14 @@ def part_of(differs: Differences, only: Sequence[str], snapshot: Snapshot) -> Di
                 "write a topic, a pattern such as 'pay*', or a partition such as orders-7"
             )
         topics.update(named)
+    return lambda name: name.topic in topics or name in partitions
+
+
+def part_of(differs: Differences, within: Part) -> Differences:
+    """The differences of a part."""
     rows = differs.table.select(["topic", "partition"]).to_pylist()
     chosen = np.array(
-        [r["topic"] in topics or (r["topic"], r["partition"]) in partitions for r in rows],
-        dtype=bool,
+        [within(TopicPartition(r["topic"], r["partition"])) for r in rows], dtype=bool
     )
     return Differences(differs.table.filter(pa.array(chosen)), differs.positions[chosen])
 

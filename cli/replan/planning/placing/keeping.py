@@ -115,7 +115,7 @@ class Filler:
         self._lacks[lack] = (min(before, available), rows)
 
     def _listed(self, partition: _Partition) -> list[int] | None:
-        """The declared list with a substitute at the place of each drained broker."""
+        """The declared list with a substitute at the place of each drained broker, in an order of their own."""
         leaving = [b for b in partition.base if b in self._drained]
         kept = [b for b in partition.base if b not in self._drained]
         spare = [b for b in partition.held if b not in kept and b not in self._drained]
@@ -124,7 +124,7 @@ class Filler:
         if len(there) + len(new) < len(leaving):
             self._note(partition, Obstacle.NO_SUBSTITUTE, brokers=sorted(leaving))
             return None
-        return arranged(partition.base, there + new, kept, self._rack)
+        return arranged(partition.base, sorted(there + new), kept, self._rack)
 
     def _ruled(self, partition: _Partition) -> list[int] | None:
         number = int(self._problem.partitions.rule[partition.row])

@@ -4,7 +4,7 @@ What concerns no single partition, a balance that cannot be reached, refuses the
 placement is decided by `placing`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from replan.errors import UnsafePlan
 from replan.model.names import TopicPartition
@@ -25,15 +25,18 @@ RULES = {
 
 
 def placing_refusals(
-    reasons: Sequence[Impossible], rules: Mapping[str, TopicRule], snapshot: Snapshot
+    reasons: Sequence[Impossible],
+    rows: Collection[int],
+    rules: Mapping[str, TopicRule],
+    snapshot: Snapshot,
 ) -> Iterator[Refusal]:
-    """Refusals of the partitions in the reasons; raises UnsafePlan where the balance cannot be reached."""
+    """Refusals of those partitions that `rows` has; raises UnsafePlan where the balance cannot be reached."""
     whole = [_whole(reason) for reason in reasons if reason.obstacle not in RULES]
     if whole:
         raise UnsafePlan("\n".join(whole))
     for reason in reasons:
         refused = RULES[reason.obstacle]
-        for seen in snapshot.states(reason.partitions):
+        for seen in snapshot.states(at for at in reason.partitions if at in rows):
             facts = _facts(reason, rules.get(seen.partition.topic))
             named = {name: facts[name] for name in FACTS[refused]}
             yield Refusal(TopicPartition(*seen.partition), refused, named)
