@@ -6,6 +6,7 @@ A reader of the comparison and of the planner: it decides nothing by itself. Its
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -55,7 +56,7 @@ class Explanation:
     overruled: tuple[Overruled, ...]
     preferred: PreferredLeader | LeaderRule | None
     leader_blacklist: tuple[LeaderBlacklist, ...]
-    """Entries that reach the topic and name a replica that is declared or observed."""
+    """Entries that reach the topic and name a replica that is declared, wanted or observed."""
     drained: tuple[ReplicaBlacklist, ...]
     required: Requirement | None
     acknowledged: Acknowledgement | None
@@ -90,7 +91,12 @@ def explain(placement: Placement, snapshot: Snapshot, name: TopicPartition) -> E
         exceeded = refused.exceeded
         plan = make_plan(replace(placement, limits={}), snapshot)
     settings = snapshot.settings(name.topic)
-    listed = {*(seen.replicas if seen else ()), *(found.declared if found else ())}
+    lists = (
+        seen.replicas if seen else (),
+        found.declared if found else (),
+        declared.replicas if isinstance(declared, DeclaredList) else (),
+    )
+    listed = set(chain.from_iterable(lists))
     requirement = winners(placement.requirements, [name.topic]).get(name.topic)
     return Explanation(
         partition=name,

@@ -7,10 +7,10 @@ from tests.builders import FILE, listed_leader, placement, snapshot, state
 
 from replan.commands.plans import render_filtered
 from replan.errors import BadUsage
-from replan.model.names import parse_topic_partition, replicas
+from replan.model.names import BrokerId, parse_topic_partition, replicas
 from replan.model.placement import Placement
 from replan.model.policy import Acknowledgement, Limit, Measure, Requirement
-from replan.model.rules import TopicRule
+from replan.model.rules import ReplicaBlacklist, TopicRule
 from replan.model.snapshot import Snapshot
 from replan.model.where import Where
 from replan.planning.comparison.diff import DifferenceKind
@@ -50,6 +50,12 @@ def test_other_patterns_that_match_are_named_as_overruled() -> None:
     broad = TopicRule(at(9), "ord*", replication_factor=3)
     found = explained(placement({"orders": [[1, 2, 3]] * 2}, rules={"ord*": broad}))
     assert found.overruled == (Overruled("ord*", at(9)),)
+
+
+def test_a_drain_that_is_done_still_says_why_the_declared_list_is_not_there() -> None:
+    drain = (ReplicaBlacklist(BrokerId(4), at(20), reason="decommission"),)
+    found = explained(placement({"orders": [[1, 2, 3], [1, 2, 4]]}, replica_blacklist=drain))
+    assert (found.kind, found.drained) == (None, drain)
 
 
 def test_what_holds_it_is_named() -> None:
