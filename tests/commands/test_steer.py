@@ -3,6 +3,7 @@
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,22 @@ def test_without_a_process_at_work_they_say_what_to_do(folder: Path) -> None:
         refused = replan(*command, *SIMULATED, folder=folder)
         assert refused.returncode == 4
         assert "replan resume" in refused.stderr
+
+
+def test_a_window_ends_resumably_and_a_time_that_is_over_is_refused(folder: Path) -> None:
+    common = ("-f", "placement.yaml", "--auto-approve", *SIMULATED)
+    for text, expected in (("2020-01-01T00:00:00Z", "is over"), ("noon", "is no time")):
+        refused = replan("apply", *common, "--until", text, folder=folder)
+        assert refused.returncode == 1
+        assert expected in refused.stderr
+    assert not (folder / "cluster.json.journal").exists()
+    slow = (folder / "placement.yaml").read_text().partition("throttles:")[0]
+    (folder / "placement.yaml").write_text(slow + "throttles: {moves: {rate: 1KB/s}}\n")
+    in_ten_minutes = (datetime.now(UTC) + timedelta(minutes=10)).isoformat(timespec="seconds")
+    left = replan("apply", *common, "--until", in_ten_minutes, folder=folder)
+    assert left.returncode == 130
+    assert "the time of --until has come" in left.stdout
+    assert replan("resume", *SIMULATED, folder=folder).returncode == 0
 
 
 def test_what_is_no_rate_is_refused_before_anything_is_sent(folder: Path) -> None:

@@ -188,6 +188,8 @@ class ApplicationRun:
         limit, settings = self._job.settings.give_up_seconds, self._job.settings
         if self._ports.stop():
             self._stopping = now, Ending.INTERRUPTED
+        elif settings.leave_at is not None and now >= settings.leave_at:
+            self._stopping = now, Ending.WINDOW_OVER
         elif (limit is not None and still >= limit) or (
             still >= settings.idle_seconds and self._ports.idle()
         ):

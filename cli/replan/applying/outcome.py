@@ -49,6 +49,8 @@ class Ending(StrEnum):
     INTERRUPTED = "interrupted"
     GAVE_UP = "gave-up"
     """Nothing has moved for as long as it may wait."""
+    WINDOW_OVER = "window-over"
+    """The time until which it was to work has come."""
     UNREACHABLE = "unreachable"
     NOT_WRITTEN = "not-written"
     """The journal could not be written, so nothing more was asked."""
@@ -59,7 +61,15 @@ class Ending(StrEnum):
     NOT_RESTORED = "not-restored"
 
 
-RESUMABLE = frozenset({Ending.INTERRUPTED, Ending.GAVE_UP, Ending.UNREACHABLE, Ending.NOT_WRITTEN})
+RESUMABLE = frozenset(
+    {
+        Ending.INTERRUPTED,
+        Ending.GAVE_UP,
+        Ending.WINDOW_OVER,
+        Ending.UNREACHABLE,
+        Ending.NOT_WRITTEN,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

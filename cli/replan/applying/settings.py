@@ -52,6 +52,9 @@ class Settings:
     """Leave, resumable, when nothing has moved for so long: no byte, no ISR, no request but a repeated one; None waits
     for ever."""
 
+    leave_at: float | None = None
+    """On the clock of the application: leave then, resumable, as if interrupted."""
+
     @property
     def idle_seconds(self) -> float:
         """After so long without anything moving none of these times can move anything any more."""

@@ -95,11 +95,14 @@ def perform(
     inject: Callable[[Report], Report] = lambda report: report,
     *,
     lifts_pause: bool = False,
+    until: float | None = None,
 ) -> Exit:
     """Perform a plan until nothing is left, or a stop is requested; `inject` begins faults and reports them.
 
-    `lifts_pause`: go on although somebody had paused it.
+    `lifts_pause`: go on although somebody had paused it; `until`: leave, resumable, in so many seconds of the clock of
+    the cluster.
     """
+    leave_at = None if until is None else connection.clock.now() + until
     with (
         owned_journal(cluster, connection, plan.cluster_id) as journal,
         progress_to(quiet=detail.quiet, verbose=detail.verbose) as report,
@@ -114,7 +117,7 @@ def perform(
             journal,
             connection.clock,
             plan_digest=digest(plan),
-            settings=replace(settings, owner=owner(), moment=moment),
+            settings=replace(settings, owner=owner(), moment=moment, leave_at=leave_at),
             report=inject(report),
             stop=stop,
             end_text=end_text,

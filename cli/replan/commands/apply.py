@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from replan.commands.options import Allow, Detail, Faults, Pace
+from replan.commands.options import Allow, Detail, Faults, Pace, Until
 from replan.commands.output import is_live, note
 from replan.commands.target import LiveTarget
 from replan.errors import BadUsage, Exit
@@ -37,6 +37,7 @@ def apply(
         bool,
         typer.Option("--all-or-nothing", help="Apply nothing where any partition is refused."),
     ] = False,
+    until: Until = None,
     faults: Faults = None,
     detail: Detail,
     pace: Pace,
@@ -53,7 +54,7 @@ def apply(
       1    an error, or not approved
       3    some partitions are refused, or could not be moved; the others are done. Or a limit refuses the plan
       4    another application or tool is in the way, throttles are still to be restored, or it gave up waiting
-      130  interrupted; run it again to resume
+      130  interrupted, or the time of --until has come; run it again to resume
 
     Examples:
       replan apply plan.json --bootstrap-server kafka-1:9092
@@ -84,12 +85,11 @@ def apply(
         if not (approved or auto_approve or application.approve(plan)):
             note("not approved; nothing was changed")
             return Exit.ERROR
-        return application.perform(
-            plan, cluster, connection, pace.settings(watched=is_live(sys.stderr)), detail, inject
-        )
+        settings = pace.settings(watched=is_live(sys.stderr))
+        return application.perform(plan, cluster, connection, settings, detail, inject, until=until)
 
 
-def resume(*, detail: Detail, pace: Pace, cluster: LiveTarget) -> Exit:
+def resume(*, until: Until = None, detail: Detail, pace: Pace, cluster: LiveTarget) -> Exit:
     """Resume the interrupted application.
 
     The journal keeps its plan, which was approved when it began. Where `replan pause` has paused a process that is at
@@ -100,7 +100,7 @@ def resume(*, detail: Detail, pace: Pace, cluster: LiveTarget) -> Exit:
       1    an error, or nothing to resume
       3    some partitions are refused, or could not be moved; the others are done
       4    another party is in the way, throttles are still to be restored, or it gave up waiting
-      130  interrupted; run it again to resume
+      130  interrupted, or the time of --until has come; run it again to resume
 
     Examples:
       replan resume --bootstrap-server kafka-1:9092
@@ -114,7 +114,9 @@ def resume(*, detail: Detail, pace: Pace, cluster: LiveTarget) -> Exit:
         if lift_pause(cluster, connection):
             return Exit.OK
         settings = pace.settings(watched=is_live(sys.stderr))
-        return application.perform(plan, cluster, connection, settings, detail, lifts_pause=True)
+        return application.perform(
+            plan, cluster, connection, settings, detail, lifts_pause=True, until=until
+        )
 
 
 def abandon(*, cluster: LiveTarget) -> Exit:

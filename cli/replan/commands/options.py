@@ -1,6 +1,7 @@
 """Options that several commands take, each with its help."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
 from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -52,6 +53,39 @@ Allow = Annotated[
         "--allow",
         metavar="LIMIT=VALUE",
         help="Raise a limit of the placement for this plan alone, e.g. bytes=3TB; repeatable.",
+    ),
+]
+
+
+def seconds_until(text: str | float) -> float:
+    """Read a time, and say in how many seconds it comes. Raises BadParameter where it is none, or over."""
+    now = datetime.now(UTC)
+    try:
+        clock = time.fromisoformat(str(text))
+        local = now.astimezone()
+        found = datetime.combine(local, clock.replace(tzinfo=clock.tzinfo or local.tzinfo))
+        found += timedelta(days=found <= now)
+    except ValueError:
+        try:
+            found = datetime.fromisoformat(str(text))
+        except ValueError:
+            found = now.replace(tzinfo=None)
+    if found.tzinfo is None:
+        raise typer.BadParameter(
+            f"{text!r} is no time; write e.g. 06:00 (local), or 2026-11-22T06:00:00Z"
+        )
+    if found <= now:
+        raise typer.BadParameter(f"{text} is over; it is {now:%Y-%m-%dT%H:%M:%SZ}")
+    return (found - now).total_seconds()
+
+
+Until = Annotated[
+    float | None,
+    typer.Option(
+        metavar="TIME",
+        parser=seconds_until,
+        help="Begin nothing after this time, and leave, resumable, with 130: 06:00 (local time, the next one) or "
+        "2026-11-22T06:00:00Z. Copies that run go on, throttled.",
     ),
 ]
 Form = Literal["text", "markdown", "json"]

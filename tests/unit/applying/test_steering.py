@@ -160,6 +160,22 @@ def test_whoever_takes_over_forgets_what_was_sent_to_the_process_before() -> Non
     assert taken_over(ledger_of(made), lifts_pause=False) == (Forget(late.key),)
 
 
+def test_at_the_end_of_the_window_nothing_more_begins_and_the_next_run_goes_on() -> None:
+    made = two_copies(SLOW)
+    before = made.configs()
+    made.settings = Settings(owner="ann@ops-1", slots_per_broker=1, leave_at=20)
+    outcome = made.apply()
+    assert (outcome.exit_code, outcome.ending) == (Exit.INTERRUPTED, Ending.WINDOW_OVER)
+    assert outcome.interrupted
+    assert [r.result for r in outcome.results] == [Result.RUNNING, Result.WAITING]
+    assert outcome.copying == (P0,)
+    assert outcome.throttled
+    assert 20 <= made.clock.now() < 25
+    made.settings = Settings(owner="ann@ops-1")
+    assert made.apply().exit_code is Exit.OK
+    assert made.configs() == before
+
+
 def test_a_command_for_another_application_is_not_obeyed() -> None:
     made = two_copies(FAST)
     stray = Command("another-1", "01", Verb.PAUSE, sender=BOB)
