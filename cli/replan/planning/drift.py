@@ -16,7 +16,7 @@ from replan.planning.comparison.alignment import NOWHERE, Alignment, Heading
 from replan.planning.comparison.cluster_check import check_cluster
 from replan.planning.comparison.diff import DifferenceKind, compare
 from replan.planning.comparison.overlays import wanted
-from replan.planning.placing.problem import Impossible
+from replan.planning.placing.problem import OF_THE_BALANCE, Impossible
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,13 @@ class Drift:
     acknowledged: tuple[TopicPartition, ...] = ()
     """Partitions that differ, which the placement asks to leave alone until a date."""
 
+    unbalanced: tuple[Impossible, ...] = ()
+    """Why the balance cannot be reached, where it cannot: replicas or bytes are out of their bounds."""
+
     @property
     def none(self) -> bool:
         """Whether nothing drifted."""
-        return not self.partitions and not self.counts
+        return not self.partitions and not self.counts and not self.unbalanced
 
 
 def find_drift(
@@ -102,6 +105,7 @@ def find_drift(
         tuple(partition_counts(placement, snapshot)),
         tuple(d.partition for d in differing if d.partition in converging),
         tuple(sorted(name for _, names in left.known for name in names)),
+        tuple(r for r in asked.chosen.impossible if r.obstacle in OF_THE_BALANCE),
     )
 
 

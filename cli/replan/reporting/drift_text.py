@@ -4,6 +4,7 @@ import json
 
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.drift import Drift, Drifted
+from replan.planning.safety.placing_refusals import balance_text
 from replan.reporting.markdown import LIMIT, code, fitted, head, row
 from replan.reporting.quantities import brokers
 from replan.reporting.table import columns
@@ -27,7 +28,7 @@ def render_drift(drift: Drift, *, everything: bool = False) -> str:
         lines += [f"Another number of partitions than declared ({len(drift.counts):,}):"]
         lines += [f"  {c.topic}  declared {c.declared}, has {c.observed}" for c in drift.counts]
         lines += [""]
-    lines += [*_converging(drift), *_acknowledged(drift)]
+    lines += [*_unbalanced(drift), *_converging(drift), *_acknowledged(drift)]
     lines.append(_summary(drift))
     return "\n".join(lines) + "\n"
 
@@ -63,6 +64,10 @@ def _capital(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
+def _unbalanced(drift: Drift) -> list[str]:
+    return [f"{_capital(balance_text(reason))}." for reason in drift.unbalanced]
+
+
 def _converging(drift: Drift) -> list[str]:
     if not drift.converging:
         return []
@@ -80,14 +85,22 @@ def _acknowledged(drift: Drift) -> list[str]:
 def _summary(drift: Drift) -> str:
     if drift.none:
         return f"No drift, as of {drift.observed_at}."
-    total = count(len(drift.partitions) + len(drift.counts), "difference")
+    total = count(len(drift.partitions) + len(drift.counts) + len(drift.unbalanced), "difference")
     return f"Drift: {total}, as of {drift.observed_at}."
 
 
 def render_drift_markdown(drift: Drift) -> str:
     """Markdown for an issue or a pull request, of at most LIMIT characters and a few lines."""
     text = "\n".join(
-        ["## replan drift", "", _summary(drift), *_converging(drift), *_acknowledged(drift), ""]
+        [
+            "## replan drift",
+            "",
+            _summary(drift),
+            *_unbalanced(drift),
+            *_converging(drift),
+            *_acknowledged(drift),
+            "",
+        ]
     )
     if drift.counts:
         rows = (row((code(c.topic), str(c.declared), str(c.observed))) for c in drift.counts)
@@ -129,6 +142,15 @@ def render_drift_json(drift: Drift) -> str:
         ],
         "partitionCounts": [
             {"topic": c.topic, "declared": c.declared, "observed": c.observed} for c in drift.counts
+        ],
+        "unbalanced": [
+            {
+                "kind": r.obstacle,
+                "brokers": list(r.brokers),
+                "needed": r.needed,
+                "available": r.available,
+            }
+            for r in drift.unbalanced
         ],
         "converging": [{"topic": tp.topic, "partition": tp.partition} for tp in drift.converging],
         "acknowledged": [

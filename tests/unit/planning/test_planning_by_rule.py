@@ -11,7 +11,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from tests.builders import FILE, brokers, placement, snapshot, state
 
-from replan.errors import BadManifest, UnsafePlan
+from replan.errors import BadManifest
 from replan.model.names import BrokerId
 from replan.model.placement import LeaderBlacklist, Placement
 from replan.model.policy import Acknowledgement, Requirement
@@ -22,8 +22,10 @@ from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.drift import find_drift
 from replan.planning.move_reasons import MoveReason, ReasonKind
 from replan.planning.moves import Move
+from replan.planning.placing.problem import Obstacle
 from replan.planning.plan import Plan, RefusalRule, WarningKind
 from replan.planning.planner import make_plan
+from replan.planning.safety.placing_refusals import BalanceUnreachable
 
 HERE = Where(FILE, 9, 3)
 
@@ -173,8 +175,16 @@ def test_a_balance_that_cannot_be_reached_refuses_the_plan() -> None:
     asked = placement(
         rules=ruled(replication_factor=1), balance=Balance(HERE, replicas=Fraction(0))
     )
-    with pytest.raises(UnsafePlan, match="balance: brokers 1 "):
+    with pytest.raises(BalanceUnreachable, match="balance: brokers 1 ") as caught:
         make_plan(asked, seen)
+    [reason] = caught.value.reasons
+    assert (reason.obstacle, reason.brokers, reason.needed) == (
+        Obstacle.BALANCE_IMPOSSIBLE,
+        (1,),
+        1,
+    )
+    drift = find_drift(asked, seen)
+    assert (drift.unbalanced, drift.none) == ((reason,), False)
     assert len(targets(asked, replace(seen, brokers=brokers(2, "ab")))) == 1
 
 

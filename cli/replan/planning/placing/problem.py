@@ -126,6 +126,12 @@ class Obstacle(StrEnum):
     """The search over bytes ended after `needed` steps; there may be a placement."""
 
 
+OF_THE_BALANCE = frozenset(
+    {Obstacle.BALANCE_IMPOSSIBLE, Obstacle.BYTES_IMPOSSIBLE, Obstacle.NOT_FOUND_WITHIN_BUDGET}
+)
+"""Those that concern no single partition."""
+
+
 @dataclass(frozen=True, slots=True)
 class Impossible:
     """One reason, for all partitions that it holds of."""

@@ -10,7 +10,7 @@ from replan.errors import UnsafePlan
 from replan.model.names import TopicPartition
 from replan.model.rules import TopicRule
 from replan.model.snapshot import Snapshot
-from replan.planning.placing.problem import Impossible, Obstacle
+from replan.planning.placing.problem import OF_THE_BALANCE, Impossible, Obstacle
 from replan.planning.plan import FACTS, Facts, Refusal, RefusalRule
 from replan.wording import count
 
@@ -24,16 +24,24 @@ RULES = {
 }
 
 
+class BalanceUnreachable(UnsafePlan):
+    """No placement that was found keeps the balance; the plan is refused whole."""
+
+    def __init__(self, reasons: Sequence[Impossible]) -> None:
+        self.reasons = tuple(reasons)
+        super().__init__("\n".join(map(balance_text, reasons)))
+
+
 def placing_refusals(
     reasons: Sequence[Impossible],
     rows: Collection[int],
     rules: Mapping[str, TopicRule],
     snapshot: Snapshot,
 ) -> Iterator[Refusal]:
-    """Refusals of those partitions that `rows` has; raises UnsafePlan where the balance cannot be reached."""
-    whole = [_whole(reason) for reason in reasons if reason.obstacle not in RULES]
+    """Refusals of those partitions that `rows` has; raises BalanceUnreachable where the balance cannot be reached."""
+    whole = [reason for reason in reasons if reason.obstacle in OF_THE_BALANCE]
     if whole:
-        raise UnsafePlan("\n".join(whole))
+        raise BalanceUnreachable(whole)
     for reason in reasons:
         refused = RULES[reason.obstacle]
         for seen in snapshot.states(at for at in reason.partitions if at in rows):
@@ -52,7 +60,8 @@ def _facts(reason: Impossible, rule: TopicRule | None) -> Facts:
     }
 
 
-def _whole(reason: Impossible) -> str:
+def balance_text(reason: Impossible) -> str:
+    """Why the balance cannot be reached, and what to do."""
     match reason.obstacle:
         case Obstacle.BYTES_IMPOSSIBLE:
             return (
