@@ -66,7 +66,7 @@ class Explanation:
     observed: PartitionState | None
     min_insync_replicas: int
     wanted: Replicas | None
-    """The list that the placement asks for, with all its parts; None where it differs in nothing."""
+    """The list that the placement asks for, with all its parts; None where it differs in nothing, or has none."""
     kind: DifferenceKind | None
     """How it differs; None where it does not, or is acknowledged."""
     move: Move | None
@@ -114,7 +114,7 @@ def explain(placement: Placement, snapshot: Snapshot, name: TopicPartition) -> E
         covered=name in drift.acknowledged,
         observed=seen,
         min_insync_replicas=settings.min_insync_replicas if settings else 1,
-        wanted=found.declared if found else None,
+        wanted=found.declared or None if found else None,
         kind=found.kind if found else None,
         move=next((m for m in plan.moves if m.partition == name), None),
         refusals=tuple(r for r in plan.refusals if r.partition == name),

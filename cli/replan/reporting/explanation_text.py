@@ -94,8 +94,9 @@ def _observed(found: Explanation) -> Iterator[Line]:
         yield "observed", f"{lists}, {leader}, min.insync.replicas {found.min_insync_replicas}"
         if seen.running is not None:
             yield "observed", f"a reassignment to {brokers(seen.running.target)} is running on it"
-    if found.kind is not None and found.wanted is not None:
-        yield "differs", f"{meaning(found.kind)}: {brokers(found.wanted)} is wanted"
+    if found.kind is not None:
+        asked = "" if found.wanted is None else f": {brokers(found.wanted)} is wanted"
+        yield "differs", meaning(found.kind) + asked
     else:
         yield "differs", "yes, and it is acknowledged" if found.covered else "no"
 

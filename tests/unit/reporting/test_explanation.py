@@ -46,6 +46,13 @@ def test_a_partition_that_nothing_declares_stays() -> None:
     assert found.observed is not None
 
 
+def test_a_partition_that_nothing_can_place_has_no_list_that_is_wanted() -> None:
+    found = explained(placement(rules={"*": TopicRule(at(9), "*", replication_factor=9)}))
+    assert (found.kind, found.wanted) == (DifferenceKind.UNPLACEABLE, None)
+    assert [r.rule for r in found.refusals] == [RefusalRule.TOO_FEW_BROKERS]
+    assert "is wanted" not in render_explanation(found)
+
+
 def test_other_patterns_that_match_are_named_as_overruled() -> None:
     broad = TopicRule(at(9), "ord*", replication_factor=3)
     found = explained(placement({"orders": [[1, 2, 3]] * 2}, rules={"ord*": broad}))
