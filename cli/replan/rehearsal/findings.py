@@ -56,6 +56,8 @@ class Run:
     """What the controller answered to faults, by their number, where it refused."""
     unnameable: frozenset[BrokerId]
     """The brokers that no list could name, before the run or after it."""
+    done_before: frozenset[TopicPartition]
+    """What the journal counted as done before the run; its leader may have changed since."""
     places: Mapping[ReplicaName, str]
     """The log directories of the replicas that were made."""
 
@@ -212,7 +214,7 @@ def _broken(finding: Finding) -> Iterator[Broken]:
         if name in finding.still and name in finding.there:
             ends = Ends(at_original=finding.still[name], at_target=finding.there[name])
             yield from harms_nobody(history, ends, Slack())
-        if result is Result.DONE:
+        if result is Result.DONE and name not in run.done_before:
             yield from arrived(move, history)
     if not finding.faults:
         before = throttles_of(finding.stage.cluster)

@@ -4,12 +4,13 @@ Here belongs the run itself. What is assumed is in `options` and `setup`, what i
 shown in `report`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import MemoryJournal
-from replan.applying.journal.records import SavedRate, SavedReplicaList
+from replan.applying.journal.records import Record, SavedRate, SavedReplicaList, Status
 from replan.applying.loop import apply_plan
 from replan.applying.outcome import Ending, Outcome, Result
 from replan.applying.progress import Progress, Report
@@ -123,8 +124,14 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
         places=plane.simulation.world.placed,
         journalled=frozenset(map(_configured, _priors(journal))),
         refused=refused.refusals,
+        done_before=_done(options.journal),
         unnameable=_unnameable(plan, stage, plane.simulation),
     )
+
+
+def _done(journal: Sequence[Record]) -> frozenset[TopicPartition]:
+    owned = fold(journal).owned
+    return frozenset(name for name, record in owned.items() if record.status is Status.DONE)
 
 
 def _unnameable(plan: Plan, *stages: Simulation) -> frozenset[BrokerId]:

@@ -49,7 +49,8 @@ def render_journal(ledger: Ledger, holder: str | None, place: str) -> str:
     lines += ["", f"{count(len(kept), 'remembered order')}."]
     opened = _of_open(ledger)
     if opened:
-        lines += ["", "Records of the open application:"]
+        of = "of the open application" if ledger.application else "left of ended applications"
+        lines += ["", f"Records {of}:"]
         lines += [f"  {r.key}  {_short(r)}" for r in opened]
     return "\n".join(lines) + "\n"
 

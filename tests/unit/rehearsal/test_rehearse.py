@@ -4,14 +4,20 @@ from dataclasses import replace
 
 import pytest
 from tests.builders import brokers, move, snapshot, state
+from tests.unit.applying.lab import plan_of as planned
 from tests.unit.rehearsal.stages import MB, SEEN, load_of, plan_of, rehearsed
 
+from replan.applying.journal.ledger import fold
+from replan.applying.journal.records import Status, changed
+from replan.applying.opening import opening
+from replan.applying.partitions.intents import begun
 from replan.applying.reasons import AwaitingSync, NoSlot
 from replan.errors import Exit
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.snapshot import Features
 from replan.planning.plan import Plan
+from replan.planning.plan_file import digest
 from replan.rehearsal.options import Options
 from replan.rehearsal.result import Harm
 from replan.rehearsal.run import rehearse
@@ -199,3 +205,14 @@ def test_another_version_is_refused_where_it_cannot_have_such_a_cluster() -> Non
     for version, why in (("3.9", "eligible leader replicas"), ("5.0", "not simulated")):
         with pytest.raises(ValueError, match=why):
             with_version(stage, version)
+
+
+def test_what_was_done_before_may_be_led_by_another_since() -> None:
+    flipped, grows = move([2, 1, 3], [1, 2, 3]), move([1, 2, 3], [1, 2, 3, 4], partition=1)
+    plan = planned([flipped, grows])
+    seen = snapshot([state([1, 2, 3], leader=2), state([1, 2, 3], partition=1, size=MB)])
+    opened = opening(plan, digest(plan), fold(()), "ann", "2026-01-01T00:00:00Z")
+    done = changed(begun(flipped, fold(opened)), status=Status.DONE)
+    found = rehearse(plan, seen, Options(journal=(*opened, done)))
+    assert found.broken == ()
+    assert found.exit_code is Exit.OK
