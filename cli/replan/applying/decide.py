@@ -18,6 +18,7 @@ from replan.applying.copies import (
     slots_of,
     source_of,
 )
+from replan.applying.creating import CreateTick, create_tick, pending
 from replan.applying.journal.records import MoveRecord, Record, Status, changed
 from replan.applying.next_state import Decision, next_state
 from replan.applying.partitions.intents import begun, forgetting, intent, remembering
@@ -48,6 +49,7 @@ from replan.applying.reasons import (
     NextBatch,
     OtherReassignment,
     OthersUnderMinIsr,
+    PartitionsFirst,
     Paused,
     Stopping,
     ThrottleContested,
@@ -74,6 +76,7 @@ from replan.planning.requests import Request, RequestKind
 def decide(tick: TickInput, state: RunState) -> tuple[Decision, RunState]:
     """What to do now, and the state of the run once that is written down."""
     builder = TickBuilder(tick, state)
+    builder.create()
     for name in [*state.ledger.open, *sorted(state.admitted), *builder.candidates]:
         builder.judge(name)
     builder.watch()
@@ -121,6 +124,7 @@ class TickBuilder:
         self._slots = Slots({}, tick.settings.slots_per_broker)
         self._room = state.room
         self._throttles = ThrottleTick()
+        self._creates, self._growing = CreateTick(), set[str]()
         self._resizing: dict[TopicPartition, Replicas | None] = {}
         self._same_size: dict[TopicPartition, Replicas | None] = {}
         self._others = others_by_topic(tick.seen, state.ledger.open)
@@ -132,9 +136,23 @@ class TickBuilder:
         """The waiting moves to look at."""
         return () if isinstance(self._admission, Paused) else self._tick.candidates
 
+    def create(self) -> None:
+        """Creates come before any move of their topic."""
+        ledger = self._state.ledger
+        closed: HoldReason | None = None if self._tick.admitting else Stopping()
+        if isinstance(self._admission, Paused):
+            closed = self._admission
+        self._creates = create_tick(self._tick, ledger, self._state.creating, closed)
+        self._growing = {create.topic for create in pending(self._tick.job, ledger)}
+        self._holds.update(self._creates.holds)
+        self._records.extend(self._creates.records)
+
     def judge(self, name: TopicPartition) -> None:
         """Judge one partition, and put what it needs where it belongs."""
         known = self._state.ledger.owned.get(name)
+        if known is None and name.topic in self._growing:
+            self._holds.setdefault(name, PartitionsFirst())
+            return
         record, verdict = judge(self._partition_input(name, known))
         if record is not None and record != known:
             self._phases[name] = InFlight(record)
@@ -383,6 +401,7 @@ class TickBuilder:
             resizing=self._resizing,
             same_size=self._same_size,
             elections=tuple(self._elections),
+            creates=self._creates,
             throttles=self._throttles,
             notes=notes_of(self._tick.commands),
             phases=self._phases,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from replan.applying.admission.gates import under_min_isr
 from replan.applying.copies import lingering, may_arrive
+from replan.applying.creating import pending
 from replan.applying.decide import decide
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import Journal
@@ -22,6 +23,7 @@ from replan.applying.outcome import (
     Outcome,
     PartitionResult,
     Result,
+    create_results,
     exit_code_of,
     results_of,
     summary,
@@ -76,7 +78,8 @@ def apply_plan(
     log_dirs = _first_reading(plan, reader, clock, settings, stop)
     ledger = fold(journal.read())
     if ledger.application is None and finished(plan, plan_digest, ledger, reader):
-        results = tuple(PartitionResult(m.partition, Result.DONE) for m in plan.moves)
+        names = [*(c.first for c in plan.creates), *(m.partition for m in plan.moves)]
+        results = tuple(PartitionResult(name, Result.DONE) for name in names)
         if not ledger.entries and not ledger.rates:
             return Outcome(
                 exit_code=plan.left_out,
@@ -256,17 +259,19 @@ class ApplicationRun:
         self._state = replace(self._state, neighbours=after)
 
     def _report(self, tick: TickInput, reported: int, decision: Decision) -> None:
-        state, total = self._state, len(self._job.plan.moves)
-        owned = state.ledger.owned.values()
-        done = sum(1 for record in owned if record.status is Status.DONE)
+        plan, state = self._job.plan, self._state
+        total = len(plan.moves) + len(plan.creates)
+        owned = [r.status for r in state.ledger.owned.values()]
+        owned += [r.status for r in state.ledger.creates.values()]
+        done, running = owned.count(Status.DONE), owned.count(Status.OPEN)
         notes = state.notes[reported:]
         copies = copies_in_progress(tick, state, decision.holds)
         self._progress = Progress(
             at_seconds=tick.now - self._began,
             total=total,
             done=done,
-            stopped=len(owned) - len(state.ledger.open) - done,
-            running=len(state.ledger.open),
+            stopped=len(owned) - running - done,
+            running=running,
             waiting=total - len(owned),
             copies=copies,
             holds=decision.holds,
@@ -282,7 +287,12 @@ class ApplicationRun:
         if self._stopping is not None:
             late = tick.now - self._stopping[0] >= patience
             return self._stopped(decision) if restored or late else None
-        if state.ledger.open or state.admitted or len(state.queue):
+        if (
+            state.ledger.open
+            or state.admitted
+            or len(state.queue)
+            or pending(self._job, state.ledger)
+        ):
             return None
         if lingering(tick, state) or may_arrive(state):
             return None
@@ -315,7 +325,9 @@ class ApplicationRun:
 
     def _results(self) -> tuple[PartitionResult, ...]:
         order = [m.partition for m in self._job.plan.moves]
-        return results_of(order, self._state.ledger, self._state.holds)
+        ledger, holds = self._state.ledger, self._state.holds
+        created = create_results(self._job.plan.creates, ledger, holds)
+        return (*created, *results_of(order, ledger, holds))
 
     def _leftovers(self) -> tuple[Leftover, ...]:
         """Settings of replan that are still there and that no running copy needs."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from replan.applying.admission.disk_space import Room
 from replan.applying.admission.slots import Slots, grown
+from replan.applying.creating import CreateTick
 from replan.applying.journal.records import MoveRecord, Record
 from replan.applying.observation.history import held_since
 from replan.applying.partitions.judge import End
@@ -37,6 +38,7 @@ class Decision:
     same_size: Mapping[TopicPartition, Replicas | None] = field(default_factory=dict)
     """Lists that must not: sent with AllowReplicationFactorChange = false (KIP-860)."""
     elections: tuple[TopicPartition, ...] = ()
+    creates: CreateTick = field(default_factory=CreateTick)
     throttles: ThrottleTick = field(default_factory=ThrottleTick)
     notes: tuple[Note, ...] = ()
     """Beside those of the throttles."""
@@ -55,7 +57,9 @@ class Decision:
     @property
     def asks(self) -> bool:
         """Whether anything is to be sent or written."""
-        return bool(self.records or self.throttles.removals or self.throttles.additions)
+        return bool(
+            self.records or self.creates.asks or self.throttles.removals or self.throttles.additions
+        )
 
 
 def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState:
@@ -90,6 +94,7 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
         notes=(*state.notes, *notes, *decision.notes),
         suspected=held_since(state.suspected, agreeing, tick.ended),
         answers={},
+        creating=replace(state.creating, suspected=decision.creates.suspected),
         repeats={n: r for n, r in state.repeats.items() if n not in ended},
         moved_at=tick.now if _moves(state, decision) else state.moved_at,
     )

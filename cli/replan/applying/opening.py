@@ -11,6 +11,7 @@ from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
     Command,
+    CreateRecord,
     Forget,
     MoveRecord,
     PlanChunk,
@@ -41,12 +42,14 @@ def check_cluster(plan: Plan, cluster_id: str) -> None:
 
 def finished(plan: Plan, plan_digest: str, ledger: Ledger, cluster: ClusterReader) -> bool:
     """Whether this plan was applied before, or asks for nothing, and the cluster stands where it leads."""
-    if plan.moves and not ledger.applications(plan_digest):
+    changes = plan.moves or plan.creates
+    if changes and not ledger.applications(plan_digest):
         return False
-    if not plan.moves:
+    if not changes:
         return True
-    seen = cluster.look(Wanted(partitions=[m.partition for m in plan.moves]))
-    return not seen.unclear and all(
+    created = {name for create in plan.creates for name in create.partitions}
+    seen = cluster.look(Wanted(partitions=sorted(created | {m.partition for m in plan.moves})))
+    return (not seen.unclear and created <= seen.partitions.keys()) and all(
         isinstance(next_request(m, seen.partitions.get(m.partition), settled=False), Done)
         for m in plan.moves
     )
@@ -132,6 +135,7 @@ def ended(
     over = {
         r.key: Forget(r.key)
         for r in records
-        if isinstance(r, MoveRecord | PlanChunk | Command) and r.application == application.id
+        if isinstance(r, MoveRecord | CreateRecord | PlanChunk | Command)
+        and r.application == application.id
     }
     return changed(application, status=status, summary=summary, ended_at=at), *over.values()

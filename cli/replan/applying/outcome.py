@@ -10,6 +10,7 @@ from replan.applying.journal.records import MoveRecord, Status
 from replan.applying.reasons import HoldReason, Leftover, Note
 from replan.errors import Exit
 from replan.model.names import TopicPartition
+from replan.planning.creates import Create
 from replan.planning.plan import Refusal
 from replan.wording import count
 
@@ -113,6 +114,20 @@ def results_of(
 ) -> tuple[PartitionResult, ...]:
     """How each partition of a plan stands."""
     return tuple(_result(n, ledger.owned.get(n), holds.get(n)) for n in plan_order)
+
+
+def create_results(
+    creates: Iterable[Create], ledger: Ledger, holds: Mapping[TopicPartition, HoldReason]
+) -> tuple[PartitionResult, ...]:
+    """How the new partitions of each topic stand, by the first of them."""
+    found = []
+    for create in creates:
+        own, hold = ledger.creates.get(create.topic), holds.get(create.first)
+        result = (
+            Result.WAITING if own is None else Result(own.status.value.replace("open", "running"))
+        )
+        found.append(PartitionResult(create.first, result, own.message if own else "", hold))
+    return tuple(found)
 
 
 def _result(

@@ -24,6 +24,7 @@ class Fact(StrEnum):
     REPLICAS = "replicas"
     MIN_ISR = MIN_INSYNC_REPLICAS
     UNCLEAN_ELECTION = UNCLEAN_ELECTION
+    FACTOR = "replication factor"
     RACK = "rack"
     REGISTRATION = "registration"
 
@@ -88,8 +89,21 @@ class ThrottleRefused:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class OtherPartitions:
+    """Its topic has other new partitions than those that were to be created."""
+
+    planned: int
+    """How many the topic was to have."""
+    found: int
+    """How many it has at least."""
+    different: tuple[TopicPartition, ...] = ()
+    """Those of the wanted ones that lie elsewhere."""
+
+
 EndReason = (
     NotAsPlanned
+    | OtherPartitions
     | OtherReassignment
     | ChangedElsewhere
     | EffectUndone
@@ -103,6 +117,27 @@ EndReason = (
 @dataclass(frozen=True, slots=True)
 class MetadataBehind:
     """The broker that was asked has not caught up with the controller."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionsFirst:
+    """Its topic gets more partitions before anything of it moves."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicUnsettled:
+    """A topic gets partitions only while nothing runs on it."""
+
+    running: tuple[TopicPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionsUnseen:
+    """New partitions were asked for, and brokers do not show them yet."""
+
+    code: int | None = None
+    """Kafka's answer, where it was one that says: look again, or ask again."""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +350,9 @@ class Stopping:
 
 HoldReason = (
     MetadataBehind
+    | PartitionsFirst
+    | TopicUnsettled
+    | PartitionsUnseen
     | NoLeader
     | AwaitingSync
     | Confirming

@@ -10,6 +10,7 @@ from replan.applying.admission.disk_space import Room
 from replan.applying.admission.gates import internal
 from replan.applying.admission.queue import AdmissionQueue
 from replan.applying.admission.slots import Slots, halved
+from replan.applying.creating import Creating, looked_at, pending
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Reached, Status
 from replan.applying.observation.history import PartitionHistory, held_since
@@ -44,6 +45,8 @@ class Answers:
 
     partitions: dict[TopicPartition, Answer] = field(default_factory=dict)
     configs: dict[Configured, Answer] = field(default_factory=dict)
+    creates: dict[str, Answer] = field(default_factory=dict)
+    """By topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,7 @@ class RunState:
     """Since when each of them was refused every time: one answer may come from a broker that was just restarting."""
     missing_since: Mapping[str, float] = field(default_factory=dict)
     """Topics with throttles set by replan that no look has found."""
+    creating: Creating = field(default_factory=Creating)
     notes: tuple[Note, ...] = ()
     moved_at: float = 0.0
     """When something last moved: bytes, an ISR, a phase, a request that is not a repeated one, a throttle."""
@@ -135,7 +139,7 @@ class RunState:
                 move = job.moves[name]
                 brokers.update((*move.original, *move.new) if move.new else ())
         return Wanted(
-            partitions=sorted(names),
+            partitions=sorted(names | looked_at(pending(job, self.ledger))),
             topics=sorted(topics),
             rates_of=sorted(brokers),
             cordons_of=sorted(self._to_be_cordoned(job, names)),
@@ -238,6 +242,7 @@ class RunState:
         return replace(
             self,
             answers=answers.partitions,
+            creating=replace(self.creating, answers={**self.creating.answers, **answers.creates}),
             repeats=repeats,
             unknown_since=dict(self.unknown_since)
             | {n: now for n, a in answers.partitions.items() if isinstance(a, OutcomeUnknown)},

@@ -33,7 +33,12 @@ def intents(decision: Decision, ledger: Ledger) -> Sequence[Record]:
     """
     if decision.records or not decision.asks:
         return decision.records
-    standing = (ledger.application, *ledger.entries.values(), *ledger.rates.values())
+    standing = (
+        ledger.application,
+        *ledger.entries.values(),
+        *ledger.rates.values(),
+        *ledger.creates.values(),
+    )
     return next(([record] for record in standing if record is not None), [])
 
 
@@ -51,6 +56,8 @@ class Sender:
         answers = Answers()
         for changes in (decision.throttles.removals, decision.throttles.additions):
             answers.configs.update(self._configure(changes))
+        asks = decision.creates.asks
+        answers.creates.update(self._sent(list(asks), lambda: self.writer.create_partitions(asks)))
         answers.partitions.update(self._reassign(decision.resizing, may_resize=True))
         answers.partitions.update(self._reassign(decision.same_size, may_resize=False))
         answers.partitions.update(self._elect(decision.elections))

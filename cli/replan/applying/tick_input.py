@@ -8,6 +8,7 @@ from replan.applying.observation.look import Observation
 from replan.applying.reasons import EndReason
 from replan.applying.settings import Settings
 from replan.model.names import TopicPartition
+from replan.planning.creates import Create
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 
@@ -26,6 +27,8 @@ class Job:
     places: Mapping[TopicPartition, int]
     """Where each stands in the plan."""
     end_text: EndText
+    creates: Mapping[str, Create]
+    """The plan's creates by topic."""
 
     @classmethod
     def of(cls, plan: Plan, settings: Settings, end_text: EndText) -> "Job":
@@ -36,6 +39,7 @@ class Job:
             {m.partition: m for m in plan.moves},
             {m.partition: place for place, m in enumerate(plan.moves)},
             end_text,
+            {c.topic: c for c in plan.creates},
         )
 
 

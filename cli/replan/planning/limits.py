@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from replan.errors import BadUsage, UnsafePlan
 from replan.model.policy import Limit, Limits, Measure
+from replan.planning.creates import Create
 from replan.planning.moves import Move
 from replan.wording import count
 
@@ -58,16 +59,17 @@ def raised(limits: Limits, allowed: Mapping[Measure, int]) -> Limits:
     }
 
 
-def check_limits(moves: Sequence[Move], limits: Limits) -> None:
-    """Raise LimitExceeded with every limit that these moves exceed."""
-    exceeded = [e for limit in limits.values() if (e := _exceeded(moves, limit)) is not None]
+def check_limits(moves: Sequence[Move], limits: Limits, creates: Sequence[Create] = ()) -> None:
+    """Raise LimitExceeded with every limit that these exceed; a new partition counts as one that changes."""
+    found = [_exceeded(moves, creates, limit) for limit in limits.values()]
+    exceeded = [e for e in found if e is not None]
     if exceeded:
         raise LimitExceeded(sorted(exceeded, key=lambda e: e.limit.measure))
 
 
-def _exceeded(moves: Sequence[Move], limit: Limit) -> Exceeded | None:
+def _exceeded(moves: Sequence[Move], creates: Sequence[Create], limit: Limit) -> Exceeded | None:
     parts = Counter[str]()
-    for name, amount in _parts(moves, limit.measure):
+    for name, amount in _parts(moves, creates, limit.measure):
         parts[name] += amount
     one_is_judged = limit.measure is Measure.BYTES_PER_BROKER
     found = max(parts.values(), default=0) if one_is_judged else sum(parts.values())
@@ -79,11 +81,14 @@ def _exceeded(moves: Sequence[Move], limit: Limit) -> Exceeded | None:
     return Exceeded(limit, found, tuple(largest[:SHOWN]))
 
 
-def _parts(moves: Iterable[Move], measure: Measure) -> Iterator[Offender]:
-    """What each move adds to a measure, under the name that a reader looks for."""
+def _parts(
+    moves: Iterable[Move], creates: Iterable[Create], measure: Measure
+) -> Iterator[Offender]:
+    """What each move and create adds to a measure, under the name that a reader looks for."""
     match measure:
         case Measure.PARTITIONS:
-            yield from ((m.partition.topic, 1) for m in moves)
+            names = {m.partition for m in moves}.union(*(c.partitions for c in creates))
+            yield from ((name.topic, 1) for name in names)
         case Measure.BYTES:
             yield from ((str(m.partition), m.copies_bytes) for m in moves if m.new)
         case Measure.BYTES_PER_BROKER:
@@ -93,7 +98,8 @@ def _parts(moves: Iterable[Move], measure: Measure) -> Iterator[Offender]:
         case Measure.REPLICATION_FACTOR_DECREASES:
             yield from ((str(m.partition), 1) for m in moves if len(m.target) < len(m.original))
         case Measure.TOPICS:
-            yield from ((topic, 1) for topic in sorted({m.partition.topic for m in moves}))
+            names_of = {m.partition.topic for m in moves} | {c.topic for c in creates}
+            yield from ((topic, 1) for topic in sorted(names_of))
 
 
 def may_change_leader(move: Move) -> bool:

@@ -15,6 +15,7 @@ from replan.errors import Exit
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import MoveThrottle
 from replan.model.policy import Measure
+from replan.planning.creates import Create
 from replan.planning.moves import Move
 
 
@@ -36,6 +37,12 @@ class RefusalRule(StrEnum):
     RACK_LACKS_BROKERS = "rack-lacks-brokers"
     RACKS_LACK_BROKERS = "racks-lack-brokers"
     NO_RACK_IS_LARGE_ENOUGH = "no-rack-is-large-enough"
+    TOPIC_RUNNING = "topic-running"
+    """It is to be created, and a reassignment runs on its topic: held rather than refused."""
+    FACTORS_DIFFER = "factors-differ"
+    """It is to be created, and the partitions of its topic have different numbers of replicas."""
+    FEWER_PARTITIONS = "fewer-partitions"
+    """`partitionCount` is below what the topic has."""
 
 
 class WarningKind(StrEnum):
@@ -73,6 +80,9 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     RefusalRule.RACK_LACKS_BROKERS: ("rule", "rack", "needed", "available"),
     RefusalRule.RACKS_LACK_BROKERS: ("rule", "needed", "available"),
     RefusalRule.NO_RACK_IS_LARGE_ENOUGH: ("rule", "needed", "available"),
+    RefusalRule.TOPIC_RUNNING: ("partitions", "count"),
+    RefusalRule.FACTORS_DIFFER: ("factors",),
+    RefusalRule.FEWER_PARTITIONS: ("rule", "declared", "observed"),
     WarningKind.LEADERLESS: ("partitions", "count"),
     WarningKind.FENCED_TARGET: ("broker",),
     WarningKind.UNCLEAN_ELECTION: ("topics", "count"),
@@ -101,7 +111,7 @@ class Refusal:
     @property
     def held(self) -> bool:
         """Whether another party is in the way: exit 4 rather than 3."""
-        return self.rule is RefusalRule.RUNNING
+        return self.rule in {RefusalRule.RUNNING, RefusalRule.TOPIC_RUNNING}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +140,8 @@ class Plan:
     """Partitions whose original order only the leader blacklist changes: it is journalled before the change."""
     allowed: Mapping[Measure, int] = field(default_factory=dict)
     """Limits of the placement that were raised for this plan alone."""
+    creates: tuple[Create, ...] = ()
+    """By topic; each before the moves of its topic."""
 
     @property
     def left_out(self) -> Exit:
@@ -144,4 +156,4 @@ class Plan:
     @property
     def empty(self) -> bool:
         """Whether there is nothing to do and nothing was refused."""
-        return not self.moves and not self.refusals
+        return not self.moves and not self.creates and not self.refusals

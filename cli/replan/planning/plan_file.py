@@ -30,6 +30,7 @@ from replan.errors import BadFile
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.model.placement import MoveThrottle, SideRates
 from replan.model.policy import Measure
+from replan.planning.creates import Create
 from replan.planning.move_reasons import MoveReason, ReasonKind
 from replan.planning.moves import Move
 from replan.planning.plan import FACTS, Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
@@ -70,6 +71,19 @@ class MoveForm(Form, frozen=True):
 
     def __post_init__(self) -> None:
         once_each(original=self.original, target=self.target, unnameable=self.unnameable)
+
+
+class CreateForm(Form, frozen=True):
+    """Partitions that a topic gets."""
+
+    topic: Text
+    topic_id: TopicId
+    present: Positive
+    lists: Annotated[tuple[ReplicaList, ...], msgspec.Meta(min_length=1)]
+
+    def __post_init__(self) -> None:
+        for number, listed in enumerate(self.lists):
+            once_each(**{f"lists[{number}]": listed})
 
 
 class ReasonForm(Form, frozen=True):
@@ -137,11 +151,15 @@ class PlanForm(Form, frozen=True, kw_only=True):
     refusals: tuple[RefusalForm, ...]
     reasons: tuple[ReasonForm, ...]
     topics: tuple[TopicForm, ...]
+    creates: tuple[CreateForm, ...] = ()
     moves: tuple[MoveForm, ...]
     digest: str
 
     def __post_init__(self) -> None:
         _check_brokers(self.brokers, ".brokers")
+        grown = twice(row.topic for row in self.creates)
+        if grown is not None:
+            raise ValueError(f".creates: {grown} gets partitions twice")
         moved = twice((row.topic, row.partition) for row in self.moves)
         if moved is not None:
             raise ValueError(f".moves: {TopicPartition(*moved)} is moved twice")
@@ -223,7 +241,7 @@ def _body(plan: Plan) -> str:
 
 
 def _part(key: str, value: Any) -> str:
-    if key not in {"topics", "moves"}:
+    if key not in {"topics", "creates", "moves"}:
         return f"{_json(key)}: {_json(value)}"
     rows = ",".join("\n  " + _json(row) for row in value)
     return f"{_json(key)}: [{rows}" + ("\n]" if rows else "]")
@@ -249,6 +267,7 @@ def _form(plan: Plan) -> PlanForm:
             TopicForm(name, of.topic_id, of.min_insync_replicas, of.unclean_election)
             for name, of in sorted(topics.items())
         ),
+        creates=tuple(CreateForm(c.topic, c.topic_id, c.present, c.lists) for c in plan.creates),
         moves=tuple(_row(m, numbers[m.reason], plan) for m in plan.moves),
         digest="",
     )
@@ -306,6 +325,7 @@ def _plan(form: PlanForm) -> Plan:
         cluster_name=form.cluster_name,
         manifest_digest=form.manifest_digest,
         racks={BrokerId(int(broker)): rack for broker, rack in form.brokers.items()},
+        creates=tuple(Create(c.topic, c.topic_id, c.present, c.lists) for c in form.creates),
         moves=tuple(_move(row, topics[row.topic], reasons[row.reason]) for row in form.moves),
         throttle=None
         if throttle is None

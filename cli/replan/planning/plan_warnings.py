@@ -17,7 +17,7 @@ from replan.planning.comparison.acknowledged import Unacknowledged, expired
 from replan.planning.comparison.alignment import Alignment, topics_of
 from replan.planning.comparison.diff import DifferenceKind, Differences
 from replan.planning.comparison.overlays import Wanted, blacklist_reaches
-from replan.planning.drift import partition_counts
+from replan.planning.drift import PartitionCount, partition_counts
 from replan.planning.moves import Move
 from replan.planning.plan import Facts, PlanWarning, WarningKind
 
@@ -39,13 +39,18 @@ def plan_warnings(
     if converging.num_rows:
         yield PlanWarning(WarningKind.CONVERGING, _named(converging))
     yield from _blacklist(placement, snapshot)
-    for fewer in (c for c in partition_counts(placement, snapshot) if c.declared < c.observed):
+    for fewer in (c for c in partition_counts(placement, snapshot) if _listed_fewer(placement, c)):
         yield PlanWarning(
             WarningKind.FEWER_DECLARED,
             {"topic": fewer.topic, "declared": fewer.declared, "observed": fewer.observed},
         )
     yield from _min_isr_above_replicas(snapshot, asked)
     yield from _acknowledged(placement, snapshot, left)
+
+
+def _listed_fewer(placement: Placement, found: PartitionCount) -> bool:
+    """Whether a list form declares fewer; a `partitionCount` below is refused."""
+    return found.declared < found.observed and found.topic in placement.topics
 
 
 def _min_isr_above_replicas(snapshot: Snapshot, asked: Wanted) -> Iterator[PlanWarning]:

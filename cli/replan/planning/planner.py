@@ -28,6 +28,7 @@ from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.comparison.overlays import Wanted, blacklist_reaches, wanted
 from replan.planning.comparison.part import chosen_part, part_of
 from replan.planning.drift import unplaceable
+from replan.planning.growth import fewer_partitions, grown
 from replan.planning.limits import check_limits, raised
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
@@ -59,6 +60,8 @@ def make_plan(
     bug of replan made a plan that breaks a law.
     """
     check_cluster(placement, snapshot)
+    growth = grown(placement, snapshot, heading)
+    snapshot = growth.snapshot
     aligned = Alignment.of(placement, snapshot, heading)
     asked = wanted(aligned)
     check_names(aligned, asked.chosen)
@@ -74,7 +77,12 @@ def make_plan(
     facts = _facts(placement, snapshot, differs.table)
     judge = Judge.of(snapshot.brokers)
     judged: list[tuple[Move, PartitionState]] = []
-    reasons = placing_refusals(asked.chosen.impossible, left.unplaceable, facts.rules, snapshot)
+    creates = tuple(c for c in growth.creates if within(c.first))
+    reasons = [
+        *growth.refusals,
+        *fewer_partitions(placement, snapshot),
+        *placing_refusals(asked.chosen.impossible, left.unplaceable, facts.rules, snapshot),
+    ]
     refused = [refusal for refusal in reasons if within(refusal.partition)]
     remember: set[TopicPartition] = set()
     for difference, seen in _differences(differs, asked, snapshot):
@@ -85,13 +93,14 @@ def make_plan(
             judged.append((move, seen))
             if difference.remember:
                 remember.add(move.partition)
-    check_limits([move for move, _ in judged], raised(placement.limits, allowed))
+    check_limits([move for move, _ in judged], raised(placement.limits, allowed), creates)
     plan = Plan(
         cluster_id=snapshot.cluster_id,
         cluster_name=placement.cluster_name,
         manifest_digest=placement.digest,
         racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
         moves=tuple(admission_order(judged)),
+        creates=creates,
         throttle=placement.move_throttle,
         refusals=tuple(refused),
         warnings=tuple(

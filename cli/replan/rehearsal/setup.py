@@ -18,6 +18,7 @@ from replan.model.columns import from_lists
 from replan.model.configs import ConfigSource
 from replan.model.names import TopicId
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
+from replan.planning.creates import Create
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 from replan.rehearsal.options import Options
@@ -54,14 +55,19 @@ def snapshot_of(plan: Plan) -> Snapshot:
     of_topic: dict[str, dict[int, Move]] = {}
     for move in plan.moves:
         of_topic.setdefault(move.partition.topic, {})[move.partition.partition] = move
-    topics = sorted(of_topic)
+    growing = {create.topic: create for create in plan.creates}
+    topics = sorted(of_topic.keys() | growing)
+    sizes = {name: max(of) + 1 for name, of in of_topic.items()}
+    sizes |= {name: create.present for name, create in growing.items()}
     rows = [
-        (code, number, moves.get(number))
-        for code, moves in enumerate(of_topic[name] for name in topics)
-        for number in range(max(moves) + 1)
+        (code, number, of_topic.get(name, {}).get(number))
+        for code, name in enumerate(topics)
+        for number in range(sizes[name])
     ]
-    idle = tuple(sorted(plan.racks))[:1]
-    lists = [idle if move is None else move.original for _, _, move in rows]
+    one = tuple(sorted(plan.racks))[:1]
+    # Kafka takes new partitions only as long as the others of their topic.
+    idle = [growing[name].lists[0] if name in growing else one for name in topics]
+    lists = [idle[code] if move is None else move.original for code, _, move in rows]
     leaders = [
         listed[0] if move is None or move.leader is None else move.leader
         for listed, (_, _, move) in zip(lists, rows, strict=True)
@@ -73,7 +79,7 @@ def snapshot_of(plan: Plan) -> Snapshot:
         observed_at="2026-01-01T00:00:00Z",
         features=Features(True, True),
         brokers=tuple(Broker(b, rack) for b, rack in sorted(plan.racks.items())),
-        topics=_topics(topics, of_topic),
+        topics=_topics(topics, of_topic, growing),
         partitions=partitions_table(
             pa.array(topics, pa.string()),
             pa.array([code for code, _, _ in rows], pa.int32()),
@@ -90,18 +96,23 @@ def snapshot_of(plan: Plan) -> Snapshot:
     )
 
 
-def _topics(names: list[str], of_topic: Mapping[str, Mapping[int, Move]]) -> pa.Table:
-    rows = [
-        {
-            "name": name,
-            "id": first.topic_id,
-            "min_insync_replicas": first.min_insync_replicas,
-            "min_insync_source": int(ConfigSource.TOPIC),
-            "unclean_election": first.unclean_election,
-        }
-        for name in names
-        for first in [next(iter(of_topic[name].values()))]
-    ]
+def _topics(
+    names: list[str],
+    of_topic: Mapping[str, Mapping[int, Move]],
+    growing: Mapping[str, Create],
+) -> pa.Table:
+    rows = []
+    for name in names:
+        move = next(iter(of_topic.get(name, {}).values()), None)
+        rows.append(
+            {
+                "name": name,
+                "id": growing[name].topic_id if move is None else move.topic_id,
+                "min_insync_replicas": 1 if move is None else move.min_insync_replicas,
+                "min_insync_source": int(ConfigSource.TOPIC),
+                "unclean_election": move is not None and move.unclean_election,
+            }
+        )
     return pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA)
 
 

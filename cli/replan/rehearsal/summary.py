@@ -44,7 +44,7 @@ def summary_of(plan: Plan, snapshot: Snapshot) -> tuple[str, ...]:
 
 def touched_topics(plan: Plan, snapshot: Snapshot) -> Snapshot:
     """The snapshot with nothing but the topics that the plan touches; the other partitions play no part."""
-    names = sorted({m.partition.topic for m in plan.moves})
+    names = sorted({m.partition.topic for m in plan.moves} | {c.topic for c in plan.creates})
     rows = [row for name in names for row in snapshot.topic_rows(name)]
     chosen = [snapshot.topic_row(name) for name in names]
     table = snapshot.partitions.take(pa.array(rows, pa.int64()))

@@ -26,9 +26,12 @@ from replan.applying.reasons import (
     NoRoom,
     NoSlot,
     NotAsPlanned,
+    OtherPartitions,
     OtherReassignment,
     OthersUnderMinIsr,
     OutcomePending,
+    PartitionsFirst,
+    PartitionsUnseen,
     Paused,
     Rechecking,
     RejectedByKafka,
@@ -40,6 +43,7 @@ from replan.applying.reasons import (
     ThrottleContested,
     ThrottleRefused,
     TopicReassigned,
+    TopicUnsettled,
     UncleanElectionPossible,
     WritesWouldStop,
 )
@@ -58,7 +62,9 @@ def hold_text(reason: HoldReason) -> str:
             return _gate(reason)
         case NoRoom() | NoSlot() | TopicReassigned() | ThrottleContested():
             return _shared(reason)
-        case OthersUnderMinIsr() | ClusterSilent() | Paused():
+        case (
+            OthersUnderMinIsr() | ClusterSilent() | Paused() | TopicUnsettled() | PartitionsUnseen()
+        ):
             return _cluster(reason)
         case (
             Rechecking()
@@ -71,7 +77,14 @@ def hold_text(reason: HoldReason) -> str:
             return _pending(reason)
         case AwaitingSync() | AwaitingThrottle() | Confirming() | NextBatch() | JournalSlow():
             return _measured(reason)
-        case MetadataBehind() | CopyGoesOn() | NoLeader() | SameListElsewhere() | Stopping():
+        case (
+            MetadataBehind()
+            | CopyGoesOn()
+            | NoLeader()
+            | PartitionsFirst()
+            | SameListElsewhere()
+            | Stopping()
+        ):
             return _PLAIN[type(reason)]
 
 
@@ -89,6 +102,7 @@ _PLAIN: Mapping[type[HoldReason], str] = MappingProxyType(
     {
         MetadataBehind: "brokers show older metadata than the controller; rechecking",
         CopyGoesOn: "its copy goes on, throttled; waiting for that to end",
+        PartitionsFirst: "its topic gets more partitions first",
         NoLeader: "no leader; bring back one of its in-sync replicas",
         SameListElsewhere: "another tool already reassigns it to the same list; waiting for that to end",
         Stopping: "stopping",
@@ -179,8 +193,21 @@ def _shared(reason: NoRoom | NoSlot | TopicReassigned | ThrottleContested) -> st
             return f"another tool removed a throttle twice ({named}); find out which, then rerun to resume"
 
 
-def _cluster(reason: OthersUnderMinIsr | ClusterSilent | Paused) -> str:
+def _cluster(
+    reason: OthersUnderMinIsr | ClusterSilent | Paused | TopicUnsettled | PartitionsUnseen,
+) -> str:
     match reason:
+        case TopicUnsettled(running):
+            return (
+                "its topic gets partitions only while nothing runs on it; waiting for the reassignment of "
+                f"{_listed(capped(running, str, limit=5))}"
+            )
+        case PartitionsUnseen(code, name):
+            return (
+                "the new partitions do not show yet; rechecking"
+                if code is None
+                else f"Kafka answered {code} {name}; rechecking before partitions are asked for again"
+            )
         case OthersUnderMinIsr(partitions, brokers):
             named = _listed(capped(list(map(str, partitions)), limit=3))
             return (
@@ -270,15 +297,23 @@ def end_text(partition: TopicPartition, reason: EndReason) -> str:
                 f"{reason.name}: {reason.message} The copy was not started without it; "
                 "grant ALTER_CONFIGS or plan without throttles"
             )
-        case OtherReassignment() | ChangedElsewhere() | EffectUndone():
+        case OtherReassignment() | ChangedElsewhere() | EffectUndone() | OtherPartitions():
             text = _changed_elsewhere(reason)
         case NotAsPlanned():
             text = f"{_not_as_planned(reason)}; {REPLAN}"
     return f"{partition}: {text}"
 
 
-def _changed_elsewhere(reason: OtherReassignment | ChangedElsewhere | EffectUndone) -> str:
+def _changed_elsewhere(
+    reason: OtherReassignment | ChangedElsewhere | EffectUndone | OtherPartitions,
+) -> str:
     match reason:
+        case OtherPartitions(planned, found, different):
+            where = f", elsewhere {_listed(capped(different, str, limit=5))}" if different else ""
+            return (
+                f"its topic was to have {planned} partitions, and another tool made others: found {found}{where}. They "
+                f"are left as they are; {REPLAN}"
+            )
         case OtherReassignment(target, adding, removing):
             return (
                 f"another tool's reassignment to {list(target)} is running (adding {list(adding)}, removing "
@@ -309,7 +344,7 @@ def _not_as_planned(reason: NotAsPlanned) -> str:
             return f"broker {reason.broker} was registered when planned, now it is not"
         case Fact.RACK:
             return f"broker {reason.broker} was planned in rack {planned}, found in rack {found}"
-        case Fact.MIN_ISR | Fact.UNCLEAN_ELECTION:
+        case Fact.MIN_ISR | Fact.UNCLEAN_ELECTION | Fact.FACTOR:
             return f"planned with {reason.fact} {planned}, found {found}"
 
 

@@ -10,7 +10,7 @@ from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
 from replan.reporting.move_reasons import reason_text
 from replan.reporting.plan_notes import refusal_text, warning_text
 from replan.reporting.plan_text import change, summary
-from replan.reporting.quantities import size
+from replan.reporting.quantities import brokers, size
 
 FOR_WORDS = 20_000
 """Characters of the limit that warnings may take, and refusals."""
@@ -33,6 +33,14 @@ def render_plan_markdown(
         refusals = (_refusal(r, own) for r in plan.refusals)
         text += "\n### Not planned\n\n"
         text += fitted(refusals, len(plan.refusals), FOR_WORDS, "more refusal")
+    if plan.creates:
+        created = [
+            row((code(str(name)), code(brokers(listed))))
+            for create in plan.creates
+            for name, listed in create.partitions.items()
+        ]
+        text += f"\n{head('new partition', 'replicas')}\n"
+        text += fitted(iter(created), len(created), FOR_WORDS, "more new partition")
     if plan.moves:
         rows = (_row(move) for move in plan.moves)
         text += f"\n{head('partition', 'change', 'copy', 'why', 'steps')}\n"

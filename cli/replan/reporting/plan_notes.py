@@ -59,6 +59,18 @@ REFUSALS: Mapping[RefusalRule, str] = {
         "`spread: in-rack` needs a rack with {needed} brokers that can hold it, and the largest has {available} "
         "({rule}): add brokers there, or lower `replicationFactor`"
     ),
+    RefusalRule.TOPIC_RUNNING: (
+        "a topic gets partitions only while nothing runs on it, and reassignments run on {count} of its partitions "
+        "({partitions}); let them end, then plan again"
+    ),
+    RefusalRule.FACTORS_DIFFER: (
+        "the partitions of its topic have {factors} replicas, and Kafka takes a new one only with as many as one of "
+        "them: let the moves of this plan make them equal, then plan again"
+    ),
+    RefusalRule.FEWER_PARTITIONS: (
+        "`partitionCount` {declared} is below the {observed} partitions that the topic has ({rule}): Kafka cannot "
+        "remove partitions, their records would be lost; declare {observed}, or take the key out"
+    ),
 }
 
 

@@ -8,6 +8,7 @@ from replan.applying.outcome import left_out_text
 from replan.applying.settings import Settings
 from replan.applying.standing import OpenApplication
 from replan.model.names import BrokerId
+from replan.planning.creates import Create
 from replan.planning.moves import Move
 from replan.planning.plan import Plan, Refusal
 from replan.planning.plan_file import digest
@@ -21,6 +22,9 @@ from replan.wording import capped, count, left_out
 
 SHOWN = 500
 """Moves that are listed one by one; the rest is counted (all of them with `show --all`)."""
+FOR_GOOD = (
+    "New partitions cannot be taken away again, and keys map to other partitions from then on."
+)
 
 
 def render_plan(
@@ -37,7 +41,7 @@ def render_plan(
     What matters most is at the end, where a terminal stops: warnings, refusals, the summary.
     """
     limit = max(len(plan.moves), len(plan.refusals)) if everything else SHOWN
-    lines = [*_moves(plan, limit)]
+    lines = [*_creates(plan), *_moves(plan, limit)]
     lines += [f"Warning: {warning_text(w)}" for w in plan.warnings]
     lines += [""] if plan.warnings else []
     lines += _refused("Refused", [r for r in plan.refusals if not r.held], limit)
@@ -64,6 +68,20 @@ def render_part(
         f"Shown: {len(moves):,} of {count(len(plan.moves), 'move')}; {copied}. Plan digest {digest(plan)[:16]}.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _creates(plan: Plan) -> Iterator[str]:
+    for create in plan.creates:
+        yield create_text(create)
+        rows = [("create", str(n.partition), brokers(of)) for n, of in create.partitions.items()]
+        yield from (f"    {line}" for line in capped(columns(rows), limit=SHOWN))
+    if plan.creates:
+        yield ""
+
+
+def create_text(create: Create) -> str:
+    """What becomes of the number of partitions of a topic."""
+    return f"{create.topic}  {create.present} -> {create.count} partitions"
 
 
 def _moves(plan: Plan, limit: int) -> Iterator[str]:
@@ -139,7 +157,7 @@ def summary(plan: Plan, rehearsed: Sequence[str] = ()) -> Iterator[str]:
         yield "No changes: every declared partition has the replicas, the order and the leader that it should."
         return
     cost, left = estimate(plan), left_out_text(plan.refusals)
-    if not plan.moves:
+    if not plan.moves and not plan.creates:
         yield f"Plan: {count(0, 'move')}; {left}. Nothing can be done before that is resolved."
         return
     leaders = f"{count(cost.leaders, 'leader')} may change"
@@ -147,7 +165,11 @@ def summary(plan: Plan, rehearsed: Sequence[str] = ()) -> Iterator[str]:
     copied = f"{size(cost.bytes)} to copy"
     if unknown:
         copied += f", and {count(unknown, 'partition')} of unknown size, or empty"
-    yield f"Plan: {count(len(plan.moves), 'move')}; {copied}; {leaders}."
+    new = sum(len(create.lists) for create in plan.creates)
+    created = f"{count(new, 'new partition')}; " if new else ""
+    yield f"Plan: {created}{count(len(plan.moves), 'move')}; {copied}; {leaders}."
+    if new:
+        yield FOR_GOOD
     if left:
         yield (
             f"Left out: {left}. `replan apply` performs the rest and ends with {plan.left_out:d}; "

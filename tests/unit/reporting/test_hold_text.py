@@ -29,9 +29,12 @@ from replan.applying.reasons import (
     NoRoom,
     NoSlot,
     NotAsPlanned,
+    OtherPartitions,
     OtherReassignment,
     OthersUnderMinIsr,
     OutcomePending,
+    PartitionsFirst,
+    PartitionsUnseen,
     Paused,
     Rechecking,
     RejectedByKafka,
@@ -43,6 +46,7 @@ from replan.applying.reasons import (
     ThrottleContested,
     ThrottleRefused,
     TopicReassigned,
+    TopicUnsettled,
     UncleanElectionPossible,
     WritesWouldStop,
     is_routine,
@@ -59,6 +63,16 @@ TARGET = replicas(4, 1, 5)
 
 HOLDS: list[tuple[HoldReason, str]] = [
     (MetadataBehind(), "brokers show older metadata than the controller; rechecking"),
+    (PartitionsFirst(), "its topic gets more partitions first"),
+    (
+        TopicUnsettled((NAME,)),
+        "its topic gets partitions only while nothing runs on it; waiting for the reassignment of orders-0",
+    ),
+    (PartitionsUnseen(), "the new partitions do not show yet; rechecking"),
+    (
+        PartitionsUnseen(37, "INVALID_PARTITIONS"),
+        "Kafka answered 37 INVALID_PARTITIONS; rechecking before partitions are asked for again",
+    ),
     (NoLeader(), "no leader; bring back one of its in-sync replicas"),
     (AwaitingSync(replicas(2)), "waiting until 2 is in sync"),
     (
@@ -201,6 +215,17 @@ HOLDS: list[tuple[HoldReason, str]] = [
 ]
 
 ENDS: list[tuple[EndReason, str]] = [
+    (
+        OtherPartitions(4, 4, (NAME,)),
+        (
+            "its topic was to have 4 partitions, and another tool made others: found 4, elsewhere orders-0. They are "
+            "left as they are; make a new plan"
+        ),
+    ),
+    (
+        NotAsPlanned(Fact.FACTOR, 3, 2),
+        "planned with replication factor 3, found 2; make a new plan",
+    ),
     (
         NotAsPlanned(Fact.TOPIC, TopicId("a"), TopicId("b")),
         "planned for topic id a, found topic id b; make a new plan",

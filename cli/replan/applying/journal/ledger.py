@@ -11,6 +11,7 @@ from replan.applying.journal.protocol import latest
 from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
+    CreateRecord,
     Forget,
     Kept,
     MoveRecord,
@@ -40,6 +41,8 @@ class Ledger:
     """By topic and key."""
     rates: Mapping[tuple[BrokerId, str], SavedRate] = field(default_factory=dict)
     """By broker and key."""
+    creates: Mapping[str, CreateRecord] = field(default_factory=dict)
+    """Of the open application, by topic."""
 
     def after(self, records: Sequence[Record]) -> "Ledger":
         """The ledger with more records."""
@@ -55,7 +58,10 @@ class Ledger:
         entries, rates = (
             _priors(together) if _touches_priors(records) else (self.entries, self.rates)
         )
-        return Ledger(together, self.application, owned, still_open, entries, rates)
+        creates = self.creates
+        if any(isinstance(r, CreateRecord) for r in records):
+            creates = _creates(together, self.application)
+        return Ledger(together, self.application, owned, still_open, entries, rates, creates)
 
     def _is_open(self, application: str) -> bool:
         return self.application is not None and self.application.id == application
@@ -108,7 +114,18 @@ def _folded(together: dict[str, Kept]) -> Ledger:
         if isinstance(record, MoveRecord) and application and record.application == application.id:
             _place(record, owned, still_open)
     entries, rates = _priors(together)
-    return Ledger(together, application, owned, still_open, entries, rates)
+    creates = _creates(together, application)
+    return Ledger(together, application, owned, still_open, entries, rates, creates)
+
+
+def _creates(
+    together: Mapping[str, Kept], application: Application | None
+) -> dict[str, CreateRecord]:
+    return {
+        r.topic: r
+        for r in together.values()
+        if isinstance(r, CreateRecord) and application and r.application == application.id
+    }
 
 
 def _open_application(together: Mapping[str, Kept]) -> Application | None:

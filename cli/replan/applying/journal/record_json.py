@@ -12,6 +12,7 @@ import msgspec
 from replan.applying.journal.records import (
     Application,
     Command,
+    CreateRecord,
     Forget,
     Kept,
     MoveRecord,
@@ -27,6 +28,7 @@ KINDS: Mapping[str, type[Kept]] = {
     "app": Application,
     "plan": PlanChunk,
     "own": MoveRecord,
+    "create": CreateRecord,
     "prior/topic": SavedReplicaList,
     "prior/broker": SavedRate,
     "order": Order,

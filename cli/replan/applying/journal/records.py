@@ -149,6 +149,24 @@ class MoveRecord(Form, frozen=True):
         return f"own/{self.application}/{self.topic_id}-{self.partition.partition}"
 
 
+class CreateRecord(Form, frozen=True):
+    """Partitions that an application has asked for, of one topic; which ones says its plan."""
+
+    application: Text
+    topic: Text
+    topic_id: TopicId
+    count: Int32
+    """How many the topic has afterwards."""
+    status: Status = Status.OPEN
+    message: str = ""
+    """Why it ended, when not done."""
+
+    @property
+    def key(self) -> str:
+        """Its key."""
+        return f"create/{self.application}/{self.topic_id}"
+
+
 class SavedReplicaList(Form, frozen=True):
     """One throttled-replicas list of a topic: what was there before, and which entries are ours."""
 
@@ -239,5 +257,14 @@ def changed(record: R, **fields: Any) -> R:
     return msgspec.structs.replace(record, **fields)
 
 
-Kept = Application | PlanChunk | MoveRecord | SavedReplicaList | SavedRate | Order | Command
+Kept = (
+    Application
+    | PlanChunk
+    | MoveRecord
+    | CreateRecord
+    | SavedReplicaList
+    | SavedRate
+    | Order
+    | Command
+)
 Record = Kept | Forget

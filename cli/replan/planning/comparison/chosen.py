@@ -124,7 +124,7 @@ class _Question:
         length = (base != PAD).sum(axis=1)
         wanted = np.where(by_rule & (factor > 0), factor, length)
         rest = np.setdiff1d(np.arange(len(lists)), self.rows)
-        table = _broker_table(self._brokers, drained, placement, base[rest])
+        table = broker_table(self._brokers, drained, placement, base[rest])
         partitions = snapshot.partitions
         self.problem = PlacementProblem(
             table,
@@ -159,7 +159,7 @@ class _Question:
             key = (LIES[rule.spread], ranges)
             if key not in numbers:
                 numbers[key] = len(rules)
-                rules.append(Rule(key[0], able & _among(self._brokers, rule.brokers)))
+                rules.append(Rule(key[0], able & among(self._brokers, rule.brokers)))
             found.append(numbers[key])
         return tuple(rules), found
 
@@ -203,12 +203,13 @@ def _factor(rule: TopicRule | None) -> int:
     return 0 if rule is None or rule.replication_factor is None else rule.replication_factor
 
 
-def _among(brokers: Iterable[Broker], ranges: tuple[BrokerRange, ...] | None) -> Flags:
+def among(brokers: Iterable[Broker], ranges: tuple[BrokerRange, ...] | None) -> Flags:
+    """Which brokers a rule may use."""
     allowed = [ranges is None or any(r.first <= b.id <= r.last for r in ranges) for b in brokers]
     return np.array(allowed, dtype=bool)
 
 
-def _broker_table(
+def broker_table(
     brokers: list[Broker], drained: frozenset[int], placement: Placement, others: Matrix
 ) -> BrokerTable:
     """`others`: the lists of the partitions that are not in the problem."""

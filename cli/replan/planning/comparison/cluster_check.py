@@ -15,7 +15,7 @@ from replan.model.names import BrokerId
 from replan.model.placement import Placement, TopicEntry
 from replan.model.rules import TopicRule
 from replan.model.snapshot import Snapshot
-from replan.model.topic_patterns import is_pattern, winners
+from replan.model.topic_patterns import is_pattern
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
 from replan.planning.comparison.chosen import Chosen
 from replan.planning.comparison.policy_check import check_policy
@@ -41,7 +41,6 @@ def check_names(aligned: Alignment, made: Chosen) -> None:
         *_unknown_brokers(placement, snapshot),
         *_unknown_rule_brokers(placement, snapshot),
         *_unknown_partitions(aligned),
-        *_too_few_partitions(placement, snapshot),
         *_preferred_leaders(aligned, made),
         *_throttled_brokers(placement, snapshot),
         *check_policy(placement, snapshot),
@@ -95,29 +94,13 @@ def _unknown_partitions(aligned: Alignment) -> Iterator[str]:
     missing = np.flatnonzero(aligned.explicit_rows < 0)
     for found in placement.explicit.take(pa.array(missing)).to_pylist():
         topic, partition = found["topic"], found["partition"]
-        if topic not in counts:
-            continue
+        if topic not in counts or placement.topics[topic].partition_count is not None:
+            continue  # the list form declares a count
         yield (
             f"{placement.topics[topic].where.file}:{found['line']}:{found['column']}: {topic}-{partition} does not "
-            f"exist: the topic has {counts[topic]} partitions, counted from 0. Take it out, or add partitions first "
-            f"(keys then map to other partitions, and it cannot be undone): `kafka-topics.sh --alter --topic {topic} "
-            f"--partitions {partition + 1}`; this version of replan does not"
+            f"exist: the topic has {counts[topic]} partitions, counted from 0. Take it out, or add partitions "
+            "(keys then map to other partitions, and it cannot be undone): declare all of them in the list form"
         )
-
-
-def _too_few_partitions(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
-    """A `partitionCount` above what a topic has."""
-    live = snapshot.partition_counts()
-    for topic, name in sorted(winners({*placement.rules, *placement.topics}, live).items()):
-        rule = placement.rules.get(name)
-        declared = rule.partition_count if rule is not None else None
-        if rule is not None and declared is not None and declared > live[topic]:
-            where = rule.places.get("partitionCount", rule.where)
-            yield (
-                f"{where}: {topic}: the topic has {live[topic]} partitions, and {declared} are declared; add them "
-                "first (keys then map to other partitions, and it cannot be undone): "
-                f"`kafka-topics.sh --alter --topic {topic} --partitions {declared}`; this version of replan does not"
-            )
 
 
 def _preferred_leaders(aligned: Alignment, made: Chosen) -> Iterator[str]:

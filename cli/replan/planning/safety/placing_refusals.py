@@ -43,11 +43,14 @@ def placing_refusals(
     if whole:
         raise BalanceUnreachable(whole)
     for reason in reasons:
-        refused = RULES[reason.obstacle]
         for seen in snapshot.states(at for at in reason.partitions if at in rows):
-            facts = _facts(reason, rules.get(seen.partition.topic))
-            named = {name: facts[name] for name in FACTS[refused]}
-            yield Refusal(TopicPartition(*seen.partition), refused, named)
+            yield refusal_of(reason, seen.partition, rules.get(seen.partition.topic))
+
+
+def refusal_of(reason: Impossible, partition: TopicPartition, rule: TopicRule | None) -> Refusal:
+    """The refusal of one partition for a reason that concerns it."""
+    refused, facts = RULES[reason.obstacle], _facts(reason, rule)
+    return Refusal(partition, refused, {name: facts[name] for name in FACTS[refused]})
 
 
 def _facts(reason: Impossible, rule: TopicRule | None) -> Facts:

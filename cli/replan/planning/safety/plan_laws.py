@@ -58,6 +58,12 @@ def lawful_alone(plan: Plan) -> Iterator[Broken]:
         if not move.unnameable <= set(move.original):
             yield off_prefix(move, f"{sorted(move.unnameable)} are no replicas that could leave")
         yield from safe_at_everyoff_prefix(move)
+    for create in plan.creates:
+        gone = sorted({b for listed in create.lists for b in listed} - plan.racks.keys())
+        if gone:
+            yield asked(create.first, f"it is created on {gone}, which the plan does not know")
+        if len({len(listed) for listed in create.lists}) != 1:
+            yield asked(create.first, "the partitions are created with lists of different lengths")
     if not plan.remember <= names:
         yield asked("the plan", "it remembers orders of partitions that it does not move")
 

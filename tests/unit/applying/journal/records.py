@@ -7,6 +7,7 @@ from replan.applying.journal.records import (
     ApplicationStatus,
     Asked,
     Command,
+    CreateRecord,
     MoveRecord,
     Order,
     PlanChunk,
@@ -18,7 +19,7 @@ from replan.applying.journal.records import (
     Verb,
 )
 from replan.model.configs import FOLLOWER_REPLICAS, LEADER_RATE
-from replan.model.names import BrokerId, TopicPartition, replicas
+from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.planning.requests import RequestKind
 
 P0 = TopicPartition("orders", 0)
@@ -47,6 +48,8 @@ RECORDS: tuple[Record, ...] = (
         Status.STALE,
         message="why",
     ),
+    CreateRecord("a-1", "orders", TOPIC_ID, 12),
+    CreateRecord("a-1", "clicks", TopicId("Y2xpY2tzLWNsaWNrcy0wMA"), 3, Status.STALE, "why"),
     SavedReplicaList("orders", FOLLOWER_REPLICAS, False, ("0:4", "0:5")),
     SavedRate(BrokerId(4), LEADER_RATE, None, ("1000",)),
     SavedRate(BrokerId(5), LEADER_RATE, "7", ("1000", "2000")),

@@ -1,0 +1,182 @@
+"""What to do about the partitions that topics are to get: ask for them, wait, or an end. Pure.
+
+CreatePartitions names the count that a topic is to have, so a request that arrives twice, or late, changes nothing
+where the partitions are there. They are done when brokers show all of them where they were wanted. Until then nothing
+of the topic moves: Kafka judges their length by the lists that it has (ReplicationControlManager.createPartitions).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.records import CreateRecord, Status
+from replan.applying.observation.history import held_since
+from replan.applying.observation.look import Observation
+from replan.applying.partitions.judge import End, Hold
+from replan.applying.reasons import (
+    Fact,
+    HoldReason,
+    MetadataBehind,
+    NotAsPlanned,
+    OtherPartitions,
+    PartitionsUnseen,
+    Rechecking,
+    RejectedByKafka,
+    TopicUnsettled,
+)
+from replan.applying.tick_input import Job, TickInput
+from replan.model.control_plane import Answer, NewPartitions, Rejected
+from replan.model.names import TopicPartition
+from replan.planning.creates import Create
+
+LOOK_AGAIN = frozenset({3, 37, 89})
+"""Rejections that say: look, and ask again. Unknown topic, as many partitions already, too many changes at once
+(KIP-599)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The partitions are to be asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unsure:
+    """A conclusion that later looks must agree with."""
+
+    conclusion: Ask | End
+    reason: HoldReason
+
+
+@dataclass(frozen=True, slots=True)
+class Creating:
+    """What a process knows of its creates from tick to tick."""
+
+    answers: Mapping[str, Answer] = field(default_factory=dict)
+    """The last of each topic."""
+    suspected: Mapping[tuple[str, Ask | End], float] = field(default_factory=dict)
+    """What looks have suggested so far, and since when."""
+
+
+@dataclass(slots=True)
+class CreateTick:
+    """What one tick decides of creates."""
+
+    records: list[CreateRecord] = field(default_factory=list)
+    asks: dict[str, NewPartitions] = field(default_factory=dict)
+    holds: dict[TopicPartition, HoldReason] = field(default_factory=dict)
+    """By the first of the new partitions."""
+    suspected: Mapping[tuple[str, Ask | End], float] = field(default_factory=dict)
+
+
+def pending(job: Job, ledger: Ledger) -> list[Create]:
+    """The creates that have not ended."""
+    return [
+        create
+        for topic, create in job.creates.items()
+        if topic not in ledger.creates or ledger.creates[topic].status is Status.OPEN
+    ]
+
+
+def looked_at(creates: Iterable[Create]) -> set[TopicPartition]:
+    """All partitions of their topics, wanted ones and one beyond."""
+    return {TopicPartition(c.topic, p) for c in creates for p in range(c.count + 1)}
+
+
+def create_tick(
+    tick: TickInput, ledger: Ledger, known: Creating, closed: HoldReason | None
+) -> CreateTick:
+    """Decide for each create that has not ended; `closed`: why nothing is to be asked for now, if so."""
+    found, agreeing = CreateTick(), list[tuple[str, Ask | End]]()
+    for create in pending(tick.job, ledger):
+        verdict = judge_create(
+            create,
+            tick.seen,
+            asked=create.topic in ledger.creates,
+            answer=known.answers.get(create.topic),
+        )
+        if isinstance(verdict, Unsure):
+            suspicion = (create.topic, verdict.conclusion)
+            settings, since = tick.settings, known.suspected.get(suspicion, tick.ended)
+            again = isinstance(verdict.conclusion, Ask)
+            needed = settings.agreeing_seconds if again else settings.ending_seconds
+            sure = since <= tick.now - needed
+            if not (sure and again):
+                agreeing.append(suspicion)
+            verdict = verdict.conclusion if sure else Hold(verdict.reason)
+        _take(create, verdict, tick, ledger, found, closed)
+    found.suspected = held_since(known.suspected, agreeing, tick.ended)
+    return found
+
+
+def _take(
+    create: Create,
+    verdict: Ask | Hold | End,
+    tick: TickInput,
+    ledger: Ledger,
+    into: CreateTick,
+    closed: HoldReason | None,
+) -> None:
+    match verdict:
+        case Hold(reason):
+            into.holds[create.first] = reason
+        case Ask() if closed is not None:
+            into.holds[create.first] = closed
+        case Ask():
+            into.asks[create.topic] = NewPartitions(create.count, create.lists)
+            if create.topic not in ledger.creates:
+                into.records.append(_record(create, ledger, Status.OPEN))
+        case End(status, reason):
+            message = "" if reason is None else tick.job.end_text(create.first, reason)
+            into.records.append(_record(create, ledger, status, message))
+
+
+def _record(create: Create, ledger: Ledger, status: Status, message: str = "") -> CreateRecord:
+    application = "" if ledger.application is None else ledger.application.id
+    return CreateRecord(application, create.topic, create.topic_id, create.count, status, message)
+
+
+def judge_create(
+    create: Create, seen: Observation, *, asked: bool, answer: Answer | None
+) -> Ask | Hold | End | Unsure:
+    """What one look says of the partitions of one topic."""
+    names = looked_at([create])
+    there = {n: seen.partitions[n] for n in names & seen.partitions.keys()}
+    others = {s.topic_id for s in there.values()} - {create.topic_id}
+    if not names.isdisjoint(seen.unclear):
+        return Hold(MetadataBehind())
+    if not there or others:
+        return _unsure(NotAsPlanned(Fact.TOPIC, create.topic_id, min(others, default=None)))
+    wanted = create.partitions
+    different = tuple(
+        n for n, listed in wanted.items() if n in there and there[n].replicas != listed
+    )
+    shown = max(n.partition for n in there) + 1
+    if different or create.present < shown != create.count:
+        return _unsure(OtherPartitions(create.count, shown, different))
+    if wanted.keys() <= there.keys():
+        return End(Status.DONE)
+    return _not_there(create, seen, asked=asked, answer=answer)
+
+
+def _not_there(
+    create: Create, seen: Observation, *, asked: bool, answer: Answer | None
+) -> Ask | Hold | End | Unsure:
+    """What to do while brokers show none of them."""
+    running = tuple(sorted(n for n in seen.running if n.topic == create.topic))
+    if running:
+        return Hold(TopicUnsettled(running))
+    present = [TopicPartition(create.topic, p) for p in range(create.present)]
+    if not all(n in seen.partitions for n in present):
+        return Hold(MetadataBehind())
+    factors = {len(seen.partitions[n].replicas) for n in present} - {create.factor}
+    if factors:
+        return _unsure(NotAsPlanned(Fact.FACTOR, create.factor, min(factors)))
+    if not isinstance(answer, Rejected):
+        return Unsure(Ask(), PartitionsUnseen()) if asked else Ask()
+    if answer.code in LOOK_AGAIN:
+        return Unsure(Ask(), PartitionsUnseen(answer.code, answer.name))
+    return End(Status.REJECTED, RejectedByKafka(answer.code, answer.name, answer.message))
+
+
+def _unsure(reason: NotAsPlanned | OtherPartitions) -> Unsure:
+    return Unsure(End(Status.STALE, reason), Rechecking(reason))

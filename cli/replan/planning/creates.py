@@ -1,0 +1,41 @@
+"""A create: partitions that a topic gets beyond those that it has, with the replicas of each."""
+
+from dataclasses import dataclass
+
+from replan.model.names import Replicas, TopicId, TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """Partitions that one topic is to get (KIP-195); they cannot be taken away again."""
+
+    topic: str
+    topic_id: TopicId
+    present: int
+    """How many partitions it had when planned."""
+    lists: tuple[Replicas, ...]
+    """Of the partitions `present`, `present` + 1, …; each as long as the lists that the topic had when planned, since
+    Kafka takes no others (ReplicationControlManager.createPartitions)."""
+
+    @property
+    def count(self) -> int:
+        """How many partitions it has afterwards."""
+        return self.present + len(self.lists)
+
+    @property
+    def factor(self) -> int:
+        """The replication factor that the topic had when planned."""
+        return len(self.lists[0])
+
+    @property
+    def first(self) -> TopicPartition:
+        """The first of the new partitions: it stands for all of them where one has to."""
+        return TopicPartition(self.topic, self.present)
+
+    @property
+    def partitions(self) -> dict[TopicPartition, Replicas]:
+        """The new partitions with their replicas."""
+        return {
+            TopicPartition(self.topic, number): listed
+            for number, listed in enumerate(self.lists, self.present)
+        }

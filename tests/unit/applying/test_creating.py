@@ -1,0 +1,101 @@
+"""What one look says of the partitions that a topic is to get."""
+
+from tests.builders import TOPIC, TOPIC_ID, state
+
+from replan.applying.creating import Ask, Unsure, judge_create, looked_at
+from replan.applying.journal.records import Status
+from replan.applying.partitions.judge import End, Hold
+from replan.applying.reasons import (
+    Fact,
+    MetadataBehind,
+    NotAsPlanned,
+    OtherPartitions,
+    PartitionsUnseen,
+    RejectedByKafka,
+    TopicUnsettled,
+)
+from replan.model.control_plane import Accepted, Answer, Look, OutcomeUnknown, Rejected
+from replan.model.names import TopicId, TopicPartition, replicas
+from replan.model.partition import PartitionState, Reassignment
+from replan.planning.creates import Create
+
+CREATE = Create(TOPIC, TOPIC_ID, 2, (replicas(3, 4, 5), replicas(4, 5, 1)))
+OLD = [state([1, 2, 3]), state([2, 3, 4], partition=1)]
+NEW = [state([3, 4, 5], partition=2), state([4, 5, 1], partition=3)]
+
+
+def look(*states: PartitionState, **more: object) -> Look:
+    return Look(brokers={}, partitions={s.partition: s for s in states}, **more)  # type: ignore[arg-type]
+
+
+def judged(seen: Look, *, asked: bool = False, answer: Answer | None = None) -> object:
+    return judge_create(CREATE, seen, asked=asked, answer=answer)
+
+
+def ended(verdict: object) -> object:
+    """What looks are to agree on."""
+    assert isinstance(verdict, Unsure)
+    assert isinstance(verdict.conclusion, End)
+    assert verdict.conclusion.status is Status.STALE
+    return verdict.conclusion.reason
+
+
+def test_it_looks_one_partition_further_than_it_creates() -> None:
+    assert looked_at([CREATE]) == {TopicPartition(TOPIC, p) for p in range(5)}
+
+
+def test_partitions_are_asked_for_once_and_again_only_when_looks_agree() -> None:
+    assert judged(look(*OLD)) == Ask()
+    for answer in (None, Accepted(), OutcomeUnknown("no answer")):
+        assert judged(look(*OLD), asked=True, answer=answer) == Unsure(Ask(), PartitionsUnseen())
+
+
+def test_they_are_done_when_brokers_show_all_of_them_whoever_made_them() -> None:
+    for asked in (False, True):
+        assert judged(look(*OLD, *NEW), asked=asked) == End(Status.DONE)
+
+
+def test_an_answer_that_there_are_as_many_already_is_rechecked() -> None:
+    answer = Rejected(37, "INVALID_PARTITIONS", "Topic already has 4 partition(s).")
+    unseen = PartitionsUnseen(37, "INVALID_PARTITIONS")
+    assert judged(look(*OLD), asked=True, answer=answer) == Unsure(Ask(), unseen)
+    assert judged(look(*OLD, *NEW), asked=True, answer=answer) == End(Status.DONE)
+
+
+def test_a_policy_that_forbids_it_ends_it() -> None:
+    answer = Rejected(44, "POLICY_VIOLATION", "no.")
+    reason = RejectedByKafka(44, "POLICY_VIOLATION", "no.")
+    assert judged(look(*OLD), asked=True, answer=answer) == End(Status.REJECTED, reason)
+
+
+def test_partitions_of_another_tool_are_left_as_they_are() -> None:
+    elsewhere = [NEW[0], state([1, 2, 3], partition=3)]
+    name = TopicPartition(TOPIC, 3)
+    assert ended(judged(look(*OLD, *elsewhere))) == OtherPartitions(4, 4, (name,))
+    assert ended(judged(look(*OLD, NEW[0]))) == OtherPartitions(4, 3)
+    more = state([1, 2, 3], partition=4)
+    assert ended(judged(look(*OLD, *NEW, more))) == OtherPartitions(4, 5)
+
+
+def test_it_waits_until_nothing_runs_on_the_topic() -> None:
+    name = TopicPartition(TOPIC, 1)
+    running = {name: Reassignment(replicas(2, 3, 4, 5), replicas(5), ())}
+    assert judged(look(*OLD, running=running)) == Hold(TopicUnsettled((name,)))
+    elsewhere = {TopicPartition("clicks", 1): running[name]}
+    assert judged(look(*OLD, running=elsewhere)) == Ask()
+
+
+def test_another_replication_factor_or_another_topic_makes_it_stale() -> None:
+    longer = [OLD[0], state([1, 2, 3, 4], partition=1)]
+    assert ended(judged(look(*longer))) == NotAsPlanned(Fact.FACTOR, 3, 4)
+    assert ended(judged(look())) == NotAsPlanned(Fact.TOPIC, TOPIC_ID, None)
+    other = TopicId("another-topic-id-00000")
+    again = [state([1, 2, 3], topic_id=other)]
+    assert ended(judged(look(*again))) == NotAsPlanned(Fact.TOPIC, TOPIC_ID, other)
+
+
+def test_brokers_that_lag_are_waited_for() -> None:
+    assert judged(look(*OLD, unclear=frozenset({TopicPartition(TOPIC, 0)}))) == Hold(
+        MetadataBehind()
+    )
+    assert judged(look(OLD[1])) == Hold(MetadataBehind())

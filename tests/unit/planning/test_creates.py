@@ -1,0 +1,226 @@
+"""Topics with more partitions declared than they have: what is created, what moves afterwards, what is refused."""
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.builders import FILE, brokers, placement, snapshot, state
+
+from replan.errors import BadManifest
+from replan.model.names import BrokerId, TopicPartition, replicas
+from replan.model.placement import LeaderBlacklist, Placement
+from replan.model.policy import Limit, Measure
+from replan.model.rules import Balance, ReplicaBlacklist, Spread, TopicRule
+from replan.model.snapshot import Snapshot
+from replan.model.where import Where
+from replan.planning.drift import find_drift
+from replan.planning.limits import LimitExceeded
+from replan.planning.plan import Plan, RefusalRule
+from replan.planning.plan_file import dumps, loads
+from replan.planning.planner import make_plan
+
+HERE = Where(FILE, 9, 3)
+TWO = [state([1, 2, 3]), state([2, 3, 4], partition=1)]
+
+
+def ruled(**parts: Any) -> dict[str, TopicRule]:
+    return {"orders": TopicRule(HERE, "orders", **parts)}
+
+
+def seen(registered: int = 6) -> Snapshot:
+    return snapshot(TWO, registered=brokers(registered, "abc"))
+
+
+def after(plan: Plan, before: Snapshot) -> Snapshot:
+    """The snapshot when the partitions are there and every move has ended, all in sync."""
+    new = [
+        state(listed, partition=name.partition, topic=name.topic)
+        for create in plan.creates
+        for name, listed in create.partitions.items()
+    ]
+    moved = {m.partition: m for m in plan.moves}
+    states = [*before.states(range(before.partitions.num_rows)), *new]
+    ended = [
+        replace(s, replicas=m.target, isr=m.target, leader=m.target[0])
+        if (m := moved.get(s.partition))
+        else s
+        for s in states
+    ]
+    return snapshot(ended, registered=before.brokers)
+
+
+def arrives(asked: Placement, before: Snapshot) -> Plan:
+    """The plan, of which nothing is left to plan afterwards, and nothing drifts."""
+    plan = make_plan(asked, before)
+    assert plan.refusals == ()
+    assert make_plan(asked, after(plan, before)).empty
+    assert find_drift(asked, after(plan, before)).none
+    return plan
+
+
+def test_a_count_alone_adds_partitions_where_the_least_lies_and_moves_nothing() -> None:
+    plan = arrives(placement(rules=ruled(partition_count=4)), seen())
+
+    [create] = plan.creates
+    assert (create.topic, create.present, create.count) == ("orders", 2, 4)
+    assert {len(listed) for listed in create.lists} == {3}
+    assert {5, 6} <= set(create.lists[0])
+    assert plan.moves == ()
+
+
+def test_the_list_form_says_where_they_lie() -> None:
+    declared = [[1, 2, 3], [2, 3, 4], [6, 5, 1], [5, 4, 3]]
+    plan = arrives(placement({"orders": declared}), seen())
+
+    assert plan.creates[0].lists == (replicas(6, 5, 1), replicas(5, 4, 3))
+    assert plan.moves == ()
+
+
+def test_count_factor_and_spread_make_one_plan() -> None:
+    rule = ruled(partition_count=3, replication_factor=4, spread=Spread.NONE)
+    plan = arrives(placement(rules=rule), seen())
+
+    [create] = plan.creates
+    assert len(create.lists[0]) == 3, "Kafka takes no other length than the topic has"
+    assert {m.partition.partition: len(m.target) for m in plan.moves} == {0: 4, 1: 4, 2: 4}
+    assert {m.partition: m.original for m in plan.moves}[create.first] == create.lists[0]
+
+
+def test_lists_of_another_length_are_created_as_they_can_be_and_then_moved() -> None:
+    longer = arrives(placement({"orders": [[1, 2, 3], [2, 3, 4], [6, 5, 1, 2]]}), seen())
+    assert longer.creates[0].lists == (replicas(6, 5, 1),)
+    assert [m.target for m in longer.moves] == [replicas(6, 5, 1, 2)]
+
+    shorter = arrives(placement({"orders": [[1, 2, 3], [2, 3, 4], [6, 5]]}), seen())
+    assert shorter.creates[0].lists == (replicas(6, 5, 1),)
+    assert [m.target for m in shorter.moves] == [replicas(6, 5)]
+
+
+def test_drains_and_the_leader_blacklist_hold_of_new_partitions_at_once() -> None:
+    drained = placement(
+        {"orders": [[1, 2, 3], [2, 3, 4], [5, 6, 1]]},
+        replica_blacklist=(ReplicaBlacklist(BrokerId(6), HERE),),
+    )
+    assert 6 not in arrives(drained, seen()).creates[0].lists[0]
+
+    demoted = placement(
+        {"orders": [[1, 2, 3], [2, 3, 4], [5, 6, 1]]},
+        blacklist=(LeaderBlacklist(BrokerId(5), HERE),),
+    )
+    plan = arrives(demoted, seen())
+    assert plan.creates[0].lists == (replicas(6, 1, 5),)
+    assert plan.moves == ()
+
+
+def test_fewer_than_there_are_is_refused_and_nothing_else_is() -> None:
+    plan = make_plan(placement(rules=ruled(partition_count=1)), seen())
+
+    assert [(r.rule, r.partition.partition) for r in plan.refusals] == [
+        (RefusalRule.FEWER_PARTITIONS, 1)
+    ]
+    assert not plan.creates
+    assert not plan.moves
+
+
+def test_a_topic_on_which_something_runs_waits_for_the_next_plan() -> None:
+    running = [TWO[0], state([2, 3, 4, 5], [2, 3, 4], partition=1, adding=[5])]
+    before = snapshot(running, registered=brokers(6, "abc"))
+    plan = make_plan(placement(rules=ruled(partition_count=3)), before)
+
+    [refusal] = plan.refusals
+    assert refusal.rule is RefusalRule.TOPIC_RUNNING
+    assert refusal.held
+    assert refusal.facts["partitions"] == ("orders-1",)
+    assert not plan.creates
+
+
+def test_partitions_of_different_length_are_made_equal_first() -> None:
+    uneven = snapshot([TWO[0], state([2, 3], partition=1)], registered=brokers(6, "abc"))
+    asked = placement(rules=ruled(partition_count=3, replication_factor=3))
+    plan = make_plan(asked, uneven)
+
+    assert [r.rule for r in plan.refusals] == [RefusalRule.FACTORS_DIFFER]
+    assert [m.partition.partition for m in plan.moves] == [1]
+    assert make_plan(asked, after(plan, uneven)).creates
+
+
+def test_a_rule_that_no_broker_keeps_refuses_the_growth() -> None:
+    rule = ruled(partition_count=3, replication_factor=7)
+    plan = make_plan(placement(rules=rule), seen())
+
+    assert (TopicPartition("orders", 2), RefusalRule.TOO_FEW_BROKERS) in [
+        (r.partition, r.rule) for r in plan.refusals
+    ]
+    assert not plan.creates
+
+
+def test_the_map_form_creates_nothing() -> None:
+    asked = placement({"orders": {0: [1, 2, 3], 2: [1, 2, 3]}})
+    with pytest.raises(BadManifest, match="orders-2 does not exist"):
+        make_plan(asked, seen())
+
+
+def test_a_new_partition_on_an_unknown_broker_is_a_mistake_with_its_place() -> None:
+    with pytest.raises(BadManifest, match="broker 9 is not registered"):
+        make_plan(placement({"orders": [[1, 2, 3], [2, 3, 4], [9, 2, 1]]}), seen())
+
+
+def test_limits_count_new_partitions_and_their_topic() -> None:
+    limit = Limit(Measure.PARTITIONS, HERE, 3)
+    asked = placement(rules=ruled(partition_count=6), limits={Measure.PARTITIONS: limit})
+    with pytest.raises(LimitExceeded) as raised:
+        make_plan(asked, seen())
+    assert [(e.found, e.largest) for e in raised.value.exceeded] == [(4, (("orders", 4),))]
+    assert make_plan(asked, seen(), {Measure.PARTITIONS: 4}).creates
+
+
+def test_a_part_of_a_plan_creates_only_for_its_topics() -> None:
+    before = snapshot([*TWO, state([1, 2], topic="clicks")], registered=brokers(6, "abc"))
+    asked = placement(rules={"*": TopicRule(HERE, "*", partition_count=3)})
+    assert [c.topic for c in make_plan(asked, before).creates] == ["clicks", "orders"]
+    assert [c.topic for c in make_plan(asked, before, only=["cl*"]).creates] == ["clicks"]
+
+
+def test_the_plan_file_holds_them() -> None:
+    plan = make_plan(placement(rules=ruled(partition_count=4)), seen())
+    assert loads(dumps(plan), "plan.json") == plan
+
+
+@given(data=st.data())
+def test_whatever_is_declared_one_plan_arrives(data: st.DataObject) -> None:
+    factor = data.draw(st.integers(1, 4), label="factor")
+    present = data.draw(st.integers(1, 4), label="present")
+    ids = st.permutations(range(1, 7))
+    before = snapshot(
+        [state(data.draw(ids)[:factor], partition=p) for p in range(present)],
+        registered=brokers(6, "abc"),
+        min_insync_replicas=1,
+    )
+    rule = ruled(
+        partition_count=present + data.draw(st.integers(1, 4), label="more"),
+        replication_factor=data.draw(st.sampled_from([None, 1, 2, 3, 4]), label="new factor"),
+        spread=data.draw(st.sampled_from([None, Spread.RACK, Spread.NONE]), label="spread"),
+    )
+    drain = data.draw(st.booleans(), label="drain")
+    asked = placement(
+        rules=rule,
+        replica_blacklist=(ReplicaBlacklist(BrokerId(1), HERE),) if drain else (),
+    )
+    plan = arrives(asked, before)
+
+    assert {len(listed) for listed in plan.creates[0].lists} == {factor}
+    if not drain:
+        new = set(plan.creates[0].partitions)
+        longer = (rule["orders"].replication_factor or factor) != factor
+        assert longer or not new & {m.partition for m in plan.moves}
+
+
+def test_a_balance_is_kept_with_the_new_partitions_in_it() -> None:
+    asked = placement(
+        rules=ruled(partition_count=12, replication_factor=3),
+        balance=Balance(HERE, replicas=Fraction(1, 2)),
+    )
+    arrives(asked, seen())
