@@ -5,6 +5,7 @@ How they travel and when they are obeyed is in `applying.steering`. `resume` lif
 
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 from uuid import uuid4
@@ -13,7 +14,7 @@ import typer
 
 from replan.commands.output import note, result
 from replan.commands.target import Connection, JournaledTarget, Target
-from replan.errors import Exit, Held
+from replan.errors import Exit, Held, ReplanError
 
 if TYPE_CHECKING:
     from replan.applying.journal.records import Application, Command, Record, Verb
@@ -182,9 +183,9 @@ def _answer(inbox: _Inbox, command: "Command") -> str | None:
     """Who obeyed; None where nobody did in time, or the application has ended, and the command is withdrawn."""
     from replan.applying.journal.ledger import fold
 
-    inbox.send(command)
     until = time.monotonic() + ANSWER_SECONDS
     try:
+        inbox.send(command)
         while time.monotonic() < until:
             opened = fold(found := list(inbox.read())).application
             who = _obeyed(found, command)
@@ -193,7 +194,8 @@ def _answer(inbox: _Inbox, command: "Command") -> str | None:
             time.sleep(_PAUSE_SECONDS)
         who = who or _obeyed(inbox.read(), command)
     except BaseException:
-        inbox.withdraw(command)
+        with suppress(ReplanError):  # what went wrong first is what the caller shall see
+            inbox.withdraw(command)
         raise
     if who is None:
         inbox.withdraw(command)
