@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from replan.applying.journal.records import Command, Forget
 from replan.kafka.clock import SystemClock
 from replan.kafka.journal.create import create_topic
-from replan.kafka.journal.inbox import send
 from replan.kafka.journal.lock import Lock
 from replan.kafka.journal.read import TopicReader
 from replan.kafka.properties.client_properties import ClientProperties
@@ -44,6 +43,8 @@ class JournalTopic:
 
     def send(self, record: Command | Forget) -> None:
         """Write a record of the inbox. Raises as `inbox.send`."""
+        from replan.kafka.journal.inbox import send
+
         send(self._properties.librdkafka, self.reader.topic, record)
 
     def release(self, lock_id: str, reason: str, owner: str) -> Lock:
