@@ -25,7 +25,7 @@ from tests.properties.hostile import Case, Run, cases, performed
 
 from replan.applying.journal.records import SavedRate, SavedReplicaList
 from replan.applying.outcome import Outcome, PartitionResult, Result
-from replan.applying.reasons import EntriesRemoved, RateRemoved
+from replan.applying.reasons.notes import EntriesRemoved, RateRemoved
 from replan.applying.settings import Settings
 from replan.errors import Exit
 from replan.model.configs import (

@@ -7,7 +7,7 @@ from tests.smallworld.world import State
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import MoveRecord, SavedRate, SavedReplicaList, Status
-from replan.applying.reasons import EntriesRemoved, RateRemoved
+from replan.applying.reasons.notes import EntriesRemoved, RateRemoved
 from replan.errors import Exit
 from replan.model.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS
 from replan.model.control_plane import Look

@@ -13,15 +13,12 @@ from replan.applying.journal.records import CreateRecord, Status
 from replan.applying.observation.history import held_since
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.judge import End, Hold
-from replan.applying.reasons import (
-    Fact,
+from replan.applying.reasons.ends import Fact, NotAsPlanned, OtherPartitions, RejectedByKafka
+from replan.applying.reasons.waits import (
     HoldReason,
     MetadataBehind,
-    NotAsPlanned,
-    OtherPartitions,
     PartitionsUnseen,
     Rechecking,
-    RejectedByKafka,
     TopicUnsettled,
 )
 from replan.applying.tick_input import Job, TickInput

@@ -39,21 +39,23 @@ from replan.applying.partitions.phase import (
     Phase,
     Waiting,
 )
-from replan.applying.reasons import (
+from replan.applying.reasons.ends import (
+    ChangedElsewhere,
+    EndReason,
+    OtherReassignment,
+    ThrottleRefused,
+)
+from replan.applying.reasons.waits import (
     ArrivalPossible,
     AwaitingThrottle,
-    ChangedElsewhere,
     CopyGoesOn,
-    EndReason,
     HoldReason,
     NextBatch,
-    OtherReassignment,
     OthersUnderMinIsr,
     PartitionsFirst,
     Paused,
     Stopping,
     ThrottleContested,
-    ThrottleRefused,
 )
 from replan.applying.run_state import RunState
 from replan.applying.steering import acknowledged, notes_of, steered, throttle_of

@@ -29,7 +29,8 @@ from replan.applying.outcome import (
     summary,
 )
 from replan.applying.progress import Progress, Report, copies_in_progress
-from replan.applying.reasons import ClusterSilent, JournalSlow, Leftover, RefusedSetting
+from replan.applying.reasons.notes import Leftover, RefusedSetting
+from replan.applying.reasons.waits import ClusterSilent, JournalSlow
 from replan.applying.run_state import Configured, first_state
 from replan.applying.sending import Sender, intents
 from replan.applying.settings import Settings

@@ -19,7 +19,8 @@ from replan.applying.partitions.phase import (
     Waiting,
     check_transition,
 )
-from replan.applying.reasons import HoldReason, JournalSlow, Note
+from replan.applying.reasons.notes import Note
+from replan.applying.reasons.waits import HoldReason, JournalSlow
 from replan.applying.run_state import Repeat, RunState
 from replan.applying.throttles.tick import ThrottleInput, ThrottleTick, history_after
 from replan.applying.tick_input import TickInput

@@ -7,7 +7,8 @@ from enum import StrEnum
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import MoveRecord, Status
-from replan.applying.reasons import HoldReason, Leftover, Note
+from replan.applying.reasons.notes import Leftover, Note
+from replan.applying.reasons.waits import HoldReason
 from replan.errors import Exit
 from replan.model.names import TopicPartition
 from replan.planning.creates import Create

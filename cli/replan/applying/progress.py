@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from replan.applying.observation.history import PartitionHistory
-from replan.applying.reasons import HoldReason, Note, Stalled
+from replan.applying.reasons.notes import Note
+from replan.applying.reasons.waits import HoldReason, Stalled
 from replan.applying.run_state import RunState
 from replan.applying.tick_input import TickInput
 from replan.model.names import BrokerId, TopicPartition

@@ -18,7 +18,8 @@ from replan.applying.observation.neighbours import Neighbours
 from replan.applying.partitions.judge import End
 from replan.applying.partitions.nameable import left_out
 from replan.applying.partitions.phase import Admitted, Ended, InFlight, Phase, Waiting
-from replan.applying.reasons import HoldReason, Note, ReadingsApart
+from replan.applying.reasons.notes import Note, ReadingsApart
+from replan.applying.reasons.waits import HoldReason
 from replan.applying.steering import throttle_of
 from replan.applying.throttles.tick import ThrottleHistory
 from replan.applying.tick_input import Job, TickInput

@@ -10,7 +10,7 @@ from replan.applying.decide import decide
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Application
 from replan.applying.outcome import PartitionResult, Result, results_of
-from replan.applying.reasons import AwaitingThrottle, HoldReason
+from replan.applying.reasons.waits import AwaitingThrottle, HoldReason
 from replan.applying.run_state import first_state
 from replan.applying.settings import Settings
 from replan.applying.tick_input import Job, TickInput

@@ -38,7 +38,7 @@ from replan.applying.journal.records import (
     Verb,
     changed,
 )
-from replan.applying.reasons import Obeyed
+from replan.applying.reasons.notes import Obeyed
 from replan.model.placement import MoveThrottle
 
 UNLIMITED = "unlimited"

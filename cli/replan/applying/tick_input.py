@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from replan.applying.journal.records import Command
 from replan.applying.observation.look import Observation
-from replan.applying.reasons import EndReason
+from replan.applying.reasons.ends import EndReason
 from replan.applying.settings import Settings
 from replan.model.names import TopicPartition
 from replan.planning.creates import Create

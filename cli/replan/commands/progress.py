@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from replan.applying.progress import Progress, Report
-from replan.applying.reasons import HoldReason
+from replan.applying.reasons.waits import HoldReason
 from replan.commands.output import is_live, note, visible
 from replan.model.names import TopicPartition
 from replan.reporting.note_text import note_text

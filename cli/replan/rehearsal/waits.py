@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from replan.applying.progress import Progress
-from replan.applying.reasons import HoldReason, is_routine, kind_of
+from replan.applying.reasons.kinds import kind_of
+from replan.applying.reasons.waits import HoldReason, is_routine
 from replan.model.names import TopicPartition
 from replan.planning.safety.run_invariants import Trajectory
 from replan.rehearsal.result import Waited

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from replan.applying.outcome import PartitionResult, Result
-from replan.applying.reasons import kind_of
+from replan.applying.reasons.kinds import kind_of
 from replan.applying.standing import OpenApplication, StandingThrottle
 from replan.reporting.hold_text import hold_text
 from replan.wording import capped, count

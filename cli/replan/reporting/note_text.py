@@ -1,7 +1,7 @@
 """Sentences of what was noticed while a plan was applied: other tools on throttles, readings too far apart."""
 
 from replan.applying.journal.records import Verb
-from replan.applying.reasons import (
+from replan.applying.reasons.notes import (
     EntriesRemoved,
     Note,
     Obeyed,

@@ -1,7 +1,7 @@
 """How an application ended, as text: first what went wrong, by partition, then the line that sums it up."""
 
 from replan.applying.outcome import Ending, Outcome, Result, left_out_text, summary
-from replan.applying.reasons import Leftover, RefusedSetting, UnrestoredRate
+from replan.applying.reasons.notes import Leftover, RefusedSetting, UnrestoredRate
 from replan.planning.plan import Refusal
 from replan.reporting.hold_text import hold_text, result_text
 from replan.reporting.note_text import note_text

@@ -1,7 +1,7 @@
 """How far an application is, as lines: one that counts, then one per running copy with what it waits for."""
 
 from replan.applying.progress import CopyProgress, Progress, ReplicaProgress
-from replan.applying.reasons import HoldReason, is_routine
+from replan.applying.reasons.waits import HoldReason, is_routine
 from replan.model.names import TopicPartition
 from replan.reporting.hold_text import hold_text, stalled_text
 from replan.reporting.quantities import duration, size

@@ -6,7 +6,7 @@ Here belong facts in words. Every line was true at its moment.
 from collections.abc import Iterator, Mapping
 
 from replan.applying.progress import Progress
-from replan.applying.reasons import HoldReason
+from replan.applying.reasons.waits import HoldReason
 from replan.model.names import TopicPartition
 from replan.reporting.hold_text import hold_text
 from replan.reporting.note_text import note_text

@@ -5,15 +5,8 @@ from tests.builders import TOPIC, TOPIC_ID, state
 from replan.applying.creating import Ask, Unsure, judge_create, looked_at
 from replan.applying.journal.records import Status
 from replan.applying.partitions.judge import End, Hold
-from replan.applying.reasons import (
-    Fact,
-    MetadataBehind,
-    NotAsPlanned,
-    OtherPartitions,
-    PartitionsUnseen,
-    RejectedByKafka,
-    TopicUnsettled,
-)
+from replan.applying.reasons.ends import Fact, NotAsPlanned, OtherPartitions, RejectedByKafka
+from replan.applying.reasons.waits import MetadataBehind, PartitionsUnseen, TopicUnsettled
 from replan.model.control_plane import Accepted, Answer, Look, OutcomeUnknown, Rejected
 from replan.model.names import TopicId, TopicPartition, replicas
 from replan.model.partition import PartitionState, Reassignment

@@ -23,7 +23,7 @@ from replan.applying.journal.records import (
 from replan.applying.next_state import Decision
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.phase import Admitted, Deferred, Ended, InFlight, Parked, Phase
-from replan.applying.reasons import (
+from replan.applying.reasons.waits import (
     AwaitingThrottle,
     HoldReason,
     NewBrokerFenced,

@@ -13,13 +13,13 @@ from replan.applying.journal.protocol import Journal, MemoryJournal
 from replan.applying.journal.records import Application, ApplicationStatus, PlanChunk, Record
 from replan.applying.opening import open_plan
 from replan.applying.outcome import Ending, Result
-from replan.applying.reasons import (
+from replan.applying.reasons.notes import ReadingsApart
+from replan.applying.reasons.waits import (
     AwaitingThrottle,
     JournalSlow,
     NewBrokerFenced,
     NoSlot,
     OutcomePending,
-    ReadingsApart,
 )
 from replan.applying.settings import Settings
 from replan.errors import BadFile, BadUsage, Exit, Held, WrongCluster

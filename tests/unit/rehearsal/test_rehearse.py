@@ -11,7 +11,7 @@ from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Status, changed
 from replan.applying.opening import opening
 from replan.applying.partitions.intents import begun
-from replan.applying.reasons import AwaitingSync, NoSlot
+from replan.applying.reasons.waits import AwaitingSync, NoSlot
 from replan.errors import Exit
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition, replicas

@@ -7,18 +7,26 @@ from tests.builders import TOPIC_ID
 
 from replan.applying.journal.records import Reached
 from replan.applying.outcome import PartitionResult, Result
-from replan.applying.reasons import (
+from replan.applying.reasons.ends import (
+    ChangedElsewhere,
+    EffectUndone,
+    EndReason,
+    Fact,
+    NotAsPlanned,
+    OtherPartitions,
+    OtherReassignment,
+    RejectedByKafka,
+    ThrottleRefused,
+)
+from replan.applying.reasons.kinds import kind_of
+from replan.applying.reasons.waits import (
     ArrivalPossible,
     AwaitingSync,
     AwaitingThrottle,
-    ChangedElsewhere,
     ClusterSilent,
     Confirming,
     CopyGoesOn,
-    EffectUndone,
     EffectUnseen,
-    EndReason,
-    Fact,
     HoldReason,
     JournalSlow,
     MetadataBehind,
@@ -28,29 +36,23 @@ from replan.applying.reasons import (
     NoLeader,
     NoRoom,
     NoSlot,
-    NotAsPlanned,
-    OtherPartitions,
-    OtherReassignment,
     OthersUnderMinIsr,
     OutcomePending,
     PartitionsFirst,
     PartitionsUnseen,
     Paused,
     Rechecking,
-    RejectedByKafka,
     RejectionPending,
     RepeatPending,
     SameListElsewhere,
     Stalled,
     Stopping,
     ThrottleContested,
-    ThrottleRefused,
     TopicReassigned,
     TopicUnsettled,
     UncleanElectionPossible,
     WritesWouldStop,
     is_routine,
-    kind_of,
 )
 from replan.model.configs import FOLLOWER_RATE, LEADER_REPLICAS, ConfigScope
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas

@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from replan.applying.journal.records import Verb
-from replan.applying.reasons import (
+from replan.applying.reasons.notes import (
     EntriesRemoved,
     Note,
     Obeyed,

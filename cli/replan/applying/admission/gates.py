@@ -8,7 +8,7 @@ from collections.abc import Container, Mapping
 
 from replan.applying.admission.disk_space import Room
 from replan.applying.observation.look import Observation
-from replan.applying.reasons import (
+from replan.applying.reasons.waits import (
     HoldReason,
     NewBrokerCordoned,
     NewBrokerFenced,

@@ -11,23 +11,25 @@ from replan.applying.journal.records import Asked, MoveRecord, Reached, Status, 
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.nameable import as_nameable
 from replan.applying.partitions.preconditions import broken_precondition
-from replan.applying.reasons import (
-    ArrivalPossible,
-    AwaitingSync,
+from replan.applying.reasons.ends import (
     ChangedElsewhere,
-    Confirming,
     EffectUndone,
-    EffectUnseen,
     EndReason,
     Fact,
+    NotAsPlanned,
+    OtherReassignment,
+    RejectedByKafka,
+)
+from replan.applying.reasons.waits import (
+    ArrivalPossible,
+    AwaitingSync,
+    Confirming,
+    EffectUnseen,
     HoldReason,
     MetadataBehind,
     NoLeader,
-    NotAsPlanned,
-    OtherReassignment,
     OutcomePending,
     Rechecking,
-    RejectedByKafka,
     RejectionPending,
     RepeatPending,
     SameListElsewhere,

@@ -6,7 +6,7 @@ is not gone, and before Kafka 4.1 its rack is not known.
 
 from collections.abc import Mapping
 
-from replan.applying.reasons import EndReason, Fact, NotAsPlanned
+from replan.applying.reasons.ends import EndReason, Fact, NotAsPlanned
 from replan.model.broker import Broker
 from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId

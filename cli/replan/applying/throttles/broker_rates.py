@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from replan.applying.journal.records import Forget, Record, SavedRate
-from replan.applying.reasons import Note, RateChanged, RateKept, UnrestoredRate
+from replan.applying.reasons.notes import Note, RateChanged, RateKept, UnrestoredRate
 from replan.applying.throttles.replica_lists import Copy
 from replan.model.configs import (
     FOLLOWER_RATE,

@@ -8,7 +8,9 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from replan.applying.outcome import PartitionResult
-from replan.applying.reasons import EndReason, HoldReason, kind_of
+from replan.applying.reasons.ends import EndReason
+from replan.applying.reasons.kinds import kind_of
+from replan.applying.reasons.waits import HoldReason
 from replan.model.names import TopicPartition
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import Report

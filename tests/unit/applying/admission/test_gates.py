@@ -6,7 +6,7 @@ from tests.builders import brokers, move, state
 from replan.applying.admission.disk_space import Room
 from replan.applying.admission.gates import closed_gate, others_by_topic
 from replan.applying.observation.look import Observation
-from replan.applying.reasons import (
+from replan.applying.reasons.waits import (
     HoldReason,
     NewBrokerCordoned,
     NewBrokerFenced,

@@ -8,21 +8,23 @@ from tests.builders import TOPIC_ID, brokers, move, state
 from replan.applying.journal.records import Asked, MoveRecord, Reached, Status, changed
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.judge import End, Hold, PartitionInput, Suspect, Verdict, judge
-from replan.applying.reasons import (
-    AwaitingSync,
+from replan.applying.reasons.ends import (
     ChangedElsewhere,
-    Confirming,
     EffectUndone,
-    EffectUnseen,
     EndReason,
     Fact,
-    MetadataBehind,
-    NoLeader,
     NotAsPlanned,
     OtherReassignment,
+    RejectedByKafka,
+)
+from replan.applying.reasons.waits import (
+    AwaitingSync,
+    Confirming,
+    EffectUnseen,
+    MetadataBehind,
+    NoLeader,
     OutcomePending,
     Rechecking,
-    RejectedByKafka,
     RejectionPending,
     SameListElsewhere,
 )

@@ -1,0 +1,103 @@
+"""Why a partition has ended, other than done. The sentences are in `reporting.hold_text`."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from replan.applying.journal.records import Reached
+from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, ConfigScope
+from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
+
+
+class Fact(StrEnum):
+    """What a plan rests on, and is read again before a partition is touched."""
+
+    TOPIC = "topic id"
+    REPLICAS = "replicas"
+    MIN_ISR = MIN_INSYNC_REPLICAS
+    UNCLEAN_ELECTION = UNCLEAN_ELECTION
+    FACTOR = "replication factor"
+    RACK = "rack"
+    REGISTRATION = "registration"
+
+
+@dataclass(frozen=True, slots=True)
+class NotAsPlanned:
+    """Something is not what it was when planned."""
+
+    fact: Fact
+    planned: TopicId | Replicas | int | bool | str | None
+    found: TopicId | Replicas | int | bool | str | None
+    """None where the topic or the broker is not there any more."""
+    broker: BrokerId | None = None
+    """Whose rack or registration, if so."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherReassignment:
+    """Before anything was asked for, another tool's reassignment runs on it."""
+
+    target: Replicas
+    adding: Replicas
+    removing: Replicas
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedElsewhere:
+    """On its way it has a list that this move never asks for."""
+
+    target: Replicas
+    found: Replicas
+    running: bool
+    """Whether `found` is what a reassignment leads to, or what is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class EffectUndone:
+    """What it had reached is not there any more."""
+
+    target: Replicas
+    reached: Reached
+    found: Replicas
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedByKafka:
+    """Kafka's answer to the last request."""
+
+    code: int
+    name: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottleRefused:
+    """Kafka refuses a setting that the copy needs for its throttle."""
+
+    scope: ConfigScope
+    resource: str
+    code: int
+    name: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class OtherPartitions:
+    """Its topic has other new partitions than those that were to be created."""
+
+    planned: int
+    """How many the topic was to have."""
+    found: int
+    """How many it has at least."""
+    different: tuple[TopicPartition, ...] = ()
+    """Those of the wanted ones that lie elsewhere."""
+
+
+EndReason = (
+    NotAsPlanned
+    | OtherPartitions
+    | OtherReassignment
+    | ChangedElsewhere
+    | EffectUndone
+    | RejectedByKafka
+    | ThrottleRefused
+)

@@ -1,0 +1,93 @@
+"""What is said of throttles and of slow readings beside the partitions, and what is left over at the end."""
+
+from dataclasses import dataclass
+
+from replan.applying.journal.records import Verb
+from replan.model.configs import ConfigScope
+from replan.model.names import BrokerId
+
+
+@dataclass(frozen=True, slots=True)
+class EntriesRemoved:
+    """Entries that replan had set in a throttled-replicas list are gone."""
+
+    topic: str
+    config: str
+    entries: tuple[str, ...]
+    again: bool
+    """Not for the first time: nothing new is started."""
+
+
+@dataclass(frozen=True, slots=True)
+class RateRemoved:
+    """A rate that replan had set is gone."""
+
+    broker: BrokerId
+    config: str
+    again: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RateChanged:
+    """While copies run a rate has another value than replan had set; it is left alone."""
+
+    broker: BrokerId
+    config: str
+    found: str
+    """Bytes per second."""
+
+
+@dataclass(frozen=True, slots=True)
+class RateKept:
+    """A rate was to be restored and has another value than replan had set; it is left as it is."""
+
+    broker: BrokerId
+    config: str
+    found: str | None
+    before: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingsApart:
+    """Two readings of the cluster were so far apart that confirming takes longer, or begins again."""
+
+    seconds: float
+    silent: tuple[BrokerId, ...]
+    """The live brokers that did not answer meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Obeyed:
+    """A command that came through the inbox."""
+
+    verb: Verb
+    rate: str
+    """Of `throttle`: bytes per second, or `unlimited`."""
+    sender: str
+
+
+Note = EntriesRemoved | RateRemoved | RateChanged | RateKept | ReadingsApart | Obeyed
+
+
+@dataclass(frozen=True, slots=True)
+class UnrestoredRate:
+    """A rate that replan has set on a broker that does not answer."""
+
+    broker: BrokerId
+    config: str
+    before: str | None
+    """What it is to be restored to, in bytes per second; None where it was not set."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedSetting:
+    """A setting that is to be restored, and Kafka refuses the change."""
+
+    scope: ConfigScope
+    resource: str
+    code: int
+    name: str
+    message: str
+
+
+Leftover = UnrestoredRate | RefusedSetting
