@@ -228,3 +228,14 @@ def test_quiet_and_verbose_contradict_each_other(shell: Shell) -> None:
 def test_nobody_waits_for_seconds_that_never_end(shell: Shell, never: str) -> None:
     _, said = shell.run("resume", "--settle", never, wanted=1)
     assert said == "replan: --settle: write how many seconds, e.g. 15\n"
+
+
+def test_a_plan_that_only_creates_partitions_is_saved_applied_and_then_empty(shell: Shell) -> None:
+    saved = shell.folder / "plan.json"
+    shell.placement.write_text(
+        "version: 1\nassignments: {clicks: {partitionCount: 9}}\n", encoding="utf-8"
+    )
+    _, said = shell.run("plan", "-f", shell.placement, "-o", saved, wanted=2)
+    assert "replan apply" in said
+    shell.run("apply", saved)
+    shell.run("plan", "-f", shell.placement)

@@ -42,11 +42,10 @@ def check_cluster(plan: Plan, cluster_id: str) -> None:
 
 def finished(plan: Plan, plan_digest: str, ledger: Ledger, cluster: ClusterReader) -> bool:
     """Whether this plan was applied before, or asks for nothing, and the cluster stands where it leads."""
-    changes = plan.moves or plan.creates
-    if changes and not ledger.applications(plan_digest):
-        return False
-    if not changes:
+    if not plan.changes:
         return True
+    if not ledger.applications(plan_digest):
+        return False
     created = {name for create in plan.creates for name in create.partitions}
     seen = cluster.look(Wanted(partitions=sorted(created | {m.partition for m in plan.moves})))
     return (not seen.unclear and created <= seen.partitions.keys()) and all(

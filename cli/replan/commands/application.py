@@ -74,7 +74,7 @@ def check_all(plan: Plan) -> None:
 
 def approve(plan: Plan) -> bool:
     """Ask on the terminal whether to apply a plan that changes something. Raises BadUsage where there is none."""
-    if not plan.moves and not plan.creates:
+    if not plan.changes:
         return True
     if sys.stdin is None or not sys.stdin.isatty():  # None where it was closed before the start
         raise BadUsage(

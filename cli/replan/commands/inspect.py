@@ -192,7 +192,7 @@ def plan(
     result(render(made, form, rehearsed=found, own=seen.application))
     if output is not None:
         save(plan_file.dumps(made), output)
-        if made.moves:
+        if made.changes:
             note(f"saved; apply it with: {apply_command(output, cluster)}")
             if made.refusals:
                 note(

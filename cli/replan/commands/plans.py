@@ -50,7 +50,7 @@ def verdict(made: Plan, *, exit_zero: bool) -> Exit:
     """The exit code of a plan: a refusal outweighs a hold, a hold outweighs changes."""
     if made.refusals:
         return made.left_out
-    return Exit.CHANGES if made.moves and not exit_zero else Exit.OK
+    return Exit.CHANGES if made.changes and not exit_zero else Exit.OK
 
 
 def rehearsed(made: Plan, seen: Snapshot, form: Form) -> Sequence[str]:

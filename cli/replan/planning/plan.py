@@ -154,6 +154,11 @@ class Plan:
         return Exit.HELD if self.refusals else Exit.OK
 
     @property
+    def changes(self) -> bool:
+        """Whether there is anything to do."""
+        return bool(self.moves or self.creates)
+
+    @property
     def empty(self) -> bool:
         """Whether there is nothing to do and nothing was refused."""
-        return not self.moves and not self.creates and not self.refusals
+        return not self.changes and not self.refusals

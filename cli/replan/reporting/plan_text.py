@@ -157,7 +157,7 @@ def summary(plan: Plan, rehearsed: Sequence[str] = ()) -> Iterator[str]:
         yield "No changes: every declared partition has the replicas, the order and the leader that it should."
         return
     cost, left = estimate(plan), left_out_text(plan.refusals)
-    if not plan.moves and not plan.creates:
+    if not plan.changes:
         yield f"Plan: {count(0, 'move')}; {left}. Nothing can be done before that is resolved."
         return
     leaders = f"{count(cost.leaders, 'leader')} may change"
