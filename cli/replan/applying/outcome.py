@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.records import MoveRecord, Status
+from replan.applying.journal.records import CreateRecord, MoveRecord, Status
 from replan.applying.reasons.notes import Leftover, Note
 from replan.applying.reasons.waits import HoldReason
 from replan.errors import Exit
@@ -121,18 +121,11 @@ def create_results(
     creates: Iterable[Create], ledger: Ledger, holds: Mapping[TopicPartition, HoldReason]
 ) -> tuple[PartitionResult, ...]:
     """How the new partitions of each topic stand, by the first of them."""
-    found = []
-    for create in creates:
-        own, hold = ledger.creates.get(create.topic), holds.get(create.first)
-        result = (
-            Result.WAITING if own is None else Result(own.status.value.replace("open", "running"))
-        )
-        found.append(PartitionResult(create.first, result, own.message if own else "", hold))
-    return tuple(found)
+    return tuple(_result(c.first, ledger.creates.get(c.topic), holds.get(c.first)) for c in creates)
 
 
 def _result(
-    name: TopicPartition, own: MoveRecord | None, hold: HoldReason | None
+    name: TopicPartition, own: MoveRecord | CreateRecord | None, hold: HoldReason | None
 ) -> PartitionResult:
     if own is None:
         return PartitionResult(name, Result.WAITING, hold=hold)

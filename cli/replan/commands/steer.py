@@ -203,5 +203,9 @@ def _answer(inbox: _Inbox, command: "Command") -> str | None:
 
 
 def _obeyed(records: "Iterable[Record]", command: "Command") -> str | None:
-    found = next((r for r in records if r.key == command.key), None)
-    return getattr(found, "obeyed_by", "") or None
+    from replan.applying.journal.records import Command
+
+    return next(
+        (r.obeyed_by or None for r in records if isinstance(r, Command) and r.key == command.key),
+        None,
+    )

@@ -93,13 +93,7 @@ def _complaint(message: str, value: object, kind: type, path: list[tuple[str, st
         wanted = re.sub(r"^Expected `(.+?)`(?:, got .*)?", lambda m: _kinds(m[1]), message)
         for symbol, words in _LIMITS.items():
             wanted = wanted.replace(symbol, words)
-        wanted = re.sub(
-            r"-?\d[\d.]*$",
-            lambda m: (
-                f"{float(m[0]) if float(m[0]) % 1 else int(float(m[0])) if '.' in m[0] else int(m[0]):,}"
-            ),
-            wanted,
-        )
+        wanted = re.sub(r"-?\d[\d.]*$", lambda m: f"{_number(m[0]):,}", wanted)
     return f"expected {wanted}" + ("" if at is _UNKNOWN else f", found {shown(at)}")
 
 

@@ -25,8 +25,7 @@ from replan.planning.comparison.overlays import wanted
 from replan.planning.moves import Move
 from replan.planning.placing.judge import Finding
 from replan.planning.plan import Plan
-from replan.planning.safety.plan_laws import Broken, asked, lawful_alone, off_prefix
-from replan.wording import capped
+from replan.planning.safety.plan_laws import Broken, asked, lawful_alone, listed, off_prefix
 
 Judged = Sequence[tuple[Move, PartitionState]]
 """Moves, each beside the partition as it was observed."""
@@ -42,10 +41,8 @@ def require_invariants(
     """Give back the plan if it keeps the cheap laws; raises UnsafePlan, since a broken one is a bug of replan."""
     broken = [*broken_laws(placement, snapshot, plan, judged), *keeps_rules(snapshot, findings)]
     if broken:
-        lines = capped(broken, lambda b: f"{b.message}  [{b.law}]", limit=10)
-        named = "\n".join(f"  {line}" for line in lines)
         raise UnsafePlan(
-            f"the plan breaks laws that every plan must keep, so it is not made:\n{named}\n"
+            f"the plan breaks laws that every plan must keep, so it is not made:\n{listed(broken)}\n"
             "This is a bug in replan, not in the placement. Please report it, with the placement and the output of "
             "`replan snapshot`; nothing was changed"
         )

@@ -4,7 +4,7 @@ They are checked again of every plan that is read, so this imports nothing that 
 what was observed (`plan_invariants`), and what a placement or a cluster can break (`refusals`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from replan.errors import UnsafePlan
@@ -33,13 +33,17 @@ def require_lawful(plan: Plan, source: str) -> Plan:
     """
     broken = list(lawful_alone(plan))
     if broken:
-        lines = capped(broken, lambda b: f"{b.message}  [{b.law}]", limit=10)
-        named = "\n".join(f"  {line}" for line in lines)
         raise UnsafePlan(
-            f"{source}: the plan breaks laws that every plan keeps, so nothing of it is applied:\n{named}\n"
+            f"{source}: the plan breaks laws that every plan keeps, so nothing of it is applied:\n{listed(broken)}\n"
             "It was changed after it was made; make a new plan with `replan plan -o`"
         )
     return plan
+
+
+def listed(broken: Sequence[Broken]) -> str:
+    """What is broken, a line each, indented."""
+    lines = capped(broken, lambda b: f"{b.message}  [{b.law}]", limit=10)
+    return "\n".join(f"  {line}" for line in lines)
 
 
 def lawful_alone(plan: Plan) -> Iterator[Broken]:
@@ -57,7 +61,7 @@ def lawful_alone(plan: Plan) -> Iterator[Broken]:
             yield asked(name, f"its target names {gone}, which the plan does not know")
         if not move.unnameable <= set(move.original):
             yield off_prefix(move, f"{sorted(move.unnameable)} are no replicas that could leave")
-        yield from safe_at_everyoff_prefix(move)
+        yield from safe_at_every_prefix(move)
     for create in plan.creates:
         gone = sorted({b for listed in create.lists for b in listed} - plan.racks.keys())
         if gone:
@@ -68,7 +72,7 @@ def lawful_alone(plan: Plan) -> Iterator[Broken]:
         yield asked("the plan", "it remembers orders of partitions that it does not move")
 
 
-def safe_at_everyoff_prefix(move: Move) -> Iterator[Broken]:
+def safe_at_every_prefix(move: Move) -> Iterator[Broken]:
     """However far one move has got, it has taken nothing away that it has not replaced before.
 
     Partitions do not depend on each other, and `next_request` asks for the lists of one in their order: so what holds
