@@ -193,6 +193,6 @@ def _outcome(ledger: Ledger, copying: list[TopicPartition], seen: Observation) -
         return Outcome(
             exit_code=Exit.OK, ending=Ending.COPIES_THROTTLED, copying=running, throttled=True
         )
-    if ledger.entries or ledger.rates:
+    if ledger.throttles:
         return Outcome(exit_code=Exit.ERROR, ending=Ending.NOT_RESTORED)
     return Outcome(exit_code=Exit.OK, ending=Ending.RESTORED)

@@ -81,7 +81,7 @@ def apply_plan(
     if ledger.application is None and finished(plan, plan_digest, ledger, reader):
         names = [*(c.first for c in plan.creates), *(m.partition for m in plan.moves)]
         results = tuple(PartitionResult(name, Result.DONE) for name in names)
-        if not ledger.entries and not ledger.rates:
+        if not ledger.throttles:
             return Outcome(
                 exit_code=plan.left_out,
                 ending=Ending.NOTHING_TO_DO,
@@ -277,7 +277,7 @@ class ApplicationRun:
             copies=copies,
             holds=decision.holds,
             admission=decision.admission,
-            throttles=len(state.ledger.entries) + len(state.ledger.rates),
+            throttles=state.ledger.throttles,
             notes=notes,
         )
         self._ports.report(self._progress)
@@ -297,7 +297,7 @@ class ApplicationRun:
             return None
         if lingering(tick, state) or may_arrive(state):
             return None
-        if not state.ledger.entries and not state.ledger.rates:
+        if not state.ledger.throttles:
             return self._closed()
         if self._ended_at is None or state.configs_unknown_since:
             self._ended_at = tick.now

@@ -71,7 +71,7 @@ def open_application(
         unfinished=unfinished,
         ended=len(results) - len(unfinished),
         targets={r.partition: targets[r.partition] for r in unfinished},
-        throttled=bool(ledger.entries or ledger.rates),
+        throttled=bool(ledger.throttles),
     )
 
 

@@ -6,13 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from replan.applying.journal.ledger import fold
+from replan.applying.journal.moment import moment
 from replan.applying.loop import apply_plan
 from replan.applying.opening import check_same, open_plan
 from replan.applying.outcome import Outcome, left_out_text
 from replan.applying.progress import Report
 from replan.applying.settings import Settings
 from replan.applying.standing import knows_nothing, unknown_throttles
-from replan.commands.journals import known_of, moment, owned_journal, owner, place_of
+from replan.commands.journals import known_of, owned_journal, owner, place_of
 from replan.commands.options import Detail
 from replan.commands.output import note, report_outcome, result
 from replan.commands.plans import allowed_of

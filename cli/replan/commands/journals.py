@@ -11,7 +11,6 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,11 +54,6 @@ def owner() -> str:
     except (KeyError, OSError):  # a container whose user has no entry in /etc/passwd
         user = f"uid {os.getuid()}"
     return f"{user}@{socket.gethostname()} (pid {os.getpid()})"
-
-
-def moment() -> str:
-    """Now, for people who read the journal."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def known_of(cluster: Target, connection: Connection, cluster_id: str) -> Known:

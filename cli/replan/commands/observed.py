@@ -60,7 +60,7 @@ def observed(cluster: Target) -> Observed:
     ledger, application = known.ledger, application_of(known)
     if application is not None:
         note(f"note: {headline(application, resume_command(cluster))}")
-    left, unknown = len(ledger.entries) + len(ledger.rates), unknown_throttles(seen, ledger)
+    left, unknown = ledger.throttles, unknown_throttles(seen, ledger)
     if left and application is None:
         note(
             f"note: {count(left, 'throttle setting')} of replan in the cluster; "

@@ -85,7 +85,7 @@ def _of_cluster(
         observed_at=seen.observed_at,
         application=application_of(known, plane),
         unknown_throttles=unknown_throttles(seen, ledger),
-        own_throttles=len(ledger.entries) + len(ledger.rates),
+        own_throttles=ledger.throttles,
         resume=resume_command(cluster),
         clear=resume_command(cluster, "throttle", "clear"),
     )

@@ -72,7 +72,7 @@ def _applications(ledger: Ledger) -> list[Application]:
 
 def _of_open(ledger: Ledger) -> list[Kept]:
     """What the open application wrote, and the settings from before it; not its plan, which is long."""
-    if ledger.application is None and not ledger.entries and not ledger.rates:
+    if ledger.application is None and not ledger.throttles:
         return []
     return [
         r for r in ledger.records.values() if not isinstance(r, Application | PlanChunk | Order)

@@ -55,7 +55,7 @@ def status(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
             observed_at=seen.observed_at,
             application=own_application(session, session.plane),
             unknown_throttles=unknown_throttles(seen, ledger),
-            own_throttles=len(ledger.entries) + len(ledger.rates),
+            own_throttles=ledger.throttles,
         )
     )
 

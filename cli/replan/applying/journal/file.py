@@ -12,13 +12,13 @@ import fcntl
 import os
 import socket
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
 import msgspec
 
 from replan.applying.journal import file_inbox, lines
+from replan.applying.journal.moment import moment
 from replan.applying.journal.protocol import latest
 from replan.applying.journal.record_json import encode
 from replan.applying.journal.records import Application, Command, Record
@@ -55,7 +55,7 @@ class FileJournal:
             or content.lines > 2 * len(self._latest) + 20
         ):
             self._compact(text, cluster_id)
-        self._write([(lines.BEAT, msgspec.json.encode(f"{_process()} since {_now()}"))])
+        self._write([(lines.BEAT, msgspec.json.encode(f"{_process()} since {moment()}"))])
         for command in file_inbox.waiting(self._path):
             file_inbox.remove(self._path, command.key)
 
@@ -95,7 +95,7 @@ class FileJournal:
         self.close()
 
     def _write(self, pairs: Sequence[tuple[str, bytes | None]]) -> None:
-        text = lines.render(pairs, after=self._lines, at=_now())
+        text = lines.render(pairs, after=self._lines, at=moment())
         try:
             if self._torn:
                 os.ftruncate(self._file, self._size)
@@ -115,7 +115,7 @@ class FileJournal:
 
     def _compact(self, before: bytes, cluster_id: str) -> None:
         """Replace the file by one that holds the latest records only, and keep what it was."""
-        text = lines.head(cluster_id, self.read(), at=_now())
+        text = lines.head(cluster_id, self.read(), at=moment())
         try:
             os.close(_put(_previous(self._path), self._path, before))
             fresh = _put(self._path, self._path, text)
@@ -164,7 +164,7 @@ def _opened(path: Path, cluster_id: str) -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
         except FileNotFoundError:
-            text = lines.head(cluster_id, (), at=_now())
+            text = lines.head(cluster_id, (), at=moment())
             try:
                 return _created(path, path, text)
             except FileExistsError:
@@ -289,10 +289,6 @@ def _sync_folder(folder: Path) -> None:
 
 def _process() -> str:
     return f"pid {os.getpid()} on {socket.gethostname()}"
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _cannot(verb: str, path: Path, problem: OSError) -> BadFile:

@@ -44,6 +44,11 @@ class Ledger:
     creates: Mapping[str, CreateRecord] = field(default_factory=dict)
     """Of the open application, by topic."""
 
+    @property
+    def throttles(self) -> int:
+        """How many throttle settings are replan's."""
+        return len(self.entries) + len(self.rates)
+
     def after(self, records: Sequence[Record]) -> "Ledger":
         """The ledger with more records."""
         if not records:
@@ -129,7 +134,7 @@ def _creates(
 
 
 def _open_application(together: Mapping[str, Kept]) -> Application | None:
-    opened = open_applications(list(together.values()))
+    opened = open_applications(together.values())
     if len(opened) > 1:
         named = ", ".join(f"{a.id} of {a.owner}" for a in opened)
         raise Held(
@@ -141,9 +146,8 @@ def _open_application(together: Mapping[str, Kept]) -> Application | None:
 
 
 def open_applications(records: Iterable[Record]) -> list[Application]:
-    """All open applications of a journal; more than one where two processes wrote to it at once."""
-    kept = latest({}, list(records)).values()
-    return [r for r in kept if isinstance(r, Application) and r.status is ApplicationStatus.OPEN]
+    """Those that are open among the latest records of every key; several where two processes wrote at once."""
+    return [r for r in records if isinstance(r, Application) and r.status is ApplicationStatus.OPEN]
 
 
 def _place(

@@ -4,12 +4,12 @@ Invariant: only elapsed time on the watcher's own monotonic clock decides; `sinc
 """
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Final, Self
 from uuid import uuid4
 
 import msgspec
 
+from replan.applying.journal.moment import moment
 from replan.errors import BadFile
 
 KEY: Final = b"lock"
@@ -42,17 +42,19 @@ class Lock(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
     @classmethod
     def new(cls, owner: str, cluster_id: str) -> Self:
         """The lock of a process that takes the journal now."""
-        now = _now()
+        now = moment()
         return cls(id=uuid4().hex[:12], cluster_id=cluster_id, owner=owner, since=now, at=now)
 
     def renewed(self, application: str) -> "Lock":
         """A sign of life."""
-        return msgspec.structs.replace(self, at=_now(), beat=self.beat + 1, application=application)
+        return msgspec.structs.replace(
+            self, at=moment(), beat=self.beat + 1, application=application
+        )
 
     def released(self, reason: str = "") -> "Lock":
         """Nobody has it any more."""
         return msgspec.structs.replace(
-            self, at=_now(), beat=self.beat + 1, held=False, reason=reason
+            self, at=moment(), beat=self.beat + 1, held=False, reason=reason
         )
 
 
@@ -87,7 +89,3 @@ class Watch:
     def free(self, now: float) -> bool:
         """Whether it may be taken: nobody has it, or whoever had it has shown no sign of life for a minute."""
         return self.lock is None or not self.lock.held or now - self.since >= DEAD_SECONDS
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

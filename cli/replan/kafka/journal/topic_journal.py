@@ -3,19 +3,17 @@
 The states and invariants are in the package's docstring.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
+from replan.applying.journal.ledger import open_applications
 from replan.applying.journal.protocol import latest
 from replan.applying.journal.records import (
     INBOX,
-    Application,
-    ApplicationStatus,
     Command,
     Forget,
-    Kept,
     Record,
     changed,
 )
@@ -59,7 +57,8 @@ class TopicJournal:
         due = self._clock.now() - self._renewed_at >= BEAT_SECONDS
         if records or self._unsure or due:
             after = latest(self._latest, records)
-            self._write(records, self._lock.renewed(_open_application(after)), COMMIT_SECONDS)
+            opened = [a.id for a in open_applications(after.values())]
+            self._write(records, self._lock.renewed(opened[0] if opened else ""), COMMIT_SECONDS)
             self._latest = after
             self._answered |= {r.key for r in records if r.key.startswith(INBOX)}
 
@@ -123,13 +122,3 @@ class TopicJournal:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _open_application(records: Mapping[str, Kept]) -> str:
-    """The id of the open application; empty where there is none."""
-    opened = (
-        r.id
-        for r in records.values()
-        if isinstance(r, Application) and r.status is ApplicationStatus.OPEN
-    )
-    return next(opened, "")
