@@ -4,7 +4,7 @@ Explicit lists are columns, since there may be a hundred thousand; the rest is s
 Where a thing was written travels along, so that a refusal can point at a line.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.policy import Acknowledgement, Limits, Prices, Requirement
 from replan.model.rules import Balance, LeaderRule, LogDirBlacklist, ReplicaBlacklist, TopicRule
+from replan.model.topic_patterns import winners
 from replan.model.where import Where
 
 if TYPE_CHECKING:
@@ -146,3 +147,7 @@ class Placement:
     prices: Prices | None = None
     digest: str = ""
     """sha256 of what the manifest means, whatever its layout and the order of its files."""
+
+    def entries_of(self, topics: Iterable[str]) -> Mapping[str, str]:
+        """Which entry of `assignments` counts for each topic, by its name or pattern; the others have none."""
+        return winners({*self.rules, *self.topics}, topics)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
-from replan.model.topic_patterns import winners
 from replan.planning.comparison.acknowledged import without_acknowledged
 from replan.planning.comparison.alignment import NOWHERE, Alignment, Heading
 from replan.planning.comparison.cluster_check import check_cluster
@@ -120,7 +119,7 @@ def partition_counts(placement: Placement, snapshot: Snapshot) -> list[Partition
     Partitions that a list declares beyond the topic's are differences of their own (MISSING).
     """
     live = snapshot.partition_counts()
-    placed = winners({*placement.rules, *placement.topics}, live)
+    placed = placement.entries_of(live)
     declared = {
         topic: count
         for topic, name in placed.items()

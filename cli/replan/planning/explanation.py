@@ -20,8 +20,9 @@ from replan.model.rules import LeaderRule, ReplicaBlacklist, TopicRule
 from replan.model.snapshot import Snapshot
 from replan.model.topic_patterns import matches, winners
 from replan.model.where import Where
-from replan.planning.comparison.acknowledged import expired
+from replan.planning.comparison.acknowledged import acknowledgement_of
 from replan.planning.comparison.diff import DifferenceKind
+from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.comparison.overlays import blacklist_reaches
 from replan.planning.drift import find_drift
 from replan.planning.limits import Exceeded, LimitExceeded
@@ -110,7 +111,7 @@ def explain(placement: Placement, snapshot: Snapshot, name: TopicPartition) -> E
         ),
         drained=tuple(e for e in placement.replica_blacklist if e.broker in listed),
         required=None if requirement is None else placement.requirements[requirement],
-        acknowledged=_acknowledged(placement, snapshot, name),
+        acknowledged=acknowledgement_of(name, placement, snapshot),
         covered=name in drift.acknowledged,
         observed=seen,
         min_insync_replicas=settings.min_insync_replicas if settings else 1,
@@ -124,7 +125,7 @@ def explain(placement: Placement, snapshot: Snapshot, name: TopicPartition) -> E
 
 def _declared(placement: Placement, name: TopicPartition) -> DeclaredList | TopicRule | None:
     if name.topic not in placement.topics:
-        pattern = winners(placement.rules, [name.topic]).get(name.topic)
+        pattern = placement.entries_of([name.topic]).get(name.topic)
         return None if pattern is None else placement.rules[pattern]
     explicit = placement.explicit
     topic = pc.equal(explicit.column("topic").cast(pa.string()), name.topic)
@@ -149,13 +150,4 @@ def _overruled(
 def _preferred(placement: Placement, name: TopicPartition) -> PreferredLeader | LeaderRule | None:
     if name in placement.preferred_leaders:
         return placement.preferred_leaders[name]
-    by_partition = {other.topic for other in placement.preferred_leaders}
-    winner = winners({*placement.leader_rules, *by_partition}, [name.topic]).get(name.topic)
-    return None if winner is None else placement.leader_rules.get(winner)
-
-
-def _acknowledged(
-    placement: Placement, snapshot: Snapshot, name: TopicPartition
-) -> Acknowledgement | None:
-    entries = (e for e in placement.acknowledged if not expired(e, snapshot))
-    return next((e for e in entries if matches(e.partitions, str(name))), None)
+    return leader_rules(placement, [name.topic]).get(name.topic)

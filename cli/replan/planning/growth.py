@@ -19,7 +19,6 @@ from replan.model.partition import PartitionState
 from replan.model.placement import Placement
 from replan.model.rules import TopicRule
 from replan.model.snapshot import Snapshot, partitions_table, topic_codes
-from replan.model.topic_patterns import winners
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.chosen import LIES, among, broker_table
 from replan.planning.comparison.overlays import wanted
@@ -92,7 +91,7 @@ def grown(
 def fewer_partitions(placement: Placement, snapshot: Snapshot) -> Iterator[Refusal]:
     """A refusal of each topic with more partitions than its `partitionCount`."""
     live = snapshot.partition_counts()
-    for topic, name in sorted(winners({*placement.rules, *placement.topics}, live).items()):
+    for topic, name in sorted(placement.entries_of(live).items()):
         rule = placement.rules.get(name)
         if rule is not None and rule.partition_count is not None:
             count, where = rule.partition_count, rule.places.get("partitionCount", rule.where)
@@ -108,7 +107,7 @@ def fewer_partitions(placement: Placement, snapshot: Snapshot) -> Iterator[Refus
 def _declared(placement: Placement, snapshot: Snapshot) -> Iterator[tuple[str, str, int]]:
     """Topics with more partitions declared than they have, the entry that says so, and the number."""
     live = snapshot.partition_counts()
-    for topic, name in sorted(winners({*placement.rules, *placement.topics}, live).items()):
+    for topic, name in sorted(placement.entries_of(live).items()):
         count = counted(placement, name)
         if count is not None and count > live[topic]:
             yield topic, name, count

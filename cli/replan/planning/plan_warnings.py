@@ -145,9 +145,9 @@ def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning
 def _expired(
     entry: LeaderBlacklist | ReplicaBlacklist, snapshot: Snapshot
 ) -> Iterator[PlanWarning]:
-    if entry.expires is not None and entry.expires < snapshot.observed_at:
+    if expired(entry, snapshot):
         facts: Facts = {"where": str(entry.where), "broker": entry.broker}
-        yield PlanWarning(WarningKind.BLACKLIST_EXPIRED, {**facts, "expires": entry.expires})
+        yield PlanWarning(WarningKind.BLACKLIST_EXPIRED, {**facts, "expires": str(entry.expires)})
 
 
 def _named(table: pa.Table) -> Facts:

@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
-from replan.model.placement import Placement
+from replan.model.placement import LeaderBlacklist, Placement
 from replan.model.policy import Acknowledgement
+from replan.model.rules import ReplicaBlacklist
 from replan.model.snapshot import Snapshot
 from replan.model.topic_patterns import matches
 from replan.planning.comparison.diff import Differences
@@ -32,9 +33,22 @@ class Unacknowledged:
     """The observed rows of what nothing can place, as far as no entry covers it."""
 
 
-def expired(entry: Acknowledgement, snapshot: Snapshot) -> bool:
-    """Whether an entry had ended when the snapshot was taken."""
-    return entry.expires < snapshot.observed_at
+def expired(
+    entry: Acknowledgement | LeaderBlacklist | ReplicaBlacklist, snapshot: Snapshot
+) -> bool:
+    """Whether the date of an entry had passed when the snapshot was taken."""
+    return entry.expires is not None and entry.expires < snapshot.observed_at
+
+
+def acknowledgement_of(
+    name: TopicPartition, placement: Placement, snapshot: Snapshot
+) -> Acknowledgement | None:
+    """The entry in force that names a partition, the first of several."""
+    return _entry_of(name, _in_force(placement, snapshot))
+
+
+def _in_force(placement: Placement, snapshot: Snapshot) -> list[Acknowledgement]:
+    return [e for e in placement.acknowledged if not expired(e, snapshot)]
 
 
 def without_acknowledged(
@@ -48,7 +62,7 @@ def without_acknowledged(
 
     `rows`: the observed row of each declared list; `unplaceable`: of each partition that nothing can place.
     """
-    entries = [e for e in placement.acknowledged if not expired(e, snapshot)]
+    entries = _in_force(placement, snapshot)
     if not entries:
         return Unacknowledged(differs, unplaceable=frozenset(unplaceable))
     names = [

@@ -19,7 +19,6 @@ from replan.model.columns import PAD, Ints, Matrix, same_width, to_matrix
 from replan.model.placement import Placement
 from replan.model.rules import BrokerRange, Spread, TopicRule
 from replan.model.snapshot import Snapshot, topic_codes
-from replan.model.topic_patterns import winners
 from replan.planning.placing.choose import choose
 from replan.planning.placing.judge import Finding, judge
 from replan.planning.placing.problem import (
@@ -76,7 +75,7 @@ def topic_rules(placement: Placement, snapshot: Snapshot) -> Mapping[str, TopicR
     if not placement.rules:
         return {}
     names = snapshot.topics.column("name").to_pylist()
-    won = winners([*placement.rules, *placement.topics], names)
+    won = placement.entries_of(names)
     return {
         topic: placement.rules[pattern]
         for topic, pattern in won.items()

@@ -42,7 +42,7 @@ def _ties(section: str, places: Mapping[str, Where], topics: list[str]) -> Itera
 def _unmet_rules(placement: Placement, topics: list[str]) -> Iterator[str]:
     """Topics that a pattern places, where the requirement of the topic is another than that of the pattern."""
     required = winners(placement.requirements, topics)
-    placed = winners({*placement.rules, *placement.topics}, topics)
+    placed = placement.entries_of(topics)
     for topic in sorted(required.keys() & placed.keys()):
         rule, asked = placement.rules.get(placed[topic]), placement.requirements[required[topic]]
         if rule is None:
