@@ -7,14 +7,14 @@ Here belong the types of that part, one for each kind of object in it. How a sim
 from dataclasses import fields
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct, defstruct, field
+from msgspec import Meta, defstruct
 
+from replan.documents.forms import Form, Int32, Text
 from replan.documents.nodes import INT32_MAX, INT64_MAX
 from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.cluster.physical_state import Speeds
 
-Int32 = Annotated[int, Meta(ge=0, le=INT32_MAX)]
 Amount = Annotated[float, Meta(ge=0, le=INT64_MAX)]
 """Bytes, or bytes per second."""
 Positive = Annotated[float, Meta(gt=0, le=INT64_MAX)]
@@ -25,11 +25,7 @@ NEVER_ZERO = frozenset(
 )
 
 
-class Kept(Struct, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
-    """An object of the part; a field that has its default is left out."""
-
-
-class KeptBroker(Kept, kw_only=True):
+class KeptBroker(Form, frozen=True, kw_only=True):
     """One broker; its times are not used where a person has changed `fenced` in the snapshot."""
 
     id: Int32
@@ -44,7 +40,7 @@ class KeptBroker(Kept, kw_only=True):
     new_disk: bool = False
 
 
-class KeptLag(Kept):
+class KeptLag(Form, frozen=True):
     """What a replica outside the ISR lacks, and when it starts to fetch."""
 
     broker: Int32
@@ -52,17 +48,17 @@ class KeptLag(Kept):
     fetches_from: Seconds
 
 
-class KeptPlace(Kept):
+class KeptPlace(Form, frozen=True):
     """The log directory of a replica."""
 
     broker: Int32
-    path: Annotated[str, Meta(min_length=1)]
+    path: Text
 
 
-class KeptPartition(Kept, kw_only=True):
+class KeptPartition(Form, frozen=True, kw_only=True):
     """What is not usual of one partition."""
 
-    topic: Annotated[str, Meta(min_length=1)]
+    topic: Text
     partition: Int32
     epoch: Int32 = 0
     recovering: bool = False
@@ -77,7 +73,7 @@ class KeptPartition(Kept, kw_only=True):
         return TopicPartition(self.topic, self.partition)
 
 
-class KeptConfigs(Kept):
+class KeptConfigs(Form, frozen=True):
     """Dynamic values of one resource that no snapshot has."""
 
     scope: ConfigScope
@@ -85,14 +81,14 @@ class KeptConfigs(Kept):
     values: dict[str, str]
 
 
-class KeptFile(Kept):
+class KeptFile(Form, frozen=True):
     """The values of one broker's server.properties; of all brokers' under the name ""."""
 
     name: str
     values: dict[str, str]
 
 
-class KeptBurst(Kept):
+class KeptBurst(Form, frozen=True):
     """What a throttled leader may still send ahead of its even rate."""
 
     broker: Int32
@@ -100,11 +96,11 @@ class KeptBurst(Kept):
     used_at: Seconds | None = None
 
 
-class KeptDeletion(Kept):
+class KeptDeletion(Form, frozen=True):
     """Bytes of a dropped replica that are still on the disk until `due`."""
 
     broker: Int32
-    path: Annotated[str, Meta(min_length=1)]
+    path: Text
     bytes: Amount
     due: Seconds
 
@@ -115,16 +111,19 @@ def _speed(name: str) -> Any:  # a type, made for msgspec
 
 
 KeptSpeeds = defstruct(
-    "KeptSpeeds", [(f.name, _speed(f.name), f.default) for f in fields(Speeds)], bases=(Kept,)
+    "KeptSpeeds",
+    [(f.name, _speed(f.name), f.default) for f in fields(Speeds)],
+    bases=(Form,),
+    frozen=True,
 )
 
 
-class KeptSimulation(Kept, kw_only=True):
+class KeptSimulation(Form, frozen=True, kw_only=True):
     """The part `simulation`; all of it may be missing."""
 
     kafka_version: str | None = None
     seconds: Seconds = 0.0
-    speeds: KeptSpeeds = field(default_factory=KeptSpeeds)  # type: ignore[valid-type]  # made from the fields of Speeds
+    speeds: KeptSpeeds = KeptSpeeds()  # type: ignore[valid-type]  # made from the fields of Speeds
     next_rebalance: Seconds | None = None
     next_unclean_election: Seconds | None = None
     next_broker_epoch: Int32 = 0
