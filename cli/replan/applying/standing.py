@@ -1,19 +1,16 @@
 """How an open application and the throttles stand now, for those who only look: nothing is asked or written.
 
-What a partition waits for is what `decide` would say of it in its first tick, so a process need not run for that.
+Every command that plans or reports imports this, so it imports nothing of what decides. What partitions wait for is in
+`waiting`.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from replan.applying.decide import decide
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Application
 from replan.applying.outcome import PartitionResult, Result, results_of
-from replan.applying.reasons.waits import AwaitingThrottle, HoldReason
-from replan.applying.run_state import first_state
-from replan.applying.settings import Settings
-from replan.applying.tick_input import Job, TickInput
+from replan.applying.reasons.waits import HoldReason
 from replan.model.configs import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
@@ -22,10 +19,11 @@ from replan.model.configs import (
     ConfigScope,
     ConfigSource,
 )
-from replan.model.control_plane import ClusterReader
 from replan.model.names import Replicas, TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.plan import Plan
+
+NO_HOLDS: Mapping[TopicPartition, HoldReason] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +47,9 @@ def open_application(
     ledger: Ledger,
     plan: Plan | None,
     process: str | None,
-    reader: ClusterReader | None = None,
+    holds: Mapping[TopicPartition, HoldReason] = NO_HOLDS,
 ) -> OpenApplication | None:
-    """The open application of a journal; what its partitions wait for where there is a cluster to look at.
+    """The open application of a journal; `holds`: what its partitions wait for, where that was looked up.
 
     `plan` is its plan; None where the journal does not hold one that can be read.
     """
@@ -61,7 +59,6 @@ def open_application(
     order = list(ledger.owned) if plan is None else [m.partition for m in plan.moves]
     targets = {name: record.target for name, record in ledger.open.items()}
     targets |= {m.partition: m.target for m in (() if plan is None else plan.moves)}
-    holds = {} if plan is None or reader is None else _holds(plan, ledger, reader)
     results = results_of(order, ledger, holds)
     unfinished = tuple(r for r in results if r.result in {Result.RUNNING, Result.WAITING})
     return OpenApplication(
@@ -73,19 +70,6 @@ def open_application(
         targets={r.partition: targets[r.partition] for r in unfinished},
         throttled=bool(ledger.throttles),
     )
-
-
-def _holds(
-    plan: Plan, ledger: Ledger, reader: ClusterReader
-) -> Mapping[TopicPartition, HoldReason]:
-    """What each unfinished partition waits for, as far as a process would look at it now."""
-    job = Job.of(plan, Settings(), end_text=lambda _name, _reason: "")
-    state = first_state(job, ledger, 0.0).with_room(job, reader.log_dirs())
-    state, candidates = state.chosen(job, 0.0)
-    seen = reader.look(state.wanted(job, candidates))
-    tick = TickInput(job=job, seen=seen, now=0.0, ended=0.0, candidates=candidates)
-    decision, _ = decide(tick, state.observed(tick))
-    return {n: why for n, why in decision.holds.items() if not isinstance(why, AwaitingThrottle)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.opening import open_plan
 from replan.applying.standing import (
     OpenApplication,
     knows_nothing,
@@ -25,11 +24,21 @@ from replan.wording import count
 
 def application_of(known: Known, reader: ClusterReader | None = None) -> OpenApplication | None:
     """The open application; with what its partitions wait for where there is a cluster to look at."""
-    return open_application(known.ledger, _plan_of(known.ledger), known.holder, reader)
+    ledger = known.ledger
+    if ledger.application is None:
+        return None
+    plan = _plan_of(ledger)
+    if plan is None or reader is None:
+        return open_application(ledger, plan, known.holder)
+    from replan.applying.waiting import holds_of
+
+    return open_application(ledger, plan, known.holder, holds_of(plan, ledger, reader))
 
 
 def _plan_of(ledger: Ledger) -> Plan | None:
-    """The plan of the open application; None where none is open, or its plan cannot be read by this release."""
+    """The plan of the open application; None where this release cannot read it."""
+    from replan.applying.opening import open_plan
+
     with suppress(BadFile, UnsafePlan):
         return open_plan(ledger)
     return None

@@ -14,6 +14,7 @@ from replan.applying.journal.protocol import MemoryJournal
 from replan.applying.opening import open_plan
 from replan.applying.progress import Progress
 from replan.applying.standing import OpenApplication, open_application
+from replan.applying.waiting import holds_of
 from replan.errors import BadScenario
 from replan.faults.answers import refusals
 from replan.faults.kinds import FaultContext
@@ -156,7 +157,10 @@ def own_application(
     """The open application, and whether its process runs; what its partitions wait for, given a cluster to look at."""
     ledger, process = session.ledger(), session.process
     runs = None if process is None or process.end is not None else PROCESS
-    return open_application(ledger, open_plan(ledger), runs, reader)
+    plan = open_plan(ledger)
+    if plan is None or reader is None:
+        return open_application(ledger, plan, runs)
+    return open_application(ledger, plan, runs, holds_of(plan, ledger, reader))
 
 
 def identifier(raw: bytes) -> str:
