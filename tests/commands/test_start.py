@@ -13,6 +13,7 @@ from tests.commandline import environment, replan
 pytestmark = pytest.mark.command
 EXAMPLE = Path(__file__).parents[2] / "examples" / "move"
 HEAVY = {
+    "replan.planning.placing.choose",
     *("confluent_kafka", "deepdiff", "jsonschema", "kafka", "msgspec", "numpy", "pandas"),
     *("pyarrow", "pyarrow.parquet", "pyspark", "rich", "yaml"),
     *(

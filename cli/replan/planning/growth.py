@@ -24,7 +24,6 @@ from replan.planning.comparison.chosen import LIES, among, broker_table
 from replan.planning.comparison.overlays import wanted
 from replan.planning.creates import Create
 from replan.planning.drift import counted
-from replan.planning.placing.choose import choose
 from replan.planning.placing.problem import Impossible, PartitionTable, PlacementProblem, Rule
 from replan.planning.plan import Facts, Refusal, RefusalRule
 from replan.planning.safety.placing_refusals import refusal_of
@@ -156,6 +155,8 @@ def _chosen(
     new = [number for number, k in enumerate(lacking) for _ in range(k.count - k.present)]
     factors = [r.replication_factor or k.factor for k, r in zip(lacking, asked, strict=True)]
     nothing = np.full((len(new), 1), PAD, dtype=np.int32)
+    from replan.planning.placing.choose import choose  # noqa: PLC0415 (few placements let a topic grow)
+
     choice = choose(
         PlacementProblem(
             broker_table(brokers, drained, placement, to_matrix(snapshot.partitions["replicas"])),

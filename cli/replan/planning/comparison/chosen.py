@@ -19,7 +19,6 @@ from replan.model.columns import PAD, Ints, Matrix, same_width, to_matrix
 from replan.model.placement import Placement
 from replan.model.rules import BrokerRange, Spread, TopicRule
 from replan.model.snapshot import Snapshot, topic_codes
-from replan.planning.placing.choose import choose
 from replan.planning.placing.judge import Finding, judge
 from replan.planning.placing.problem import (
     NO_LIMIT,
@@ -67,6 +66,8 @@ def chosen(placement: Placement, snapshot: Snapshot, explicit_rows: Ints, lists:
     question = _Question(placement, snapshot, explicit_rows, declared, lists, ruled, drained)
     if not len(question.rows):
         return Chosen(declared, lists, nothing, nothing)
+    from replan.planning.placing.choose import choose  # noqa: PLC0415 (most placements have no rule)
+
     return question.answered(choose(question.problem))
 
 

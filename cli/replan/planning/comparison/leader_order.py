@@ -15,7 +15,6 @@ from replan.model.placement import Placement
 from replan.model.rules import LeaderRule
 from replan.model.snapshot import Snapshot
 from replan.model.topic_patterns import winners
-from replan.planning.placing.leaders import balanced_heads
 from replan.planning.placing.problem import Flags
 
 
@@ -48,6 +47,10 @@ def ordered_by_rule(
     for pattern, rows in sorted(rows_of.items()):
         some = lists[rows]
         if rules[pattern].balanced:
+            from replan.planning.placing.leaders import (  # noqa: PLC0415 (few entries ask for it)
+                balanced_heads,
+            )
+
             order = _as_observed(some, found[rows], snapshot)
             may_lead = (some != PAD) & ~listed[rows]
             heads = balanced_heads(
