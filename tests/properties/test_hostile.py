@@ -94,6 +94,8 @@ def broken_by(case: Case) -> Iterator[Broken]:
     still, there = untouched(case.plan, stage, ended), untouched(case.plan, there_already, ended)
     for move in case.plan.moves:
         name, ours_until = move.partition, case.list_changed_at(move.partition)
+        if name not in histories:  # its topic was deleted before anything began
+            continue
         ours = before_second(histories[name], ours_until)
         ends = Ends(
             at_original=before_second(still[name], ours_until),

@@ -4,7 +4,7 @@ Classes are the kinds of `comparison.diff`, and `partitions` where a topic has o
 declares. A reassignment that already converges to the declared list is no drift; it is counted apart.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from replan.model.names import BrokerId, Replicas, TopicPartition
@@ -14,7 +14,8 @@ from replan.planning.comparison.acknowledged import without_acknowledged
 from replan.planning.comparison.alignment import NOWHERE, Alignment, Heading
 from replan.planning.comparison.cluster_check import check_cluster
 from replan.planning.comparison.diff import DifferenceKind, compare
-from replan.planning.comparison.overlays import wanted
+from replan.planning.comparison.overlays import Wanted, wanted
+from replan.planning.comparison.preferred import absent_leaders
 from replan.planning.placing.problem import OF_THE_BALANCE, Impossible
 
 
@@ -73,7 +74,8 @@ def find_drift(
     converges.
     """
     check_cluster(placement, snapshot)
-    asked = wanted(Alignment.of(placement, snapshot, heading))
+    aligned = Alignment.of(placement, snapshot, heading)
+    asked = wanted(aligned)
     differs = compare(asked.table, snapshot.partitions, asked.rows)
     stuck = unplaceable(asked.chosen.impossible)
     left = without_acknowledged(differs, asked.rows, placement, snapshot, stuck)
@@ -97,6 +99,7 @@ def find_drift(
         Drifted(p.partition, DifferenceKind.UNPLACEABLE, (), p.replicas, p.leader)
         for p in snapshot.states(sorted(left.unplaceable))
     ]
+    differing += _absent_leaders(aligned, asked)
     return Drift(
         snapshot.cluster_id,
         snapshot.observed_at,
@@ -106,6 +109,16 @@ def find_drift(
         tuple(sorted(name for _, names in left.known for name in names)),
         tuple(r for r in asked.chosen.impossible if r.obstacle in OF_THE_BALANCE),
     )
+
+
+def _absent_leaders(aligned: Alignment, asked: Wanted) -> Iterator[Drifted]:
+    kind = DifferenceKind.PREFERRED_ABSENT
+    for found in absent_leaders(aligned, asked.chosen):
+        seen = aligned.snapshot.partition(found.partition)
+        leader = None if seen is None else seen.leader
+        yield Drifted(
+            found.partition, kind, (found.preferred.broker,), found.replicas or (), leader
+        )
 
 
 def unplaceable(reasons: Sequence[Impossible]) -> list[int]:

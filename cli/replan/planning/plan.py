@@ -30,6 +30,8 @@ class RefusalRule(StrEnum):
     CORDONED = "cordoned"
     SAFE_START = "safe-start"
     UNCLEAN_GUARD = "unclean-guard"
+    RACKS_LOST = "racks-lost"
+    """A drain would take away a rack that `require` wants (`planning.required_racks`)."""
     NO_SUBSTITUTE = "no-substitute"
     """The others up to the last: no placement keeps the rule (`placing.problem.Obstacle`)."""
     TOO_FEW_BROKERS = "too-few-brokers"
@@ -74,6 +76,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     RefusalRule.CORDONED: ("target", "brokers"),
     RefusalRule.SAFE_START: ("original", "minInsyncReplicas", "needed"),
     RefusalRule.UNCLEAN_GUARD: ("inSync",),
+    RefusalRule.RACKS_LOST: ("where", "needed", "available", "target"),
     RefusalRule.NO_SUBSTITUTE: ("brokers",),
     RefusalRule.TOO_FEW_BROKERS: ("rule", "needed", "available"),
     RefusalRule.WITHOUT_RACK: ("rule", "brokers"),

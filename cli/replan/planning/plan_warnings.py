@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from replan.model.placement import LeaderBlacklist, Placement
 from replan.model.rules import ReplicaBlacklist
 from replan.model.snapshot import Snapshot
-from replan.model.topic_patterns import winners
 from replan.planning.comparison.acknowledged import Unacknowledged, expired
 from replan.planning.comparison.alignment import Alignment, topics_of
 from replan.planning.comparison.diff import DifferenceKind, Differences
@@ -20,6 +19,7 @@ from replan.planning.comparison.overlays import Wanted, blacklist_reaches
 from replan.planning.drift import PartitionCount, partition_counts
 from replan.planning.moves import Move
 from replan.planning.plan import Facts, PlanWarning, WarningKind
+from replan.planning.required_racks import RequiredRacks
 
 NAMED = 20
 
@@ -105,18 +105,16 @@ def _unclean(moves: Sequence[Move]) -> Iterator[PlanWarning]:
 def _fewer_racks(
     placement: Placement, snapshot: Snapshot, moves: Sequence[Move]
 ) -> Iterator[PlanWarning]:
-    """Moves into fewer racks than `require` wants: where a drain leaves no others. Without a rack, a broker is one."""
-    won = winners(placement.requirements, {m.partition.topic for m in moves})
-    racks: dict[int, str | int] = {b.id: b.rack or b.id for b in snapshot.brokers}
-    found: dict[str, list[str]] = {}
+    """Moves into fewer racks than `require` wants, which lose none that is left."""
+    racks = RequiredRacks.of(placement, snapshot, {m.partition.topic for m in moves})
+    found: dict[tuple[str, int], list[str]] = {}
     for move in sorted(moves, key=lambda m: m.partition):
-        name = won.get(move.partition.topic)
-        least = 0 if name is None else placement.requirements[name].racks or 0
-        if name is not None and move.new and len({racks.get(b, b) for b in move.target}) < least:
-            found.setdefault(name, []).append(str(move.partition))
-    for name, partitions in sorted(found.items()):
-        required = placement.requirements[name]
-        facts: Facts = {"where": str(required.where), "racks": required.racks or 0}
+        required = racks.narrow(move)
+        if required is not None:
+            where = str(required.where), required.racks or 0
+            found.setdefault(where, []).append(str(move.partition))
+    for (place, least), partitions in sorted(found.items()):
+        facts: Facts = {"where": place, "racks": least}
         listed: Facts = {"partitions": tuple(partitions[:NAMED]), "count": len(partitions)}
         yield PlanWarning(WarningKind.FEWER_RACKS, {**facts, **listed})
 

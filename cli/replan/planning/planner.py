@@ -33,6 +33,7 @@ from replan.planning.limits import check_limits, raised
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 from replan.planning.plan_warnings import plan_warnings
+from replan.planning.required_racks import RequiredRacks
 from replan.planning.safety.placing_refusals import placing_refusals
 from replan.planning.safety.plan_invariants import require_invariants
 from replan.planning.safety.refusals import Judge
@@ -76,6 +77,7 @@ def make_plan(
     differs = part_of(left.differences, within) if only else left.differences
     facts = _facts(placement, snapshot, differs.table)
     judge = Judge.of(snapshot.brokers)
+    racks = RequiredRacks.of(placement, snapshot, facts.listed)
     judged: list[tuple[Move, PartitionState]] = []
     creates = tuple(c for c in growth.creates if within(c.first))
     reasons = [
@@ -87,7 +89,7 @@ def make_plan(
     remember: set[TopicPartition] = set()
     for difference, seen in _differences(differs, asked, snapshot):
         move = _move(difference, seen, facts)
-        unsafe = judge.refusals(move, seen)
+        unsafe = [*judge.refusals(move, seen), *racks.refusals(move)]
         refused.extend(unsafe)
         if not unsafe:
             judged.append((move, seen))

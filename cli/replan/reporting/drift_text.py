@@ -1,6 +1,7 @@
 """Drift as text, markdown and json: by kind, every partition with its name, cut where a list gets too long to read."""
 
 import json
+from collections.abc import Mapping
 
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.drift import Drift, Drifted
@@ -21,7 +22,7 @@ def render_drift(drift: Drift, *, everything: bool = False) -> str:
         if members:
             shown = members if everything else members[:SHOWN]
             more = left_out(len(members) - len(shown), way_out="--all lists them")
-            lines += [f"{_capital(meaning(kind))} ({len(members):,}):"]
+            lines += [f"{_capital(MEANINGS[kind])} ({len(members):,}):"]
             lines += [f"  {line}" for line in (*columns(list(map(_columns, shown))), *more)]
             lines += [""]
     if drift.counts:
@@ -39,25 +40,22 @@ def _columns(drifted: Drifted) -> tuple[str, str, str]:
         return name, f"declared {declared}", ""
     if drifted.kind is DifferenceKind.LEADER:
         return name, f"declared {drifted.declared[0]} of {declared}", f"led by {drifted.leader}"
+    if drifted.kind is DifferenceKind.PREFERRED_ABSENT:
+        return name, f"leader {drifted.declared[0]}", f"list {brokers(drifted.observed)}"
     has = f"has {brokers(drifted.observed)}"
     return (name, f"declared {declared}", has) if drifted.declared else (name, "", has)
 
 
-def meaning(kind: DifferenceKind) -> str:
-    """How a partition differs, in two or three words."""
-    match kind:
-        case DifferenceKind.MISSING:
-            return "declared, but not in the cluster"
-        case DifferenceKind.REPLICAS:
-            return "other replicas"
-        case DifferenceKind.ORDER:
-            return "other order"
-        case DifferenceKind.RUNNING:
-            return "on the way to the declared list"
-        case DifferenceKind.LEADER:
-            return "another leader"
-        case DifferenceKind.UNPLACEABLE:
-            return "no list keeps its rule or its drain; `replan plan` says why"
+MEANINGS: Mapping[DifferenceKind, str] = {
+    DifferenceKind.MISSING: "declared, but not in the cluster",
+    DifferenceKind.REPLICAS: "other replicas",
+    DifferenceKind.ORDER: "other order",
+    DifferenceKind.RUNNING: "on the way to the declared list",
+    DifferenceKind.LEADER: "another leader",
+    DifferenceKind.UNPLACEABLE: "no list keeps its rule or its drain; `replan plan` says why",
+    DifferenceKind.PREFERRED_ABSENT: "the preferred leader is no replica",
+}
+"""How a partition differs, in a few words."""
 
 
 def _capital(text: str) -> str:
@@ -119,7 +117,7 @@ def _row(drifted: Drifted) -> str:
     found = code(brokers(drifted.observed)) if drifted.observed else "–"
     leader = "–" if drifted.leader is None else str(drifted.leader)
     declared = code(brokers(drifted.declared)) if drifted.declared else "–"
-    return row((code(str(drifted.partition)), meaning(drifted.kind), declared, found, leader))
+    return row((code(str(drifted.partition)), MEANINGS[drifted.kind], declared, found, leader))
 
 
 def render_drift_json(drift: Drift) -> str:

@@ -7,7 +7,7 @@ from replan.model.placement import PreferredLeader
 from replan.model.rules import BrokerRange, LeaderRule, Spread, TopicRule
 from replan.planning.explanation import DeclaredList, Explanation
 from replan.planning.preview import planned_requests
-from replan.reporting.drift_text import meaning
+from replan.reporting.drift_text import MEANINGS
 from replan.reporting.plan_notes import refusal_text
 from replan.reporting.plan_text import change, describe
 from replan.reporting.quantities import brokers
@@ -96,7 +96,7 @@ def _observed(found: Explanation) -> Iterator[Line]:
             yield "observed", f"a reassignment to {brokers(seen.running.target)} is running on it"
     if found.kind is not None:
         asked = "" if found.wanted is None else f": {brokers(found.wanted)} is wanted"
-        yield "differs", meaning(found.kind) + asked
+        yield "differs", MEANINGS[found.kind] + asked
     else:
         yield "differs", "yes, and it is acknowledged" if found.covered else "no"
 

@@ -35,6 +35,10 @@ REFUSALS: Mapping[RefusalRule, str] = {
         "elected and the data lost; run `kafka-configs.sh --alter --entity-type topics --entity-name {topic} "
         "--add-config unclean.leader.election.enable=false` first"
     ),
+    RefusalRule.RACKS_LOST: (
+        "its target {target} lies in {available} of the {needed} racks that `require` at {where} wants, and its live "
+        "replicas lie in more; add brokers in other racks, take a drain back, or lower `racks`"
+    ),
     RefusalRule.NO_SUBSTITUTE: (
         "no broker can take the place of {brokers}, which is to be drained: the others hold it already, or are fenced, "
         "cordoned or drained; bring one back, add a broker, or declare fewer replicas"
@@ -97,8 +101,8 @@ WARNINGS: Mapping[WarningKind, str] = {
         "another leader, or none"
     ),
     WarningKind.FEWER_RACKS: (
-        "`require` at {where} wants {racks} racks, and the brokers that may hold replicas leave fewer to {named}; "
-        "add brokers in other racks"
+        "`require` at {where} wants {racks} racks, and the brokers that may hold replicas leave fewer to {named}, "
+        "whose live replicas lie in no more; add brokers in other racks"
     ),
     WarningKind.FEWER_DECLARED: (
         "{topic}: partitions declared: {declared}, existing: {observed}; Kafka cannot remove partitions, nothing is "

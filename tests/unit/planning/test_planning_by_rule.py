@@ -120,6 +120,19 @@ def test_who_cannot_be_replaced_is_refused_by_name_and_is_drift() -> None:
     assert [d.kind for d in find_drift(asked, seen).partitions] == [DifferenceKind.UNPLACEABLE]
 
 
+def test_a_preferred_leader_that_is_no_replica_is_refused_and_is_drift() -> None:
+    """Whoever took the replica away: the plan asks for another file, and nobody hears that all is well."""
+    seen = snapshot([state([1, 2, 3])], registered=brokers(6, "abc"))
+    for name, observed in (("orders-0", (1, 2, 3)), ("gone-0", ())):
+        asked = placement(leaders={name: 5})
+        with pytest.raises(BadManifest):
+            make_plan(asked, seen)
+        [found] = find_drift(asked, seen).partitions
+        assert (str(found.partition), found.kind) == (name, DifferenceKind.PREFERRED_ABSENT)
+        assert (found.declared, found.observed) == ((5,), observed)
+    assert find_drift(placement(leaders={"orders-0": 5}, replica_blacklist=drain(5)), seen).none
+
+
 def test_a_rolling_restart_under_rules_plans_nothing() -> None:
     lists = [[1, 2, 3], [2, 3, 4], [3, 4, 5], [4, 5, 6]]
     asked = placement(
@@ -351,9 +364,14 @@ def test_what_cannot_be_placed_can_be_acknowledged_but_for_a_drain() -> None:
     assert make_plan(replace(asked, replica_blacklist=drain(2)), seen).refusals
 
 
-def test_a_drain_that_leaves_fewer_racks_than_required_is_warned_of_by_name() -> None:
+def two_rackfuls(*fenced: int) -> tuple[Placement, Snapshot]:
+    """Brokers 1 and 4 are all of rack a; both are to be drained, and three racks are required."""
     seen = snapshot(
-        [state([1, 2, 3]), state([1, 2, 3], topic="ruled")], registered=brokers(6, "abc")
+        [
+            state([1, 2, 3], [b for b in (1, 2, 3) if b not in fenced], topic=topic)
+            for topic in ("orders", "ruled", "undeclared")
+        ],
+        registered=brokers(6, "abc", fenced=fenced),
     )
     asked = placement(
         {"orders": [[1, 2, 3]]},
@@ -361,11 +379,30 @@ def test_a_drain_that_leaves_fewer_racks_than_required_is_warned_of_by_name() ->
         requirements={"*": Requirement(HERE, racks=3)},
         replica_blacklist=drain(1, 4),
     )
+    return asked, seen
+
+
+def test_a_drain_that_takes_a_required_rack_from_live_replicas_is_refused_and_is_drift() -> None:
+    asked, seen = two_rackfuls()
+    plan = make_plan(asked, seen)
+    assert [(str(r.partition), r.rule) for r in plan.refusals] == [
+        ("orders-0", RefusalRule.RACKS_LOST),
+        ("ruled-0", RefusalRule.RACKS_LOST),
+        ("undeclared-0", RefusalRule.RACKS_LOST),
+    ]
+    assert plan.moves == ()
+    assert len(find_drift(asked, seen).partitions) == 3
+    one = make_plan(replace(asked, replica_blacklist=drain(1)), seen)
+    assert (len(one.moves), one.refusals) == (3, ())
+    assert WarningKind.FEWER_RACKS not in {w.kind for w in one.warnings}
+
+
+def test_where_a_required_rack_is_dead_a_drain_fills_up_elsewhere_with_a_warning() -> None:
+    asked, seen = two_rackfuls(1, 4)
     plan = make_plan(asked, seen)
     [warning] = [w for w in plan.warnings if w.kind is WarningKind.FEWER_RACKS]
-    assert (len(plan.moves), warning.facts["partitions"]) == (2, ("orders-0", "ruled-0"))
-    one = make_plan(replace(asked, replica_blacklist=drain(1)), seen)
-    assert WarningKind.FEWER_RACKS not in {w.kind for w in one.warnings}
+    assert (len(plan.moves), plan.refusals) == (3, ())
+    assert warning.facts["partitions"] == ("orders-0", "ruled-0", "undeclared-0")
 
 
 def test_an_order_by_racks_is_declared_by_its_entry() -> None:

@@ -10,15 +10,16 @@ import numpy as np
 import pyarrow as pa
 
 from replan.errors import BadManifest, WrongCluster
-from replan.model.columns import PAD, row, to_matrix
+from replan.model.columns import PAD, to_matrix
 from replan.model.names import BrokerId
 from replan.model.placement import Placement, TopicEntry
 from replan.model.rules import TopicRule
 from replan.model.snapshot import Snapshot
 from replan.model.topic_patterns import is_pattern
-from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
+from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.chosen import Chosen
 from replan.planning.comparison.policy_check import check_policy
+from replan.planning.comparison.preferred import absent_leaders
 from replan.wording import capped
 
 
@@ -104,25 +105,14 @@ def _unknown_partitions(aligned: Alignment) -> Iterator[str]:
 
 
 def _preferred_leaders(aligned: Alignment, made: Chosen) -> Iterator[str]:
-    """A leader must be in the list that it shall lead; one that is drained is warned of, since the drain wins."""
-    preferences = aligned.placement.preferred_leaders
-    if not preferences:
-        return
-    declared = rows_of(named_partitions(preferences), aligned.placement.explicit)
-    drained = {entry.broker for entry in aligned.placement.replica_blacklist}
-    refused = {at for reason in made.impossible for at in reason.partitions}
-    places = zip(preferences.items(), aligned.leader_rows.tolist(), declared.tolist(), strict=True)
-    for (name, preferred), at, line in places:
-        if at < 0:
-            yield f"{preferred.where}: {name} does not exist in the cluster"
-            continue
-        if preferred.broker in drained or at in refused:
-            continue
-        brokers = row(made.observed, at) if line < 0 else row(made.explicit, line)
-        if preferred.broker not in brokers:
+    for found in absent_leaders(aligned, made):
+        where, name = found.preferred.where, found.partition
+        if found.replicas is None:
+            yield f"{where}: {name} does not exist in the cluster"
+        else:
             yield (
-                f"{preferred.where}: broker {preferred.broker} is no replica of {name}, whose list is "
-                f"{list(brokers)}; name one of them, or change the list under `assignments`"
+                f"{where}: broker {found.preferred.broker} is no replica of {name}, whose list is "
+                f"{list(found.replicas)}; name one of them, or change the list under `assignments`"
             )
 
 

@@ -56,13 +56,15 @@ class DifferenceKind(StrEnum):
     """As declared, but another replica leads although the first one is in the ISR."""
     UNPLACEABLE = "unplaceable"
     """No list keeps its rule, or its drain: never found by comparing, but by choosing (`chosen`)."""
+    PREFERRED_ABSENT = "preferred-absent"
+    """Its declared leader is no replica of the list that it has, or is to have (`preferred`)."""
 
 
 MOVABLE = (DifferenceKind.REPLICAS, DifferenceKind.ORDER, DifferenceKind.LEADER)
 """The kinds that a move can remove; the planner makes a move, or a refusal, of each such partition."""
 
 KINDS = tuple(DifferenceKind)
-_MISSING, _REPLICAS, _ORDER, _RUNNING, _LEADER, _ = range(len(KINDS))
+_MISSING, _REPLICAS, _ORDER, _RUNNING, _LEADER, *_ = range(len(KINDS))
 
 
 @dataclass(frozen=True, slots=True)
