@@ -215,3 +215,62 @@ def test_resume_goes_on_with_what_was_begun_and_says_when_nothing_was(folder: Pa
     assert nothing.stderr == (
         "replan: nothing to resume: the journal file:cluster.json.journal knows of no open application\n"
     )
+
+
+def reviewed(folder: Path) -> str:
+    """The digest that a comment on a pull request shows."""
+    found: str = json.loads((folder / "plan.json").read_text())["digest"]
+    shown = replan("show", "plan.json", "--format", "markdown", folder=folder)
+    assert found in shown.stdout
+    return found
+
+
+def test_the_plan_that_was_reviewed_is_applied_on_the_manifest_that_it_was_made_from(
+    folder: Path,
+) -> None:
+    saved(folder)
+    placement = folder / "placement.yaml"
+    placement.write_text(f"# a comment changes nothing\n{placement.read_text()}")
+    checked = ("--digest", reviewed(folder).upper(), "--manifest", "placement.yaml")
+    done = replan("apply", "plan.json", *checked, *SIMULATED, folder=folder)
+    assert done.returncode == 0, done.stderr
+    again = replan("apply", "plan.json", *checked, *SIMULATED, folder=folder)
+    assert again.returncode == 0, again.stderr
+
+
+@pytest.mark.parametrize("changed", ["digest", "manifest", "plan"])
+def test_another_plan_or_another_manifest_is_refused_and_nothing_is_changed(
+    folder: Path, changed: str
+) -> None:
+    saved(folder)
+    digest, placement = reviewed(folder), folder / "placement.yaml"
+    if changed == "digest":
+        digest = digest[::-1]
+    else:
+        placement.write_text(placement.read_text().replace("[3, 1]", "[1, 3]"))
+    if changed == "plan":
+        assert replan("plan", *SIMULATED, "-o", "plan.json", folder=folder).returncode == 2
+    before = (folder / "cluster.json").read_bytes()
+    checked = ("--digest", digest, "--manifest", "placement.yaml")
+    done = replan("apply", "plan.json", *checked, *SIMULATED, folder=folder)
+    assert done.returncode == 3
+    expected = "made from another placement" if changed == "manifest" else "not the plan that was"
+    assert expected in done.stderr
+    assert (folder / "cluster.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("-f", "placement.yaml", "--digest", "0" * 64),
+        ("-f", "placement.yaml", "--manifest", "placement.yaml"),
+        ("plan.json", "--digest", "2cb3adda10efc2f7"),
+    ],
+)
+def test_a_check_that_could_mean_anything_else_is_wrong_usage(
+    folder: Path, options: tuple[str, ...]
+) -> None:
+    saved(folder)
+    done = replan("apply", *options, *SIMULATED, folder=folder)
+    assert done.returncode == 1
+    assert "--digest" in done.stderr

@@ -239,3 +239,25 @@ def test_a_plan_that_only_creates_partitions_is_saved_applied_and_then_empty(she
     assert "replan apply" in said
     shell.run("apply", saved)
     shell.run("plan", "-f", shell.placement)
+
+
+def test_a_plan_is_made_from_a_snapshot_that_is_not_too_old(
+    shell: Shell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    offline = ["plan", "-f", str(shell.placement), "--snapshot", str(shell.cluster)]
+    assert run([*offline, "--max-snapshot-age", "100000h"]) == 2
+    assert "planned from a snapshot of 2026-11-21T03:00:00Z, " in capsys.readouterr().err
+    assert run([*offline, "--max-snapshot-age", "1s"]) == 3
+    assert "the snapshot is " in capsys.readouterr().err
+    shell.run("plan", "-f", shell.placement, "--max-snapshot-age", "1s", wanted=1)
+
+
+def test_markdown_never_exceeds_the_size_that_is_asked_for(shell: Shell) -> None:
+    text, _ = shell.run(
+        *("plan", "-f", shell.placement, "--format", "markdown", "--max-size", "8kB"), wanted=2
+    )
+    assert len(text.encode()) <= 8_000
+    _, said = shell.run(
+        *("plan", "-f", shell.placement, "--format", "markdown", "--max-size", "1kB"), wanted=1
+    )
+    assert "write 8,000 or more" in said

@@ -32,6 +32,7 @@ from replan.planning.plan import Plan
 from replan.planning.plan_file import digest, dumps
 from replan.planning.planner import make_plan
 from replan.rehearsal.summary import summary_of
+from replan.reporting.plan_context import PlanContext
 from replan.reporting.plan_text import render_plan
 from replan.simulator.open_file import open_simulated
 from replan.snapshots.files import read_snapshot, write_snapshot
@@ -97,7 +98,7 @@ def a_plan(folder: Path, chance: Random) -> None:
         document = changed_value(json.loads(text), chance)
         (folder / "plan.json").write_text(_sealed(document))
     plan = read_plan(folder / "plan.json")
-    render_plan(plan, rehearsed=summary_of(plan, observed()))
+    render_plan(plan, PlanContext(rehearsed=summary_of(plan, observed())))
 
 
 def _sealed(document: object) -> str:

@@ -37,6 +37,20 @@ def apply(
         bool,
         typer.Option("--all-or-nothing", help="Apply nothing where any partition is refused."),
     ] = False,
+    digest: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHA256",
+            help="With PLAN: refuse any other plan than the one of this digest, as the review shows it in full.",
+        ),
+    ] = None,
+    manifest: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="PATH",
+            help="With PLAN: refuse it unless it was made from what this file or folder says now; repeatable.",
+        ),
+    ] = None,
     until: Until = None,
     faults: Faults = None,
     detail: Detail,
@@ -52,17 +66,18 @@ def apply(
     Exit codes:
       0    done
       1    an error, or not approved
-      3    some partitions are refused, or could not be moved; the others are done. Or a limit refuses the plan
+      3    some partitions are refused, or could not be moved; the others are done. Or a limit refuses the plan,
+           or it is not the one of --digest and --manifest
       4    another application or tool is in the way, throttles are still to be restored, or it gave up waiting
       130  interrupted, or the time of --until has come; run it again to resume
 
     Examples:
-      replan apply plan.json --bootstrap-server kafka-1:9092
+      replan apply plan.json --digest "$REVIEWED" --manifest placement.yaml --bootstrap-server kafka-1:9092
       replan apply -f placement.yaml --auto-approve --simulated cluster.json
     """
     from replan.commands import application
     from replan.commands.fault_injection import with_faults
-    from replan.commands.plans import read_plan
+    from replan.commands.plans import check_reviewed, read_plan
 
     if (plan_file is None) == (not files):
         raise BadUsage(
@@ -70,12 +85,17 @@ def apply(
         )
     if allow and plan_file is not None:
         raise BadUsage("--allow goes with -f; a saved plan has what `replan plan --allow` raised")
+    if (digest is not None or manifest) and plan_file is None:
+        raise BadUsage("--digest and --manifest go with a saved plan; -f makes a new one")
+    saved = None if plan_file is None else read_plan(plan_file)
+    if saved is not None:
+        check_reviewed(saved, digest, manifest or ())
     if faults and cluster.simulated is None:
         raise BadUsage("--fault is for the embedded cluster only; it goes with --simulated FILE")
     with cluster.connect() as connection:
         inject = with_faults(faults or (), connection)
-        if plan_file is not None:
-            plan, approved = read_plan(plan_file), True
+        if saved is not None:
+            plan, approved = saved, True
         else:
             plan, approved = application.plan_of_files(
                 files or (), allow or (), cluster, connection

@@ -93,6 +93,40 @@ AS = typer.Option("--format", help="How the result is written.")
 """`--format`; a command names the forms that it has: `Annotated[Form, AS]`."""
 
 
+def _bytes(text: str | int) -> int:
+    """Read a size: a number of bytes, or one with a unit. Raises BadParameter."""
+    from replan.manifest.units import parse_size
+
+    try:
+        return int(text) if str(text).isdecimal() else parse_size(str(text))
+    except ValueError as problem:
+        raise typer.BadParameter(f"{text!r} is no size; write e.g. 60kB") from problem
+
+
+MaxSize = Annotated[
+    int | None,
+    typer.Option(
+        metavar="SIZE",
+        parser=_bytes,
+        help="With --format markdown: never write more than this, e.g. 60kB (the default: what a comment holds) or "
+        "1MB (a step summary). What is left out is counted.",
+    ),
+]
+
+
+def limit_of(max_size: int | None, form: str) -> int:
+    """How many bytes of markdown may be written. Raises BadUsage where the option means nothing."""
+    from replan.reporting.markdown import LIMIT, SMALLEST
+
+    if max_size is None:
+        return LIMIT
+    if form != "markdown":
+        raise BadUsage("--max-size goes with --format markdown; leave it out")
+    if max_size < SMALLEST:
+        raise BadUsage(f"--max-size: too little to say anything; write {SMALLEST:,} or more")
+    return max_size
+
+
 UNWATCHED_SECONDS = 3_600.0
 """How long `apply` waits while nothing moves where nobody sees it."""
 

@@ -1,21 +1,28 @@
 """Plans as the commands handle them: read from a file, written in a form, turned into an exit code."""
 
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
-from replan.applying.standing import OpenApplication
+from replan.commands.observed import Observed
 from replan.commands.options import Form
+from replan.commands.output import note
 from replan.commands.target import Target
 from replan.documents.files import read_text
-from replan.errors import BadUsage, Exit
+from replan.errors import BadUsage, Exit, UnsafePlan
 from replan.manifest.units import parse_size
 from replan.model.names import TopicPartition
+from replan.model.placement import Placement
 from replan.model.policy import Measure
 from replan.model.snapshot import Snapshot
 from replan.planning import plan_file
 from replan.planning.plan import Facts, Plan
 from replan.planning.safety.plan_laws import require_lawful
+from replan.reporting.markdown import LIMIT
+from replan.reporting.plan_context import NOTHING_BESIDE, PlanContext
+from replan.reporting.quantities import duration
 
 
 def read_plan(path: Path) -> Plan:
@@ -53,33 +60,94 @@ def verdict(made: Plan, *, exit_zero: bool) -> Exit:
     return Exit.CHANGES if made.changes and not exit_zero else Exit.OK
 
 
-def rehearsed(made: Plan, seen: Snapshot, form: Form) -> Sequence[str]:
-    """What a quick rehearsal says of the plan; the plan file does not depend on it."""
-    if form == "json" or not made.moves:
+def context_of(
+    made: Plan, placement: Placement, seen: Observed, cluster: Target, form: Form
+) -> PlanContext:
+    """What is known beside a plan that was made now; the plan file does not depend on it."""
+    if form == "json":
+        return NOTHING_BESIDE
+    return PlanContext(
+        snapshot=seen.snapshot,
+        age_seconds=None if cluster.snapshot is None else age_seconds(seen.snapshot),
+        rehearsed=_rehearsed(made, seen.snapshot),
+        own=seen.application,
+        prices=placement.prices,
+    )
+
+
+def _rehearsed(made: Plan, seen: Snapshot) -> Sequence[str]:
+    """What a quick rehearsal says of the plan."""
+    if not made.moves:
         return ()
     from replan.rehearsal.summary import summary_of
 
     return summary_of(made, seen)
 
 
+def age_seconds(seen: Snapshot) -> float:
+    """How long ago a snapshot was taken; 0 where its clock is ahead of this one."""
+    taken = datetime.fromisoformat(seen.observed_at)
+    return max(0.0, (datetime.now(UTC) - taken).total_seconds())
+
+
+def check_age(cluster: Target, seen: Snapshot, most: float | None) -> None:
+    """Note how old the snapshot is that is planned from; raises UnsafePlan where that is older than allowed."""
+    if cluster.snapshot is None:
+        if most is not None:
+            raise BadUsage("--max-snapshot-age goes with --snapshot; a cluster is asked as it is")
+        return
+    age = age_seconds(seen)
+    note(f"planned from a snapshot of {seen.observed_at}, {duration(age)} old")
+    if most is not None and age > most:
+        raise UnsafePlan(
+            f"{cluster.snapshot}: the snapshot is {duration(age)} old (of {seen.observed_at}), and --max-snapshot-age "
+            f"allows {duration(most)}; take a new one with `replan snapshot`"
+        )
+
+
+def check_reviewed(made: Plan, digest: str | None, manifest: Sequence[Path]) -> None:
+    """Raise UnsafePlan unless this is the plan of that digest, and made from what the placement files say now."""
+    found = plan_file.digest(made)
+    if digest is not None and not re.fullmatch("[0-9a-fA-F]{64}", digest):
+        raise BadUsage(
+            "--digest: write all 64 characters, as `replan plan --format markdown` shows"
+        )
+    if digest is not None and digest.lower() != found:
+        raise UnsafePlan(
+            f"this is not the plan that was reviewed: --digest {digest}, the plan has {found}; nothing was changed. "
+            "Apply the file of the review, or review this one"
+        )
+    if manifest:
+        from replan.manifest.load import load_placement
+
+        placement = load_placement(manifest)
+        if placement.digest != made.manifest_digest:
+            named = ", ".join(map(str, manifest))
+            raise UnsafePlan(
+                f"the plan was made from another placement than {named} says now: manifest digest "
+                f"{made.manifest_digest} in the plan, {placement.digest} there; nothing was changed. Plan again, and "
+                "review that"
+            )
+
+
 def render(
     made: Plan,
     form: Form,
+    context: PlanContext = NOTHING_BESIDE,
     *,
     everything: bool = False,
-    rehearsed: Sequence[str] = (),
-    own: OpenApplication | None = None,
+    limit: int = LIMIT,
 ) -> str:
-    """A plan in one of its forms; json is the plan file itself."""
+    """A plan in one of its forms; json is the plan file itself. `limit`: bytes of markdown."""
     match form:
         case "text":
             from replan.reporting.plan_text import render_plan
 
-            return render_plan(made, everything=everything, rehearsed=rehearsed, own=own)
+            return render_plan(made, context, everything=everything)
         case "markdown":
             from replan.reporting.plan_markdown import render_plan_markdown
 
-            return render_plan_markdown(made, rehearsed=rehearsed, own=own)
+            return render_plan_markdown(made, context, limit=limit)
         case "json":
             return plan_file.dumps(made)
 

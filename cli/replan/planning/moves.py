@@ -81,6 +81,11 @@ class Move:
         return self.bytes * len(self.new)
 
     @property
+    def changes_leader(self) -> bool:
+        """Whether another broker leads once the move is done, as far as the plan knows who led."""
+        return self.leader != self.target[0] and (self.elect or self.leader not in self.target)
+
+    @property
     def is_leader_only(self) -> bool:
         """Whether nothing changes but who leads: same list, in the same order."""
         return self.original == self.target

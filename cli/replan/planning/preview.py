@@ -59,7 +59,5 @@ def estimate(plan: Plan) -> Estimate:
             rate = None if plan.throttle is None else plan.throttle.rate_of(broker, side)
             if rate and (seconds is None or amount / rate > seconds):
                 seconds, busiest = amount / rate, broker
-    leaders = sum(
-        1 for m in plan.moves if m.leader != m.target[0] and (m.elect or m.leader not in m.target)
-    )
+    leaders = sum(m.changes_leader for m in plan.moves)
     return Estimate(sum(m.copies_bytes for m in plan.moves), seconds, busiest, leaders)

@@ -9,7 +9,9 @@ from collections.abc import Iterator, Sequence
 from replan.wording import count
 
 LIMIT = 60_000
-"""Characters; a comment on a large forge may have 65,536."""
+"""Bytes of UTF-8; a comment on a large forge may have 65,536 characters."""
+SMALLEST = 8_000
+"""The least that a document may be asked to fit."""
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _MEANT = str.maketrans({"\\": "\\\\", "|": "\\|", "<": "&lt;", "*": "\\*"})
 
@@ -45,11 +47,16 @@ def head(*names: str, right: bool = False) -> str:
     return f"{row(names)}\n{row(['---:' if right else '---'] * len(names))}"
 
 
+def weight(text: str) -> int:
+    """How much of a limit the text takes: its bytes in UTF-8."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
 def fitted(lines: Iterator[str], total: int, room: int, noun: str) -> str:
-    """As many of `total` lines as have room, then how many were left out; ends with a newline."""
+    """As many of `total` lines as have room, in bytes, then how many were left out; ends with a newline."""
     taken: list[str] = []
     for line in lines:
-        room -= len(line) + 1
+        room -= weight(line) + 1
         if room < 0:
             more = count(total - len(taken), noun)
             return "\n".join([*taken, "", f"… and {more}, left out to fit a comment.", ""])

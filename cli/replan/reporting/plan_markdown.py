@@ -1,51 +1,72 @@
-"""A plan as markdown for a pull request: the summary first, then as much as fits the limit of a comment."""
+"""A plan as markdown for a comment or a step summary, never larger than a declared size.
 
-from collections.abc import Sequence
+The summary comes first, then what is dangerous, what is not planned and what to know, the cost, the brokers, and the
+moves, folded by topic. What does not fit is counted; the whole plan is an artefact, known by its digest. The first
+line is a marker by which a later run finds the comment and updates it.
+"""
+
+from collections.abc import Iterator, Sequence
+from html import escape as escape_html
+from itertools import islice
 
 from replan.applying.standing import OpenApplication
+from replan.planning.broker_shares import BrokerShare, broker_shares
+from replan.planning.creates import Create
 from replan.planning.moves import Move
 from replan.planning.plan import Plan, Refusal
+from replan.planning.plan_file import digest
 from replan.planning.preview import planned_requests
-from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
+from replan.planning.risks import risks
+from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row, weight
 from replan.reporting.move_reasons import reason_text
+from replan.reporting.plan_context import NOTHING_BESIDE, PlanContext
 from replan.reporting.plan_notes import refusal_text, warning_text
-from replan.reporting.plan_text import change, summary
-from replan.reporting.quantities import brokers, size
+from replan.reporting.plan_text import change, create_text, summary, throttle_text
+from replan.reporting.price_text import cross_rack_bytes, price_lines
+from replan.reporting.quantities import brokers, duration, signed, size
+from replan.reporting.risk_text import risk_text
+from replan.wording import count
 
-FOR_WORDS = 20_000
-"""Characters of the limit that warnings may take, and refusals."""
+ROWS_OF_A_TOPIC = 50
+SHARE = 6
+"""Dangers, refusals, warnings and brokers take at most one part in so many each, cost and summary what they need."""
+
+
+def marker(cluster_id: str) -> str:
+    """The line by which the comment of an earlier plan for the same cluster is found."""
+    return f"<!-- replan plan {escape_html(cluster_id.replace('--', '-_'))} -->"
 
 
 def render_plan_markdown(
-    plan: Plan, *, rehearsed: Sequence[str] = (), own: OpenApplication | None = None
+    plan: Plan, context: PlanContext = NOTHING_BESIDE, *, limit: int = LIMIT
 ) -> str:
-    """The whole document, of at most LIMIT characters and a few lines; ends with a newline.
+    """The whole document, of at most `limit` bytes (`markdown.SMALLEST` or more); ends with a newline."""
+    name = f": {escape(plan.cluster_name[:200])}" if plan.cluster_name else ""
+    first, *rest = summary(plan)
+    parts = [f"{marker(plan.cluster_id[:200])}\n## replan plan{name}\n\n**{escape(first)}**\n"]
+    parts += [f"\n{escape(line)}\n" for line in rest if line.startswith("Left out")]
+    parts += _cost(plan, context)
+    after = _identity(plan, context)
+    room = limit - sum(map(weight, [*parts, after]))
+    share = max(0, room) // SHARE
+    warnings = [f"- {escape(warning_text(w))}" for w in plan.warnings]
+    refusals = [_refusal(r, context.own) for r in plan.refusals]
+    dangers = [f"- **{escape(risk_text(risk))}**" for risk in risks(plan)]
+    urgent = [
+        *_listed("Look at this first", dangers, share, "more danger"),
+        *_listed("Not planned", refusals, share, "more refusal"),
+        *_listed("Warnings", warnings, share, "more warning"),
+    ]
+    parts[1:1] = urgent
+    parts += _brokers(broker_shares(plan, context.snapshot), share)
+    room = limit - sum(map(weight, [*parts, after]))
+    return "".join([*parts, *_topics(plan, room), after])
 
-    `rehearsed`: what a rehearsal found. `own`: replan's own open application, so that it is not called another party.
-    """
-    text = "\n".join(
-        ["## replan plan", "", *(f"{escape(line)}  " for line in summary(plan, rehearsed)), ""]
-    )
-    if plan.warnings:
-        warnings = (f"> **Warning** {escape(warning_text(w))}\n>" for w in plan.warnings)
-        text += "\n" + fitted(warnings, len(plan.warnings), FOR_WORDS, "more warning")
-    if plan.refusals:
-        refusals = (_refusal(r, own) for r in plan.refusals)
-        text += "\n### Not planned\n\n"
-        text += fitted(refusals, len(plan.refusals), FOR_WORDS, "more refusal")
-    if plan.creates:
-        created = [
-            row((code(str(name)), code(brokers(listed))))
-            for create in plan.creates
-            for name, listed in create.partitions.items()
-        ]
-        text += f"\n{head('new partition', 'replicas')}\n"
-        text += fitted(iter(created), len(created), FOR_WORDS, "more new partition")
-    if plan.moves:
-        rows = (_row(move) for move in plan.moves)
-        text += f"\n{head('partition', 'change', 'copy', 'why', 'steps')}\n"
-        text += fitted(rows, len(plan.moves), LIMIT - len(text), "more move")
-    return text
+
+def _listed(title: str, lines: Sequence[str], room: int, noun: str) -> list[str]:
+    if not lines:
+        return []
+    return [f"\n### {title}\n\n", fitted(iter(lines), len(lines), room - 200, noun)]
 
 
 def _refusal(refused: Refusal, own: OpenApplication | None) -> str:
@@ -53,6 +74,106 @@ def _refusal(refused: Refusal, own: OpenApplication | None) -> str:
     if refused.held and own is not None and refused.partition in own.targets:
         held = f" (being moved by replan's own application {escape(own.id)})"
     return f"- {code(refused.rule)}{held} {escape(refusal_text(refused))}"
+
+
+def _cost(plan: Plan, context: PlanContext) -> list[str]:
+    """What the plan copies, how fast, and what a rehearsal found."""
+    lines = [escape(line) for line in context.rehearsed]
+    if any(m.new for m in plan.moves):
+        lines.insert(0, escape(throttle_text(plan)))
+    lines += [escape(line) for line in price_lines(plan, context.prices)]
+    crossing = cross_rack_bytes(plan)
+    if crossing and (context.prices is None or context.prices.cross_rack_per_gb is None):
+        lines.append(f"Copies between racks: {size(crossing)}.")
+    return ["\n### Cost\n\n", *(f"- {line}\n" for line in lines)] if lines else []
+
+
+def _brokers(shares: Sequence[BrokerShare], room: int) -> list[str]:
+    """Leaders and bytes of the brokers that change; whole where the cluster is known, as changes where it is not."""
+    changed = [share for share in shares if share.changes]
+    if not changed:
+        return []
+    whole = all(share.before is not None for share in changed)
+    names = ("before", "peak, at most", "after") if whole else ("copied to it", "in the end")
+    table = head("broker", "rack", "leaders", "replicas", *(f"bytes {n}" for n in names))
+    rows = (_broker(share) for share in changed)
+    rest = len(shares) - len(changed)
+    unchanged = f"\n{count(rest, 'broker')} unchanged.\n" if rest else ""
+    body = fitted(rows, len(changed), room - 400, "more broker")
+    return ["\n### Brokers\n\n", f"{table}\n", body, unchanged]
+
+
+def _broker(share: BrokerShare) -> str:
+    before, after = share.before, share.after
+    rack = "–" if share.rack is None else code(share.rack)
+    if before is None or after is None or share.peak_bytes is None:
+        counts = [f"{share.change.leaders:+d}", f"{share.change.replicas:+d}"]
+        return row(
+            [str(share.broker), rack, *counts, size(share.incoming), signed(share.change.bytes)]
+        )
+    amounts = map(size, (before.bytes, share.peak_bytes, after.bytes))
+    leaders = _arrow(before.leaders, after.leaders)
+    return row(
+        [str(share.broker), rack, leaders, _arrow(before.replicas, after.replicas), *amounts]
+    )
+
+
+def _arrow(before: int, after: int) -> str:
+    return f"{before:,}" if before == after else f"{before:,} → {after:,}"
+
+
+def _topics(plan: Plan, room: int) -> Iterator[str]:
+    """Each topic folded, the one with most bytes first; those that do not fit are counted."""
+    grouped: dict[str, list[Move]] = {}
+    for move in plan.moves:
+        grouped.setdefault(move.partition.topic, []).append(move)
+    created = {create.topic: create for create in plan.creates}
+    copied = {topic: sum(m.copies_bytes for m in moves) for topic, moves in grouped.items()}
+    order = sorted({*grouped, *created}, key=lambda topic: (-copied.get(topic, 0), topic))
+    if not order:
+        return
+    title = "\n### Changes, by topic\n"
+    room -= weight(title) + 300
+    yield title
+    rest = list(order)
+    for topic in order:
+        folded = _topic(topic, grouped.get(topic, []), created.get(topic))
+        room -= weight(folded)
+        if room < 0:
+            break
+        yield folded
+        rest.pop(0)
+    if not rest:
+        return
+    moves = sum(len(grouped.get(topic, [])) for topic in rest)
+    yield (
+        f"\n… and {count(len(rest), 'more topic')} with {count(moves, 'move')}, "
+        f"{size(sum(copied.get(topic, 0) for topic in rest))} to copy: left out to fit, they are in the plan file.\n"
+    )
+
+
+def _topic(topic: str, moves: Sequence[Move], create: Create | None) -> str:
+    parts = [] if create is None else [create_text(create).partition("  ")[2]]
+    parts += [count(len(moves), "move")] if moves else []
+    copied = sum(m.copies_bytes for m in moves)
+    parts += [f"{size(copied)} to copy"] if copied else []
+    lines = [
+        f"\n<details><summary><code>{escape_html(topic)}</code>: {', '.join(parts)}</summary>\n"
+    ]
+    if create is not None:
+        rows = (row((code(str(n)), code(brokers(of)))) for n, of in create.partitions.items())
+        lines += [head("new partition", "replicas"), *_first(rows, len(create.lists)), ""]
+    if moves:
+        changes = (_row(move) for move in moves)
+        lines += [head("partition", "change", "copy", "why", "steps")]
+        lines += [*_first(changes, len(moves)), ""]
+    return "\n".join([*lines, "</details>\n"])
+
+
+def _first(rows: Iterator[str], total: int) -> Iterator[str]:
+    yield from islice(rows, ROWS_OF_A_TOPIC)
+    if total > ROWS_OF_A_TOPIC:
+        yield f"\n… and {total - ROWS_OF_A_TOPIC:,} more."
 
 
 def _row(move: Move) -> str:
@@ -69,3 +190,18 @@ def _row(move: Move) -> str:
             steps,
         )
     )
+
+
+def _identity(plan: Plan, context: PlanContext) -> str:
+    """What the plan is known by, how old its cluster's state is, and how exactly this plan is applied."""
+    lines = [f"Plan digest {code(digest(plan))}, for cluster {code(plan.cluster_id[:200])}."]
+    if context.snapshot is not None:
+        age = ""
+        if context.age_seconds is not None:
+            age = f", from a snapshot that was {duration(context.age_seconds)} old"
+        lines.append(f"State of {context.snapshot.observed_at}{age}.")
+    if plan.changes:
+        lines.append(
+            "`replan apply PLAN --digest DIGEST --manifest PATH` applies this and nothing else."
+        )
+    return "\n" + "".join(f"<sub>{line}</sub>  \n" for line in lines)

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from replan.applying.outcome import left_out_text
 from replan.applying.settings import Settings
-from replan.applying.standing import OpenApplication
 from replan.model.names import BrokerId
 from replan.planning.creates import Create
 from replan.planning.moves import Move
@@ -15,6 +14,7 @@ from replan.planning.plan_file import digest
 from replan.planning.preview import estimate, planned_requests
 from replan.planning.requests import Request, RequestKind
 from replan.reporting.move_reasons import reason_text
+from replan.reporting.plan_context import NOTHING_BESIDE, PlanContext
 from replan.reporting.plan_notes import refusal_text, warning_text
 from replan.reporting.quantities import broker_rate, brokers, duration, rate, size
 from replan.reporting.table import columns
@@ -28,15 +28,9 @@ FOR_GOOD = (
 
 
 def render_plan(
-    plan: Plan,
-    *,
-    everything: bool = False,
-    rehearsed: Sequence[str] = (),
-    own: OpenApplication | None = None,
+    plan: Plan, context: PlanContext = NOTHING_BESIDE, *, everything: bool = False
 ) -> str:
     """The whole plan as text, with what a rehearsal found, if there was one; ends with a newline.
-
-    `own`: replan's own open application, so that it is not called another party.
 
     What matters most is at the end, where a terminal stops: warnings, refusals, the summary.
     """
@@ -45,13 +39,14 @@ def render_plan(
     lines += [f"Warning: {warning_text(w)}" for w in plan.warnings]
     lines += [""] if plan.warnings else []
     lines += _refused("Refused", [r for r in plan.refusals if not r.held], limit)
+    own = context.own
     held, ours = [r for r in plan.refusals if r.held], () if own is None else own.targets
     if own is not None:
         moved = [r for r in held if r.partition in ours]
         lines += _refused(f"Being moved by replan's own application {own.id}", moved, limit)
     others = [r for r in held if r.partition not in ours]
     lines += _refused("Held by another party", others, limit)
-    lines += list(summary(plan, rehearsed))
+    lines += list(summary(plan, context.findings(plan)))
     return "\n".join(lines) + "\n"
 
 
@@ -151,7 +146,7 @@ def _refused(title: str, refusals: Sequence[Refusal], limit: int) -> list[str]:
     return [f"{title} ({tally}):", *(f"  {line}" for line in lines), ""]
 
 
-def summary(plan: Plan, rehearsed: Sequence[str] = ()) -> Iterator[str]:
+def summary(plan: Plan, findings: Sequence[str] = ()) -> Iterator[str]:
     """The closing lines: totals, throttle, what a rehearsal found, digest."""
     if plan.empty:
         yield "No changes: every declared partition has the replicas, the order and the leader that it should."
@@ -176,13 +171,14 @@ def summary(plan: Plan, rehearsed: Sequence[str] = ()) -> Iterator[str]:
             "with --all-or-nothing it applies nothing."
         )
     if any(m.new for m in plan.moves):
-        yield _throttle(plan)
-    yield from rehearsed
+        yield throttle_text(plan)
+    yield from findings
     name = f"{plan.cluster_name}, " if plan.cluster_name else ""
     yield f"Plan digest {digest(plan)[:16]}, for cluster {name}{plan.cluster_id}."
 
 
-def _throttle(plan: Plan) -> str:
+def throttle_text(plan: Plan) -> str:
+    """How fast the copies may be, and how long they take at least."""
     if plan.throttle is None:
         return "No throttle is declared (throttles.moves): copies run as fast as the brokers can."
     own = ", ".join(

@@ -16,6 +16,11 @@ def size(count: int) -> str:
     return f"{amount / 1000:.3g} PB" if amount < 999_500 else f"{amount / 1000:,.0f} PB"
 
 
+def signed(amount: int) -> str:
+    """Bytes more or less: `+1.2 GB`, `-300 MB`, `0 B`."""
+    return f"{'-' if amount < 0 else '+' if amount else ''}{size(abs(amount))}"
+
+
 def rate(bytes_per_second: int | None) -> str:
     """Bytes per second: `20 MB/s`; None is `unlimited`."""
     return "unlimited" if bytes_per_second is None else f"{size(bytes_per_second)}/s"

@@ -13,6 +13,7 @@ from replan.planning.drift import find_drift
 from replan.planning.plan import Plan
 from replan.planning.planner import make_plan
 from replan.reporting.drift_text import render_drift
+from replan.reporting.plan_context import PlanContext
 from replan.reporting.plan_text import render_plan
 from replan.scenarios.session import Session, own_application
 
@@ -44,7 +45,7 @@ def _source(where: str, body: Sequence[str]) -> Source:
 def plan(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`plan`: make a plan, and keep it for `apply`."""
     tokens.end()
-    return render_plan(planned(session), own=own_application(session))
+    return render_plan(planned(session), PlanContext(own=own_application(session)))
 
 
 def planned(session: Session) -> Plan:

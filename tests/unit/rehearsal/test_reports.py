@@ -18,11 +18,11 @@ from replan.rehearsal.report.gantt import lanes, tick_seconds
 from replan.rehearsal.report.html import render_rehearsal_page
 from replan.rehearsal.report.json import render_rehearsal_json
 from replan.rehearsal.report.markdown import render_rehearsal_markdown
-from replan.rehearsal.report.sections import signed
 from replan.rehearsal.report.text import render_rehearsal
 from replan.rehearsal.result import Copied, Harm, Waited
 from replan.rehearsal.summary import summary_of
 from replan.rehearsal.waits import Waits
+from replan.reporting.quantities import signed
 
 PLAN = plan_of([1, 2, 4], rate=None)
 NAME = TopicPartition("orders", 0)

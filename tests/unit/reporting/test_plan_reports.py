@@ -1,5 +1,6 @@
 """A plan as text and as markdown."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 
@@ -11,8 +12,11 @@ from replan.model.broker import Broker
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.placement import MoveThrottle
 from replan.planning.plan import Plan, PlanWarning, Refusal, RefusalRule, WarningKind
+from replan.planning.plan_file import digest
 from replan.planning.planner import make_plan
-from replan.reporting.plan_markdown import render_plan_markdown
+from replan.reporting.markdown import LIMIT, SMALLEST, weight
+from replan.reporting.plan_context import PlanContext
+from replan.reporting.plan_markdown import marker, render_plan_markdown
 from replan.reporting.plan_text import render_plan
 
 GB = 10**9
@@ -141,21 +145,62 @@ def test_refusals_are_counted_by_rule_and_the_first_five_hundred_are_listed() ->
     assert "\n  and 500 more\n" in text
 
 
+def many_topics(count: int) -> Plan:
+    """A plan whose names are not ASCII, so that bytes and characters differ."""
+    moves = tuple(move([1, 2], [2, 3], topic=f"zahlungen-über-{t}", size=GB) for t in range(count))
+    return Plan("c", "d", {BrokerId(b): "ä" for b in range(1, 500)}, moves)
+
+
+@pytest.mark.parametrize("limit", [LIMIT, SMALLEST, 20_000])
 @pytest.mark.parametrize(
-    "made", [large, partial(large, 1), partial(moves_alone, 10_000), everything]
+    "made",
+    [large, partial(large, 1), partial(moves_alone, 10_000), everything, partial(many_topics, 999)],
 )
-def test_markdown_fits_a_comment(made: Callable[[], Plan]) -> None:
-    text = render_plan_markdown(made())
-    assert len(text) < 65_536
-    assert text.startswith("## replan plan\n\nPlan: ")
-    assert text.endswith("\n")
+def test_markdown_fits_the_declared_size(made: Callable[[], Plan], limit: int) -> None:
+    plan = made()
+    text = render_plan_markdown(plan, limit=limit)
+    assert weight(text) <= limit
+    assert text.startswith(f"{marker(plan.cluster_id)}\n## replan plan")
+    assert digest(plan) in text
+    assert text.count("<details>") == text.count("</details>")
+
+
+def test_a_plan_of_a_hundred_thousand_moves_fits_a_comment() -> None:
+    text = render_plan_markdown(moves_alone(100_000))
+    assert weight(text) <= 60_000
+    assert "100,000 moves" in text
+    assert "… and 99,950 more." in text
 
 
 def test_markdown_says_how_much_it_leaves_out() -> None:
-    text = render_plan_markdown(moves_alone(10_000))
-    shown = sum(line.startswith("| `orders-") for line in text.splitlines())
-    assert shown > 500
-    assert f"… and {10_000 - shown:,} more moves, left out to fit a comment." in text
+    text = render_plan_markdown(many_topics(999))
+    shown = text.count("<details>")
+    assert shown > 100
+    assert f"… and {999 - shown:,} more topics with {999 - shown:,} moves, " in text
+    assert f"{999 - shown} GB to copy: left out to fit, they are in the plan file." in text
+
+
+def test_the_topic_that_copies_most_comes_first() -> None:
+    small, big = move([1], [2], topic="a", size=GB), move([1], [2], topic="b", size=2 * GB)
+    text = render_plan_markdown(Plan("c", "d", {}, (small, big)))
+    assert text.index("<code>b</code>") < text.index("<code>a</code>")
+
+
+def test_with_the_cluster_each_broker_has_its_bytes_before_at_most_and_after() -> None:
+    seen = snapshot([state([1, 2], size=10 * GB)], registered=brokers(3))
+    made = make_plan(placement({"orders": [[1, 3]]}), seen)
+    text = render_plan_markdown(made, PlanContext(snapshot=seen, age_seconds=60.0))
+    assert "| 2 | `b` | 0 | 1 → 0 | 10 GB | 10 GB | 0 B |" in text
+    assert "| 3 | `c` | 0 | 0 → 1 | 0 B | 10 GB | 10 GB |" in text
+    assert "1 broker unchanged." in text
+    assert "from a snapshot that was 1 min old" in text
+
+
+def test_a_name_cannot_end_the_marker_nor_a_fold() -> None:
+    made = Plan("c --><b>", "d", {}, (move([1], [2], topic="</summary><b>"),))
+    text = render_plan_markdown(made)
+    assert text.splitlines()[0] == "<!-- replan plan c -_&gt;&lt;b&gt; -->"
+    assert "<b>" not in re.sub("`[^`]*`", "", text)
 
 
 def test_reasons_cannot_break_the_table() -> None:

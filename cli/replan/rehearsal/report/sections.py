@@ -18,7 +18,7 @@ from replan.rehearsal.report.sentences import (
 )
 from replan.rehearsal.result import BrokerLoad, Rehearsal
 from replan.reporting.hold_text import hold_text
-from replan.reporting.quantities import duration, rate, size
+from replan.reporting.quantities import duration, rate, signed, size
 from replan.wording import left_out
 
 WAITS_SHOWN = 20
@@ -107,11 +107,6 @@ def _load(load: BrokerLoad) -> tuple[str, ...]:
         disk,
         signed(load.final_disk_bytes),
     )
-
-
-def signed(amount: int) -> str:
-    """Bytes more or less: `+1.2 GB`, `-300 MB`, `0 B`."""
-    return f"{'-' if amount < 0 else '+' if amount else ''}{size(abs(amount))}"
 
 
 def _waits(rehearsal: Rehearsal) -> Table:

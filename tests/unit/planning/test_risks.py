@@ -1,0 +1,70 @@
+"""What a reviewer should look at first."""
+
+from dataclasses import replace
+
+import pytest
+from tests.builders import TOPIC_ID, lists, move
+
+from replan.model.placement import MoveThrottle
+from replan.model.policy import Measure
+from replan.planning.creates import Create
+from replan.planning.plan import Plan
+from replan.planning.risks import RiskKind, risks
+from replan.reporting.risk_text import RISKS, risk_text
+
+SLOW = MoveThrottle(1_000_000)
+CALM = Plan("c", "d", {}, (move([1, 2, 3], [1, 2, 4], size=1),), throttle=SLOW)
+
+
+@pytest.mark.parametrize(
+    ("plan", "kind", "names"),
+    [
+        (
+            replace(CALM, moves=(move([1, 2, 3], [1], below_min_isr=True),)),
+            RiskKind.BELOW_MIN_ISR,
+            ("orders-0",),
+        ),
+        (replace(CALM, moves=(move([1, 2, 3], [1, 2]),)), RiskKind.FEWER_REPLICAS, ("orders-0",)),
+        (replace(CALM, moves=(move([1, 2], [3, 4]),)), RiskKind.ALL_REPLACED, ("orders-0",)),
+        (
+            replace(CALM, creates=(Create("clicks", TOPIC_ID, 1, (lists(1, 2),)),)),
+            RiskKind.NEW_PARTITIONS,
+            ("clicks",),
+        ),
+        (
+            replace(CALM, moves=(move([1, 2], [2, 1], topic="__consumer_offsets"),)),
+            RiskKind.INTERNAL_TOPICS,
+            ("__consumer_offsets",),
+        ),
+        (replace(CALM, throttle=None), RiskKind.UNTHROTTLED, ("orders-0",)),
+        (replace(CALM, throttle=MoveThrottle(None)), RiskKind.UNTHROTTLED, ("orders-0",)),
+        (replace(CALM, allowed={Measure.BYTES: 7}), RiskKind.LIMIT_RAISED, ("bytes=7",)),
+    ],
+)
+def test_each_kind_is_found_with_what_it_concerns(
+    plan: Plan, kind: RiskKind, names: tuple[str, ...]
+) -> None:
+    assert {risk.kind: risk.names for risk in risks(plan)}[kind] == names
+
+
+def test_a_throttled_copy_beside_kept_replicas_is_no_risk() -> None:
+    assert risks(CALM) == ()
+
+
+def test_the_worst_comes_first_and_each_kind_has_its_words() -> None:
+    worst = move([1, 2, 3], [4], below_min_isr=True, topic="__x")
+    found = risks(replace(CALM, moves=(worst,), throttle=None))
+    assert [risk.kind for risk in found] == [
+        RiskKind.BELOW_MIN_ISR,
+        RiskKind.FEWER_REPLICAS,
+        RiskKind.ALL_REPLACED,
+        RiskKind.INTERNAL_TOPICS,
+        RiskKind.UNTHROTTLED,
+    ]
+    assert set(RISKS) == set(RiskKind)
+
+
+def test_many_names_are_counted() -> None:
+    (risk,) = risks(replace(CALM, moves=tuple(move([1, 2], [1], partition=p) for p in range(1000))))
+    assert "1,000 partitions (orders-0, " in risk_text(risk)
+    assert risk_text(risk).endswith(", and 980 more).")
