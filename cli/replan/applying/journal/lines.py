@@ -8,6 +8,7 @@ with the head; it was put in place whole and is never torn. Only the last append
 were never written (zero), and with nothing behind that. Everything else is damage.
 """
 
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +24,11 @@ from replan.errors import BadFile
 FORMAT_VERSION = 2
 HEAD, BEAT = "journal", "beat"
 """Keys that belong to the file and not to an application."""
+BEGINNING = b'{"crc":"'
+"""Of each line."""
+ANOTHER = re.compile(rb'"kind": *"replan\.([a-z]+)"')
+"""What other documents of replan say of themselves, at their beginning."""
+FIRST_BYTES = 1000
 
 
 class Head(Form, frozen=True):
@@ -74,8 +80,8 @@ def head(cluster_id: str, records: Sequence[Record], *, at: str) -> bytes:
 
 def _sealed(text: bytes) -> bytes:
     """A line with the checksum that it should have."""
-    body = text[len(b'{"crc":"--------"') :]
-    return b'{"crc":"%08x"' % zlib.crc32(body) + body
+    body = text[len(BEGINNING) + len('--------"') :]
+    return BEGINNING + b'%08x"' % zlib.crc32(body) + body
 
 
 def _sound(text: bytes) -> _Line:
@@ -95,6 +101,14 @@ def parse(text: bytes, source: str, previous: str) -> Content:
     """
     if not text:
         raise _damaged(source, 1, "the file is empty, which no journal ever is", previous)
+    another = ANOTHER.search(text[:FIRST_BYTES])
+    if another is not None and not text.startswith((BEGINNING, format1.BEGINNING)):
+        raise BadFile(
+            f"{source}: this is no journal but a document of replan, {another[1].decode()}; it is left as it is\n"
+            "--journal names the file in which `apply` keeps what it does: leave it out, or name another file."
+        )
+    if BEGINNING not in text and format1.BEGINNING not in text:
+        raise _damaged(source, 1, "not one line is a journal's: is it another file?", previous)
     if text.startswith(format1.BEGINNING):
         return _Reader(text, source, previous).format1()
     return _Reader(text, source, previous).format2()

@@ -156,6 +156,26 @@ def test_a_sound_line_that_means_nothing_here_is_refused(
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            '{\n"formatVersion": 3,\n"kind": "replan.plan",\n"moves": []\n}\n',
+            "a document of replan, plan",
+        ),
+        ('{"formatVersion": 1, "kind": "replan.snapshot"}', "a document of replan, snapshot"),
+        ("version: 1\nassignments: {}\n", "not one line is a journal's"),
+    ],
+)
+def test_another_file_is_said_to_be_one_and_left_as_it_is(path: Path, text: str, says: str) -> None:
+    path.write_text(text)
+    for opened in (FileJournal, peek):
+        with pytest.raises(BadFile, match=re.escape(says)):
+            opened(path, "cluster")
+    assert path.read_text() == text
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
 HOLD = """
 import sys
 from pathlib import Path
