@@ -23,6 +23,7 @@ from replan.applying.journal.ledger import fold
 from replan.applying.journal.lines import head, render
 from replan.applying.journal.record_json import encode
 from replan.applying.opening import open_plan, opening
+from replan.applying.settings import Settings
 from replan.commands.plans import read_plan
 from replan.errors import ReplanError
 from replan.manifest.load import load_placement
@@ -40,6 +41,7 @@ from replan.snapshots.files import read_snapshot, write_snapshot
 EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
 SECONDS, BYTES = 10, 2**30
 CLUSTER = json.loads((EXAMPLE / "cluster.json").read_text())
+ANN = Settings(owner="ann@ops-1")
 BATCH = 25
 """Inputs of one kind in one test."""
 
@@ -67,7 +69,7 @@ def plan_text() -> str:
 @cache
 def opened() -> Sequence[tuple[str, bytes | None]]:
     """The records of an application that begins, as a journal keeps them."""
-    return [encode(r) for r in opening(planned(), digest(planned()), fold([]), "ann@ops-1")]
+    return [encode(r) for r in opening(planned(), digest(planned()), fold([]), ANN)]
 
 
 @contextlib.contextmanager

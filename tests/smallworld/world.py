@@ -183,7 +183,7 @@ class Outside:
         """Another process takes up the plan, and is about to look for the first time."""
         self._load(state, None)
         ledger = fold(self._journal.read())
-        opened = opening(self._jobs[state.plan].plan, self._digests[state.plan], ledger, "ann")
+        opened = opening(self._jobs[state.plan].plan, self._digests[state.plan], ledger, SETTINGS)
         self._journal.append(opened)
         run = ApplicationRun(self._jobs[state.plan], ledger.after(opened), cast(Any, self), ())
         return replace(state, run=run, records=tuple(self._journal.read()))

@@ -88,8 +88,8 @@ def apply_plan(
                 results=results,
                 refusals=plan.refusals,
             )
-    opened = opening(plan, plan_digest, ledger, settings.owner, settings.moment())
-    opened += taken_over(ledger, lifts_pause=lifts_pause)
+    opened = opening(plan, plan_digest, ledger, settings)
+    opened += taken_over(ledger, settings, lifts_pause=lifts_pause)
     journal.append(opened)
     ports = _Ports(reader, writer, journal, clock, report, stop, idle, arrived)
     job = Job.of(plan, settings, end_text)

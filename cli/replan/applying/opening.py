@@ -18,6 +18,7 @@ from replan.applying.journal.records import (
     Record,
     changed,
 )
+from replan.applying.settings import Settings
 from replan.errors import Held, WrongCluster
 from replan.model.control_plane import ClusterReader, Wanted
 from replan.planning.next_request import Done, next_request
@@ -54,9 +55,7 @@ def finished(plan: Plan, plan_digest: str, ledger: Ledger, cluster: ClusterReade
     )
 
 
-def opening(
-    plan: Plan, plan_digest: str, ledger: Ledger, owner: str, at: str = ""
-) -> tuple[Record, ...]:
+def opening(plan: Plan, plan_digest: str, ledger: Ledger, settings: Settings) -> tuple[Record, ...]:
     """The records that open an application; none where the same plan's is open. Raises Held where another's is."""
     if ledger.application is not None:
         check_same(ledger.application, plan_digest)
@@ -67,9 +66,11 @@ def opening(
         plan_digest=plan_digest,
         manifest_digest=plan.manifest_digest,
         cluster_id=plan.cluster_id,
-        owner=owner,
-        opened_at=at,
+        owner=settings.owner,
+        opened_at=settings.moment(),
         moves=len(plan.moves),
+        settle=settings.settle_seconds,
+        slots=settings.slots_per_broker,
     )
     return application, *_chunks(application.id, dumps(plan)), *_forgotten(ledger)
 

@@ -39,6 +39,7 @@ from replan.applying.journal.records import (
     changed,
 )
 from replan.applying.reasons.notes import Obeyed
+from replan.applying.settings import Settings
 from replan.model.placement import MoveThrottle
 
 UNLIMITED = "unlimited"
@@ -83,15 +84,21 @@ def acknowledged(
     return *application, *answered, *(Forget(c.key) for c in over)
 
 
-def taken_over(ledger: Ledger, *, lifts_pause: bool) -> tuple[Record, ...]:
-    """What a process that goes on with an application writes first: it obeys no command that was sent to another."""
+def taken_over(ledger: Ledger, settings: Settings, *, lifts_pause: bool) -> tuple[Record, ...]:
+    """What a process that goes on with an application writes first: by which settings it does.
+
+    It obeys no command that was sent to another.
+    """
     waiting = [
         Forget(r.key) for r in ledger.records.values() if isinstance(r, Command) and not r.obeyed_by
     ]
-    application = ledger.application
-    if application is not None and lifts_pause and application.paused_by:
-        return changed(application, paused_by=""), *waiting
-    return tuple(waiting)
+    before = ledger.application
+    if before is None:
+        return tuple(waiting)
+    paused_by = "" if lifts_pause else before.paused_by
+    settle, slots = settings.settle_seconds, settings.slots_per_broker
+    application = changed(before, paused_by=paused_by, settle=settle, slots=slots)
+    return *([] if application == before else [application]), *waiting
 
 
 def throttle_of(

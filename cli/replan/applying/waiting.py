@@ -19,11 +19,24 @@ from replan.planning.plan import Plan
 def holds_of(
     plan: Plan, ledger: Ledger, reader: ClusterReader
 ) -> Mapping[TopicPartition, HoldReason]:
-    """What each unfinished partition waits for, as far as a process would look at it now."""
-    job = Job.of(plan, Settings(), end_text=lambda _name, _reason: "")
+    """What each unfinished partition waits for, as far as a process would look at it now.
+
+    By the settings of the process that is at work, or was last.
+    """
+    job = Job.of(plan, _settings(ledger), end_text=lambda _name, _reason: "")
     state = first_state(job, ledger, 0.0).with_room(job, reader.log_dirs())
     state, candidates = state.chosen(job, 0.0)
     seen = reader.look(state.wanted(job, candidates))
     tick = TickInput(job=job, seen=seen, now=0.0, ended=0.0, candidates=candidates)
     decision, _ = decide(tick, state.observed(tick))
     return {n: why for n, why in decision.holds.items() if not isinstance(why, AwaitingThrottle)}
+
+
+def _settings(ledger: Ledger) -> Settings:
+    known, usual = ledger.application, Settings()
+    if known is None:
+        return usual
+    return Settings(
+        settle_seconds=known.settle or usual.settle_seconds,
+        slots_per_broker=known.slots or usual.slots_per_broker,
+    )

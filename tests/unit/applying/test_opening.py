@@ -1,14 +1,18 @@
 """Opening an application: its id, its plan in pieces, and what is forgotten for it."""
 
+from dataclasses import replace
+
 from tests.builders import CLUSTER_ID, move
 
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.records import Application, ApplicationStatus, Forget
 from replan.applying.opening import CHUNK_CHARACTERS, KEPT_APPLICATIONS, closing, open_plan, opening
+from replan.applying.settings import Settings
 from replan.model.names import BrokerId
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
 
+ANN = Settings(owner="ann")
 PLAN = Plan(
     CLUSTER_ID,
     "m" * 64,
@@ -24,25 +28,25 @@ def closed(number: int) -> Application:
 
 
 def test_a_long_plan_is_read_again_from_its_pieces() -> None:
-    opened = opening(PLAN, DIGEST, Ledger(), "ann")
+    opened = opening(PLAN, DIGEST, Ledger(), ANN)
     assert all(len(r.text) <= CHUNK_CHARACTERS for r in opened if hasattr(r, "text"))
     assert open_plan(fold(opened)) == PLAN
 
 
 def test_of_the_closed_applications_only_the_last_are_kept() -> None:
     before = [closed(number) for number in range(1, KEPT_APPLICATIONS + 4)]
-    application, *more = opening(PLAN, DIGEST, fold(before), "ann")
+    application, *more = opening(PLAN, DIGEST, fold(before), ANN)
     assert application.key == f"app/{DIGEST[:12]}-{KEPT_APPLICATIONS + 4}"
     assert [r.key for r in more if isinstance(r, Forget)] == [a.key for a in before[:3]]
 
 
 def test_it_is_written_when_it_was_opened_and_ended() -> None:
-    opened = opening(PLAN, DIGEST, Ledger(), "ann", "2026-11-22T07:00:00Z")
+    opened = opening(PLAN, DIGEST, Ledger(), replace(ANN, moment=lambda: "2026-11-22T07:00:00Z"))
     ended, *_ = closing(fold(opened), ApplicationStatus.CLOSED, "done", "2026-11-22T08:00:00Z")
     assert isinstance(ended, Application)
     assert (ended.opened_at, ended.ended_at) == ("2026-11-22T07:00:00Z", "2026-11-22T08:00:00Z")
 
 
 def test_an_id_is_not_given_twice_although_earlier_ones_are_forgotten() -> None:
-    application, *_ = opening(PLAN, DIGEST, fold([closed(7), closed(9)]), "ann")
+    application, *_ = opening(PLAN, DIGEST, fold([closed(7), closed(9)]), ANN)
     assert application.key == f"app/{DIGEST[:12]}-10"

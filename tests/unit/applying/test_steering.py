@@ -10,9 +10,10 @@ from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.records import Command, Forget, Verb
 from replan.applying.outcome import Ending, Result
 from replan.applying.reasons.notes import Obeyed
-from replan.applying.reasons.waits import Paused
+from replan.applying.reasons.waits import NoSlot, Paused
 from replan.applying.settings import Settings
 from replan.applying.steering import taken_over
+from replan.applying.waiting import holds_of
 from replan.errors import Exit
 from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigScope
 from replan.model.names import TopicPartition
@@ -158,7 +159,22 @@ def test_whoever_takes_over_forgets_what_was_sent_to_the_process_before() -> Non
     late = Command(opened.id, "01", Verb.PAUSE, sender=BOB)
     done = Command(opened.id, "00", Verb.PAUSE, sender=BOB, obeyed_by="ann")
     made.journal.append([late, done])
-    assert taken_over(ledger_of(made), lifts_pause=False) == (Forget(late.key),)
+    assert taken_over(ledger_of(made), made.settings, lifts_pause=False) == (Forget(late.key),)
+
+
+def test_status_waits_by_the_settings_of_the_process_at_work() -> None:
+    made = two_copies(slots=1)
+    made.apply(stop=made.stop_at(3))
+    kinds = {type(hold) for hold in holds_of(made.plan, ledger_of(made), made.plane).values()}
+    assert NoSlot in kinds
+    made.settings = Settings(owner="cy@ops-3", slots_per_broker=4, settle_seconds=30)
+    made.apply(stop=made.stop_at(4))
+    opened = ledger_of(made).application
+    assert opened is not None
+    assert (opened.slots, opened.settle) == (4, 30)
+    assert NoSlot not in {
+        type(h) for h in holds_of(made.plan, ledger_of(made), made.plane).values()
+    }
 
 
 def test_at_the_end_of_the_window_nothing_more_begins_and_the_next_run_goes_on() -> None:

@@ -12,6 +12,7 @@ from replan.applying.journal.records import Status, changed
 from replan.applying.opening import opening
 from replan.applying.partitions.intents import begun
 from replan.applying.reasons.waits import AwaitingSync, NoSlot
+from replan.applying.settings import Settings
 from replan.errors import Exit
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition, replicas
@@ -211,7 +212,7 @@ def test_what_was_done_before_may_be_led_by_another_since() -> None:
     flipped, grows = move([2, 1, 3], [1, 2, 3]), move([1, 2, 3], [1, 2, 3, 4], partition=1)
     plan = planned([flipped, grows])
     seen = snapshot([state([1, 2, 3], leader=2), state([1, 2, 3], partition=1, size=MB)])
-    opened = opening(plan, digest(plan), fold(()), "ann", "2026-01-01T00:00:00Z")
+    opened = opening(plan, digest(plan), fold(()), Settings(owner="ann"))
     done = changed(begun(flipped, fold(opened)), status=Status.DONE)
     found = rehearse(plan, seen, Options(journal=(*opened, done)))
     assert found.broken == ()

@@ -77,6 +77,10 @@ class Application(Form, frozen=True):
     """Who paused it; empty where nothing new is kept from beginning."""
     rate: SteeredRate = ""
     """The rate of its copies since somebody changed it."""
+    settle: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """Seconds that the process at work, or the last one, waits before a replica is removed; 0 where it did not say."""
+    slots: Int32 = 0
+    """Copies of a broker at once, by that process; 0 where it did not say."""
 
     @property
     def key(self) -> str:
