@@ -11,7 +11,7 @@ from replan.model.control_plane import Wanted
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.faults import Ask, Produce, StartBroker, StopBroker
-from replan.simulator.cluster.physical_state import Simulation, World
+from replan.simulator.cluster.physical_state import Simulation, Speeds, World
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.controller.commands import CreateTopic
 from replan.simulator.controller.state import CLUSTER_DEFAULT, BrokerRegistration, ClusterState
@@ -19,6 +19,8 @@ from replan.simulator.controller.versions import rules_of
 
 _DIRECTORIES = ("data-0", "data-1")
 _VOLUME_BYTES = 1_000_000_000
+RECORD_BYTES = 100_000
+"""As the harness writes them to real brokers."""
 
 
 class SimulatorLab:
@@ -90,4 +92,6 @@ def _cluster(version: str) -> Simulation:
         for broker in RACKS
         for path in _DIRECTORIES
     )
-    return Simulation(cluster, World(log_dirs=directories))
+    return Simulation(
+        cluster, World(log_dirs=directories, speeds=Speeds(record_bytes=RECORD_BYTES))
+    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from replan.kafka.clock import SystemClock
 from replan.kafka.properties.client_properties import client_properties
-from replan.kafka.reads import brokers, log_dirs
+from replan.kafka.reads import brokers, log_dirs, logs
 from replan.kafka.reads.look import Known, look
 from replan.kafka.reads.observe import observe
 from replan.kafka.reads.patience import Reads
@@ -20,7 +20,8 @@ from replan.kafka.writes.reassign import reassign
 from replan.model.broker import LogDir
 from replan.model.configs import ConfigChange, ConfigScope
 from replan.model.control_plane import Answer, ElectionType, Look, NewPartitions, Wanted
-from replan.model.names import Replicas, TopicPartition
+from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.replica_logs import EpochEnd, LogEnd, ProbeFailure
 from replan.model.snapshot import Features, Snapshot
 
 if TYPE_CHECKING:
@@ -74,6 +75,18 @@ class KafkaControlPlane:
         found = log_dirs.directories_of(self._reads, self._wire.addresses.keys())
         self._known.cordoned |= {b: log_dirs.all_cordoned(of) for b, of in found.items()}
         return tuple(log_dirs.directories(found))
+
+    def log_ends(
+        self, wanted: Mapping[BrokerId, Collection[TopicPartition]]
+    ) -> Mapping[BrokerId, Mapping[TopicPartition, LogEnd | ProbeFailure]]:
+        """Where replicas end, as their own brokers say."""
+        return logs.log_ends(self._wire, wanted)
+
+    def epoch_ends(
+        self, wanted: Mapping[BrokerId, Mapping[TopicPartition, int]]
+    ) -> Mapping[BrokerId, Mapping[TopicPartition, EpochEnd | ProbeFailure]]:
+        """The largest epoch up to a given one in each replica, and its end."""
+        return logs.epoch_ends(self._wire, wanted)
 
     def reassign(
         self,

@@ -22,6 +22,7 @@ from replan.model.broker import Broker, LogDir
 from replan.model.configs import ConfigChange, Configs, ConfigScope, TopicSettings
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState, Reassignment
+from replan.model.replica_logs import LogReader
 from replan.model.snapshot import Features, Snapshot
 
 
@@ -199,7 +200,7 @@ class ClusterWriter(Protocol):
         ...
 
 
-class ControlPlane(ClusterReader, ClusterWriter, Protocol):
+class ControlPlane(ClusterReader, ClusterWriter, LogReader, Protocol):
     """A cluster that can be observed and asked to change."""
 
 

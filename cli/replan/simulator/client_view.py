@@ -10,9 +10,11 @@ from replan.model.broker import Broker
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
+from replan.model.replica_logs import EpochEnd, LogEnd, ProbeFailure, ProbeProblem
 from replan.simulator.cluster.disks import lies_on_lost_disk
 from replan.simulator.cluster.faults import Question
 from replan.simulator.cluster.physical_state import Simulation
+from replan.simulator.cluster.replica_logs import Log, epoch_end, of_partition, offset
 from replan.simulator.controller.commands import Decision, Subject
 from replan.simulator.controller.error_codes import Code, rejected
 from replan.simulator.controller.state import BrokerRegistration, ClusterState, Partition, Topic
@@ -99,3 +101,39 @@ def replica_sizes(
         and broker in partition.replicas
         and not lies_on_lost_disk(simulation.world, (name, broker))
     }
+
+
+def log_end(
+    simulation: Simulation, broker: BrokerId, name: TopicPartition
+) -> LogEnd | ProbeFailure:
+    """Where a replica's log ends, as its broker says."""
+    log = _own_log(simulation, broker, name)
+    if isinstance(log, ProbeFailure):
+        return log
+    partition = simulation.cluster.partition(name)
+    epoch = -1 if partition is None else partition.leader_epoch
+    return LogEnd(offset(log.bytes, simulation.world.speeds.record_bytes), epoch)
+
+
+def end_of_epoch(
+    simulation: Simulation, broker: BrokerId, name: TopicPartition, epoch: int
+) -> EpochEnd | ProbeFailure:
+    """The largest epoch of a replica's log up to a given one, as its broker says."""
+    log = _own_log(simulation, broker, name)
+    if isinstance(log, ProbeFailure):
+        return log
+    return epoch_end(log, epoch, simulation.world.speeds.record_bytes)
+
+
+def _own_log(simulation: Simulation, broker: BrokerId, name: TopicPartition) -> Log | ProbeFailure:
+    cluster, world = simulation.cluster, simulation.world
+    if not answers(simulation, broker, Question.SIZES):
+        return ProbeFailure(ProbeProblem.SILENT, reason="the broker does not answer")
+    partition = cluster.partition(name)
+    if partition is None or broker not in partition.replicas:
+        return ProbeFailure(ProbeProblem.NO_REPLICA, 3, "UNKNOWN_TOPIC_OR_PARTITION")
+    if lies_on_lost_disk(world, (name, broker)):
+        return ProbeFailure(ProbeProblem.OFFLINE, 56, "KAFKA_STORAGE_ERROR")
+    size = world.sizes.get(name, 0.0)
+    logs = of_partition(name, size, world.epochs, world.lags, world.parted, partition.replicas)
+    return logs.log(broker)

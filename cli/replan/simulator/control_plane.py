@@ -24,12 +24,15 @@ from replan.model.control_plane import (
 )
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState, Reassignment
+from replan.model.replica_logs import EpochEnd, LogEnd, ProbeFailure
 from replan.model.snapshot import Features, Snapshot
 from replan.simulator.client_view import (
     SubjectT,
     answers,
     answers_of,
     brokers_shown,
+    end_of_epoch,
+    log_end,
     replica_sizes,
     seen,
     unreachable,
@@ -204,6 +207,23 @@ class SimulatedControlPlane:
     def log_dirs(self) -> Sequence[LogDir]:
         """The log directories of the brokers that answer."""
         return log_dirs_described(self._read())
+
+    def log_ends(
+        self, wanted: Mapping[BrokerId, Collection[TopicPartition]]
+    ) -> Mapping[BrokerId, Mapping[TopicPartition, LogEnd | ProbeFailure]]:
+        """Where replicas end."""
+        simulation = self._read()
+        return {b: {n: log_end(simulation, b, n) for n in of} for b, of in wanted.items()}
+
+    def epoch_ends(
+        self, wanted: Mapping[BrokerId, Mapping[TopicPartition, int]]
+    ) -> Mapping[BrokerId, Mapping[TopicPartition, EpochEnd | ProbeFailure]]:
+        """The largest epoch up to a given one in each replica, and its end."""
+        simulation = self._read()
+        return {
+            b: {n: end_of_epoch(simulation, b, n, epoch) for n, epoch in of.items()}
+            for b, of in wanted.items()
+        }
 
     def reassign(
         self,

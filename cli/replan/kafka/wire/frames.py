@@ -61,13 +61,14 @@ class Question:
 
 
 def version_for(message: Any, versions: dict[int, tuple[int, int]]) -> int:
-    """The version to speak: the highest that both know, at least the message's own minimum.
+    """The version to speak: the highest that both know, within the message's own limits.
 
     Raises:
         UnsupportedVersionError: there is none.
     """
     lowest, highest = versions.get(message.API_KEY, (0, -1))
-    chosen = int(min(highest, message.max_version))
+    most = message.max_version if message._max_version is None else message._max_version
+    chosen = int(min(highest, most))
     if chosen < max(lowest, message._min_version or 0):  # kafka-python has no other way to ask
         raise UnsupportedVersionError(
             f"the broker knows versions {lowest} to {highest}"

@@ -207,6 +207,7 @@ def serve_again(simulation: Simulation, broker: BrokerId) -> Simulation:
     simulation = replace(simulation, world=world)
     if registration is None:
         return simulation
+    simulation = replace(simulation, world=_met_leaders(simulation, broker))
     simulation = started_again(simulation, broker)
     dirs = registered_dirs(simulation, registration)
     for command in (
@@ -217,6 +218,17 @@ def serve_again(simulation: Simulation, broker: BrokerId) -> Simulation:
         simulation, _ = ask(simulation, command)
     news = unreported(simulation.cluster, simulation.world, broker)
     return simulation if news is None else ask(simulation, news)[0]
+
+
+def _met_leaders(simulation: Simulation, broker: BrokerId) -> World:
+    """A broker that is back truncates the logs that are no beginning of their leaders'."""
+    cluster, world = simulation.cluster, simulation.world
+    kept = {
+        (name, b): log
+        for (name, b), log in world.parted.items()
+        if b != broker or (found := cluster.partition(name)) is None or found.leader is None
+    }
+    return world if len(kept) == len(world.parted) else replace(world, parted=kept)
 
 
 def _connection(world: World, fault: _OfConnections) -> World:

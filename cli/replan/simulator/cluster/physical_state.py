@@ -12,6 +12,7 @@ from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import RememberedOrder
 from replan.simulator.cluster.faults import LoseRequests, Question, RepeatRequests, Schedule
+from replan.simulator.cluster.replica_logs import EpochStart, Log
 from replan.simulator.controller.state import ClusterState
 
 ReplicaName = tuple[TopicPartition, BrokerId]
@@ -34,6 +35,8 @@ class Speeds:
     follower that fetches anything else from there; one that does not waits for replica.fetch.backoff.ms."""
     batch_bytes: int = 16_384
     """Of the batches in the logs; a producer's batch.size. See `replication.quota.useful_share`."""
+    record_bytes: float = 1_000.0
+    """Of the records in the logs: what offsets count."""
     session_seconds: float = 9.0
     """broker.session.timeout.ms: from a broker's death to its fencing."""
     start_seconds: float = 3.0
@@ -89,6 +92,10 @@ class World:
     produce: Mapping[TopicPartition, float] = field(default_factory=dict)
     """Bytes per second."""
     lags: Mapping[ReplicaName, Lag] = field(default_factory=dict)
+    epochs: Mapping[TopicPartition, tuple[EpochStart, ...]] = field(default_factory=dict)
+    """Which epochs wrote the leader's log; see `replica_logs`."""
+    parted: Mapping[ReplicaName, Log] = field(default_factory=dict)
+    """Logs that are no beginning of the leader's."""
     bursts: Mapping[BrokerId, Burst] = field(default_factory=dict)
     """Of leaders that have sent throttled bytes."""
     down: Mapping[BrokerId, float] = field(default_factory=dict)

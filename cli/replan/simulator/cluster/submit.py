@@ -16,6 +16,7 @@ from replan.simulator.cluster.disks import (
     without_dropped,
 )
 from replan.simulator.cluster.physical_state import Lag, ReplicaName, Simulation, World
+from replan.simulator.cluster.replica_logs import of_partition
 from replan.simulator.controller.commands import AssignDirs, Command, Decision
 from replan.simulator.controller.decide import perform
 from replan.simulator.controller.events import (
@@ -85,6 +86,8 @@ class _Logs:
         self._world = world
         self._sizes = world.sizes
         self._lags = dict(world.lags)
+        self._epochs = world.epochs
+        self._parted = world.parted
 
     def follow(
         self, name: TopicPartition, before: Partition | None, after: Partition | None
@@ -99,16 +102,27 @@ class _Logs:
                 self._begin((name, broker), first=before is None)
         if after is None:
             self._sizes = {n: size for n, size in self._sizes.items() if n != name}
+            self._epochs = {n: of for n, of in self._epochs.items() if n != name}
             return
-        self._truncate(name, after.leader)
+        if before is not None and after.leader is not None:
+            self._lead(name, before, after, after.leader)
         self._track(name, after)
 
     def finished(self) -> World:
-        return replace(self._world, sizes=self._sizes, lags=self._lags)
+        return replace(
+            self._world,
+            sizes=self._sizes,
+            lags=self._lags,
+            epochs=self._epochs,
+            parted=self._parted,
+        )
 
     def _drop(self, replica: ReplicaName) -> None:
         lag = self._lags.pop(replica, None)
         size = self._sizes.get(replica[0], 0.0) - (0.0 if lag is None else lag.remaining_bytes)
+        if replica in self._parted:
+            size = self._parted[replica].bytes
+            self._parted = {r: log for r, log in self._parted.items() if r != replica}
         self._world = without_dropped(self._world, replica, size)
 
     def _begin(self, replica: ReplicaName, *, first: bool) -> None:
@@ -118,17 +132,30 @@ class _Logs:
         if not first:
             self._lags[replica] = self._lag(self._sizes[replica[0]])
 
-    def _truncate(self, name: TopicPartition, leader: BrokerId | None) -> None:
-        """A leader that lacked something makes its log the log: what others had beyond it is lost."""
-        missing = None if leader is None else self._lags.pop((name, leader), None)
-        if missing is None:
+    def _lead(
+        self, name: TopicPartition, before: Partition, after: Partition, leader: BrokerId
+    ) -> None:
+        """A new leader makes its log the log: what others had beyond it is lost, once they meet it."""
+        if before.leader == leader and before.leader_epoch == after.leader_epoch:
             return
-        size = max(0.0, self._sizes.get(name, 0.0) - missing.remaining_bytes)
-        self._sizes = {**self._sizes, name: size}
-        for replica, lag in list(self._lags.items()):
-            if replica[0] == name:
-                shorter = max(0.0, lag.remaining_bytes - missing.remaining_bytes)
-                self._lags[replica] = lag._replace(remaining_bytes=shorter)
+        size = self._sizes.get(name, 0.0)
+        replicas = dict.fromkeys((*before.replicas, *after.replicas))
+        logs = of_partition(name, size, self._epochs, self._lags, self._parted, replicas)
+        logs.led_by(leader, after.leader_epoch, replicas)
+        self._epochs = {**self._epochs, name: logs.main.epochs}
+        if logs.main.bytes != size:
+            self._sizes = {**self._sizes, name: logs.main.bytes}
+        self._lags.pop((name, leader), None)
+        for broker, missing in logs.lacking.items():
+            known = self._lags.get((name, broker))
+            if known is not None:
+                self._lags[name, broker] = known._replace(remaining_bytes=missing)
+            elif missing:
+                self._lags[name, broker] = self._lag(missing)
+        parted = {b: log for b, log in logs.parted.items() if not self._world.serves(b)}
+        if parted or self._parted:
+            others = {r: log for r, log in self._parted.items() if r[0] != name}
+            self._parted = others | {(name, b): log for b, log in parted.items()}
 
     def _track(self, name: TopicPartition, partition: Partition) -> None:
         for broker in partition.replicas:

@@ -21,7 +21,14 @@ Positive = Annotated[float, Meta(gt=0, le=INT64_MAX)]
 Seconds = Annotated[float, Meta(ge=0, le=1e10)]
 """Virtual seconds, at most some three hundred years."""
 NEVER_ZERO = frozenset(
-    {"rebalance_seconds", "unclean_seconds", "shutdown_seconds", "grain_seconds", "batch_bytes"}
+    {
+        "rebalance_seconds",
+        "unclean_seconds",
+        "shutdown_seconds",
+        "grain_seconds",
+        "batch_bytes",
+        "record_bytes",
+    }
 )
 
 
@@ -48,6 +55,21 @@ class KeptLag(Form, frozen=True):
     fetches_from: Seconds
 
 
+class KeptEpoch(Form, frozen=True):
+    """From which byte of a log on an epoch wrote it."""
+
+    epoch: Int32
+    bytes: Amount
+
+
+class KeptLog(Form, frozen=True):
+    """The log of a replica that is no beginning of the leader's."""
+
+    broker: Int32
+    bytes: Amount
+    epochs: tuple[KeptEpoch, ...]
+
+
 class KeptPlace(Form, frozen=True):
     """The log directory of a replica."""
 
@@ -64,6 +86,8 @@ class KeptPartition(Form, frozen=True, kw_only=True):
     recovering: bool = False
     bytes_per_second: Amount = 0.0
     lags: tuple[KeptLag, ...] = ()
+    epochs: tuple[KeptEpoch, ...] = ()
+    parted: tuple[KeptLog, ...] = ()
     placed: tuple[KeptPlace, ...] = ()
     lay: tuple[KeptPlace, ...] = ()
 

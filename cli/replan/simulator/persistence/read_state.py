@@ -5,7 +5,7 @@ broker, topic or replica that is not there any more is ignored, and all of the p
 the place of what is wrong.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -25,9 +25,10 @@ from replan.simulator.cluster.physical_state import (
     Speeds,
     World,
 )
+from replan.simulator.cluster.replica_logs import BEGINNING, EpochStart, Log
 from replan.simulator.controller.state import ClusterState, Topic
 from replan.simulator.persistence.from_snapshot import DEFAULT_VERSION, from_snapshot
-from replan.simulator.persistence.kept_state import KeptSimulation, places
+from replan.simulator.persistence.kept_state import KeptEpoch, KeptSimulation, places
 from replan.simulator.persistence.snapshot_log_dirs import with_directories
 from replan.snapshots.json_form import from_document
 
@@ -133,7 +134,15 @@ def _with_logs(world: World, kept: KeptSimulation) -> World:
     placed: dict[ReplicaName, str] = {}
     lay = dict(world.lay)
     produce: dict[TopicPartition, float] = {}
+    epochs: dict[TopicPartition, tuple[EpochStart, ...]] = {}
+    parted: dict[ReplicaName, Log] = {}
     for found in kept.partitions:
+        if found.epochs and found.name in world.sizes:
+            first = () if found.epochs[0].bytes == 0 else BEGINNING
+            epochs[found.name] = (*first, *_starts(found.epochs))
+        for log in found.parted:
+            if (replica := (found.name, BrokerId(log.broker))) in lags:
+                parted[replica] = Log(_starts(log.epochs), log.bytes)
         for lag in found.lags:
             replica = (found.name, BrokerId(lag.broker))
             if replica in lags:
@@ -142,4 +151,10 @@ def _with_logs(world: World, kept: KeptSimulation) -> World:
         lay |= places(found, found.lay)
         if found.bytes_per_second and found.name in world.sizes:
             produce[found.name] = found.bytes_per_second
-    return replace(world, lags=lags, placed=placed, lay=lay, produce=produce)
+    return replace(
+        world, lags=lags, placed=placed, lay=lay, produce=produce, epochs=epochs, parted=parted
+    )
+
+
+def _starts(kept: Iterable[KeptEpoch]) -> tuple[EpochStart, ...]:
+    return tuple(EpochStart(of.epoch, of.bytes) for of in kept)

@@ -12,6 +12,7 @@ from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.cluster.disks import UNREPORTED
 from replan.simulator.cluster.physical_state import ReplicaName, Simulation, World
+from replan.simulator.cluster.replica_logs import BEGINNING
 from replan.simulator.controller.config_keys import DEFAULTS, DESCRIBED_RATES
 from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Partition
 from replan.simulator.persistence.kept_state import (
@@ -19,8 +20,10 @@ from replan.simulator.persistence.kept_state import (
     KeptBurst,
     KeptConfigs,
     KeptDeletion,
+    KeptEpoch,
     KeptFile,
     KeptLag,
+    KeptLog,
     KeptPartition,
     KeptPlace,
     KeptSimulation,
@@ -81,6 +84,12 @@ def _partition(world: World, name: TopicPartition, partition: Partition) -> Kept
         recovering=partition.recovering,
         bytes_per_second=world.produce.get(name, 0),
         lags=tuple(KeptLag(b, *lag) for b, lag in lags if lag is not None),
+        epochs=tuple(KeptEpoch(*of) for of in world.epochs.get(name, BEGINNING) if of.epoch),
+        parted=tuple(
+            KeptLog(b, log.bytes, tuple(KeptEpoch(*of) for of in log.epochs))
+            for b in partition.replicas
+            if (log := world.parted.get((name, b))) is not None
+        ),
         placed=_places(world.placed, name, partition),
         lay=_places(world.lay, name, partition),
     )

@@ -1,0 +1,179 @@
+"""What replicas say of their own logs: ListOffsets and Fetch as a debugging consumer, which followers answer too.
+
+Neither needs a leader. The epoch in an answer of ListOffsets is the partition's, never the log's. OffsetForLeaderEpoch
+would be the request for epochs, and only leaders answer it; a fetch from beyond the end that names the epoch of its
+last record is answered with where that epoch ends (KIP-595, Partition.readRecords), by any replica.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, TypeVar
+
+from kafka.errors import AuthorizationError, BrokerResponseError, KafkaError
+
+from replan.kafka.failures import name_of, reason
+from replan.kafka.messages import Fetch, ListOffsets
+from replan.kafka.wire.frames import Question, unchecked
+from replan.kafka.wire.wire import Wire
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.replica_logs import NO_EPOCH, EpochEnd, LogEnd, ProbeFailure, ProbeProblem
+
+PROBE_SECONDS = 5.0
+"""For one round; a broker that takes longer counts as silent."""
+DEBUGGING_CONSUMER = -2
+_BEYOND = 1 << 40
+"""An offset that no log reaches."""
+_LATEST = -1
+_FETCH_BY_NAME = 12
+"""The first version with the epoch of the last record, and the last one that names topics."""
+_LIST_OFFSETS = 4
+"""The first version that answers with an epoch."""
+_OUT_OF_RANGE = 1
+_PROBLEMS = {
+    3: ProbeProblem.NO_REPLICA,  # UNKNOWN_TOPIC_OR_PARTITION
+    6: ProbeProblem.NO_REPLICA,  # NOT_LEADER_OR_FOLLOWER
+    29: ProbeProblem.NOT_PERMITTED,  # TOPIC_AUTHORIZATION_FAILED
+    56: ProbeProblem.OFFLINE,  # KAFKA_STORAGE_ERROR
+}
+_Found = TypeVar("_Found")
+_Answers = Mapping[BrokerId, Mapping[TopicPartition, _Found | ProbeFailure]]
+
+
+def log_ends(wire: Wire, wanted: Mapping[BrokerId, Collection[TopicPartition]]) -> _Answers[LogEnd]:
+    """Where replicas end."""
+    questions = {broker: Question(_asking_ends(of)) for broker, of in wanted.items() if of}
+    return _round(wire, questions, wanted, _ends)
+
+
+def epoch_ends(
+    wire: Wire, wanted: Mapping[BrokerId, Mapping[TopicPartition, int]]
+) -> _Answers[EpochEnd]:
+    """The largest epoch up to a given one in each replica, and its end."""
+    questions = {}
+    for broker, of in wanted.items():
+        if of:
+            message = _asking_epochs(of)
+            questions[broker] = Question(message, unchecked(message))
+    return _round(wire, questions, wanted, _epochs)
+
+
+def _round(
+    wire: Wire,
+    questions: Mapping[BrokerId, Question],
+    wanted: Mapping[BrokerId, Collection[TopicPartition]],
+    read: Callable[[Any], Iterator[tuple[TopicPartition, _Found | ProbeFailure]]],
+) -> dict[BrokerId, dict[TopicPartition, _Found | ProbeFailure]]:
+    asked = {broker: [question] for broker, question in questions.items()}
+    _, answers = wire.round([], asked, home_seconds=0, broker_seconds=PROBE_SECONDS)
+    found: dict[BrokerId, dict[TopicPartition, _Found | ProbeFailure]] = {}
+    for broker, names in wanted.items():
+        (answer,) = answers.get(broker, [None])
+        if isinstance(answer, KafkaError):
+            found[broker] = dict.fromkeys(names, _failed(answer))
+            continue
+        known = {} if answer is None else dict(read(answer))
+        missing = ProbeFailure(ProbeProblem.REFUSED, reason="the answer leaves it out")
+        found[broker] = {name: known.get(name, missing) for name in names}
+    return found
+
+
+def _failed(failure: KafkaError) -> ProbeFailure:
+    if isinstance(failure, AuthorizationError):
+        return ProbeFailure(ProbeProblem.NOT_PERMITTED, int(failure.errno), reason(failure))
+    if isinstance(failure, BrokerResponseError):
+        return _refused(int(failure.errno))
+    return ProbeFailure(ProbeProblem.SILENT, reason=reason(failure))
+
+
+def _refused(code: int) -> ProbeFailure:
+    return ProbeFailure(_PROBLEMS.get(code, ProbeProblem.REFUSED), code, name_of(code))
+
+
+def _asking_ends(wanted: Collection[TopicPartition]) -> Any:
+    topic_of = ListOffsets.ListOffsetsTopic
+    partition_of = topic_of.ListOffsetsPartition
+    return ListOffsets(
+        replica_id=DEBUGGING_CONSUMER,
+        isolation_level=0,
+        topics=[
+            topic_of(
+                name=topic,
+                partitions=[partition_of(partition_index=p, timestamp=_LATEST) for p in numbers],
+            )
+            for topic, numbers in _by_topic(wanted).items()
+        ],
+        min_version=_LIST_OFFSETS,
+    )
+
+
+def _asking_epochs(wanted: Mapping[TopicPartition, int]) -> Any:
+    return fetch(
+        {name: (_BEYOND, epoch) for name, epoch in wanted.items()},
+        replica_id=DEBUGGING_CONSUMER,
+        partition_bytes=1,
+    )
+
+
+def fetch(
+    wanted: Mapping[TopicPartition, tuple[int, int]], *, replica_id: int, partition_bytes: int
+) -> Any:
+    """A fetch from an offset of each partition, with the epoch of the record before it; answered at once."""
+    topic_of = Fetch.FetchTopic
+    partition_of = topic_of.FetchPartition
+    return Fetch(
+        replica_id=replica_id,
+        max_wait_ms=0,
+        min_bytes=0,
+        topics=[
+            topic_of(
+                topic=topic,
+                partitions=[
+                    partition_of(
+                        partition=number,
+                        fetch_offset=wanted[TopicPartition(topic, number)][0],
+                        last_fetched_epoch=wanted[TopicPartition(topic, number)][1],
+                        partition_max_bytes=partition_bytes,
+                    )
+                    for number in numbers
+                ],
+            )
+            for topic, numbers in _by_topic(wanted).items()
+        ],
+        min_version=_FETCH_BY_NAME,
+        max_version=_FETCH_BY_NAME,
+    )
+
+
+def _by_topic(wanted: Collection[TopicPartition]) -> dict[str, list[int]]:
+    numbers: dict[str, list[int]] = {}
+    for topic, partition in sorted(wanted):
+        numbers.setdefault(topic, []).append(partition)
+    return numbers
+
+
+def _ends(answer: Any) -> Iterator[tuple[TopicPartition, LogEnd | ProbeFailure]]:
+    for topic in answer.topics:
+        for row in topic.partitions:
+            code = int(row.error_code)
+            found = _refused(code) if code else LogEnd(int(row.offset), int(row.leader_epoch))
+            yield TopicPartition(topic.name, row.partition_index), found
+
+
+def _epochs(answer: Any) -> Iterator[tuple[TopicPartition, EpochEnd | ProbeFailure]]:
+    for topic in answer.responses:
+        for row in topic.partitions:
+            name = TopicPartition(topic.topic, row.partition_index)
+            code, parts = int(row.error_code), row.diverging_epoch
+            if code == _OUT_OF_RANGE:
+                yield name, EpochEnd(NO_EPOCH)
+            elif code:
+                yield name, _refused(code)
+            else:
+                yield (
+                    name,
+                    EpochEnd(
+                        int(parts.epoch),
+                        int(parts.end_offset),
+                        max(0, int(row.log_start_offset)),
+                        max(0, int(row.high_watermark)),
+                    ),
+                )

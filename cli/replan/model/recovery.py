@@ -1,0 +1,27 @@
+"""What the manifest lets replan do for partitions that have lost every in-sync replica (KIP-966)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from replan.model.where import Where
+
+
+class RecoveryStrategy(StrEnum):
+    """KIP-966's unclean.recovery.strategy; its default is balanced, here it is none."""
+
+    NONE = "none"
+    """Say what could be done, and do nothing."""
+    BALANCED = "balanced"
+    """The best log, once every replica that may have a better one has answered or is given up by name."""
+    AGGRESSIVE = "aggressive"
+    """The best log of those that answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryRule:
+    """One entry of `recovery`: for a topic's name or a pattern."""
+
+    where: Where
+    strategy: RecoveryStrategy
+    wait_seconds: float = 0.0
+    """How long a partition must have been without a leader."""

@@ -1,0 +1,143 @@
+"""Who is to lead a partition without a leader, or why nobody is chosen. Pure.
+
+1. A live member of the ISR or the ELR has every acknowledged record. It leads, cleanly, whatever the method.
+2. A better replica may return: one that is not known now, and may have been in sync last. Those are the members of the
+   ISR, of the ELR and the last known leaders; where Kafka knows none of them, every replica that did not answer.
+   Unless each of them is given up by name, nobody is chosen; `aggressive` does not ask.
+3. Else the method chooses among the live replicas whose logs are known. Silence is never taken for an empty log.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from replan.model.names import BrokerId, Replicas
+from replan.model.partition import PartitionState
+from replan.model.replica_logs import ReplicaLog
+from replan.planning.recovery.candidates import Candidate, best, loss
+from replan.planning.recovery.recovery import Method, Recovery
+
+
+class Obstacle(StrEnum):
+    """Why nobody is chosen."""
+
+    REASSIGNED = "reassigned"
+    """A reassignment runs on it: another list may not overwrite that."""
+    BETTER_MAY_RETURN = "better-may-return"
+    NOTHING_KNOWN = "nothing-known"
+    """No live replica says what it has."""
+    NO_REPLICA = "no-replica"
+    """The one that was named is no replica of it."""
+    NOT_LIVE = "not-live"
+    """The one that was named is not live."""
+    UNKNOWN_LOG = "unknown-log"
+    """The one that was named, or that Kafka would elect, does not say what it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unrecoverable:
+    """Nobody is chosen, and which brokers that is about."""
+
+    obstacle: Obstacle
+    brokers: tuple[BrokerId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person or a placement wants for a partition."""
+
+    method: Method
+    desired: BrokerId | None = None
+    """Of DESIGNATED."""
+    given_up: frozenset[BrokerId] = frozenset()
+    wait_seconds: float = 0.0
+
+
+def choose(
+    state: PartitionState,
+    found: tuple[Candidate, ...],
+    wish: Wish,
+    formerly: Mapping[BrokerId, ReplicaLog] | None = None,
+) -> Recovery | Unrecoverable:
+    """Who is to lead a partition that has no leader; `formerly`: logs that an earlier snapshot knew."""
+    if state.running is not None:
+        return Unrecoverable(Obstacle.REASSIGNED)
+    clean = [c.broker for c in found if c.eligible and c.alive]
+    if wish.desired is not None and wish.desired in clean:
+        return _recovery(state, found, wish, wish.desired, formerly, clean=True)
+    if clean and wish.method is not Method.DESIGNATED:
+        return _recovery(state, found, wish, clean[0], formerly, clean=True)
+    missing = may_return(found, wish.given_up)
+    if missing and wish.method is not Method.AGGRESSIVE:
+        return Unrecoverable(Obstacle.BETTER_MAY_RETURN, missing)
+    chosen = _chosen(found, wish)
+    if isinstance(chosen, Unrecoverable):
+        return chosen
+    return _recovery(state, found, wish, chosen.broker, formerly, clean=False)
+
+
+def may_return(
+    found: tuple[Candidate, ...], given_up: Collection[BrokerId] = ()
+) -> tuple[BrokerId, ...]:
+    """The replicas that may have a better log, and are neither known nor given up; unregistered ones do not return."""
+    last_in_sync = [c for c in found if c.eligible or c.last_known_leader]
+    return tuple(
+        c.broker
+        for c in last_in_sync or found
+        if c.known is None and c.registered and c.broker not in given_up
+    )
+
+
+def _chosen(found: tuple[Candidate, ...], wish: Wish) -> Candidate | Unrecoverable:
+    match wish.method:
+        case Method.DESIGNATED:
+            return _designated(found, wish.desired)
+        case Method.UNCLEAN:
+            first = next((c for c in found if c.alive), None)
+        case Method.BALANCED | Method.AGGRESSIVE:
+            first = best(found)
+    if first is None:
+        return Unrecoverable(Obstacle.NOTHING_KNOWN, tuple(c.broker for c in found))
+    if first.known is None:
+        return Unrecoverable(Obstacle.UNKNOWN_LOG, (first.broker,))
+    return first
+
+
+def _designated(
+    found: tuple[Candidate, ...], desired: BrokerId | None
+) -> Candidate | Unrecoverable:
+    named = () if desired is None else (desired,)
+    candidate = next((c for c in found if c.broker == desired), None)
+    if candidate is None:
+        return Unrecoverable(Obstacle.NO_REPLICA, named)
+    if not candidate.alive:
+        return Unrecoverable(Obstacle.NOT_LIVE, named)
+    return Unrecoverable(Obstacle.UNKNOWN_LOG, named) if candidate.known is None else candidate
+
+
+def _recovery(
+    state: PartitionState,
+    found: tuple[Candidate, ...],
+    wish: Wish,
+    chosen: BrokerId,
+    formerly: Mapping[BrokerId, ReplicaLog] | None,
+    *,
+    clean: bool,
+) -> Recovery:
+    kept = {c.broker for c in found if c.registered}
+    return Recovery(
+        partition=state.partition,
+        topic_id=state.topic_id,
+        original=state.replicas,
+        order=_led_by(chosen, tuple(b for b in state.replicas if b in kept)),
+        method=wish.method,
+        clean=clean,
+        candidates=found,
+        loss=loss(found, chosen, formerly),
+        wait_seconds=wish.wait_seconds,
+        bytes=state.bytes,
+    )
+
+
+def _led_by(chosen: BrokerId, replicas: Replicas) -> Replicas:
+    return (chosen, *(b for b in replicas if b != chosen))

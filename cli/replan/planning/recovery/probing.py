@@ -1,0 +1,184 @@
+"""What to ask replicas about their logs, round by round, until the best log and every point of parting are known. Pure.
+
+A replica answers one question: the largest epoch up to a given one, and where it ends. With that, in rounds in which
+each broker gets one request:
+
+1. Where does each log end? With it comes the partition's epoch, above which no log has records.
+2. Of which epoch is each log's last record? Downwards from the partition's epoch in growing steps, then by halves. An
+   epoch that ends where the epoch before it ends holds no record: whoever led then wrote nothing.
+3. Where does each pair of logs part? As a follower finds out (ReplicaFetcherThread, KIP-101, KIP-595): ask one log for
+   the last epoch of the other; if it has a smaller one, ask the other for that; until both have it.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.replica_logs import (
+    NO_EPOCH,
+    EpochEnd,
+    LogEnd,
+    LogFound,
+    LogsFound,
+    ProbeFailure,
+    ReplicaLog,
+)
+
+_HIGHEST_EPOCH = 2**31 - 2
+"""Where a broker does not know the partition's."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """What one replica has answered so far."""
+
+    end: LogEnd
+    answers: dict[int, EpochEnd] = field(default_factory=dict)
+    """By the epoch that was asked for."""
+
+    def at(self, epoch: int) -> EpochEnd | None:
+        """The answer for an epoch, if it is known or follows from another one."""
+        exact = self.answers.get(epoch)
+        if exact is not None:
+            return exact
+        for asked, found in self.answers.items():
+            if found.epoch <= epoch <= asked and found.epoch != NO_EPOCH:
+                return found
+        if any(asked <= epoch for asked, found in self.answers.items() if found.epoch == NO_EPOCH):
+            return EpochEnd(NO_EPOCH)
+        return None
+
+    def last(self) -> EpochEnd | int:
+        """The epoch of the last record; a number is the next epoch to ask for."""
+        highest = self.end.leader_epoch if self.end.leader_epoch >= 0 else _HIGHEST_EPOCH
+        above = min(
+            (a for a, f in self.answers.items() if f.epoch == NO_EPOCH), default=highest + 1
+        )
+        within = [f for f in self.answers.values() if f.epoch != NO_EPOCH]
+        if not within:
+            step = highest + 1 - above
+            return EpochEnd(NO_EPOCH) if above == 0 else max(0, above - max(1, step))
+        found = max(within, key=lambda f: f.epoch)
+        asked = max(a for a, f in self.answers.items() if f.epoch == found.epoch)
+        if found.end < self.end.end and asked + 1 < above:
+            return (asked + above) // 2
+        return self._written(found)
+
+    def _written(self, found: EpochEnd) -> EpochEnd | int:
+        """The same, or an earlier one where nothing was written in it."""
+        while found.epoch > 0 and found.end > found.start:
+            before = self.at(found.epoch - 1)
+            if before is None:
+                return found.epoch - 1
+            if before.end < found.end:
+                break
+            found = before
+        return found
+
+    def log(self) -> ReplicaLog | None:
+        """What is known, once its last epoch is."""
+        last = self.last()
+        if isinstance(last, int):
+            return None
+        epochs = {f.epoch: f.end for f in self.answers.values() if 0 <= f.epoch <= last.epoch}
+        return ReplicaLog(
+            end=self.end.end,
+            last_epoch=last.epoch,
+            start=max((f.start for f in self.answers.values()), default=0),
+            high_watermark=max((f.high_watermark for f in self.answers.values()), default=0),
+            leader_epoch=self.end.leader_epoch,
+            epochs=dict(sorted(epochs.items())),
+        )
+
+
+class Probing:
+    """The questions that are left, and what the answers so far mean; it lives for one probe."""
+
+    def __init__(self, wanted: Mapping[TopicPartition, Collection[BrokerId]]) -> None:
+        self._wanted = wanted
+        self._known: dict[TopicPartition, dict[BrokerId, _Known]] = {n: {} for n in wanted}
+        self._failed: dict[TopicPartition, dict[BrokerId, ProbeFailure]] = {n: {} for n in wanted}
+
+    def ends_wanted(self) -> dict[BrokerId, list[TopicPartition]]:
+        """The first round: where logs end."""
+        found: dict[BrokerId, list[TopicPartition]] = {}
+        for name, brokers in self._wanted.items():
+            for broker in brokers:
+                found.setdefault(broker, []).append(name)
+        return found
+
+    def with_ends(
+        self, answers: Mapping[BrokerId, Mapping[TopicPartition, LogEnd | ProbeFailure]]
+    ) -> None:
+        """Take in the answers of the first round."""
+        for broker, of in answers.items():
+            for name, answer in of.items():
+                if isinstance(answer, ProbeFailure):
+                    self._failed[name][broker] = answer
+                else:
+                    self._known[name][broker] = _Known(answer)
+
+    def epochs_wanted(self) -> dict[BrokerId, dict[TopicPartition, int]]:
+        """The next round: at most one epoch of each replica; empty once all is known."""
+        found: dict[BrokerId, dict[TopicPartition, int]] = {}
+        for name, known in self._known.items():
+            for broker, epoch in _questions(known):
+                found.setdefault(broker, {}).setdefault(name, epoch)
+        return found
+
+    def with_epochs(
+        self,
+        asked: Mapping[BrokerId, Mapping[TopicPartition, int]],
+        answers: Mapping[BrokerId, Mapping[TopicPartition, EpochEnd | ProbeFailure]],
+    ) -> None:
+        """Take in the answers of one round."""
+        for broker, of in asked.items():
+            for name, epoch in of.items():
+                answer = answers[broker][name]
+                if isinstance(answer, ProbeFailure):
+                    self._failed[name][broker] = answer
+                    del self._known[name][broker]
+                else:
+                    self._known[name][broker].answers[epoch] = answer
+
+    def found(self) -> dict[TopicPartition, LogsFound]:
+        """What all answers mean."""
+        return {name: self._found(name) for name in self._wanted}
+
+    def _found(self, name: TopicPartition) -> LogsFound:
+        logs: dict[BrokerId, LogFound] = dict(self._failed[name])
+        for broker, known in self._known[name].items():
+            log = known.log()
+            if log is not None:
+                logs[broker] = log
+        return dict(sorted(logs.items()))
+
+
+def _questions(known: Mapping[BrokerId, _Known]) -> Iterator[tuple[BrokerId, int]]:
+    """Of the last epochs first; where logs part once those are known."""
+    last = {broker: of.last() for broker, of in known.items()}
+    open_ends = [(broker, epoch) for broker, epoch in last.items() if isinstance(epoch, int)]
+    if open_ends:
+        yield from open_ends
+        return
+    ends = {b: found.epoch for b, found in last.items() if isinstance(found, EpochEnd)}
+    for one, other in combinations(sorted(ends, key=lambda b: (ends[b], b)), 2):
+        question = _parting_question(known, one, other, ends[one])
+        if question is not None:
+            yield question
+
+
+def _parting_question(
+    known: Mapping[BrokerId, _Known], one: BrokerId, other: BrokerId, epoch: int
+) -> tuple[BrokerId, int] | None:
+    """The next question on where two logs part, from the last epoch of the one whose is not the larger."""
+    while epoch != NO_EPOCH:
+        found = known[other].at(epoch)
+        if found is None:
+            return other, epoch
+        if found.epoch == epoch:
+            mine = known[one].at(epoch)
+            return None if mine is not None else (one, epoch)
+        one, other, epoch = other, one, found.epoch
+    return None

@@ -1,0 +1,57 @@
+"""A partition that is to be led again, as a plan holds it: what was found, who is to lead, and what that loses."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
+from replan.planning.recovery.candidates import Candidate, Loss
+
+
+class Method(StrEnum):
+    """By what a leader is chosen."""
+
+    BALANCED = "balanced"
+    """The best log, where no better one may return."""
+    AGGRESSIVE = "aggressive"
+    """The best log of those that answer."""
+    UNCLEAN = "unclean"
+    """As Kafka does: the first live replica of the list."""
+    DESIGNATED = "designated"
+    """The one that was named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """One partition without a leader, and who is to lead it."""
+
+    partition: TopicPartition
+    topic_id: TopicId
+    original: Replicas
+    """The list that was found."""
+    order: Replicas
+    """The same replicas with the chosen one first, without brokers that are not registered."""
+    method: Method
+    clean: bool
+    """The chosen one is in the ISR or the ELR: nothing is lost, and no unclean election is asked for."""
+    candidates: tuple[Candidate, ...]
+    """In the order of the list."""
+    loss: Loss
+    wait_seconds: float = 0.0
+    """How long the partition must have been without a leader."""
+    bytes: int = 0
+    """Of its largest replica, as far as known."""
+
+    @property
+    def reorders(self) -> bool:
+        """Whether the list is changed first, so that the election takes the chosen one.
+
+        Kafka elects the first able replica of the list; a clean one needs no order unless it was named.
+        """
+        if self.method is Method.UNCLEAN or (self.clean and self.method is not Method.DESIGNATED):
+            return False
+        return self.order != self.original
+
+    @property
+    def chosen(self) -> BrokerId:
+        """Who is to lead."""
+        return self.order[0]

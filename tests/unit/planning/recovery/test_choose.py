@@ -1,0 +1,189 @@
+"""Who leads a partition without a leader: the best log, unless a better one may return."""
+
+from collections.abc import Mapping
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
+from replan.model.partition import PartitionState
+from replan.model.replica_logs import LogFound, ProbeFailure, ProbeProblem, ReplicaLog
+from replan.planning.recovery.candidates import Loss, candidates, tails
+from replan.planning.recovery.choose import Obstacle, Unrecoverable, Wish, choose, may_return
+from replan.planning.recovery.recovery import Method, Recovery
+
+NAME = TopicPartition("orders", 0)
+SILENT = ProbeFailure(ProbeProblem.SILENT)
+
+
+def log(end: int, epoch: int = 0, **earlier: int) -> ReplicaLog:
+    """A log of one epoch, or of several: `log(1500, 2, e0=1000)`."""
+    ends = {int(name[1:]): at for name, at in earlier.items()}
+    return ReplicaLog(end, epoch, epochs={**ends, epoch: end})
+
+
+def chosen(
+    logs: Mapping[int, LogFound],
+    wish: Wish,
+    *,
+    listed: tuple[int, ...] = (1, 2, 3),
+    isr: tuple[int, ...] = (),
+    elr: tuple[int, ...] = (),
+    last: tuple[int, ...] = (),
+    registered: tuple[int, ...] = (1, 2, 3),
+    formerly: dict[BrokerId, ReplicaLog] | None = None,
+) -> Recovery | Unrecoverable:
+    """The choice where the brokers with a log, or a failure, are live."""
+    state = PartitionState(
+        NAME,
+        TopicId("t"),
+        replicas(*listed),
+        replicas(*isr),
+        None,
+        elr=replicas(*elr),
+        last_known_elr=replicas(*last),
+    )
+    found = {BrokerId(b): one for b, one in logs.items()}
+    known = {BrokerId(b) for b in registered}
+    return choose(state, candidates(state, found, found.keys(), known), wish, formerly)
+
+
+def recovery(found: Recovery | Unrecoverable) -> Recovery:
+    assert isinstance(found, Recovery), found
+    return found
+
+
+GIVEN_UP = Wish(Method.BALANCED, given_up=frozenset({BrokerId(1)}))
+
+
+def test_a_longer_log_of_an_older_epoch_is_not_the_better_one() -> None:
+    logs = {2: log(3000), 3: log(1500, 2, e0=1000)}
+
+    found = recovery(chosen(logs, GIVEN_UP, isr=(1,)))
+
+    assert (found.chosen, found.order) == (3, (3, 1, 2))
+    assert found.loss == Loss(2000, BrokerId(2), 1000, unknown=(BrokerId(1),))
+
+
+def test_with_the_same_epoch_the_longer_log_is_chosen_whatever_the_order() -> None:
+    found = recovery(chosen({3: log(1000), 2: log(2000)}, GIVEN_UP, listed=(1, 3, 2), isr=(1,)))
+
+    assert found.chosen == 2
+    assert not found.clean
+    assert found.loss == Loss(unknown=(BrokerId(1),))
+
+
+def test_kafkas_own_choice_is_the_first_live_one_and_its_loss_is_known() -> None:
+    wish = Wish(Method.UNCLEAN, given_up=frozenset({BrokerId(1)}))
+
+    found = recovery(chosen({3: log(1000), 2: log(2000)}, wish, listed=(1, 3, 2), isr=(1,)))
+
+    assert found.chosen == 3
+    assert not found.reorders
+    assert (found.loss.records, found.loss.than) == (1000, 2)
+
+
+def test_a_dead_member_of_the_isr_may_return() -> None:
+    found = chosen({2: log(2000), 3: log(1000)}, Wish(Method.BALANCED), isr=(1,))
+
+    assert found == Unrecoverable(Obstacle.BETTER_MAY_RETURN, (BrokerId(1),))
+
+
+def test_aggressive_does_not_wait_for_it() -> None:
+    found = chosen({2: log(2000), 3: log(1000)}, Wish(Method.AGGRESSIVE), isr=(1,))
+
+    assert recovery(found).chosen == 2
+
+
+def test_a_replica_that_was_not_in_sync_last_is_not_waited_for() -> None:
+    found = chosen({2: log(2000)}, GIVEN_UP, isr=(1,))
+
+    assert recovery(found).chosen == 2
+
+
+def test_where_nobody_is_known_to_have_been_in_sync_every_replica_may_return() -> None:
+    found = chosen({2: log(2000)}, Wish(Method.BALANCED))
+
+    assert found == Unrecoverable(Obstacle.BETTER_MAY_RETURN, (BrokerId(1), BrokerId(3)))
+
+
+def test_a_last_known_leader_that_does_not_answer_may_have_everything() -> None:
+    found = chosen({1: SILENT, 2: log(2000)}, Wish(Method.BALANCED), last=(1,))
+
+    assert found == Unrecoverable(Obstacle.BETTER_MAY_RETURN, (BrokerId(1),))
+
+
+def test_a_broker_that_was_unregistered_does_not_return_and_leaves_the_list() -> None:
+    found = recovery(
+        chosen({2: log(5), 3: log(9)}, Wish(Method.BALANCED), isr=(1,), registered=(2, 3))
+    )
+
+    assert found.order == (3, 2)
+
+
+def test_a_member_of_the_elr_that_is_back_leads_cleanly() -> None:
+    found = recovery(chosen({2: log(5), 3: log(9)}, Wish(Method.BALANCED), elr=(1, 2)))
+
+    assert (found.chosen, found.clean, found.reorders) == (2, True, False)
+
+
+def test_silence_is_not_an_empty_log() -> None:
+    wish = Wish(Method.AGGRESSIVE)
+
+    assert recovery(chosen({1: SILENT, 2: log(0, -1)}, wish)).chosen == 2
+    assert chosen({1: SILENT}, wish) == Unrecoverable(
+        Obstacle.NOTHING_KNOWN, (BrokerId(1), BrokerId(2), BrokerId(3))
+    )
+
+
+def test_a_designated_leader_must_be_there_and_say_what_it_has() -> None:
+    def obstacle(broker: int) -> Obstacle:
+        wish = Wish(Method.DESIGNATED, BrokerId(broker), given_up=frozenset({BrokerId(1)}))
+        found = chosen({2: log(5), 3: SILENT}, wish, isr=(1,))
+        assert isinstance(found, Unrecoverable)
+        return found.obstacle
+
+    assert [obstacle(b) for b in (9, 1, 3)] == [
+        Obstacle.NO_REPLICA,
+        Obstacle.NOT_LIVE,
+        Obstacle.UNKNOWN_LOG,
+    ]
+
+
+def test_what_an_earlier_snapshot_knew_of_a_dead_replica_counts_as_lost() -> None:
+    formerly = {BrokerId(1): log(3000)}
+
+    found = recovery(chosen({2: log(2000), 3: log(1000)}, GIVEN_UP, isr=(1,), formerly=formerly))
+
+    assert found.loss == Loss(1000, BrokerId(1), 2000, unknown=(BrokerId(1),))
+
+
+Logs = st.dictionaries(
+    st.sampled_from([1, 2, 3]),
+    st.one_of(
+        st.just(SILENT),
+        st.builds(lambda epoch, end: log(end, epoch), st.integers(0, 3), st.integers(1, 50)),
+    ),
+)
+Members = st.sets(st.sampled_from([1, 2, 3])).map(lambda of: tuple(sorted(of)))
+
+
+@given(Logs, Members, Members, st.sampled_from([Method.BALANCED, Method.AGGRESSIVE]))
+def test_the_chosen_log_is_the_best_and_nobody_better_may_return(
+    logs: dict[int, LogFound], isr: tuple[int, ...], last: tuple[int, ...], method: Method
+) -> None:
+    found = chosen(logs, Wish(method), isr=isr, last=last)
+
+    if not isinstance(found, Recovery):
+        return
+    assert sorted(found.order) == sorted(found.original)
+    if found.clean:
+        assert found.chosen in isr
+        return
+    ranks = {c.broker: c.known.rank for c in found.candidates if c.known is not None}
+    assert ranks[found.chosen] == max(ranks.values())
+    assert found.loss.records == max(
+        (t.end - t.begin for t in tails(found.candidates, found.chosen)), default=0
+    )
+    if method is Method.BALANCED:
+        assert not may_return(found.candidates)
