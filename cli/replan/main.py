@@ -47,13 +47,14 @@ class Replan(CommandGroup):
         "journal show": "journal:journal_show",
         "scenario run": "scenario:run",
         "fleet drift": "fleet:drift",
+        "fleet maintain": "fleet:maintain",
     }
     group_help: ClassVar = {
         "throttle": "The throttles that replan sets.",
         "lock": "The lock of a cluster: one process applies at a time.",
         "journal": "What was applied, by whom, and what is open.",
         "scenario": "Scenario files of a simulated cluster; docs/scenarios.md explains them.",
-        "fleet": "The Spark pipeline over many clusters; needs the extra `fleet`.",
+        "fleet": "Many clusters at once, and their history; docs/fleet.md explains it.",
     }
 
 

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 import pytest
 from tests.fleet.fleets import drawn_placement, drawn_snapshot
 
-from replan.fleet.lake import Lake
+from replan.fleet.between import Lake
 from replan.fleet.resolve import resolve
 from replan.fleet.tables import DIFFERENCES, RESOLVED, spark_schema
 from replan.manifest.load import load_placement

@@ -1,12 +1,13 @@
-"""`fleet drift`: many clusters at once, in this process or through the Spark pipeline."""
+"""`fleet …`: many clusters at once and their history, in this process or through the Spark pipeline."""
 
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from replan.commands.output import result
-from replan.errors import Exit
+from replan.commands.output import note, result
+from replan.errors import BadUsage, Exit
+from replan.wording import count
 
 
 def drift(
@@ -56,3 +57,36 @@ def drift(
     found = run_fleet_drift(snapshots, placements, output, Engine(engine), master)
     result(render_fleet_drift(found))
     return found.exit_code
+
+
+def maintain(
+    *,
+    lake: Annotated[str, typer.Option(metavar="URI", help="The lake of Delta tables.")],
+    keep: Annotated[
+        int, typer.Option(metavar="DAYS", min=1, help="Remove rows of days that are older.")
+    ] = 90,
+) -> Exit:
+    """Keep the tables of a lake small: remove old days, merge small files, delete files that nothing needs.
+
+    Files that a table no longer has are kept for seven days, for readers that have begun.
+
+    Exit codes:
+      0  done
+      1  an error
+
+    Examples:
+      replan fleet maintain --lake s3a://ops/replan --keep 30
+    """
+    from datetime import UTC, datetime
+
+    from replan.fleet.lake.delta import Lake
+
+    done = list(Lake(lake).maintain(keep, datetime.now(UTC).date()))
+    for one in done:
+        note(
+            f"{one.table}: {count(one.rows_removed, 'row')} removed, {count(one.files_merged, 'file')} merged, "
+            f"{count(one.files_removed, 'file')} deleted"
+        )
+    if not done:
+        raise BadUsage(f"{lake}: there is no table of replan's here")
+    return Exit.OK

@@ -8,7 +8,7 @@ import typer
 from replan.commands.options import DEFAULT_FILES, Files, Output, Topics
 from replan.commands.output import keep_inputs, note, write
 from replan.commands.target import JournaledTarget, ReadTarget
-from replan.errors import Exit
+from replan.errors import BadUsage, Exit
 from replan.wording import count
 
 
@@ -37,8 +37,8 @@ def validate(*, files: Files = DEFAULT_FILES) -> Exit:
 def schema(
     *,
     name: Annotated[
-        Literal["placement", "plan", "snapshot", "journal"],
-        typer.Argument(metavar="NAME", help="placement, plan, snapshot or journal."),
+        Literal["placement", "plan", "snapshot", "journal", "lake"],
+        typer.Argument(metavar="NAME", help="placement, plan, snapshot, journal or lake."),
     ],
     output: Output = None,
 ) -> Exit:
@@ -91,17 +91,28 @@ def export(
 def take_snapshot(
     *,
     output: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "-o", "--output", metavar="PATH", help="FILE.json, or a folder for Parquet files."
         ),
-    ],
+    ] = None,
+    lake: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URI",
+            help="Keep it in a lake of Delta tables, too (docs/fleet.md); needs the extra `fleet`, and no Java.",
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option("--as", metavar="NAME", help="The cluster's name in the lake; else its id."),
+    ] = None,
     cluster: JournaledTarget,
 ) -> Exit:
     """Save the state of the cluster, to plan from it offline.
 
-    Every command that only reads a cluster accepts the file with --snapshot; `replan fleet` reads folders of them. The
-    orders that the journal remembers for the leader blacklist are in it.
+    Every command that only reads a cluster accepts the file with --snapshot; `replan fleet` reads folders of them, or a
+    lake. The orders that the journal remembers for the leader blacklist are in it.
 
     Exit codes:
       0  written
@@ -110,7 +121,12 @@ def take_snapshot(
     Examples:
       replan snapshot --bootstrap-server kafka-1:9092 -o cluster.json
       replan snapshot --simulated cluster.json -o snapshots/eu-1/
+      replan snapshot --bootstrap-server kafka-1:9092 --lake s3a://ops/replan --as payments-eu
     """
+    if output is None and lake is None:
+        raise BadUsage("say where to: -o PATH, --lake URI, or both")
+    if lake is None and name is not None:
+        raise BadUsage("--as goes with --lake")
     from replan.snapshots.files import write_snapshot
 
     keep_inputs(output, [cluster.simulated, cluster.snapshot])
@@ -120,9 +136,18 @@ def take_snapshot(
         from replan.commands.observed import observed
 
         seen = observed(cluster).snapshot
-    write_snapshot(seen, output)
-    partitions, brokers = seen.partitions.num_rows, len(seen.brokers)
-    note(f"wrote {output}: {count(partitions, 'partition')}, {count(brokers, 'broker')}")
+    written = (
+        f"{count(seen.partitions.num_rows, 'partition')}, {count(len(seen.brokers), 'broker')}"
+    )
+    if output is not None:
+        write_snapshot(seen, output)
+        note(f"wrote {output}: {written}")
+    if lake is not None:
+        from replan.fleet.lake.delta import Lake
+        from replan.fleet.lake.snapshots import keep_snapshot
+
+        hour = keep_snapshot(Lake(lake), seen, name or seen.cluster_id)
+        note(f"wrote {lake}, {hour.cluster} {hour.day} {hour.hour:02}h: {written}")
     if seen.silent:
         silent = ", ".join(map(str, seen.silent))
         note(f"no answer about log directories from broker {silent}: sizes there are unknown")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from replan.errors import ReplanError
-from replan.fleet.lake import Lake
+from replan.fleet.between import Lake
 from replan.fleet.pairs import Head, pair_up
 from replan.fleet.result import FleetDrift, in_order
 from replan.fleet.sources import Source

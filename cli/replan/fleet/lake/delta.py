@@ -1,0 +1,238 @@
+"""One lake: its Delta tables are replaced in part, read by SQL, and looked after.
+
+Every change of a table is one commit of its log: what is read is a whole state of the table, whoever writes meanwhile.
+What replaces rows names them by cluster, day and hour, so doing it again changes nothing. Two writers of one table are
+serialised by the log where the store has an atomic "put if absent"; docs/fleet.md says where it has not.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import pyarrow as pa
+
+from replan.errors import BadFile, ReplanError
+from replan.fleet.lake.tables import TABLES, VERSION, LakeTable
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable, QueryBuilder
+
+COMPRESSION: Literal["ZSTD"] = "ZSTD"
+RETAINED_HOURS = 7 * 24
+"""How long files that a commit removed are kept for readers that have begun (Delta's own default)."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Hour:
+    """The hour of a cluster: what one run writes, and another run of the same hour replaces."""
+
+    cluster: str
+    day: date
+    hour: int
+
+    @classmethod
+    def of(cls, cluster: str, observed_at: str) -> "Hour":
+        """The hour in which a snapshot was taken."""
+        moment = datetime.fromisoformat(observed_at)
+        return cls(cluster, moment.date(), moment.hour)
+
+
+@dataclass(frozen=True, slots=True)
+class Maintained:
+    """What maintenance did to one table."""
+
+    table: str
+    rows_removed: int
+    files_merged: int
+    files_removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lake:
+    """The tables below one address: a local path, or `s3a://`, `abfss://`, `gs://`, `hdfs://`.
+
+    Credentials of an object store come from its own environment variables and are never written anywhere.
+    """
+
+    address: str
+
+    def __post_init__(self) -> None:
+        if find_spec("deltalake") is None:
+            raise ReplanError(
+                "a lake needs deltalake, which is not installed: pip install 'replan[fleet]'"
+            )
+
+    def place(self, table: LakeTable) -> str:
+        """The address of a table."""
+        if "://" in self.address:
+            return f"{self.address.rstrip('/')}/{table.name}"
+        return str(Path(self.address).absolute() / table.name)
+
+    def replace(self, table: LakeTable, rows: pa.Table, hours: Iterable[Hour]) -> None:
+        """Put rows in the place of all that the table has of these hours; raises BadFile.
+
+        A table that does not divide by day has all rows of these clusters replaced.
+        """
+        hours = sorted(set(hours))
+        if not hours:
+            return
+        from deltalake import WriterProperties, write_deltalake
+
+        with _explained(self.place(table)):
+            known = self._open(table)
+            write_deltalake(
+                self._created(table) if known is None else known,
+                _loose(rows.select(table.schema.names).cast(table.schema)),
+                mode="overwrite",
+                schema_mode="merge",
+                predicate=_places(table, hours),
+                writer_properties=WriterProperties(compression=COMPRESSION),
+            )
+
+    def read(self, table: LakeTable, where: str = "true", columns: Sequence[str] = ()) -> pa.Table:
+        """The rows that a condition of SQL holds for; none where there is no table yet. Raises BadFile.
+
+        Columns that the table was written without are null.
+        """
+        names = list(columns) or table.schema.names
+        schema = pa.schema([table.schema.field(name) for name in names])
+        with _explained(self.place(table)):
+            known = self._open(table)
+            if known is None:
+                return schema.empty_table()
+            from deltalake import QueryBuilder
+
+            there = {field.name for field in known.schema().fields}
+            asked = ", ".join(f'"{name}"' for name in names if name in there) or "1"
+            query = f'SELECT {asked} FROM "{table.name}" WHERE {where}'  # noqa: S608 - quoted
+            found = _queried(QueryBuilder().register(table.name, known), query)
+        columns_there = [
+            _as(found.column(f.name), f.type) if f.name in there else pa.nulls(len(found), f.type)
+            for f in schema
+        ]
+        return _loose(pa.table(columns_there, schema=schema))
+
+    def maintain(self, keep_days: int, today: date) -> Iterator[Maintained]:
+        """Remove rows older than so many days, merge small files, remove files that no state needs; by table."""
+        oldest = today - timedelta(days=keep_days)
+        for table in TABLES.values():
+            with _explained(self.place(table)):
+                known = self._open(table)
+                if known is None:
+                    continue
+                removed = 0
+                if table.keeps_days:
+                    removed = known.delete(f"day < '{oldest}'")["num_deleted_rows"]
+                merged = known.optimize.compact()["numFilesRemoved"]
+                known.create_checkpoint()
+                known.cleanup_metadata()
+                gone = known.vacuum(retention_hours=RETAINED_HOURS, dry_run=False)
+            yield Maintained(table.name, removed, merged, len(gone))
+
+    def _open(self, table: LakeTable) -> "DeltaTable | None":
+        from deltalake import DeltaTable
+        from deltalake.exceptions import TableNotFoundError
+
+        try:
+            known = DeltaTable(self.place(table))
+        except TableNotFoundError:
+            return None
+        version = (known.metadata().description or "").rpartition("version ")[2]
+        if version.isdecimal() and int(version) > VERSION:
+            raise BadFile(
+                f"{self.place(table)}: this table is of version {version}, newer than this program reads "
+                f"({VERSION}); use a newer replan"
+            )
+        return known
+
+    def _created(self, table: LakeTable) -> "DeltaTable":
+        from deltalake import DeltaTable
+
+        return DeltaTable.create(
+            self.place(table),
+            _loose(table.schema.empty_table()).schema,
+            mode="ignore",
+            partition_by=table.divided_by,
+            name=f"replan.{table.name}",
+            description=f"{table.about} version {VERSION}",
+        )
+
+
+def _loose(rows: pa.Table) -> pa.Table:
+    """The rows with columns that may all be null: to Delta a required column can never be added."""
+    loose = pa.schema([field.with_nullable(True) for field in rows.schema])
+    return pa.table(rows.columns, schema=loose)
+
+
+def _queried(builder: "QueryBuilder", query: str) -> pa.Table:
+    try:
+        return pa.table(builder.execute(query).read_all())
+    except Exception as problem:  # what its engine raises has no class of its own
+        raise OSError(_first_line(problem)) from problem
+
+
+def _as(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """A column in its declared type, also where rows of an older table lack some of their fields."""
+    if not pa.types.is_struct(kind) or len(column.type) == len(kind):
+        return column.cast(kind)
+    names = {field.name for field in column.type}
+    chunks = [
+        pa.StructArray.from_arrays(
+            [
+                chunk.field(f.name).cast(f.type)
+                if f.name in names
+                else pa.nulls(len(chunk), f.type)
+                for f in kind
+            ],
+            fields=list(kind),
+            mask=chunk.is_null(),
+        )
+        for chunk in column.chunks
+    ]
+    return pa.chunked_array(chunks, kind)
+
+
+def quoted(text: str) -> str:
+    """A text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def at(hour: Hour) -> str:
+    """The condition that holds for the rows of one hour of one cluster."""
+    return f"cluster = {quoted(hour.cluster)} AND day = '{hour.day}' AND hour = {hour.hour}"
+
+
+def _places(table: LakeTable, hours: Sequence[Hour]) -> str:
+    if not table.keeps_days:
+        names = dict.fromkeys(quoted(hour.cluster) for hour in hours)
+        return f"cluster IN ({', '.join(names)})"
+    moments: dict[tuple[date, int], list[str]] = {}
+    for hour in hours:
+        moments.setdefault((hour.day, hour.hour), []).append(quoted(hour.cluster))
+    return " OR ".join(
+        f"(day = '{day}' AND hour = {hour} AND cluster IN ({', '.join(names)}))"
+        for (day, hour), names in moments.items()
+    )
+
+
+@contextmanager
+def _explained(place: str) -> Iterator[None]:
+    """What the library raises as an error of the table; only its first line says what is wrong."""
+    from deltalake.exceptions import CommitFailedError, DeltaError
+
+    try:
+        yield
+    except CommitFailedError as problem:
+        raise BadFile(
+            f"{place}: another process changed the same rows meanwhile; run it again ({_first_line(problem)})"
+        ) from problem
+    except (DeltaError, OSError, pa.ArrowException) as problem:
+        raise BadFile(f"{place}: {_first_line(problem)}") from problem
+
+
+def _first_line(problem: Exception) -> str:
+    return (str(problem).strip().splitlines() or [type(problem).__name__])[0]

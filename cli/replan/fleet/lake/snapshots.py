@@ -1,0 +1,112 @@
+"""Snapshots in the lake: one commit writes all parts of one, so that none is ever seen in part.
+
+`part` is `header` for what is said once, or the name of one of the tables of a snapshot's folder; the column of that
+name has the row as one value. The document in `header` carries the version of the format, as a file's does.
+"""
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from replan.documents.json_text import parse_document
+from replan.documents.nodes import Node
+from replan.errors import BadFile
+from replan.fleet.lake.delta import Hour, Lake, at, quoted
+from replan.fleet.lake.tables import SNAPSHOTS
+from replan.model.snapshot import Snapshot
+from replan.snapshots.assembled import assembled, header_of
+from replan.snapshots.parquet_tables import SCHEMAS, to_tables
+
+HEADER = "header"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A snapshot of the lake, by its header."""
+
+    at: Hour
+    cluster_id: str
+    observed_at: str
+
+
+def keep_snapshot(lake: Lake, snapshot: Snapshot, cluster: str) -> Hour:
+    """Write a snapshot under its cluster's name, in the place of one of the same hour; raises BadFile."""
+    hour = Hour.of(cluster, snapshot.observed_at)
+    lake.replace(SNAPSHOTS, rows_of(snapshot, hour), [hour])
+    return hour
+
+
+def rows_of(snapshot: Snapshot, hour: Hour) -> pa.Table:
+    """A snapshot as rows of the table."""
+    tables = to_tables(snapshot)
+    header = pa.table({"header": [json.dumps(header_of(snapshot, tables))]})
+    parts = {HEADER: header, **tables}
+    return pa.concat_tables(_part(name, rows, snapshot, hour) for name, rows in parts.items())
+
+
+def _part(name: str, rows: pa.Table, snapshot: Snapshot, hour: Hour) -> pa.Table:
+    same = {
+        "cluster": hour.cluster,
+        "day": hour.day,
+        "hour": hour.hour,
+        "cluster_id": snapshot.cluster_id,
+        "observed_at": snapshot.observed_at,
+        "part": name,
+    }
+    return pa.table(
+        [
+            pa.repeat(pa.scalar(same[field.name], field.type), rows.num_rows)
+            if field.name in same
+            else pa.array(np.arange(rows.num_rows, dtype=np.int32))
+            if field.name == "row"
+            else _values(rows, field.type)
+            if field.name == name
+            else pa.nulls(rows.num_rows, field.type)
+            for field in SNAPSHOTS.schema
+        ],
+        schema=SNAPSHOTS.schema,
+    )
+
+
+def _values(rows: pa.Table, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    if pa.types.is_string(kind):
+        return rows.column(0)
+    return rows.cast(pa.schema(list(kind))).combine_chunks().to_struct_array().combine_chunks()
+
+
+def kept_snapshots(lake: Lake, where: str = "true") -> list[Kept]:
+    """The snapshots that there are, oldest first within each cluster."""
+    columns = ("cluster", "day", "hour", "cluster_id", "observed_at")
+    found = lake.read(SNAPSHOTS, f"part = '{HEADER}' AND ({where})", columns)
+    kept = [
+        Kept(Hour(r["cluster"], r["day"], r["hour"]), r["cluster_id"], r["observed_at"])
+        for r in found.to_pylist()
+    ]
+    return sorted(kept, key=lambda k: k.at)
+
+
+def read_kept(lake: Lake, hour: Hour) -> Snapshot:
+    """The snapshot of an hour; raises BadFile."""
+    place = f"{lake.place(SNAPSHOTS)}, {hour.cluster} {hour.day} {hour.hour:02}h"
+    headers = lake.read(SNAPSHOTS, f"{at(hour)} AND part = '{HEADER}'", ["header"])
+    if headers.num_rows != 1:
+        raise BadFile(f"{place}: there are {headers.num_rows} snapshots, where one is expected")
+    document = parse_document(headers.column(0)[0].as_py(), place)
+    tables = {name: read_part(lake, hour, name) for name in SCHEMAS}
+    return assembled(Node(document, place), tables, lambda name: f"{place}, part {name}")
+
+
+def read_part(lake: Lake, hour: Hour, name: str) -> pa.Table:
+    """One table of a snapshot; a column that it was written without is null, or has empty lists."""
+    schema = SCHEMAS[name]
+    found = lake.read(SNAPSHOTS, f"{at(hour)} AND part = {quoted(name)}", ["row", name])
+    if not found.num_rows:
+        return schema.empty_table()
+    rows = pa.Table.from_struct_array(found.sort_by("row").column(1))
+    for field in schema:
+        if rows.column(field.name).null_count == rows.num_rows and pa.types.is_list(field.type):
+            empty = pa.array([[]] * rows.num_rows, field.type)
+            rows = rows.set_column(rows.schema.get_field_index(field.name), field.name, empty)
+    return rows

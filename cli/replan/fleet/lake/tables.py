@@ -1,0 +1,198 @@
+"""The tables of the lake: their columns, by what they are divided, and what a rerun replaces.
+
+`schema/lake.v1.json` lists the same for readers of other tools; a test compares the two. Columns are only ever added,
+and an added one may be null, so that an older table is read by a newer replan; anything else is a new VERSION.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from replan.model.columns import BROKERS
+from replan.snapshots.parquet_tables import SCHEMAS
+
+VERSION = 1
+"""Raised where an older replan would misread the tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class LakeTable:
+    """One table."""
+
+    name: str
+    about: str
+    columns: pa.Schema
+    keeps_days: bool = True
+    """Divided by day, too: a rerun replaces the hour of a cluster; else all rows of a cluster."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All columns: those by which rows are replaced first."""
+        keys = KEYS if self.keeps_days else KEYS[:1]
+        return pa.schema([*keys, *self.columns])
+
+    @property
+    def divided_by(self) -> list[str]:
+        """The columns whose values are folders."""
+        return ["cluster", "day"] if self.keeps_days else ["cluster"]
+
+
+def _required(name: str, kind: pa.DataType) -> pa.Field:
+    return pa.field(name, kind, nullable=False)
+
+
+KEYS = (
+    _required("cluster", pa.string()),  # its name in the fleet; its id where it has none
+    _required("day", pa.date32()),  # of the snapshot, UTC
+    _required("hour", pa.int32()),  # likewise, 0 to 23
+)
+_SEEN = (_required("cluster_id", pa.string()), _required("observed_at", pa.string()))
+_PARTITION = (_required("topic", pa.string()), _required("partition", pa.int32()))
+_ITEM = (
+    pa.field("topic", pa.string()),  # null: what drifted is a broker's or the cluster's
+    pa.field("partition", pa.int32()),
+    pa.field("broker", pa.int32()),
+    _required("class", pa.string()),
+    _required("kind", pa.string()),
+)
+
+
+def _row_of(part: str) -> pa.StructType:
+    """One row of a snapshot's table as one value; names are written out instead of coded."""
+    plain = [
+        field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field
+        for field in SCHEMAS[part]
+    ]
+    return pa.struct([field.with_nullable(True) for field in plain])
+
+
+SNAPSHOTS = LakeTable(
+    "snapshots",
+    "Clusters as they were observed. `part` says of what a row is, and which of the columns after it has a value.",
+    pa.schema(
+        [
+            *_SEEN,
+            _required("part", pa.string()),
+            _required("row", pa.int32()),  # which row of its part
+            pa.field("header", pa.string()),
+            *(pa.field(part, _row_of(part)) for part in SCHEMAS),
+        ]
+    ),
+)
+DECLARED = LakeTable(
+    "declared",
+    "The list that each partition should have, blacklists and preferred leaders laid on, as of the newest comparison.",
+    pa.schema(
+        [*_SEEN, _required("digest", pa.string()), *_PARTITION, _required("replicas", BROKERS)]
+    ),
+    keeps_days=False,
+)
+RATES = LakeTable(
+    "rates",
+    "Bytes per second that were written to each partition, from successive snapshots.",
+    pa.schema(
+        [
+            *_SEEN,
+            *_PARTITION,
+            pa.field("bytes_per_second", pa.float64()),  # null: not known, `left_out` says why
+            pa.field("peak_bytes_per_second", pa.float64()),
+            _required("seconds", pa.float64()),  # how much time the rate is from
+            _required("intervals", pa.int32()),
+            pa.field("left_out", pa.string()),
+        ]
+    ),
+)
+DRIFT = LakeTable(
+    "drift",
+    "What is not where it is declared, by class.",
+    pa.schema(
+        [
+            *_SEEN,
+            *_ITEM,
+            pa.field("declared", BROKERS),
+            pa.field("observed", BROKERS),
+            pa.field("leader", pa.int32()),
+            pa.field("bytes", pa.int64()),
+            pa.field("rule", pa.string()),
+            pa.field("detail", pa.string()),
+            pa.field("owner", pa.string()),
+        ]
+    ),
+)
+JUDGED = LakeTable(
+    "judged",
+    "Each cluster and hour that was compared with its placement.",
+    pa.schema(
+        [
+            *_SEEN,
+            _required("digest", pa.string()),
+            _required("partitions", pa.int64()),
+            _required("drifted", pa.int64()),
+            _required("converging", pa.int64()),
+            _required("acknowledged", pa.int64()),
+        ]
+    ),
+)
+COSTS = LakeTable(
+    "costs",
+    "What it takes to put each drifted partition right.",
+    pa.schema(
+        [
+            *_SEEN,
+            *_PARTITION,
+            _required("bytes", pa.int64()),
+            _required("cross_rack_bytes", pa.int64()),
+            pa.field("seconds", pa.float64()),  # at the declared throttle; null: unlimited
+            pa.field("amount", pa.float64()),  # null: no price is declared
+            pa.field("currency", pa.string()),
+        ]
+    ),
+)
+PLANS = LakeTable(
+    "plans",
+    "The plan of each cluster, with its document as `replan plan` writes it.",
+    pa.schema(
+        [
+            *_SEEN,
+            _required("digest", pa.string()),  # sha256 of the document
+            _required("changes", pa.int64()),
+            _required("refusals", pa.int64()),
+            _required("bytes", pa.int64()),
+            pa.field("seconds", pa.float64()),  # at the declared throttle; null: unlimited
+            _required("document", pa.string()),
+        ]
+    ),
+)
+HISTORY = LakeTable(
+    "history",
+    "Since when each thing drifts, how often it came back, and since when it is gone.",
+    pa.schema(
+        [
+            *_ITEM,
+            _required("first_seen", pa.string()),
+            _required("last_seen", pa.string()),
+            _required("spells", pa.int32()),  # how often it began
+            _required("open", pa.bool_()),
+            pa.field("resolved_at", pa.string()),
+            pa.field("acknowledged_until", pa.string()),
+            pa.field("owner", pa.string()),
+        ]
+    ),
+    keeps_days=False,
+)
+ERRORS = LakeTable(
+    "errors",
+    "What could not be done, by cluster and stage.",
+    pa.schema(
+        [
+            _required("stage", pa.string()),
+            _required("file", pa.string()),
+            _required("message", pa.string()),
+        ]
+    ),
+)
+TABLES: Mapping[str, LakeTable] = {
+    table.name: table
+    for table in (*(SNAPSHOTS, DECLARED, RATES, DRIFT, JUDGED, COSTS, PLANS, HISTORY, ERRORS),)
+}

@@ -1,0 +1,137 @@
+"""Tables of a lake on this disk: replaced by hour, read by SQL, older and newer ones, looked after."""
+
+import json
+import shutil
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from replan.errors import BadFile
+from replan.fleet.lake.delta import Hour, Lake, at
+from replan.fleet.lake.tables import ERRORS, HISTORY, TABLES
+from replan.manifest.schema.schemas import read_schema
+
+EU = Hour.of("eu", "2026-11-21T03:59:59.5Z")
+US = Hour.of("it's us", "2026-11-21T03:00:00Z")
+
+
+def errors(hour: Hour, *messages: str) -> pa.Table:
+    keys = {"cluster": hour.cluster, "day": hour.day, "hour": hour.hour}
+    rows = [{**keys, "stage": "collect", "file": "f", "message": m} for m in messages]
+    return pa.Table.from_pylist(rows, schema=ERRORS.schema)
+
+
+def messages(lake: Lake, where: str = "true") -> list[str]:
+    return sorted(lake.read(ERRORS, where, ["message"]).column(0).to_pylist())
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(str(tmp_path))
+
+
+def test_what_is_written_again_replaces_the_hour_of_its_cluster_and_nothing_else(
+    lake: Lake,
+) -> None:
+    later = Hour.of("eu", "2026-11-21T04:00:00Z")
+    both = pa.concat_tables([errors(EU, "one", "two"), errors(US, "three")])
+    lake.replace(ERRORS, both, [EU, US])
+    lake.replace(ERRORS, errors(later, "four"), [later])
+    lake.replace(ERRORS, errors(EU, "five"), [EU])
+    assert messages(lake) == ["five", "four", "three"]
+    assert messages(lake, at(US)) == ["three"]
+    lake.replace(ERRORS, errors(EU), [EU, US])
+    assert messages(lake) == ["four"]
+
+
+def test_a_table_without_days_is_replaced_by_cluster(lake: Lake) -> None:
+    def row(cluster: str, topic: str) -> dict[str, Any]:
+        seen = {"first_seen": "a", "last_seen": "b", "spells": 1, "open": True}
+        return {"cluster": cluster, "topic": topic, "class": "operator", "kind": "order", **seen}
+
+    for rows in ([row("eu", "orders"), row("us", "clicks")], [row("eu", "payments")]):
+        hours = [Hour.of(r["cluster"], "2026-11-21T03:00:00Z") for r in rows]
+        lake.replace(HISTORY, pa.Table.from_pylist(rows, schema=HISTORY.schema), hours)
+    assert sorted(lake.read(HISTORY, columns=["topic"]).column(0).to_pylist()) == [
+        "clicks",
+        "payments",
+    ]
+
+
+def test_what_is_not_there_has_no_rows(lake: Lake) -> None:
+    assert [lake.read(table).num_rows for table in TABLES.values()] == [0] * len(TABLES)
+    assert list(lake.maintain(1, date(2026, 11, 22))) == []
+
+
+def test_each_table_names_itself_and_its_version(lake: Lake) -> None:
+    lake.replace(ERRORS, errors(EU, "one"), [EU])
+    known = DeltaTable(lake.place(ERRORS)).metadata()
+    assert (known.name, known.partition_columns) == ("replan.errors", ["cluster", "day"])
+    assert known.description.endswith(" version 1")
+
+
+def test_a_table_of_a_newer_version_is_refused_by_name(lake: Lake) -> None:
+    DeltaTable.create(lake.place(ERRORS), ERRORS.schema, description="Errors. version 2")
+    with pytest.raises(BadFile) as refused:
+        lake.read(ERRORS)
+    assert str(refused.value) == (
+        f"{lake.place(ERRORS)}: this table is of version 2, newer than this program reads (1); use a newer replan"
+    )
+
+
+def test_a_table_with_fewer_columns_is_read_and_gets_the_others(lake: Lake) -> None:
+    older = errors(US, "one").drop_columns(["stage"])
+    write_deltalake(lake.place(ERRORS), older, partition_by=["cluster", "day"])
+    assert lake.read(ERRORS).column("stage").to_pylist() == [None]
+    lake.replace(ERRORS, errors(EU, "two"), [EU])
+    assert lake.read(ERRORS).sort_by("message").column("stage").to_pylist() == [None, "collect"]
+
+
+def test_a_damaged_table_is_an_error_with_its_place(lake: Lake) -> None:
+    lake.replace(ERRORS, errors(EU, "one"), [EU])
+    for file in Path(lake.place(ERRORS)).rglob("*.parquet"):
+        file.write_bytes(b"cut")
+    with pytest.raises(BadFile) as refused:
+        lake.read(ERRORS)
+    assert str(refused.value).startswith(f"{lake.place(ERRORS)}: ")
+
+
+def test_maintenance_removes_old_days_merges_files_and_keeps_the_rest(lake: Lake) -> None:
+    hours = [
+        Hour.of("eu", f"2026-11-{day}T{hour:02}:00:00Z") for day in (20, 21) for hour in (1, 2, 3)
+    ]
+    for hour in hours:
+        lake.replace(ERRORS, errors(hour, f"{hour.day} {hour.hour}"), [hour])
+    (done,) = lake.maintain(keep_days=1, today=date(2026, 11, 22))
+    assert (done.table, done.rows_removed, done.files_merged) == ("errors", 3, 3)
+    assert messages(lake) == ["2026-11-21 1", "2026-11-21 2", "2026-11-21 3"]
+    assert len(DeltaTable(lake.place(ERRORS)).file_uris()) == 1
+    lake.replace(ERRORS, errors(hours[-1]), [hours[-1]])  # its file is merged with others now
+    assert messages(lake) == ["2026-11-21 1", "2026-11-21 2"]
+
+
+def test_a_writer_that_was_killed_before_its_commit_leaves_nothing_to_read(lake: Lake) -> None:
+    lake.replace(ERRORS, errors(EU, "one"), [EU])
+    lake.replace(ERRORS, errors(EU, "two"), [EU])
+    max((Path(lake.place(ERRORS)) / "_delta_log").glob("*.json")).unlink()
+    assert messages(lake) == ["one"]
+
+
+def test_rows_are_what_the_schema_says(lake: Lake) -> None:
+    lake.replace(ERRORS, errors(EU, "one"), [EU])
+    (row,) = lake.read(ERRORS).to_pylist()
+    document = json.loads(json.dumps(row, default=str))
+    jsonschema.validate(
+        document, {**read_schema("lake.v1.json"), "anyOf": [{"$ref": "#/$defs/errors"}]}
+    )
+
+
+def test_a_copied_lake_is_a_lake(lake: Lake, tmp_path: Path) -> None:
+    lake.replace(ERRORS, errors(EU, "one"), [EU])
+    shutil.copytree(lake.place(ERRORS), tmp_path / "copy" / "errors")
+    assert messages(Lake(str(tmp_path / "copy"))) == ["one"]
