@@ -14,7 +14,7 @@ from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
 from replan.model.placement import LeaderBlacklist, Placement
 from replan.model.policy import Acknowledgement
-from replan.model.rules import ReplicaBlacklist
+from replan.model.rules import LogDirBlacklist, ReplicaBlacklist
 from replan.model.snapshot import Snapshot
 from replan.model.topic_patterns import matches
 from replan.planning.comparison.diff import Differences
@@ -34,7 +34,8 @@ class Unacknowledged:
 
 
 def expired(
-    entry: Acknowledgement | LeaderBlacklist | ReplicaBlacklist, snapshot: Snapshot
+    entry: Acknowledgement | LeaderBlacklist | ReplicaBlacklist | LogDirBlacklist,
+    snapshot: Snapshot,
 ) -> bool:
     """Whether the date of an entry had passed when the snapshot was taken."""
     return entry.expires is not None and entry.expires < snapshot.observed_at

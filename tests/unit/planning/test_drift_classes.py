@@ -1,0 +1,127 @@
+"""Which class a difference gets, by what one snapshot shows."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from tests.builders import brokers, listed_leader, placement, snapshot, state
+
+from replan.model.configs import LEADER_RATE, ConfigSource, ConfigValue
+from replan.model.names import BrokerId
+from replan.model.partition import PartitionState
+from replan.model.placement import Placement, StandingThrottles, ThrottledReplicas
+from replan.model.snapshot import TOPICS_SCHEMA, Snapshot
+from replan.model.where import Where
+from replan.planning.drift import find_drift
+from replan.planning.drift_classes import CLASS_OF, Classified, DriftClass, Rule, classify
+
+
+def classes(declared: Placement, seen: Snapshot, **more: bool) -> list[Classified]:
+    return list(classify(find_drift(declared, seen), declared, seen, **more))
+
+
+ORDERS = placement({"orders": [[1, 2, 3]]})
+
+
+@pytest.mark.parametrize(
+    ("seen", "down", "kind", "rule"),
+    [
+        (state([1, 2, 3, 4], [1, 2, 3], adding=[4]), (), "replicas", Rule.RUNS_ELSEWHERE),
+        (
+            state([4, 1, 2, 3], [1, 2, 3], adding=[1, 2, 3], removing=[4]),
+            (),
+            "running",
+            Rule.CONVERGES,
+        ),
+        (state([1, 2, 4], [], leader=None), (1, 2, 4), "replicas", Rule.NO_LEADER),
+        (state([1, 2, 4]), (3,), "replicas", Rule.BROKER_DOWN),
+        (state([1, 2, 4], [1, 2]), (4,), "replicas", Rule.BROKER_DOWN),
+        (state([1, 2, 4], [1, 2]), (), "replicas", Rule.BROKER_DOWN),
+        (state([1, 2, 4], [1, 4]), (2,), "replicas", Rule.LISTS_DIFFER),
+        (state([2, 1, 3], [2, 3]), (1,), "order", Rule.BROKER_DOWN),
+        (state([2, 1, 3]), (), "order", Rule.LISTS_DIFFER),
+        (state([1, 2, 3], leader=2), (), "leader", Rule.LEADERSHIP_MOVED),
+        (state([1, 2, 4]), (), "replicas", Rule.LISTS_DIFFER),
+    ],
+)
+def test_the_first_rule_that_fits_gives_the_class(
+    seen: PartitionState, down: Sequence[int], kind: str, rule: Rule
+) -> None:
+    found = classes(ORDERS, snapshot([seen], registered=brokers(fenced=down)))
+    assert [(c.kind, c.rule, c.topic, c.partition) for c in found] == [(kind, rule, "orders", 0)]
+    assert found[0].drift_class is CLASS_OF[rule]
+
+
+def test_partitions_and_topics_that_are_not_there() -> None:
+    declared = placement({"orders": [[1, 2, 3], [2, 3, 1]], "nowhere": {0: [1, 2, 3]}})
+    found = classes(declared, snapshot([state([1, 2, 3])]))
+    assert [(c.topic, c.partition, c.rule) for c in found] == [
+        ("nowhere", 0, Rule.TOPIC_ABSENT),
+        ("orders", 1, Rule.TOO_FEW_PARTITIONS),
+    ]
+
+
+def test_each_partition_beyond_the_count_is_named() -> None:
+    states = [state([1, 2, 3], partition=p) for p in range(3)]
+    found = classes(ORDERS, snapshot(states))
+    assert [(c.partition, c.rule, c.detail) for c in found] == [
+        (1, Rule.TOO_MANY_PARTITIONS, "declared 1, has 3"),
+        (2, Rule.TOO_MANY_PARTITIONS, "declared 1, has 3"),
+    ]
+
+
+def throttled(seen: Snapshot, rate: ConfigSource = ConfigSource.BROKER) -> Snapshot:
+    rows = [{**r, "leader_throttled": "0:1"} for r in seen.topics.to_pylist()]
+    rates = {BrokerId(1): {LEADER_RATE: ConfigValue("1000", rate)}}
+    topics = pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA)
+    return replace(seen, topics=topics, broker_configs=rates)
+
+
+def test_a_throttle_that_nothing_needs_is_stale() -> None:
+    found = classes(ORDERS, throttled(snapshot([state([1, 2, 3])])))
+    assert [(c.topic, c.broker, c.drift_class, c.detail) for c in found] == [
+        ("orders", None, DriftClass.STALE_THROTTLE, "leader.replication.throttled.replicas=0:1"),
+        (None, 1, DriftClass.STALE_THROTTLE, f"{LEADER_RATE}=1000"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seen", "more", "open_"),
+    [
+        (throttled(snapshot([state([1, 2, 3, 4], adding=[1])])), {}, False),
+        (throttled(snapshot([state([1, 2, 3])])), {}, True),
+        (
+            throttled(snapshot([state([1, 2, 3])]), ConfigSource.CLUSTER_DEFAULT),
+            {"standing": StandingThrottles({"ord*": ThrottledReplicas(Where("f", 1, 1))})},
+            False,
+        ),
+    ],
+    ids=["a reassignment runs", "replan's own application is open", "it is declared"],
+)
+def test_a_throttle_that_something_needs_is_not(
+    seen: Snapshot, more: dict[str, Any], open_: bool
+) -> None:
+    found = classes(placement({"orders": {}}, **more), seen, application_open=open_)
+    assert [c for c in found if c.drift_class is DriftClass.STALE_THROTTLE] == []
+
+
+def test_an_entry_after_its_date_is_named_with_its_place() -> None:
+    listed = (
+        listed_leader(5, expires="2026-11-20T00:00:00Z"),
+        listed_leader(4, expires="2027-01-01T00:00:00Z"),
+    )
+    declared = placement({"orders": [[1, 2, 3]]}, blacklist=listed)
+    (found,) = classes(declared, snapshot([state([1, 2, 3])]))
+    assert (found.rule, found.kind, found.broker) == (Rule.DATE_PASSED, "leader-blacklist", 5)
+    assert found.detail == "placement.yaml:201:7"
+
+
+def test_every_rule_is_in_the_documentation_in_its_order() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "fleet.md").read_text(encoding="utf-8")
+    table = page.split("| class | rule | what the snapshot shows |\n", 1)[1].split("\n\n", 1)[0]
+    rows = [line.split("|") for line in table.splitlines()[1:]]
+    named = [(row[1].strip().strip("`"), row[2].strip().strip("`")) for row in rows]
+    assert named == [(CLASS_OF[rule].value, rule.value) for rule in Rule]
