@@ -18,7 +18,6 @@ from replan.applying.run_state import throttled
 from replan.applying.sending import Sender, intents
 from replan.applying.settings import Settings
 from replan.applying.throttles.broker_rates import leftovers
-from replan.applying.throttles.replica_lists import elements, override_of
 from replan.applying.throttles.tick import (
     ThrottleHistory,
     ThrottleInput,
@@ -26,7 +25,14 @@ from replan.applying.throttles.tick import (
     throttle_tick,
 )
 from replan.errors import BadUsage, Exit
-from replan.model.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
+from replan.model.configs import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    elements,
+    override_of,
+)
 from replan.model.control_plane import Clock, ClusterReader, ClusterWriter, Wanted
 from replan.model.names import BrokerId, TopicPartition
 

@@ -54,10 +54,12 @@ from replan.applying.reasons.waits import (
     OthersUnderMinIsr,
     PartitionsFirst,
     Paused,
+    SettingFirst,
     Stopping,
     ThrottleContested,
 )
 from replan.applying.run_state import RunState
+from replan.applying.standing_throttles import StandingTick, first_of, standing_tick
 from replan.applying.steering import acknowledged, notes_of, steered, throttle_of
 from replan.applying.throttles.tick import (
     ThrottleInput,
@@ -78,6 +80,7 @@ from replan.planning.requests import Request, RequestKind
 def decide(tick: TickInput, state: RunState) -> tuple[Decision, RunState]:
     """What to do now, and the state of the run once that is written down."""
     builder = TickBuilder(tick, state)
+    builder.configure()
     builder.create()
     for name in [*state.ledger.open, *sorted(state.admitted), *builder.candidates]:
         builder.judge(name)
@@ -126,6 +129,7 @@ class TickBuilder:
         self._slots = Slots({}, tick.settings.slots_per_broker)
         self._room = state.room
         self._throttles = ThrottleTick()
+        self._standing = StandingTick()
         self._creates, self._growing = CreateTick(), set[str]()
         self._resizing: dict[TopicPartition, Replicas | None] = {}
         self._same_size: dict[TopicPartition, Replicas | None] = {}
@@ -138,12 +142,23 @@ class TickBuilder:
         """The waiting moves to look at."""
         return () if isinstance(self._admission, Paused) else self._tick.candidates
 
+    def _nothing_new(self) -> HoldReason | None:
+        """Why neither settings nor partitions are asked for now, if so."""
+        if isinstance(self._admission, Paused):
+            return self._admission
+        return None if self._tick.admitting else Stopping()
+
+    def configure(self) -> None:
+        """Throttle settings that stay come before the copies that need their places."""
+        state, late = self._state, self._state.configs_unknown_since
+        self._standing = standing_tick(
+            self._tick, state.ledger, state.standing, late, self._nothing_new()
+        )
+        self._records.extend(self._standing.records)
+
     def create(self) -> None:
         """Creates come before any move of their topic."""
-        ledger = self._state.ledger
-        closed: HoldReason | None = None if self._tick.admitting else Stopping()
-        if isinstance(self._admission, Paused):
-            closed = self._admission
+        ledger, closed = self._state.ledger, self._nothing_new()
         self._creates = create_tick(self._tick, ledger, self._state.creating, closed)
         self._growing = {create.topic for create in pending(self._tick.job, ledger)}
         self._holds.update(self._creates.holds)
@@ -293,6 +308,8 @@ class TickBuilder:
         brokers = (source_of(tick, move), *move.new)
         if self._admission is not None and not self._heals(name):
             self._put_back(name, self._deferred(), self._admission)
+        elif (first := first_of(move, self._standing.first)) is not None:
+            self._put_back(name, self._deferred(), SettingFirst(first))
         elif (full := self._slots.first_full(brokers)) is not None:
             self._put_back(name, Parked(full), self._slots.why_full(full))
             if self._state.queue.starving(tick.job.places[name]):
@@ -404,6 +421,7 @@ class TickBuilder:
             same_size=self._same_size,
             elections=tuple(self._elections),
             creates=self._creates,
+            standing=self._standing,
             throttles=self._throttles,
             notes=notes_of(self._tick.commands),
             phases=self._phases,

@@ -23,9 +23,11 @@ from replan.applying.outcome import (
     Outcome,
     PartitionResult,
     Result,
+    SettingResult,
     create_results,
     exit_code_of,
     results_of,
+    setting_results,
     summary,
 )
 from replan.applying.progress import Progress, Report, copies_in_progress
@@ -34,6 +36,7 @@ from replan.applying.reasons.waits import ClusterSilent, JournalSlow
 from replan.applying.run_state import Configured, first_state
 from replan.applying.sending import Sender, intents
 from replan.applying.settings import Settings
+from replan.applying.standing_throttles import pending as still_to_set
 from replan.applying.steering import for_application, none_arrived, taken_over
 from replan.applying.throttles.broker_rates import leftovers
 from replan.applying.tick_input import EndText, Job, TickInput
@@ -81,11 +84,13 @@ def apply_plan(
     if ledger.application is None and finished(plan, plan_digest, ledger, reader):
         names = [*(c.first for c in plan.creates), *(m.partition for m in plan.moves)]
         results = tuple(PartitionResult(name, Result.DONE) for name in names)
+        settings_there = tuple(SettingResult(s.setting, Result.DONE) for s in plan.standing)
         if not ledger.throttles:
             return Outcome(
                 exit_code=plan.left_out,
                 ending=Ending.NOTHING_TO_DO,
                 results=results,
+                settings=settings_there,
                 refusals=plan.refusals,
             )
     opened = opening(plan, plan_digest, ledger, settings)
@@ -181,7 +186,7 @@ class ApplicationRun:
             decision, after = too_slow(decision, after, JournalSlow(appended - began, limit))
         answers = Sender(self._ports.writer, self._ports.clock, began + limit).send(decision)
         self._state = after.answered(answers, self._ports.clock.now())
-        self._changed = answers.configs.keys()
+        self._changed = answers.configs.keys() | answers.standing.keys()
         self._report(tick, reported, decision)
         return self._outcome(tick, decision)
 
@@ -261,9 +266,10 @@ class ApplicationRun:
 
     def _report(self, tick: TickInput, reported: int, decision: Decision) -> None:
         plan, state = self._job.plan, self._state
-        total = len(plan.moves) + len(plan.creates)
+        total = len(plan.moves) + len(plan.creates) + len(plan.standing)
         owned = [r.status for r in state.ledger.owned.values()]
         owned += [r.status for r in state.ledger.creates.values()]
+        owned += [r.status for r in state.ledger.standing.values()]
         done, running = owned.count(Status.DONE), owned.count(Status.OPEN)
         notes = state.notes[reported:]
         copies = copies_in_progress(tick, state, decision.holds)
@@ -293,6 +299,7 @@ class ApplicationRun:
             or state.admitted
             or len(state.queue)
             or pending(self._job, state.ledger)
+            or still_to_set(self._job, state.ledger)
         ):
             return None
         if lingering(tick, state) or may_arrive(state):
@@ -308,7 +315,8 @@ class ApplicationRun:
     def _closed(self) -> Outcome | None:
         results = self._results()
         plan = self._job.plan
-        text = summary(results, plan.refusals)
+        settings = self._settings()
+        text = summary((*settings, *results), plan.refusals)
         try:
             self._append(
                 closing(
@@ -317,8 +325,9 @@ class ApplicationRun:
             )
         except (BadFile, ClusterUnreachable) as error:
             return self._unwritable(self._ports.clock.now(), error)
-        code = exit_code_of(results, plan.left_out)
-        return replace(self._left(code, Ending.COMPLETE), results=results)
+        code = exit_code_of((*settings, *results), plan.left_out)
+        left = self._left(code, Ending.COMPLETE)
+        return replace(left, results=results, settings=settings)
 
     def _append(self, records: tuple[Record, ...]) -> None:
         self._ports.journal.append(records)
@@ -329,6 +338,10 @@ class ApplicationRun:
         ledger, holds = self._state.ledger, self._state.holds
         created = create_results(self._job.plan.creates, ledger, holds)
         return (*created, *results_of(order, ledger, holds))
+
+    def _settings(self) -> tuple[SettingResult, ...]:
+        state = self._state
+        return setting_results(self._job.plan.standing, state.ledger, state.setting_holds)
 
     def _leftovers(self) -> tuple[Leftover, ...]:
         """Settings of replan that are still there and that no running copy needs."""
@@ -381,6 +394,7 @@ class ApplicationRun:
             exit_code=code,
             ending=ending,
             results=self._results(),
+            settings=self._settings(),
             notes=self._state.notes,
             refusals=self._job.plan.refusals,
         )

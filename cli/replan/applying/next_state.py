@@ -22,6 +22,7 @@ from replan.applying.partitions.phase import (
 from replan.applying.reasons.notes import Note
 from replan.applying.reasons.waits import HoldReason, JournalSlow
 from replan.applying.run_state import Repeat, RunState
+from replan.applying.standing_throttles import StandingTick
 from replan.applying.throttles.tick import ThrottleInput, ThrottleTick, history_after
 from replan.applying.tick_input import TickInput
 from replan.model.names import BrokerId, Replicas, TopicPartition
@@ -40,6 +41,7 @@ class Decision:
     """Lists that must not: sent with AllowReplicationFactorChange = false (KIP-860)."""
     elections: tuple[TopicPartition, ...] = ()
     creates: CreateTick = field(default_factory=CreateTick)
+    standing: StandingTick = field(default_factory=StandingTick)
     throttles: ThrottleTick = field(default_factory=ThrottleTick)
     notes: tuple[Note, ...] = ()
     """Beside those of the throttles."""
@@ -59,7 +61,11 @@ class Decision:
     def asks(self) -> bool:
         """Whether anything is to be sent or written."""
         return bool(
-            self.records or self.creates.asks or self.throttles.removals or self.throttles.additions
+            self.records
+            or self.creates.asks
+            or self.standing.changes
+            or self.throttles.removals
+            or self.throttles.additions
         )
 
 
@@ -96,6 +102,8 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
         suspected=held_since(state.suspected, agreeing, tick.ended),
         answers={},
         creating=replace(state.creating, suspected=decision.creates.suspected),
+        standing=replace(state.standing, suspected=decision.standing.suspected),
+        setting_holds=decision.standing.holds,
         repeats={n: r for n, r in state.repeats.items() if n not in ended},
         moved_at=tick.now if _moves(state, decision) else state.moved_at,
     )

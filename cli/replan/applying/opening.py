@@ -16,11 +16,15 @@ from replan.applying.journal.records import (
     MoveRecord,
     PlanChunk,
     Record,
+    StandingRecord,
     changed,
 )
 from replan.applying.settings import Settings
+from replan.applying.standing_throttles import is_set
 from replan.errors import Held, WrongCluster
+from replan.model.configs import ConfigScope
 from replan.model.control_plane import ClusterReader, Wanted
+from replan.model.names import BrokerId
 from replan.planning.next_request import Done, next_request
 from replan.planning.plan import Plan
 from replan.planning.plan_file import dumps, loads
@@ -48,7 +52,17 @@ def finished(plan: Plan, plan_digest: str, ledger: Ledger, cluster: ClusterReade
     if not ledger.applications(plan_digest):
         return False
     created = {name for create in plan.creates for name in create.partitions}
-    seen = cluster.look(Wanted(partitions=sorted(created | {m.partition for m in plan.moves})))
+    topics = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.TOPIC}
+    brokers = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.BROKER}
+    seen = cluster.look(
+        Wanted(
+            partitions=sorted(created | {m.partition for m in plan.moves}),
+            topics=sorted(topics),
+            rates_of=sorted(BrokerId(int(name)) for name in brokers),
+        )
+    )
+    if not all(is_set(wanted, seen) for wanted in plan.standing):
+        return False
     return (not seen.unclear and created <= seen.partitions.keys()) and all(
         isinstance(next_request(m, seen.partitions.get(m.partition), settled=False), Done)
         for m in plan.moves
@@ -135,7 +149,7 @@ def ended(
     over = {
         r.key: Forget(r.key)
         for r in records
-        if isinstance(r, MoveRecord | CreateRecord | PlanChunk | Command)
+        if isinstance(r, MoveRecord | CreateRecord | StandingRecord | PlanChunk | Command)
         and r.application == application.id
     }
     return changed(application, status=status, summary=summary, ended_at=at), *over.values()

@@ -10,9 +10,11 @@ from replan.applying.journal.records import CreateRecord, MoveRecord, Status
 from replan.applying.reasons.notes import Leftover, Note
 from replan.applying.reasons.waits import HoldReason
 from replan.errors import Exit
+from replan.model.configs import SettingName
 from replan.model.names import TopicPartition
 from replan.planning.creates import Create
 from replan.planning.plan import Refusal
+from replan.planning.standing_throttles import ThrottleSetting
 from replan.wording import count
 
 
@@ -38,6 +40,21 @@ class PartitionResult:
     """The complete sentence of why it has ended without being done."""
     hold: HoldReason | None = None
     """Why it waits, where it runs or waits."""
+
+    @property
+    def subject(self) -> TopicPartition:
+        """What this is about."""
+        return self.partition
+
+
+@dataclass(frozen=True, slots=True)
+class SettingResult:
+    """One standing throttle setting in the end."""
+
+    subject: SettingName
+    result: Result
+    message: str = ""
+    hold: HoldReason | None = None
 
 
 class Ending(StrEnum):
@@ -82,6 +99,7 @@ class Outcome:
     ending: Ending
     results: tuple[PartitionResult, ...] = ()
     """In plan order."""
+    settings: tuple[SettingResult, ...] = ()
     seconds: float = 0.0
     """For how long nothing has moved, the cluster has not answered, or the journal could not be written."""
     error: str = ""
@@ -105,6 +123,11 @@ class Outcome:
         """Whether the same command goes on where this one stopped."""
         return self.ending in RESUMABLE
 
+    @property
+    def all_results(self) -> tuple[PartitionResult | SettingResult, ...]:
+        """Of settings and partitions."""
+        return (*self.settings, *self.results)
+
     def count(self, result: Result) -> int:
         """How many partitions stand so."""
         return sum(1 for r in self.results if r.result is result)
@@ -124,6 +147,21 @@ def create_results(
     return tuple(_result(c.first, ledger.creates.get(c.topic), holds.get(c.first)) for c in creates)
 
 
+def setting_results(
+    standing: Iterable[ThrottleSetting], ledger: Ledger, holds: Mapping[SettingName, HoldReason]
+) -> tuple[SettingResult, ...]:
+    """How each standing throttle setting of a plan stands."""
+    found = []
+    for wanted in standing:
+        name, record = wanted.setting, ledger.standing.get(wanted.setting)
+        if record is None or record.status is Status.OPEN:
+            now = Result.WAITING if record is None else Result.RUNNING
+            found.append(SettingResult(name, now, hold=holds.get(name)))
+        else:
+            found.append(SettingResult(name, Result(record.status.value), record.message))
+    return tuple(found)
+
+
 def _result(
     name: TopicPartition, own: MoveRecord | CreateRecord | None, hold: HoldReason | None
 ) -> PartitionResult:
@@ -134,7 +172,7 @@ def _result(
     return PartitionResult(name, Result(own.status.value), own.message)
 
 
-def exit_code_of(results: Iterable[PartitionResult], left_out: Exit) -> Exit:
+def exit_code_of(results: Iterable[PartitionResult | SettingResult], left_out: Exit) -> Exit:
     """The exit code of an application that has come to its end, of a plan that leaves something out (`Plan.left_out`).
 
     3 where something else than another party is in the way as well.
@@ -145,7 +183,9 @@ def exit_code_of(results: Iterable[PartitionResult], left_out: Exit) -> Exit:
     return Exit.HELD if Result.FOREIGN in found else left_out
 
 
-def summary(results: Iterable[PartitionResult], refusals: Iterable[Refusal] = ()) -> str:
+def summary(
+    results: Iterable[PartitionResult | SettingResult], refusals: Iterable[Refusal] = ()
+) -> str:
     """The counts in words: `3 done, 1 stale; 1 partition refused`."""
     counts = Counter(r.result for r in results)
     found = ", ".join(f"{counts[kind]} {kind}" for kind in Result if kind in counts)

@@ -20,11 +20,13 @@ from replan.applying.partitions.nameable import left_out
 from replan.applying.partitions.phase import Admitted, Ended, InFlight, Phase, Waiting
 from replan.applying.reasons.notes import Note, ReadingsApart
 from replan.applying.reasons.waits import HoldReason
+from replan.applying.standing_throttles import Standing
+from replan.applying.standing_throttles import pending as still_to_set
 from replan.applying.steering import throttle_of
 from replan.applying.throttles.tick import ThrottleHistory
 from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import LogDir
-from replan.model.configs import ConfigScope
+from replan.model.configs import ConfigScope, SettingName
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.placement import MoveThrottle
@@ -48,6 +50,7 @@ class Answers:
     configs: dict[Configured, Answer] = field(default_factory=dict)
     creates: dict[str, Answer] = field(default_factory=dict)
     """By topic."""
+    standing: dict[Configured, Answer] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,9 @@ class RunState:
     missing_since: Mapping[str, float] = field(default_factory=dict)
     """Topics with throttles set by replan that no look has found."""
     creating: Creating = field(default_factory=Creating)
+    standing: Standing = field(default_factory=Standing)
+    setting_holds: Mapping[SettingName, HoldReason] = field(default_factory=dict)
+    """Why each standing throttle setting waits."""
     notes: tuple[Note, ...] = ()
     moved_at: float = 0.0
     """When something last moved: bytes, an ISR, a phase, a request that is not a repeated one, a throttle."""
@@ -133,8 +139,10 @@ class RunState:
         """What this tick is decided by; `Readings` says what of it is read now."""
         names = {*self.ledger.open, *self.admitted, *candidates}
         names.update(self.given_up)
+        set_places = standing_places(job, self.ledger)
         topics = {n.topic for n in names} | {topic for topic, _ in self.ledger.entries}
-        brokers = {broker for broker, _ in self.ledger.rates}
+        topics |= {name for scope, name in set_places if scope is ConfigScope.TOPIC}
+        brokers = {broker for broker, _ in self.ledger.rates} | own_brokers(set_places)
         if self.throttle(job) is not None:
             for name in names:
                 move = job.moves[name]
@@ -168,8 +176,8 @@ class RunState:
         A change is decided by what was just read: a broker that died meanwhile does not answer, and is not asked.
         """
         soon = job.settings.settle_seconds - 2 * job.settings.poll_seconds
-        asked = (*changed, *self.configs_unknown_since)
-        own = {BrokerId(int(name)) for scope, name in asked if scope is ConfigScope.BROKER}
+        own = own_brokers((*changed, *self.configs_unknown_since))
+        own |= own_brokers(standing_places(job, self.ledger))
         copying, ending = set[BrokerId](), set[BrokerId]()
         for name, replicas in self.copying(job).items():
             (ending if self.history.copied(name, soon) else copying).update(replicas)
@@ -228,8 +236,8 @@ class RunState:
         """Keep answers as hints for the next tick."""
         refused: dict[Configured, Rejected] = {}
         unknown = dict(self.configs_unknown_since)
-        for resource, outcome in answers.configs.items():
-            if isinstance(outcome, Rejected):
+        for resource, outcome in (*answers.configs.items(), *answers.standing.items()):
+            if isinstance(outcome, Rejected) and resource in answers.configs:
                 refused[resource] = outcome
             if isinstance(outcome, OutcomeUnknown):
                 unknown[resource] = now
@@ -244,6 +252,7 @@ class RunState:
             self,
             answers=answers.partitions,
             creating=replace(self.creating, answers={**self.creating.answers, **answers.creates}),
+            standing=replace(self.standing, answers=answers.standing),
             repeats=repeats,
             unknown_since=dict(self.unknown_since)
             | {n: now for n, a in answers.partitions.items() if isinstance(a, OutcomeUnknown)},
@@ -295,7 +304,11 @@ def first_state(job: Job, ledger: Ledger, now: float) -> RunState:
         copies_waiting=sum(1 for m in waiting if m.new),
         moved_at=now,
         unknown_since=dict.fromkeys(unconfirmed, now),
-        configs_unknown_since=dict.fromkeys(throttled(ledger), now),
+        configs_unknown_since=dict.fromkeys(
+            throttled(ledger)
+            | {(r.scope, r.name) for r in ledger.standing.values() if r.status is Status.OPEN},
+            now,
+        ),
     )
 
 
@@ -307,3 +320,13 @@ def throttled(ledger: Ledger) -> set[Configured]:
 
 def _none(_: BrokerId) -> int:
     return 0
+
+
+def own_brokers(places: Iterable[Configured]) -> set[BrokerId]:
+    """The brokers among topics and brokers."""
+    return {BrokerId(int(name)) for scope, name in places if scope is ConfigScope.BROKER}
+
+
+def standing_places(job: Job, ledger: Ledger) -> set[Configured]:
+    """The topics and brokers whose throttles are still to be set for good."""
+    return {(s.setting.scope, s.setting.name) for s in still_to_set(job, ledger)}

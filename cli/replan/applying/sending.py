@@ -38,6 +38,7 @@ def intents(decision: Decision, ledger: Ledger) -> Sequence[Record]:
         *ledger.entries.values(),
         *ledger.rates.values(),
         *ledger.creates.values(),
+        *ledger.standing.values(),
     )
     return next(([record] for record in standing if record is not None), [])
 
@@ -56,6 +57,7 @@ class Sender:
         answers = Answers()
         for changes in (decision.throttles.removals, decision.throttles.additions):
             answers.configs.update(self._configure(changes))
+        answers.standing.update(self._configure(decision.standing.changes))
         asks = decision.creates.asks
         answers.creates.update(self._sent(list(asks), lambda: self.writer.create_partitions(asks)))
         answers.partitions.update(self._reassign(decision.resizing, may_resize=True))

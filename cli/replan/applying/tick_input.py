@@ -7,13 +7,14 @@ from replan.applying.journal.records import Command
 from replan.applying.observation.look import Observation
 from replan.applying.reasons.ends import EndReason
 from replan.applying.settings import Settings
+from replan.model.configs import SettingName
 from replan.model.names import TopicPartition
 from replan.planning.creates import Create
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 
-EndText = Callable[[TopicPartition, EndReason], str]
-"""The sentence that the journal keeps of why a partition has ended."""
+EndText = Callable[[TopicPartition | SettingName, EndReason], str]
+"""The sentence that the journal keeps of why a partition or a setting has ended."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 import shlex
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from replan.applying.journal.ledger import Ledger
+from replan.applying.known_snapshot import with_journal
 from replan.applying.standing import (
     OpenApplication,
     knows_nothing,
@@ -54,7 +55,7 @@ class Observed:
     """What there is to plan from."""
 
     snapshot: Snapshot
-    """With the orders that the journal remembers."""
+    """As `known_snapshot` says: without the throttles that moves have set."""
     application: OpenApplication | None = None
     """The one that is open there."""
 
@@ -80,5 +81,4 @@ def observed(cluster: Target) -> Observed:
             f"note: {count(len(unknown), 'throttle setting')} in the cluster, and no journal that knows whose; "
             f"`{resume_command(cluster, 'status')}` lists them"
         )
-    remembered = {**seen.remembered, **ledger.remembered()}
-    return Observed(replace(seen, remembered=remembered), application)
+    return Observed(with_journal(seen, ledger), application)

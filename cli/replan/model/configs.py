@@ -36,6 +36,12 @@ class ConfigValue:
 Configs = Mapping[str, ConfigValue]
 
 
+def own_value(configs: Configs, key: str) -> str | None:
+    """A broker's own dynamic value of a key."""
+    found = configs.get(key)
+    return found.value if found is not None and found.source is ConfigSource.BROKER else None
+
+
 def can_hold(key: str, value: str) -> bool:
     """Whether a key takes a value: a throttle rate is a LONG of at least 0 (KIP-73), other keys take any."""
     if key not in {LEADER_RATE, FOLLOWER_RATE}:
@@ -57,6 +63,24 @@ class ConfigScope(StrEnum):
 
     TOPIC = "topic"
     BROKER = "broker"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SettingName:
+    """One key of one topic or broker."""
+
+    scope: ConfigScope
+    name: str
+    """The topic's name, or the broker's id in decimal."""
+    key: str
+
+    def __str__(self) -> str:
+        return f"{self.key} of {self.scope} {self.name}"
+
+
+def elements(override: str | None) -> tuple[str, ...]:
+    """The elements of a list as brokers read them: nothing is trimmed (QuotaConfig's parser does not either)."""
+    return tuple(override.split(",")) if override else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +118,8 @@ class TopicSettings:
     leader_throttled: str | None = None
     """The topic's own override of leader.replication.throttled.replicas; None where it has none."""
     follower_throttled: str | None = None
+
+
+def override_of(settings: TopicSettings, key: str) -> str | None:
+    """The topic's own override of one of the two throttled-replicas lists."""
+    return settings.leader_throttled if key == LEADER_REPLICAS else settings.follower_throttled

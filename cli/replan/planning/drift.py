@@ -1,7 +1,8 @@
 """What moved by itself: the differences as they are, without a word on what to do about them. Read only.
 
-Classes are the kinds of `comparison.diff`, and `partitions` where a topic has other partitions than the list form
-declares. A reassignment that already converges to the declared list is no drift; it is counted apart.
+Classes are the kinds of `comparison.diff`, `standing` where a throttle is not as declared, and `partitions` where a
+topic has other partitions than the list form declares. A reassignment that already converges to the declared list is no
+drift; it is counted apart.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ from replan.planning.comparison.diff import DifferenceKind, compare
 from replan.planning.comparison.overlays import Wanted, wanted
 from replan.planning.comparison.preferred import absent_leaders
 from replan.planning.placing.problem import OF_THE_BALANCE, Impossible
+from replan.planning.standing_throttles import ThrottleSetting, standing_differences
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +56,13 @@ class Drift:
 
     unbalanced: tuple[Impossible, ...] = ()
     """Why the balance cannot be reached, where it cannot: replicas or bytes are out of their bounds."""
+    standing: tuple[ThrottleSetting, ...] = ()
+    """Throttle settings that are not as they are declared to stay."""
 
     @property
     def none(self) -> bool:
         """Whether nothing drifted."""
-        return not self.partitions and not self.counts and not self.unbalanced
+        return not (self.partitions or self.counts or self.unbalanced or self.standing)
 
 
 def find_drift(
@@ -108,6 +112,7 @@ def find_drift(
         tuple(d.partition for d in differing if d.partition in converging),
         tuple(sorted(name for _, names in left.known for name in names)),
         tuple(r for r in asked.chosen.impossible if r.obstacle in OF_THE_BALANCE),
+        tuple(standing_differences(placement, snapshot)),
     )
 
 

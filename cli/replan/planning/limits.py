@@ -5,13 +5,15 @@ controller's own preferred leader election follows the head of a list, whether w
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from replan.errors import BadUsage, UnsafePlan
+from replan.model.configs import ConfigScope
 from replan.model.policy import Limit, Limits, Measure
 from replan.planning.creates import Create
 from replan.planning.moves import Move
+from replan.planning.standing_throttles import ThrottleSetting
 from replan.wording import count
 
 SHOWN = 5
@@ -59,17 +61,25 @@ def raised(limits: Limits, allowed: Mapping[Measure, int]) -> Limits:
     }
 
 
-def check_limits(moves: Sequence[Move], limits: Limits, creates: Sequence[Create] = ()) -> None:
+def check_limits(
+    moves: Sequence[Move],
+    limits: Limits,
+    creates: Sequence[Create] = (),
+    standing: Sequence[ThrottleSetting] = (),
+) -> None:
     """Raise LimitExceeded with every limit that these exceed; a new partition counts as one that changes."""
-    found = [_exceeded(moves, creates, limit) for limit in limits.values()]
+    topics = {s.setting.name for s in standing if s.setting.scope is ConfigScope.TOPIC}
+    found = [_exceeded(moves, creates, topics, limit) for limit in limits.values()]
     exceeded = [e for e in found if e is not None]
     if exceeded:
         raise LimitExceeded(sorted(exceeded, key=lambda e: e.limit.measure))
 
 
-def _exceeded(moves: Sequence[Move], creates: Sequence[Create], limit: Limit) -> Exceeded | None:
+def _exceeded(
+    moves: Sequence[Move], creates: Sequence[Create], configured: Set[str], limit: Limit
+) -> Exceeded | None:
     parts = Counter[str]()
-    for name, amount in _parts(moves, creates, limit.measure):
+    for name, amount in _parts(moves, creates, configured, limit.measure):
         parts[name] += amount
     one_is_judged = limit.measure is Measure.BYTES_PER_BROKER
     found = max(parts.values(), default=0) if one_is_judged else sum(parts.values())
@@ -82,7 +92,7 @@ def _exceeded(moves: Sequence[Move], creates: Sequence[Create], limit: Limit) ->
 
 
 def _parts(
-    moves: Iterable[Move], creates: Iterable[Create], measure: Measure
+    moves: Iterable[Move], creates: Iterable[Create], configured: Set[str], measure: Measure
 ) -> Iterator[Offender]:
     """What each move and create adds to a measure, under the name that a reader looks for."""
     match measure:
@@ -98,7 +108,7 @@ def _parts(
         case Measure.REPLICATION_FACTOR_DECREASES:
             yield from ((str(m.partition), 1) for m in moves if len(m.target) < len(m.original))
         case Measure.TOPICS:
-            names_of = {m.partition.topic for m in moves} | {c.topic for c in creates}
+            names_of = {m.partition.topic for m in moves} | {c.topic for c in creates} | configured
             yield from ((topic, 1) for topic in sorted(names_of))
 
 

@@ -17,6 +17,7 @@ from replan.model.placement import MoveThrottle
 from replan.model.policy import Measure
 from replan.planning.creates import Create
 from replan.planning.moves import Move
+from replan.planning.standing_throttles import ThrottleSetting
 
 
 class RefusalRule(StrEnum):
@@ -61,6 +62,7 @@ class WarningKind(StrEnum):
     FEWER_RACKS = "fewer-racks"
     FEWER_DECLARED = "fewer-declared"
     MIN_ISR_ABOVE_REPLICAS = "min-isr-above-replicas"
+    STANDING_UNREAD = "standing-unread"
     ACKNOWLEDGED = "acknowledged"
     ACKNOWLEDGEMENT_EXPIRED = "acknowledgement-expired"
 
@@ -97,6 +99,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.FEWER_RACKS: ("where", "racks", "partitions", "count"),
     WarningKind.FEWER_DECLARED: ("topic", "declared", "observed"),
     WarningKind.MIN_ISR_ABOVE_REPLICAS: ("minInsyncReplicas", "replicas", "topics", "count"),
+    WarningKind.STANDING_UNREAD: ("where", "broker"),
     WarningKind.ACKNOWLEDGED: ("where", "reason", "expires", "partitions", "count"),
     WarningKind.ACKNOWLEDGEMENT_EXPIRED: ("where", "acknowledged", "expires"),
 }
@@ -145,6 +148,8 @@ class Plan:
     """Limits of the placement that were raised for this plan alone."""
     creates: tuple[Create, ...] = ()
     """By topic; each before the moves of its topic."""
+    standing: tuple[ThrottleSetting, ...] = ()
+    """Throttle settings that stay; before anything that needs one of them for a copy."""
 
     @property
     def left_out(self) -> Exit:
@@ -159,7 +164,7 @@ class Plan:
     @property
     def changes(self) -> bool:
         """Whether there is anything to do."""
-        return bool(self.moves or self.creates)
+        return bool(self.moves or self.creates or self.standing)
 
     @property
     def empty(self) -> bool:

@@ -27,6 +27,7 @@ from replan.documents.json_text import NotJson, parse_json
 from replan.documents.nodes import INT32_MAX, INT64_MAX, advice, shown
 from replan.documents.typed import typed
 from replan.errors import BadFile
+from replan.model.configs import ConfigScope, SettingName, can_hold
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.model.placement import MoveThrottle, SideRates
 from replan.model.policy import Measure
@@ -34,6 +35,7 @@ from replan.planning.creates import Create
 from replan.planning.move_reasons import MoveReason, ReasonKind
 from replan.planning.moves import Move
 from replan.planning.plan import FACTS, Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
+from replan.planning.standing_throttles import RATES, ThrottleSetting
 
 FORMAT_VERSION = 3
 """2: refusals and warnings have facts instead of sentences; 3: so have the reasons of moves."""
@@ -43,6 +45,14 @@ Rate = Annotated[int, msgspec.Meta(ge=1000, le=INT64_MAX)]
 """Bytes per second; a copy that gets less than 1 kB/s never ends."""
 FactsForm = dict[str, Int64 | str | tuple[Int32 | str, ...]]
 """A list in it is of brokers or of texts."""
+
+
+ThrottleKey = Literal[
+    "leader.replication.throttled.rate",
+    "follower.replication.throttled.rate",
+    "leader.replication.throttled.replicas",
+    "follower.replication.throttled.replicas",
+]
 
 
 class TopicForm(Form, frozen=True):
@@ -84,6 +94,24 @@ class CreateForm(Form, frozen=True):
     def __post_init__(self) -> None:
         for number, listed in enumerate(self.lists):
             once_each(**{f"lists[{number}]": listed})
+
+
+class StandingForm(Form, frozen=True):
+    """A throttle setting that is to stay; null is no value."""
+
+    scope: ConfigScope
+    name: Text
+    key: ThrottleKey
+    before: str | None
+    after: str | None
+
+    def __post_init__(self) -> None:
+        if self.before == self.after:
+            raise ValueError(f": {self.key} of {self.name} is where it belongs")
+        if (self.key in RATES) is not (self.scope is ConfigScope.BROKER):
+            raise ValueError(f".key: a {self.scope} has no {self.key}")
+        if self.after is not None and not can_hold(self.key, self.after):
+            raise ValueError(f".after: {self.key} cannot be {shown(self.after)}")
 
 
 class ReasonForm(Form, frozen=True):
@@ -151,6 +179,7 @@ class PlanForm(Form, frozen=True, kw_only=True):
     refusals: tuple[RefusalForm, ...]
     reasons: tuple[ReasonForm, ...]
     topics: tuple[TopicForm, ...]
+    standing: tuple[StandingForm, ...] = ()
     creates: tuple[CreateForm, ...] = ()
     moves: tuple[MoveForm, ...]
     digest: str
@@ -160,6 +189,9 @@ class PlanForm(Form, frozen=True, kw_only=True):
         grown = twice(row.topic for row in self.creates)
         if grown is not None:
             raise ValueError(f".creates: {grown} gets partitions twice")
+        configured = twice((row.scope, row.name, row.key) for row in self.standing)
+        if configured is not None:
+            raise ValueError(f".standing: {configured[2]} of {configured[1]} is set twice")
         moved = twice((row.topic, row.partition) for row in self.moves)
         if moved is not None:
             raise ValueError(f".moves: {TopicPartition(*moved)} is moved twice")
@@ -241,7 +273,7 @@ def _body(plan: Plan) -> str:
 
 
 def _part(key: str, value: Any) -> str:
-    if key not in {"topics", "creates", "moves"}:
+    if key not in {"topics", "standing", "creates", "moves"}:
         return f"{_json(key)}: {_json(value)}"
     rows = ",".join("\n  " + _json(row) for row in value)
     return f"{_json(key)}: [{rows}" + ("\n]" if rows else "]")
@@ -266,6 +298,16 @@ def _form(plan: Plan) -> PlanForm:
         topics=tuple(
             TopicForm(name, of.topic_id, of.min_insync_replicas, of.unclean_election)
             for name, of in sorted(topics.items())
+        ),
+        standing=tuple(
+            StandingForm(
+                s.setting.scope,
+                s.setting.name,
+                cast("ThrottleKey", s.setting.key),
+                s.before,
+                s.after,
+            )
+            for s in plan.standing
         ),
         creates=tuple(CreateForm(c.topic, c.topic_id, c.present, c.lists) for c in plan.creates),
         moves=tuple(_row(m, numbers[m.reason], plan) for m in plan.moves),
@@ -325,6 +367,10 @@ def _plan(form: PlanForm) -> Plan:
         cluster_name=form.cluster_name,
         manifest_digest=form.manifest_digest,
         racks={BrokerId(int(broker)): rack for broker, rack in form.brokers.items()},
+        standing=tuple(
+            ThrottleSetting(SettingName(s.scope, s.name, s.key), s.before, s.after)
+            for s in form.standing
+        ),
         creates=tuple(Create(c.topic, c.topic_id, c.present, c.lists) for c in form.creates),
         moves=tuple(_move(row, topics[row.topic], reasons[row.reason]) for row in form.moves),
         throttle=None

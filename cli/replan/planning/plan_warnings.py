@@ -20,6 +20,7 @@ from replan.planning.drift import PartitionCount, partition_counts
 from replan.planning.moves import Move
 from replan.planning.plan import Facts, PlanWarning, WarningKind
 from replan.planning.required_racks import RequiredRacks
+from replan.planning.standing_throttles import unread_brokers
 
 NAMED = 20
 
@@ -45,6 +46,9 @@ def plan_warnings(
             {"topic": fewer.topic, "declared": fewer.declared, "observed": fewer.observed},
         )
     yield from _min_isr_above_replicas(snapshot, asked)
+    unread = {} if placement.standing is None else unread_brokers(placement.standing, snapshot)
+    for broker, rate in unread.items():
+        yield PlanWarning(WarningKind.STANDING_UNREAD, {"where": str(rate.where), "broker": broker})
     yield from _acknowledged(placement, snapshot, left)
 
 

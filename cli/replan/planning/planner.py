@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from replan.model.configs import ConfigScope, SettingName
 from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.placement import Placement
@@ -26,7 +27,7 @@ from replan.planning.comparison.cluster_check import check_cluster, check_names
 from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences, compare
 from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.comparison.overlays import Wanted, blacklist_reaches, wanted
-from replan.planning.comparison.part import chosen_part, part_of
+from replan.planning.comparison.part import Part, chosen_part, part_of
 from replan.planning.drift import unplaceable
 from replan.planning.growth import fewer_partitions, grown
 from replan.planning.limits import check_limits, raised
@@ -37,6 +38,7 @@ from replan.planning.required_racks import RequiredRacks
 from replan.planning.safety.placing_refusals import placing_refusals
 from replan.planning.safety.plan_invariants import require_invariants
 from replan.planning.safety.refusals import Judge
+from replan.planning.standing_throttles import standing_differences
 from replan.planning.why_moved import Difference, Facts, reason_of
 
 NOTHING_ALLOWED: Mapping[Measure, int] = {}
@@ -95,7 +97,12 @@ def make_plan(
             judged.append((move, seen))
             if difference.remember:
                 remember.add(move.partition)
-    check_limits([move for move, _ in judged], raised(placement.limits, allowed), creates)
+    standing = tuple(
+        s
+        for s in standing_differences(placement, snapshot)
+        if not only or _within(s.setting, within)
+    )
+    check_limits([move for move, _ in judged], raised(placement.limits, allowed), creates, standing)
     plan = Plan(
         cluster_id=snapshot.cluster_id,
         cluster_name=placement.cluster_name,
@@ -103,6 +110,7 @@ def make_plan(
         racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
         moves=tuple(admission_order(judged)),
         creates=creates,
+        standing=standing,
         throttle=placement.move_throttle,
         refusals=tuple(refused),
         warnings=tuple(
@@ -114,6 +122,11 @@ def make_plan(
         allowed=dict(allowed),
     )
     return require_invariants(placement, snapshot, plan, judged, asked.chosen.findings)
+
+
+def _within(name: SettingName, within: Part) -> bool:
+    """Whether a setting is of a part: one of a topic, if the whole topic is; never one of a broker."""
+    return name.scope is ConfigScope.TOPIC and within(TopicPartition(name.name, -1))
 
 
 def _facts(placement: Placement, snapshot: Snapshot, differs: pa.Table) -> Facts:

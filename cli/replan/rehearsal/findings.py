@@ -217,5 +217,10 @@ def _broken(finding: Finding) -> Iterator[Broken]:
         if result is Result.DONE and name not in run.done_before:
             yield from arrived(move, history)
     if not finding.faults:
-        before = throttles_of(finding.stage.cluster)
+        before = dict(throttles_of(finding.stage.cluster))
+        for wanted in finding.plan.standing:
+            where = wanted.setting.scope.value, wanted.setting.name, wanted.setting.key
+            before.pop(where, None)
+            if wanted.after is not None:
+                before[where] = wanted.after
         yield from throttles_are_known(before, run.throttles, run.journalled)

@@ -15,8 +15,16 @@ import pyarrow as pa
 from replan.faults.kinds import FaultContext
 from replan.model.broker import Broker, LogDir
 from replan.model.columns import from_lists
-from replan.model.configs import ConfigSource
-from replan.model.names import TopicId
+from replan.model.configs import (
+    FOLLOWER_REPLICAS,
+    LEADER_REPLICAS,
+    Configs,
+    ConfigScope,
+    ConfigSource,
+    ConfigValue,
+    SettingName,
+)
+from replan.model.names import BrokerId, TopicId
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
 from replan.planning.creates import Create
 from replan.planning.moves import Move
@@ -56,14 +64,17 @@ def snapshot_of(plan: Plan) -> Snapshot:
     for move in plan.moves:
         of_topic.setdefault(move.partition.topic, {})[move.partition.partition] = move
     growing = {create.topic: create for create in plan.creates}
-    topics = sorted(of_topic.keys() | growing)
-    sizes = {name: max(of) + 1 for name, of in of_topic.items()}
+    configured = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.TOPIC}
+    topics = sorted(of_topic.keys() | growing | configured)
+    sizes = dict.fromkeys(configured, 1)
+    sizes |= {name: max(of) + 1 for name, of in of_topic.items()}
     sizes |= {name: create.present for name, create in growing.items()}
     rows = [
         (code, number, of_topic.get(name, {}).get(number))
         for code, name in enumerate(topics)
         for number in range(sizes[name])
     ]
+    before = {s.setting: s.before for s in plan.standing if s.before is not None}
     one = tuple(sorted(plan.racks))[:1]
     # Kafka takes new partitions only as long as the others of their topic.
     idle = [growing[name].lists[0] if name in growing else one for name in topics]
@@ -79,7 +90,8 @@ def snapshot_of(plan: Plan) -> Snapshot:
         observed_at="2026-01-01T00:00:00Z",
         features=Features(True, True),
         brokers=tuple(Broker(b, rack) for b, rack in sorted(plan.racks.items())),
-        topics=_topics(topics, of_topic, growing),
+        topics=_topics(topics, of_topic, growing, before),
+        broker_configs=_broker_configs(before),
         partitions=partitions_table(
             pa.array(topics, pa.string()),
             pa.array([code for code, _, _ in rows], pa.int32()),
@@ -96,21 +108,38 @@ def snapshot_of(plan: Plan) -> Snapshot:
     )
 
 
+def _broker_configs(settings: Mapping[SettingName, str]) -> dict[BrokerId, Configs]:
+    found: dict[BrokerId, dict[str, ConfigValue]] = {}
+    for name, value in settings.items():
+        if name.scope is ConfigScope.BROKER:
+            of_broker = found.setdefault(BrokerId(int(name.name)), {})
+            of_broker[name.key] = ConfigValue(value, ConfigSource.BROKER)
+    return dict(found)
+
+
 def _topics(
     names: list[str],
     of_topic: Mapping[str, Mapping[int, Move]],
     growing: Mapping[str, Create],
+    settings: Mapping[SettingName, str],
 ) -> pa.Table:
     rows = []
     for name in names:
         move = next(iter(of_topic.get(name, {}).values()), None)
+        topic_id = TopicId(name) if move is None else move.topic_id
+        listed = [
+            settings.get(SettingName(ConfigScope.TOPIC, name, key))
+            for key in (LEADER_REPLICAS, FOLLOWER_REPLICAS)
+        ]
         rows.append(
             {
                 "name": name,
-                "id": growing[name].topic_id if move is None else move.topic_id,
+                "id": growing[name].topic_id if name in growing else topic_id,
                 "min_insync_replicas": 1 if move is None else move.min_insync_replicas,
                 "min_insync_source": int(ConfigSource.TOPIC),
                 "unclean_election": move is not None and move.unclean_election,
+                "leader_throttled": listed[0],
+                "follower_throttled": listed[1],
             }
         )
     return pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA)

@@ -7,6 +7,7 @@ from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.drift import Drift, Drifted
 from replan.planning.safety.placing_refusals import balance_text
 from replan.reporting.markdown import LIMIT, code, fitted, head, row
+from replan.reporting.plan_text import throttle_value
 from replan.reporting.quantities import brokers
 from replan.reporting.table import columns
 from replan.wording import capped, count, left_out
@@ -29,6 +30,19 @@ def render_drift(drift: Drift, *, everything: bool = False) -> str:
         lines += [f"Another number of partitions than declared ({len(drift.counts):,}):"]
         lines += [f"  {c.topic}  declared {c.declared}, has {c.observed}" for c in drift.counts]
         lines += [""]
+    if drift.standing:
+        lines += [f"Throttles that are not as declared ({len(drift.standing):,}):"]
+        rows = [
+            (
+                str(s.setting),
+                f"has {throttle_value(s, s.before)}",
+                f"declared {throttle_value(s, s.after)}",
+            )
+            for s in drift.standing
+        ]
+        shown_rows = rows if everything else rows[:SHOWN]
+        more = left_out(len(rows) - len(shown_rows), way_out="--all lists them")
+        lines += [*(f"  {line}" for line in (*columns(shown_rows), *more)), ""]
     lines += [*_unbalanced(drift), *_converging(drift), *_acknowledged(drift)]
     lines.append(_summary(drift))
     return "\n".join(lines) + "\n"
@@ -83,7 +97,8 @@ def _acknowledged(drift: Drift) -> list[str]:
 def _summary(drift: Drift) -> str:
     if drift.none:
         return f"No drift, as of {drift.observed_at}."
-    total = count(len(drift.partitions) + len(drift.counts) + len(drift.unbalanced), "difference")
+    every = (drift.partitions, drift.counts, drift.unbalanced, drift.standing)
+    total = count(sum(map(len, every)), "difference")
     return f"Drift: {total}, as of {drift.observed_at}."
 
 
@@ -104,6 +119,13 @@ def render_drift_markdown(drift: Drift) -> str:
         rows = (row((code(c.topic), str(c.declared), str(c.observed))) for c in drift.counts)
         text += f"\n{head('topic', 'partitions declared', 'has')}\n"
         text += fitted(rows, len(drift.counts), LIMIT // 4, "more topic")
+    if drift.standing:
+        rows = (
+            row((code(str(s.setting)), code(s.after or "none"), code(s.before or "none")))
+            for s in drift.standing
+        )
+        text += f"\n{head('throttle', 'declared', 'has')}\n"
+        text += fitted(rows, len(drift.standing), LIMIT // 4, "more throttle setting")
     if drift.partitions:
         rank = {kind: i for i, kind in enumerate(DifferenceKind)}
         worst_first = sorted(drift.partitions, key=lambda d: (rank[d.kind], d.partition))
@@ -140,6 +162,16 @@ def render_drift_json(drift: Drift) -> str:
         ],
         "partitionCounts": [
             {"topic": c.topic, "declared": c.declared, "observed": c.observed} for c in drift.counts
+        ],
+        "standing": [
+            {
+                "scope": s.setting.scope,
+                "name": s.setting.name,
+                "key": s.setting.key,
+                "declared": s.after,
+                "observed": s.before,
+            }
+            for s in drift.standing
         ],
         "unbalanced": [
             {

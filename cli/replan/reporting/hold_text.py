@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from replan.applying.outcome import PartitionResult, Result
+from replan.applying.outcome import PartitionResult, Result, SettingResult
 from replan.applying.reasons.ends import (
     ChangedElsewhere,
     EffectUndone,
@@ -12,7 +12,9 @@ from replan.applying.reasons.ends import (
     NotAsPlanned,
     OtherPartitions,
     OtherReassignment,
+    OtherValue,
     RejectedByKafka,
+    SubjectGone,
     ThrottleRefused,
 )
 from replan.applying.reasons.waits import (
@@ -41,6 +43,10 @@ from replan.applying.reasons.waits import (
     RejectionPending,
     RepeatPending,
     SameListElsewhere,
+    SettingFirst,
+    SettingInUse,
+    SettingUnread,
+    SettingUnseen,
     Stalled,
     Stopping,
     ThrottleContested,
@@ -49,6 +55,7 @@ from replan.applying.reasons.waits import (
     UncleanElectionPossible,
     WritesWouldStop,
 )
+from replan.model.configs import SettingName
 from replan.model.names import TopicPartition
 from replan.wording import capped, count
 
@@ -62,7 +69,7 @@ def hold_text(reason: HoldReason) -> str:
             NewBrokerFenced() | NewBrokerCordoned() | WritesWouldStop() | UncleanElectionPossible()
         ):
             return _gate(reason)
-        case NoRoom() | NoSlot() | TopicReassigned() | ThrottleContested():
+        case NoRoom() | NoSlot() | TopicReassigned() | ThrottleContested() | SettingFirst():
             return _shared(reason)
         case (
             OthersUnderMinIsr() | ClusterSilent() | Paused() | TopicUnsettled() | PartitionsUnseen()
@@ -85,6 +92,9 @@ def hold_text(reason: HoldReason) -> str:
             | NoLeader()
             | PartitionsFirst()
             | SameListElsewhere()
+            | SettingInUse()
+            | SettingUnread()
+            | SettingUnseen()
             | Stopping()
         ):
             return _PLAIN[type(reason)]
@@ -107,6 +117,9 @@ _PLAIN: Mapping[type[HoldReason], str] = MappingProxyType(
         PartitionsFirst: "its topic gets more partitions first",
         NoLeader: "no leader; bring back one of its in-sync replicas",
         SameListElsewhere: "another tool already reassigns it to the same list; waiting for that to end",
+        SettingInUse: "a move uses another value for a while; it is set when that is restored",
+        SettingUnread: "its value cannot be read now; waiting until it can",
+        SettingUnseen: "asked for; waiting until it is confirmed",
         Stopping: "stopping",
     }
 )
@@ -169,8 +182,12 @@ def _gate(
             )
 
 
-def _shared(reason: NoRoom | NoSlot | TopicReassigned | ThrottleContested) -> str:
+def _shared(
+    reason: NoRoom | NoSlot | TopicReassigned | ThrottleContested | SettingFirst,
+) -> str:
     match reason:
+        case SettingFirst(setting):
+            return f"waiting until {setting} is set"
         case NoRoom():
             also = (
                 f", {reason.promised} of them promised to other copies" if reason.promised else ""
@@ -288,8 +305,8 @@ def stalled_text(stalled: Stalled) -> str:
     )
 
 
-def end_text(partition: TopicPartition, reason: EndReason) -> str:
-    """Why a partition has ended without being done: a sentence of its own, which the journal keeps."""
+def end_text(subject: TopicPartition | SettingName, reason: EndReason) -> str:
+    """Why a partition or a setting has ended without being done: a sentence of its own, which the journal keeps."""
     match reason:
         case RejectedByKafka(code, name, message):
             text = f"Kafka rejected it with {code} {name}: {message} {advice(code)}"
@@ -301,9 +318,14 @@ def end_text(partition: TopicPartition, reason: EndReason) -> str:
             )
         case OtherReassignment() | ChangedElsewhere() | EffectUndone() | OtherPartitions():
             text = _changed_elsewhere(reason)
+        case SubjectGone():
+            text = f"it does not exist any more; {REPLAN}"
+        case OtherValue(planned, found):
+            values = f"was {planned or 'not set'} when planned, found {found or 'not set'}"
+            text = f"{values}; it is left as it is; {REPLAN}"
         case NotAsPlanned():
             text = f"{_not_as_planned(reason)}; {REPLAN}"
-    return f"{partition}: {text}"
+    return f"{subject}: {text}"
 
 
 def _changed_elsewhere(
@@ -382,13 +404,13 @@ def advice(code: int) -> str:
             return "Make a new plan; if it is rejected again, the log of the active controller says why."
 
 
-def result_text(result: PartitionResult) -> str:
-    """How one partition stands in the end, with why."""
+def result_text(result: PartitionResult | SettingResult) -> str:
+    """How one partition or setting stands in the end, with why."""
     if result.result not in {Result.RUNNING, Result.WAITING}:
         return result.message
     if result.hold is not None:
-        return f"{result.partition}: {hold_text(result.hold)}"
-    return f"{result.partition}: {'started' if result.result is Result.RUNNING else 'not started'}"
+        return f"{result.subject}: {hold_text(result.hold)}"
+    return f"{result.subject}: {'started' if result.result is Result.RUNNING else 'not started'}"
 
 
 def _listed(names: Iterable[object]) -> str:

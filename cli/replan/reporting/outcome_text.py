@@ -21,7 +21,9 @@ SHOWN = 20
 def render_outcome(outcome: Outcome) -> str:
     """Plain text; ends with a newline."""
     stopped = [
-        r for r in outcome.results if r.result in (Result.STALE, Result.REJECTED, Result.FOREIGN)
+        r
+        for r in outcome.all_results
+        if r.result in (Result.STALE, Result.REJECTED, Result.FOREIGN)
     ]
     lines = capped(stopped, lambda r: f"{r.result}: {r.message}")
     lines += capped(outcome.refusals, refused_line)
@@ -36,7 +38,7 @@ def refused_line(refusal: Refusal) -> str:
 
 def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
     """What happened, in a line, and in the next ones what `holds` it and what to do now."""
-    counts = summary(outcome.results, outcome.refusals)
+    counts = summary(outcome.all_results, outcome.refusals)
     match outcome.ending:
         case Ending.COMPLETE:
             lines = [counts]
@@ -69,7 +71,7 @@ def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
 
 def _held(outcome: Outcome) -> list[str]:
     """What holds each partition that is not over."""
-    waiting = [r for r in outcome.results if r.result in {Result.RUNNING, Result.WAITING}]
+    waiting = [r for r in outcome.all_results if r.result in {Result.RUNNING, Result.WAITING}]
     lines = [] if outcome.admission is None else [f"no new copies: {hold_text(outcome.admission)}"]
     return lines + capped(waiting, lambda r: f"  {result_text(r)}", limit=SHOWN)
 

@@ -112,6 +112,9 @@ WARNINGS: Mapping[WarningKind, str] = {
         "min.insync.replicas {minInsyncReplicas} is above the number of replicas of {named}: with {replicas} in sync, "
         "writes with acks=all succeed there; lower min.insync.replicas, or declare more replicas"
     ),
+    WarningKind.STANDING_UNREAD: (
+        "{where}: broker {broker} is not registered, fenced, or did not answer; its standing rate is not judged"
+    ),
     WarningKind.ACKNOWLEDGED: (
         "{where}: acknowledged until {expires} ({reason}), so neither reported nor planned: {named}"
     ),

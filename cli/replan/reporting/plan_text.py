@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from replan.applying.outcome import left_out_text
 from replan.applying.settings import Settings
+from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId
 from replan.planning.creates import Create
 from replan.planning.moves import Move
@@ -13,6 +14,7 @@ from replan.planning.plan import Plan, Refusal
 from replan.planning.plan_file import digest
 from replan.planning.preview import estimate, planned_requests
 from replan.planning.requests import Request, RequestKind
+from replan.planning.standing_throttles import ThrottleSetting
 from replan.reporting.move_reasons import reason_text
 from replan.reporting.plan_context import NOTHING_BESIDE, PlanContext
 from replan.reporting.plan_notes import refusal_text, warning_text
@@ -35,7 +37,7 @@ def render_plan(
     What matters most is at the end, where a terminal stops: warnings, refusals, the summary.
     """
     limit = max(len(plan.moves), len(plan.refusals)) if everything else SHOWN
-    lines = [*_creates(plan), *_moves(plan, limit)]
+    lines = [*_standing(plan), *_creates(plan), *_moves(plan, limit)]
     lines += [f"Warning: {warning_text(w)}" for w in plan.warnings]
     lines += [""] if plan.warnings else []
     lines += _refused("Refused", [r for r in plan.refusals if not r.held], limit)
@@ -63,6 +65,28 @@ def render_part(
         f"Shown: {len(moves):,} of {count(len(plan.moves), 'move')}; {copied}. Plan digest {digest(plan)[:16]}.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _standing(plan: Plan) -> Iterator[str]:
+    if plan.standing:
+        yield "Throttles that stay:"
+        rows = [(str(s.setting), setting_text(s)) for s in plan.standing]
+        yield from (f"    {line}" for line in capped(columns(rows), limit=SHOWN))
+        yield ""
+
+
+def setting_text(wanted: ThrottleSetting) -> str:
+    """What becomes of a throttle setting: `not set -> 30 MB/s`."""
+    return f"{throttle_value(wanted, wanted.before)} -> {throttle_value(wanted, wanted.after)}"
+
+
+def throttle_value(wanted: ThrottleSetting, value: str | None) -> str:
+    """A value of a throttle setting in words: a rate with its unit, a list as it is."""
+    if value is None:
+        return "not set"
+    if wanted.setting.scope is ConfigScope.BROKER and value.isdecimal():
+        return rate(int(value))
+    return value or "empty"
 
 
 def _creates(plan: Plan) -> Iterator[str]:
@@ -162,6 +186,8 @@ def summary(plan: Plan, findings: Sequence[str] = ()) -> Iterator[str]:
         copied += f", and {count(unknown, 'partition')} of unknown size, or empty"
     new = sum(len(create.lists) for create in plan.creates)
     created = f"{count(new, 'new partition')}; " if new else ""
+    standing = count(len(plan.standing), "throttle setting")
+    created = f"{standing}; {created}" if plan.standing else created
     yield f"Plan: {created}{count(len(plan.moves), 'move')}; {copied}; {leaders}."
     if new:
         yield FOR_GOOD

@@ -7,10 +7,10 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import MemoryJournal
+from replan.applying.known_snapshot import with_journal
 from replan.applying.opening import open_plan
 from replan.applying.progress import Progress
 from replan.applying.standing import OpenApplication, open_application
@@ -83,9 +83,8 @@ class Session:
         return fold(self.journal.read())
 
     def observe(self) -> Snapshot:
-        """The cluster as the commands see it, with the orders that the journal remembers."""
-        seen = self.plane.observe()
-        return replace(seen, remembered={**seen.remembered, **self.ledger().remembered()})
+        """The cluster as the commands see it, with what the journal says of it."""
+        return with_journal(self.plane.observe(), self.ledger())
 
     def keep(self, plan: Plan) -> None:
         """Save a plan; its digest is shown as `plan-1`, `plan-2` and so on from now on."""

@@ -15,7 +15,9 @@ from replan.applying.reasons.ends import (
     NotAsPlanned,
     OtherPartitions,
     OtherReassignment,
+    OtherValue,
     RejectedByKafka,
+    SubjectGone,
     ThrottleRefused,
 )
 from replan.applying.reasons.kinds import kind_of
@@ -45,6 +47,10 @@ from replan.applying.reasons.waits import (
     RejectionPending,
     RepeatPending,
     SameListElsewhere,
+    SettingFirst,
+    SettingInUse,
+    SettingUnread,
+    SettingUnseen,
     Stalled,
     Stopping,
     ThrottleContested,
@@ -54,7 +60,7 @@ from replan.applying.reasons.waits import (
     WritesWouldStop,
     is_routine,
 )
-from replan.model.configs import FOLLOWER_RATE, LEADER_REPLICAS, ConfigScope
+from replan.model.configs import FOLLOWER_RATE, LEADER_REPLICAS, ConfigScope, SettingName
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.planning.requests import RequestKind
 from replan.reporting.hold_text import advice, end_text, hold_text, result_text, stalled_text
@@ -210,6 +216,13 @@ HOLDS: list[tuple[HoldReason, str]] = [
         ),
     ),
     (AwaitingThrottle(), "waiting for the throttle to take effect"),
+    (
+        SettingFirst(SettingName(ConfigScope.BROKER, "4", FOLLOWER_RATE)),
+        "waiting until follower.replication.throttled.rate of broker 4 is set",
+    ),
+    (SettingUnread(), "its value cannot be read now; waiting until it can"),
+    (SettingUnseen(), "asked for; waiting until it is confirmed"),
+    (SettingInUse(), "a move uses another value for a while; it is set when that is restored"),
     (NextBatch(elections=False), "waiting for the next batch"),
     (NextBatch(elections=True), "waiting for the next batch of elections"),
     (Stopping(), "stopping"),
@@ -217,6 +230,11 @@ HOLDS: list[tuple[HoldReason, str]] = [
 ]
 
 ENDS: list[tuple[EndReason, str]] = [
+    (SubjectGone(), "it does not exist any more; make a new plan"),
+    (
+        OtherValue(None, "0:3"),
+        "was not set when planned, found 0:3; it is left as it is; make a new plan",
+    ),
     (
         OtherPartitions(4, 4, (NAME,)),
         (

@@ -20,9 +20,11 @@ from replan.applying.journal.records import (
     Record,
     SavedRate,
     SavedReplicaList,
+    StandingRecord,
     Status,
 )
 from replan.errors import Held
+from replan.model.configs import SettingName
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import RememberedOrder
 
@@ -43,6 +45,8 @@ class Ledger:
     """By broker and key."""
     creates: Mapping[str, CreateRecord] = field(default_factory=dict)
     """Of the open application, by topic."""
+    standing: Mapping[SettingName, StandingRecord] = field(default_factory=dict)
+    """Of the open application, by setting."""
 
     @property
     def throttles(self) -> int:
@@ -66,7 +70,12 @@ class Ledger:
         creates = self.creates
         if any(isinstance(r, CreateRecord) for r in records):
             creates = _creates(together, self.application)
-        return Ledger(together, self.application, owned, still_open, entries, rates, creates)
+        standing = self.standing
+        if any(isinstance(r, StandingRecord) for r in records):
+            standing = _standing(together, self.application)
+        return Ledger(
+            together, self.application, owned, still_open, entries, rates, creates, standing
+        )
 
     def _is_open(self, application: str) -> bool:
         return self.application is not None and self.application.id == application
@@ -119,8 +128,8 @@ def _folded(together: dict[str, Kept]) -> Ledger:
         if isinstance(record, MoveRecord) and application and record.application == application.id:
             _place(record, owned, still_open)
     entries, rates = _priors(together)
-    creates = _creates(together, application)
-    return Ledger(together, application, owned, still_open, entries, rates, creates)
+    creates, standing = _creates(together, application), _standing(together, application)
+    return Ledger(together, application, owned, still_open, entries, rates, creates, standing)
 
 
 def _creates(
@@ -130,6 +139,16 @@ def _creates(
         r.topic: r
         for r in together.values()
         if isinstance(r, CreateRecord) and application and r.application == application.id
+    }
+
+
+def _standing(
+    together: Mapping[str, Kept], application: Application | None
+) -> dict[SettingName, StandingRecord]:
+    return {
+        r.setting: r
+        for r in together.values()
+        if isinstance(r, StandingRecord) and application and r.application == application.id
     }
 
 

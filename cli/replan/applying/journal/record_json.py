@@ -21,6 +21,7 @@ from replan.applying.journal.records import (
     Record,
     SavedRate,
     SavedReplicaList,
+    StandingRecord,
 )
 from replan.documents.typed import complaint
 
@@ -29,6 +30,7 @@ KINDS: Mapping[str, type[Kept]] = {
     "plan": PlanChunk,
     "own": MoveRecord,
     "create": CreateRecord,
+    "standing": StandingRecord,
     "prior/topic": SavedReplicaList,
     "prior/broker": SavedRate,
     "order": Order,

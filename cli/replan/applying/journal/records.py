@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from replan.documents.forms import Broker, Brokers, Form, Int32, ReplicaList, Text, once_each
+from replan.model.configs import ConfigScope, SettingName
 from replan.model.names import Replicas, TopicId, TopicPartition
 from replan.planning.requests import RequestKind
 
@@ -171,6 +172,28 @@ class CreateRecord(Form, frozen=True):
         return f"create/{self.application}/{self.topic_id}"
 
 
+class StandingRecord(Form, frozen=True):
+    """A throttle setting that an application has asked for and that is to stay."""
+
+    application: Text
+    scope: ConfigScope
+    name: Text
+    config: str
+    status: Status = Status.OPEN
+    message: str = ""
+    """Why it ended, when not done."""
+
+    @property
+    def setting(self) -> SettingName:
+        """What is set."""
+        return SettingName(self.scope, self.name, self.config)
+
+    @property
+    def key(self) -> str:
+        """Its key."""
+        return f"standing/{self.application}/{self.scope}/{self.name}/{self.config}"
+
+
 class SavedReplicaList(Form, frozen=True):
     """One throttled-replicas list of a topic: what was there before, and which entries are ours."""
 
@@ -266,6 +289,7 @@ Kept = (
     | PlanChunk
     | MoveRecord
     | CreateRecord
+    | StandingRecord
     | SavedReplicaList
     | SavedRate
     | Order

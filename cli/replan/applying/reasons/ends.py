@@ -81,6 +81,19 @@ class ThrottleRefused:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherValue:
+    """A setting has neither the value that it had when planned nor the wanted one."""
+
+    planned: str | None
+    found: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectGone:
+    """The topic or broker of a setting is not there any more."""
+
+
+@dataclass(frozen=True, slots=True)
 class OtherPartitions:
     """Its topic has other new partitions than those that were to be created."""
 
@@ -95,6 +108,8 @@ class OtherPartitions:
 EndReason = (
     NotAsPlanned
     | OtherPartitions
+    | OtherValue
+    | SubjectGone
     | OtherReassignment
     | ChangedElsewhere
     | EffectUndone

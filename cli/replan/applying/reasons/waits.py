@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from replan.applying.reasons.ends import EndReason
+from replan.model.configs import SettingName
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.planning.requests import RequestKind
 
@@ -230,6 +231,28 @@ class AwaitingThrottle:
 
 
 @dataclass(frozen=True, slots=True)
+class SettingFirst:
+    """A standing throttle of its topic or of one of its brokers is set first."""
+
+    setting: SettingName
+
+
+@dataclass(frozen=True, slots=True)
+class SettingUnread:
+    """The value of a setting cannot be read now."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingUnseen:
+    """A setting was asked for, and does not show yet or may still be changed by an earlier request."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingInUse:
+    """A move has another value set for a while."""
+
+
+@dataclass(frozen=True, slots=True)
 class NextBatch:
     """A tick asks for no more than this."""
 
@@ -270,6 +293,10 @@ HoldReason = (
     | Paused
     | ClusterSilent
     | AwaitingThrottle
+    | SettingFirst
+    | SettingUnread
+    | SettingUnseen
+    | SettingInUse
     | NextBatch
     | Stopping
 )
@@ -294,7 +321,7 @@ def is_routine(reason: HoldReason) -> bool:
             return code is None
         case AwaitingThrottle(unread):
             return not unread
-        case Confirming() | MetadataBehind() | NextBatch() | Stopping():
+        case Confirming() | MetadataBehind() | NextBatch() | Stopping() | SettingFirst():
             return True
         case _:
             return False

@@ -19,6 +19,7 @@ from replan.model.configs import (
     Configs,
     ConfigSource,
     broker_change,
+    own_value,
 )
 from replan.model.names import BrokerId
 from replan.model.placement import MoveThrottle, Side
@@ -55,12 +56,6 @@ def wanted_rates(copies: Iterable[Copy], throttle: MoveThrottle | None) -> dict[
                 if rate is not None:
                     wanted[broker, config] = rate
     return wanted
-
-
-def own_value(configs: Configs, config: str) -> str | None:
-    """The broker's own dynamic value."""
-    found = configs.get(config)
-    return found.value if found is not None and found.source is ConfigSource.BROKER else None
 
 
 def effective_rate(configs: Configs, config: str) -> int | None:

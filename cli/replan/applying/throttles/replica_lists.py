@@ -18,7 +18,7 @@ from replan.model.configs import (
     LEADER_REPLICAS,
     ConfigChange,
     ConfigOperation,
-    TopicSettings,
+    elements,
     topic_change,
 )
 from replan.model.names import BrokerId, Replicas
@@ -79,16 +79,6 @@ def wanted_entries(copies: Iterable[Copy], throttle: MoveThrottle | None) -> Ent
             entries = _entries(move, brokers, throttle, side)
             wanted.setdefault((topic, config), set()).update(entries)
     return {where: frozenset(entries) for where, entries in wanted.items() if entries}
-
-
-def override_of(settings: TopicSettings, config: str) -> str | None:
-    """The topic's own override of one of the two lists."""
-    return settings.leader_throttled if config == LEADER_REPLICAS else settings.follower_throttled
-
-
-def elements(override: str | None) -> tuple[str, ...]:
-    """The elements of a list as brokers read them: nothing is trimmed (QuotaConfig's parser does not either)."""
-    return tuple(override.split(",")) if override else ()
 
 
 def covers(override: str | None, wanted: Collection[str]) -> bool:

@@ -25,12 +25,17 @@ from replan.applying.throttles.replica_lists import (
     List,
     ListStep,
     covers,
-    elements,
     list_step,
-    override_of,
     wanted_entries,
 )
-from replan.model.configs import ConfigChange, Configs, ConfigScope, TopicSettings
+from replan.model.configs import (
+    ConfigChange,
+    Configs,
+    ConfigScope,
+    TopicSettings,
+    elements,
+    override_of,
+)
 from replan.model.names import BrokerId, Replicas
 from replan.model.placement import MoveThrottle
 

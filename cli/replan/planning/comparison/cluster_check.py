@@ -15,7 +15,7 @@ from replan.model.names import BrokerId
 from replan.model.placement import Placement, TopicEntry
 from replan.model.rules import TopicRule
 from replan.model.snapshot import Snapshot
-from replan.model.topic_patterns import is_pattern
+from replan.model.topic_patterns import is_pattern, ties
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.chosen import Chosen
 from replan.planning.comparison.policy_check import check_policy
@@ -44,6 +44,7 @@ def check_names(aligned: Alignment, made: Chosen) -> None:
         *_unknown_partitions(aligned),
         *_preferred_leaders(aligned, made),
         *_throttled_brokers(placement, snapshot),
+        *_standing_ties(placement, snapshot),
         *check_policy(placement, snapshot),
     ]
     if mistakes:
@@ -126,6 +127,16 @@ def _throttled_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[str
                 f"{placement.throttle_places[broker]}: broker {broker} is not registered in the cluster; "
                 f"registered: {ranges(registered)}"
             )
+
+
+def _standing_ties(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
+    declared = {} if placement.standing is None else placement.standing.topics
+    for topic, tied in ties(declared, snapshot.topics.column("name").to_pylist()).items():
+        places = ", ".join(f"{pattern} ({declared[pattern].where})" for pattern in tied)
+        yield (
+            f"{declared[tied[0]].where}: topic {topic} matches several entries of `throttles.standing.topics` "
+            f"equally well: {places}; name the topic itself, or make one pattern longer"
+        )
 
 
 def _ids(brokers: list[int]) -> str:

@@ -15,10 +15,11 @@ from replan.applying.journal.records import (
     Record,
     SavedRate,
     SavedReplicaList,
+    StandingRecord,
     Status,
     Verb,
 )
-from replan.model.configs import FOLLOWER_REPLICAS, LEADER_RATE
+from replan.model.configs import FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS, ConfigScope
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.planning.requests import RequestKind
 
@@ -50,6 +51,8 @@ RECORDS: tuple[Record, ...] = (
     ),
     CreateRecord("a-1", "orders", TOPIC_ID, 12),
     CreateRecord("a-1", "clicks", TopicId("Y2xpY2tzLWNsaWNrcy0wMA"), 3, Status.STALE, "why"),
+    StandingRecord("a-1", ConfigScope.TOPIC, "orders", LEADER_REPLICAS),
+    StandingRecord("a-1", ConfigScope.BROKER, "4", LEADER_RATE, Status.STALE, "why"),
     SavedReplicaList("orders", FOLLOWER_REPLICAS, False, ("0:4", "0:5")),
     SavedRate(BrokerId(4), LEADER_RATE, None, ("1000",)),
     SavedRate(BrokerId(5), LEADER_RATE, "7", ("1000", "2000")),

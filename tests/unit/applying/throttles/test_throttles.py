@@ -17,7 +17,6 @@ from replan.applying.throttles.broker_rates import (
 from replan.applying.throttles.replica_lists import (
     Copy,
     covers,
-    elements,
     list_step,
     wanted_entries,
 )
@@ -45,6 +44,7 @@ from replan.model.configs import (
     ConfigValue,
     TopicSettings,
     broker_change,
+    elements,
     topic_change,
 )
 from replan.model.names import BrokerId, replicas

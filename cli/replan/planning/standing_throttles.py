@@ -1,0 +1,123 @@
+"""Throttles that are declared to stay set (`throttles.standing`), compared with those that are.
+
+An entry counts as a whole: a side that it leaves out has no throttle. What no entry names belongs to nobody here and is
+left alone. A rate is judged by the broker's own dynamic value, and a list by the topic's own override: values of files
+and cluster-wide defaults throttle nothing of their own accord (KIP-73, KIP-226).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from replan.model.configs import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    ConfigChange,
+    ConfigOperation,
+    ConfigScope,
+    SettingName,
+    elements,
+    override_of,
+    own_value,
+)
+from replan.model.names import BrokerId
+from replan.model.placement import (
+    ALL_REPLICAS,
+    Placement,
+    StandingRate,
+    StandingThrottles,
+)
+from replan.model.snapshot import Snapshot
+from replan.model.topic_patterns import winners
+
+RATES = (LEADER_RATE, FOLLOWER_RATE)
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottleSetting:
+    """A throttle setting that is to have another value."""
+
+    setting: SettingName
+    before: str | None
+    """What it was when planned; None where the topic or broker had no value of its own."""
+    after: str | None
+    """None: no value of its own."""
+
+    @property
+    def change(self) -> ConfigChange:
+        """What is asked of Kafka; the same once more changes nothing."""
+        name, value = self.setting, self.after
+        operation = ConfigOperation.DELETE if value is None else ConfigOperation.SET
+        return ConfigChange(name.scope, name.name, name.key, operation, value or "")
+
+    def is_after(self, found: str | None) -> bool:
+        """Whether a value is the wanted one."""
+        return same_value(self.setting.key, found, self.after)
+
+    def is_before(self, found: str | None) -> bool:
+        """Whether a value is the one that was there when planned."""
+        return same_value(self.setting.key, found, self.before)
+
+
+def same_value(key: str, one: str | None, other: str | None) -> bool:
+    """Whether two values mean the same: the order of a list means nothing, and an empty one is none."""
+    if key in RATES:
+        return one == other
+    return set(elements(one)) == set(elements(other))
+
+
+def standing_differences(placement: Placement, snapshot: Snapshot) -> list[ThrottleSetting]:
+    """The declared settings that are not as declared, by topic and broker.
+
+    `snapshot` is without what moves have set for a while. A broker whose configuration cannot be read is not judged.
+    """
+    declared = placement.standing
+    if declared is None:
+        return []
+    return [*_lists(declared, snapshot), *_rates(declared, snapshot)]
+
+
+def unread_brokers(declared: StandingThrottles, snapshot: Snapshot) -> dict[BrokerId, StandingRate]:
+    """The declared brokers whose rates are not known: fenced, silent or not registered."""
+    answering = snapshot.live_brokers() - set(snapshot.silent)
+    return {b: rate for b, rate in sorted(declared.brokers.items()) if b not in answering}
+
+
+def _lists(declared: StandingThrottles, snapshot: Snapshot) -> Iterator[ThrottleSetting]:
+    settings = snapshot.all_settings() if declared.topics else {}
+    for topic, entry in winners(declared.topics, settings).items():
+        wanted = declared.topics[entry]
+        for key, listed in ((LEADER_REPLICAS, wanted.leader), (FOLLOWER_REPLICAS, wanted.follower)):
+            name = SettingName(ConfigScope.TOPIC, topic, key)
+            yield from _different(name, override_of(settings[topic], key), _list(listed))
+
+
+def _list(listed: frozenset[str]) -> str | None:
+    if ALL_REPLICAS in listed:
+        return ALL_REPLICAS
+    return ",".join(sorted(listed, key=_numbers)) or None
+
+
+def _numbers(entry: str) -> tuple[int, int]:
+    partition, _, broker = entry.partition(":")
+    return int(partition), int(broker)
+
+
+def _rates(declared: StandingThrottles, snapshot: Snapshot) -> Iterator[ThrottleSetting]:
+    unread = unread_brokers(declared, snapshot)
+    for broker, rates in sorted(declared.brokers.items()):
+        configs = snapshot.broker_configs.get(broker, {})
+        for key, rate in ((LEADER_RATE, rates.leader), (FOLLOWER_RATE, rates.follower)):
+            if broker not in unread:
+                name = SettingName(ConfigScope.BROKER, str(broker), key)
+                wanted = None if rate is None else str(rate)
+                yield from _different(name, own_value(configs, key), wanted)
+
+
+def _different(
+    name: SettingName, found: str | None, wanted: str | None
+) -> Iterator[ThrottleSetting]:
+    setting = ThrottleSetting(name, found, wanted)
+    if not setting.is_after(found):
+        yield setting

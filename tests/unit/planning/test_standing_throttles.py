@@ -1,0 +1,141 @@
+"""`throttles.standing` against what is set: what differs, what is nobody's, and what moves have set for a while."""
+
+from dataclasses import replace
+
+import pytest
+from tests.builders import FILE, brokers, placement, snapshot, state
+
+from replan.applying.journal.ledger import fold
+from replan.applying.journal.records import SavedRate, SavedReplicaList
+from replan.applying.known_snapshot import with_journal
+from replan.errors import BadManifest
+from replan.model.configs import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    Configs,
+    ConfigScope,
+    ConfigSource,
+    ConfigValue,
+)
+from replan.model.names import BrokerId
+from replan.model.placement import Placement, StandingRate, StandingThrottles, ThrottledReplicas
+from replan.model.policy import Limit, Measure
+from replan.model.snapshot import Snapshot
+from replan.model.where import Where
+from replan.planning.drift import find_drift
+from replan.planning.limits import LimitExceeded
+from replan.planning.plan import WarningKind
+from replan.planning.plan_file import dumps, loads
+from replan.planning.planner import make_plan
+
+HERE = Where(FILE, 9, 3)
+ALL = ThrottledReplicas(HERE, frozenset("*"), frozenset("*"))
+STATES = [state([1, 2, 3]), state([1, 2, 3], topic="__state"), state([2, 3, 1], topic="clicks")]
+
+
+def own(**rates: int) -> Configs:
+    keys = {"leader": LEADER_RATE, "follower": FOLLOWER_RATE}
+    return {keys[s]: ConfigValue(str(rate), ConfigSource.BROKER) for s, rate in rates.items()}
+
+
+def declared(
+    topics: dict[str, ThrottledReplicas] | None = None,
+    rates: dict[int, StandingRate] | None = None,
+) -> Placement:
+    by_broker = {BrokerId(b): rate for b, rate in (rates or {}).items()}
+    return replace(placement({}), standing=StandingThrottles(topics or {}, by_broker))
+
+
+def with_lists(seen: Snapshot, **lists: str) -> Snapshot:
+    rows = seen.topics.to_pylist()
+    changed = [{**r, "leader_throttled": lists.get(r["name"])} for r in rows]
+    return replace(seen, topics=type(seen.topics).from_pylist(changed, schema=seen.topics.schema))
+
+
+def seen(**rates: Configs) -> Snapshot:
+    found = snapshot(STATES, registered=brokers(4, "abc"))
+    configs = {BrokerId(int(name[1:])): of for name, of in rates.items()}
+    return replace(found, broker_configs=configs)
+
+
+def changes(asked: Placement, at: Snapshot) -> dict[tuple[str, str], tuple[str | None, str | None]]:
+    plan = make_plan(asked, at)
+    assert loads(dumps(plan), "plan.json") == plan
+    assert find_drift(asked, at).standing == plan.standing
+    return {(s.setting.name, s.setting.key): (s.before, s.after) for s in plan.standing}
+
+
+def test_a_pattern_reaches_topics_and_no_internal_ones() -> None:
+    assert changes(declared({"*": ALL}), seen()) == {
+        (topic, key): (None, "*")
+        for topic in ("orders", "clicks")
+        for key in (LEADER_REPLICAS, FOLLOWER_REPLICAS)
+    }
+
+
+def test_an_entry_counts_whole_and_what_none_names_is_left_alone() -> None:
+    rates = {1: StandingRate(HERE, leader=5000), 2: StandingRate(HERE)}
+    at = seen(b1=own(leader=5000, follower=7000), b2=own(leader=8000), b3=own(leader=9000))
+    assert changes(declared(rates=rates), at) == {
+        ("1", FOLLOWER_RATE): ("7000", None),
+        ("2", LEADER_RATE): ("8000", None),
+    }
+
+
+def test_the_order_of_a_list_means_nothing() -> None:
+    asked = declared({"orders": ThrottledReplicas(HERE, frozenset({"0:1", "0:2"}))})
+    assert changes(asked, with_lists(seen(), orders="0:2,0:1")) == {}
+    assert changes(asked, with_lists(seen(), orders="0:2")) == {
+        ("orders", LEADER_REPLICAS): ("0:2", "0:1,0:2")
+    }
+
+
+def test_a_default_of_the_cluster_is_no_value_of_a_broker() -> None:
+    default = {LEADER_RATE: ConfigValue("5000", ConfigSource.CLUSTER_DEFAULT)}
+    asked = declared(rates={1: StandingRate(HERE, leader=5000)})
+    assert changes(asked, seen(b1=default)) == {("1", LEADER_RATE): (None, "5000")}
+
+
+def test_a_fenced_or_unknown_broker_is_named_and_not_judged() -> None:
+    rates = {b: StandingRate(HERE, leader=5000) for b in (4, 9)}
+    at = seen()
+    fenced = replace(at, brokers=tuple(replace(b, fenced=b.id == 4) for b in at.brokers))
+    plan = make_plan(declared(rates=rates), fenced)
+    assert plan.empty
+    found = [w for w in plan.warnings if w.kind is WarningKind.STANDING_UNREAD]
+    assert [w.facts["broker"] for w in found] == [4, 9]
+
+
+def test_what_moves_have_set_for_a_while_is_no_drift() -> None:
+    lists = {"orders": ThrottledReplicas(HERE, frozenset({"0:1"}))}
+    asked = declared(lists, {1: StandingRate(HERE, leader=5000)})
+    ledger = fold(
+        [
+            SavedRate(BrokerId(1), LEADER_RATE, "5000", ("1000",)),
+            SavedReplicaList("orders", LEADER_REPLICAS, True, ("0:2",)),
+        ]
+    )
+    at = with_lists(seen(b1=own(leader=1000)), orders="0:1,0:2")
+    assert find_drift(asked, with_journal(at, ledger)).none
+    assert not find_drift(asked, at).none
+
+
+def test_two_patterns_of_equal_length_are_an_error() -> None:
+    with pytest.raises(BadManifest, match=r"throttles\.standing\.topics"):
+        make_plan(declared({"o*": ALL, "o?ders": ALL}), seen())
+
+
+def test_their_topics_count_for_the_limit_of_topics() -> None:
+    limits = {Measure.TOPICS: Limit(Measure.TOPICS, HERE, 1)}
+    with pytest.raises(LimitExceeded):
+        make_plan(replace(declared({"*": ALL}), limits=limits), seen())
+
+
+def test_a_part_of_a_plan_has_the_settings_of_its_topics() -> None:
+    asked = declared({"*": ALL}, {1: StandingRate(HERE, leader=5000)})
+    plan = make_plan(asked, seen(), only=["orders"])
+    assert {(s.setting.scope, s.setting.name) for s in plan.standing} == {
+        (ConfigScope.TOPIC, "orders")
+    }
