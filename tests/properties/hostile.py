@@ -551,6 +551,8 @@ class Run:
     lab: Lab
     recorder: Recorder
     outcomes: list[Outcome] = field(default_factory=list)
+    alone: list[tuple[float, float]] = field(default_factory=list)
+    """When no process ran."""
 
     @property
     def cluster(self) -> Simulation:
@@ -609,5 +611,7 @@ def performed(case: Case, seconds: float) -> Run:
             over = outcome.interrupted and clock.now() > case.over_at + GIVE_UP_SECONDS
             if kill == NEVER and (outcome.exit_code in {Exit.OK, Exit.REFUSED} or over):
                 break
+        left = clock.now()
         clock.sleep(pause)
+        run.alone.append((left, clock.now()))
     return run

@@ -4,7 +4,8 @@ In words, for one partition of a plan from its original O to its target T:
 
 1. No worse: as long as nobody else changes its replica list, it is never worse off than the worse of the same partition
    at O and at T under the same faults: in live in-sync replicas and min ISR beyond 5 s, in leadership beyond 15 s, in
-   committed log at all (`harms_nobody`).
+   committed log at all (`harms_nobody`). Where copies are throttled and nobody can lift that (no process runs, or none
+   that sees and writes), a replica that is out of sync comes back later, by so long at most (`slack`).
 2. Nothing is dropped that was not replaced: a replica of O leaves the list only when all of T had been in sync for the
    settle time, as far as it can be known (`drops_only_what_was_replaced`, `Blindness`).
 3. Written before sent: at every moment the journal knows every throttle setting that differs from what was there before
@@ -51,7 +52,7 @@ from replan.rehearsal.recording import throttles_of
 from replan.rehearsal.run import untouched
 from replan.rehearsal.setup import with_plan_applied
 from replan.simulator.cluster.apply_fault import scheduled
-from replan.simulator.cluster.faults import Ask, LagMetadata, LoseRequests, SlowLooks
+from replan.simulator.cluster.faults import Ask, Disconnect, LagMetadata, LoseRequests, SlowLooks
 from replan.simulator.controller.commands import AlterConfigs, CordonDirs
 
 CASES = {"fast": 10, "ci": 250, "nightly": 20_000}
@@ -101,7 +102,7 @@ def broken_by(case: Case) -> Iterator[Broken]:
             at_original=before_second(still[name], ours_until),
             at_target=before_second(there[name], ours_until),
         )
-        yield from harms_nobody(ours, ends, SLACK)
+        yield from harms_nobody(ours, ends, slack(case, run))
         yield from drops_only_what_was_replaced(
             move, ours, SETTLE_SECONDS, blindness(case), move.unnameable & case.cordoned()
         )
@@ -123,6 +124,23 @@ def before_second(history: Trajectory, seconds: float) -> Trajectory:
     """What was before; at least the first sample."""
     samples = tuple(s for i, s in enumerate(history.samples) if i == 0 or s.at < seconds)
     return Trajectory(history.partition, samples, min(history.ended, seconds))
+
+
+def slack(case: Case, run: Run) -> Slack:
+    """Where copies are throttled, nobody lifts that while no process runs, or while it sees and writes nothing."""
+    if case.plan.throttle is None:
+        return SLACK
+    silent = [
+        (at.seconds, at.seconds + at.fault.seconds)
+        for at in case.schedule
+        if isinstance(at.fault, Disconnect)
+    ]
+    unseen = blindness(case).unseen_seconds - Blindness().unseen_seconds
+    return replace(
+        SLACK,
+        in_sync_seconds=SLACK.in_sync_seconds + unseen,
+        unattended=(*run.alone, *silent),
+    )
 
 
 def blindness(case: Case) -> Blindness:

@@ -139,6 +139,16 @@ class _Ports:
     arrived: Callable[[], Sequence[Command]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Leaving:
+    """Why a process leaves, and since when it does."""
+
+    since: float
+    ending: Ending
+    still_seconds: float
+    """For how long nothing had moved."""
+
+
 class ApplicationRun:
     """One process's part of an application."""
 
@@ -150,24 +160,26 @@ class ApplicationRun:
         self._changed: Collection[Configured] = ()
         self._began = self._seen_at = self._written_at = self._disks_at = now
         self._ended_at: float | None = None
-        self._stopping: tuple[float, Ending] | None = None
-        self._still = 0.0
+        self._leaving: _Leaving | None = None
         self._progress: Progress | None = None
         self._answering: frozenset[BrokerId] = frozenset()
 
     def to_end(self) -> Outcome:
         """Tick until there is an outcome."""
+        clock, pause, overslept = self._ports.clock, self._job.settings.poll_seconds, 0.0
         while True:
-            outcome = self._tick()
+            outcome = self._tick(overslept)
             if outcome is not None:
                 return outcome
-            self._ports.clock.sleep(self._job.settings.poll_seconds)
+            before = clock.now()
+            clock.sleep(pause)
+            overslept = clock.now() - before - pause
 
-    def _tick(self) -> Outcome | None:
+    def _tick(self, overslept: float) -> Outcome | None:
         now = self._ports.clock.now()
         self._note_stop(now)
         try:
-            tick = self._look(now)
+            tick = self._look(now, overslept)
         except (ClusterUnreachable, ClusterRefused) as error:
             self._state = self._state.without_a_look()
             return self._unreachable(now, error)
@@ -191,25 +203,25 @@ class ApplicationRun:
         return self._outcome(tick, decision)
 
     def _note_stop(self, now: float) -> None:
-        if self._stopping is not None:
+        if self._leaving is not None:
             return
-        self._still = still = now - self._state.moved_at
+        still = now - self._state.moved_at
         limit, settings = self._job.settings.give_up_seconds, self._job.settings
         if self._ports.stop():
-            self._stopping = now, Ending.INTERRUPTED
+            self._leaving = _Leaving(now, Ending.INTERRUPTED, still)
         elif settings.leave_at is not None and now >= settings.leave_at:
-            self._stopping = now, Ending.WINDOW_OVER
+            self._leaving = _Leaving(now, Ending.WINDOW_OVER, still)
         elif (limit is not None and still >= limit) or (
             still >= settings.idle_seconds and self._ports.idle()
         ):
-            self._stopping = now, Ending.GAVE_UP
+            self._leaving = _Leaving(now, Ending.GAVE_UP, still)
 
-    def _look(self, now: float) -> TickInput:
+    def _look(self, now: float, overslept: float) -> TickInput:
         job = self._job
         commands = for_application(self._state.ledger.application, self._ports.arrived())
         state = self._state.without_old_unknowns(now, job.settings.quarantine_seconds)
         candidates: tuple[TopicPartition, ...] = ()
-        admitting = self._stopping is None
+        admitting = self._leaving is None
         if admitting:
             state, candidates = state.chosen(job, now)
         self._state = state
@@ -238,11 +250,12 @@ class ApplicationRun:
             candidates=candidates,
             admitting=admitting,
             commands=tuple(commands),
+            overslept=overslept,
         )
 
     def _read_now_and_then(self, now: float) -> None:
         """What is read while copies wait; where that fails, the look is good all the same."""
-        if not self._state.copies_waiting or self._stopping is not None:
+        if not self._state.copies_waiting or self._leaving is not None:
             return
         with suppress(ClusterUnreachable):
             self._read_disks(now)
@@ -291,9 +304,9 @@ class ApplicationRun:
     def _outcome(self, tick: TickInput, decision: Decision) -> Outcome | None:
         state, patience = self._state, self._job.settings.patience_seconds
         restored = decision.throttles.quiet
-        if self._stopping is not None:
-            late = tick.now - self._stopping[0] >= patience
-            return self._stopped(decision) if restored or late else None
+        if self._leaving is not None:
+            late = tick.now - self._leaving.since >= patience
+            return self._stopped(self._leaving, decision) if restored or late else None
         if (
             state.ledger.open
             or state.admitted
@@ -351,15 +364,14 @@ class ApplicationRun:
         )
         return (*leftovers(self._state.ledger.rates, self._answering), *refused)
 
-    def _stopped(self, decision: Decision) -> Outcome:
-        ending = Ending.INTERRUPTED if self._stopping is None else self._stopping[1]
-        code = Exit.HELD if ending is Ending.GAVE_UP else Exit.INTERRUPTED
+    def _stopped(self, leaving: _Leaving, decision: Decision) -> Outcome:
+        code = Exit.HELD if leaving.ending is Ending.GAVE_UP else Exit.INTERRUPTED
         running = sorted(n for n, own in self._state.ledger.open.items() if own.expanding)
         return replace(
-            self._left(code, ending),
+            self._left(code, leaving.ending),
             copying=tuple(running),
             throttled=self._state.throttle(self._job) is not None,
-            seconds=self._still,
+            seconds=leaving.still_seconds,
             admission=decision.admission,
             leftovers=self._leftovers(),
         )
@@ -368,7 +380,7 @@ class ApplicationRun:
         self, now: float, error: ClusterUnreachable | ClusterRefused
     ) -> Outcome | None:
         silent = now - self._seen_at
-        if silent < self._job.settings.patience_seconds and self._stopping is None:
+        if silent < self._job.settings.patience_seconds and self._leaving is None:
             if self._progress is not None:
                 silence = ClusterSilent(self._ports.clock.now() - self._seen_at, str(error))
                 at = now - self._began
@@ -380,12 +392,12 @@ class ApplicationRun:
 
     def _unwritable(self, now: float, error: BadFile | ClusterUnreachable) -> Outcome | None:
         silent = now - self._written_at
-        if silent < self._job.settings.journal_patience_seconds and self._stopping is None:
+        if silent < self._job.settings.journal_patience_seconds and self._leaving is None:
             return None
         return self._failed(Ending.NOT_WRITTEN, silent, error)
 
     def _failed(self, ending: Ending, seconds: float, error: ReplanError) -> Outcome:
-        asked = self._stopping is not None and self._stopping[1] is Ending.INTERRUPTED
+        asked = self._leaving is not None and self._leaving.ending is Ending.INTERRUPTED
         code = Exit.INTERRUPTED if asked else Exit.ERROR
         return replace(self._left(code, ending), seconds=seconds, error=str(error))
 

@@ -222,7 +222,8 @@ class RunState:
 
     def _readings_apart(self, tick: TickInput) -> Iterator[ReadingsApart]:
         """A note where readings are so far apart that confirming takes longer; once for the same silent brokers."""
-        gap, silent = self.history.gap(tick.now), tuple(sorted(tick.seen.silent))
+        silent = tuple(sorted(tick.seen.silent))
+        gap = self.history.gap(tick.now) - tick.overslept
         noted = any(isinstance(n, ReadingsApart) and n.silent == silent for n in self.notes)
         longest = max(tick.settings.settle_seconds / 2, 2 * tick.settings.poll_seconds)
         if gap > longest and self.ledger.open and not noted:

@@ -60,6 +60,8 @@ class TickInput:
     """False when the application is to stop: nothing new begins, what runs goes on by itself."""
     commands: tuple[Command, ...] = ()
     """What has arrived for the open application, in the order in which it was sent."""
+    overslept: float = 0.0
+    """Seconds that the pause before it was longer than wanted: a rehearsal skips time in which nothing happens."""
 
     @property
     def settings(self) -> Settings:

@@ -33,6 +33,7 @@ from replan.rehearsal.result import (
 )
 from replan.reporting.note_text import note_text
 from replan.simulator.cluster.physical_state import ReplicaName, Simulation
+from replan.wording import capped
 
 Histories = Mapping[TopicPartition, Trajectory]
 
@@ -58,6 +59,8 @@ class Run:
     """The brokers that no list could name, before the run or after it."""
     done_before: frozenset[TopicPartition]
     """What the journal counted as done before the run; its leader may have changed since."""
+    unattended: tuple[tuple[float, float], ...]
+    """When nobody could lift the throttle of the copies: no process was at work, or no broker answered it."""
     places: Mapping[ReplicaName, str]
     """The log directories of the replicas that were made."""
 
@@ -108,7 +111,7 @@ def rehearsal_of(finding: Finding) -> Rehearsal:
         leaders=tuple(_leaders(run.histories, began)),
         waits=run.waits,
         faults=tuple(_injected(finding)),
-        notes=tuple(map(note_text, run.outcome.notes)),
+        notes=(*map(note_text, run.outcome.notes), *_held_back(finding)),
         broken=tuple(_broken(finding)),
     )
 
@@ -211,9 +214,8 @@ def _broken(finding: Finding) -> Iterator[Broken]:
         yield from drops_only_what_was_replaced(
             move, history, finding.settle_seconds, unnameable=run.unnameable
         )
-        if name in finding.still and name in finding.there:
-            ends = Ends(at_original=finding.still[name], at_target=finding.there[name])
-            yield from harms_nobody(history, ends, Slack())
+        if (ends := _ends(finding, name)) is not None:
+            yield from harms_nobody(history, ends, _slack(finding))
         if result is Result.DONE and name not in run.done_before:
             yield from arrived(move, history)
     if not finding.faults:
@@ -224,3 +226,29 @@ def _broken(finding: Finding) -> Iterator[Broken]:
             if wanted.after is not None:
                 before[where] = wanted.after
         yield from throttles_are_known(before, run.throttles, run.journalled)
+
+
+def _ends(finding: Finding, name: TopicPartition) -> Ends | None:
+    if name not in finding.still or name not in finding.there:
+        return None
+    return Ends(at_original=finding.still[name], at_target=finding.there[name])
+
+
+def _slack(finding: Finding) -> Slack:
+    return Slack(unattended=() if finding.plan.throttle is None else finding.run.unattended)
+
+
+def _held_back(finding: Finding) -> Iterator[str]:
+    """What the throttle of copies has cost replicas that were out of sync, while nobody could lift it."""
+    slack, found = _slack(finding), list[str]()
+    for name, history in finding.run.histories.items() if slack.unattended else ():
+        ends = _ends(finding, name)
+        if ends is not None and [*harms_nobody(history, ends, Slack())] != [
+            *harms_nobody(history, ends, slack)
+        ]:
+            found.append(str(name))
+    if found:
+        yield (
+            "while no process was at work, or no broker answered it, replicas that were out of sync caught up under "
+            f"the copies' throttle, later than without the plan: {', '.join(capped(sorted(found), limit=20))}"
+        )

@@ -4,7 +4,7 @@ Here belongs the run itself. What is assumed is in `options` and `setup`, what i
 shown in `report`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,6 +14,7 @@ from replan.applying.journal.records import Record, SavedRate, SavedReplicaList,
 from replan.applying.loop import apply_plan
 from replan.applying.outcome import Ending, Outcome, Result
 from replan.applying.progress import Progress, Report
+from replan.faults.read import FaultSpec
 from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot
@@ -33,7 +34,7 @@ from replan.reporting.outcome_text import outcome_text
 from replan.reporting.quantities import duration
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.advance import advance
-from replan.simulator.cluster.faults import At, LoseRequests, RepeatRequests
+from replan.simulator.cluster.faults import At, Disconnect, LoseRequests, RepeatRequests
 from replan.simulator.cluster.physical_state import ReplicaName, Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
 
@@ -107,11 +108,11 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
         end_text=end_text,
         idle=plane.idle,
     )
-    outcome, again = _as_a_person_would(lambda: sent(clock=quick), plane, quick, stop)
+    outcome, alone = _as_a_person_would(lambda: sent(clock=quick), plane, quick, stop)
     recorder.note(plane.simulation)
     histories = recorder.trajectories()
     return Run(
-        outcome=_noted(outcome, began, again),
+        outcome=_noted(outcome, began, [until for _, until in alone]),
         text=outcome_text(outcome, holds=False)
         if stop.why is None
         else _given_up(outcome, stop.why),
@@ -126,7 +127,15 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
         refused=refused.refusals,
         done_before=_done(options.journal),
         unnameable=_unnameable(plan, stage, plane.simulation),
+        unattended=(*alone, *_silences(options.faults, began)),
     )
+
+
+def _silences(faults: Sequence[FaultSpec], began: float) -> Iterator[tuple[float, float]]:
+    """When no broker answers."""
+    for at in (at for fault in faults for at in fault.schedule):
+        if isinstance(at.fault, Disconnect):
+            yield began + at.seconds, began + at.seconds + at.fault.seconds
 
 
 def _done(journal: Sequence[Record]) -> frozenset[TopicPartition]:
@@ -150,17 +159,21 @@ def _as_a_person_would(
     plane: SimulatedControlPlane,
     clock: EventSkippingClock,
     stop: "_Stop",
-) -> tuple[Outcome, list[float]]:
-    """Run the same command again where it left something open, once what is still to happen has happened."""
-    again: list[float] = []
+) -> tuple[Outcome, list[tuple[float, float]]]:
+    """Run the same command again where it left something open, once what is still to happen has happened.
+
+    With when nobody was at work in between.
+    """
+    alone: list[tuple[float, float]] = []
     outcome, patience = apply(), PATIENT_TIMES
     while stop.why is None and _left_open(outcome) and patience:
         coming = [at.seconds for at in plane.simulation.world.agenda]
         patience -= 0 if coming else 1
-        clock.sleep(60 + (coming[0] - clock.now() if coming else 0))
-        again.append(clock.now())
+        left = clock.now()
+        clock.sleep(60 + (coming[0] - left if coming else 0))
+        alone.append((left, clock.now()))
         outcome = apply()
-    return outcome, again
+    return outcome, alone
 
 
 def _left_open(outcome: Outcome) -> bool:

@@ -148,6 +148,18 @@ def test_a_silent_cluster_is_tried_again_as_a_person_would() -> None:
     assert any(note.startswith("run again after") for note in found.notes)
 
 
+def test_a_replica_that_catches_up_throttled_while_nobody_can_lift_that_is_noted_and_no_bug() -> (
+    None
+):
+    """Where the application sees it, the same fault needs no note: it lifts the throttle of that partition."""
+    plan, falls = plan_of([1, 2, 4], rate=2 * MB), "lag orders-0 broker 2 by 100MB at 7s"
+    found = rehearsed(plan, "silence at 5s for 40s", falls)
+    assert found.broken == ()
+    assert any("throttle, later than without the plan: orders-0" in note for note in found.notes)
+    seen = rehearsed(plan, falls)
+    assert (seen.broken, seen.notes) == ((), ())
+
+
 def test_time_passes_in_strides_and_ends_where_it_ends_without_them() -> None:
     plan = plan_of([1, 2, 4], [2, 3, 5], rate=MB)
     quick = rehearsed(plan)

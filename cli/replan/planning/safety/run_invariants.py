@@ -6,7 +6,7 @@ Laws over a plan that was not run are in `plan_invariants`.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -96,6 +96,13 @@ class Slack:
     """A follower's first fetch, a leader's retry."""
     leaderless_seconds: float = 12.0
     """The session of a dead leader (9 s), whichever broker it was."""
+    unattended: Sequence[tuple[float, float]] = ()
+    """When nobody could lift the throttle of the copies: no process ran, or no broker answered it. A replica that is
+    out of sync meanwhile catches up under it, and is late by so long at most."""
+
+    def late_seconds(self, since: float, until: float) -> float:
+        """How late the throttle may make a replica that is out of sync from one moment to another."""
+        return sum(end - begin for begin, end in self.unattended if begin < until and end > since)
 
 
 def harms_nobody(ours: Trajectory, ends: Ends, slack: Slack) -> Iterator[Broken]:
@@ -114,13 +121,20 @@ def harms_nobody(ours: Trajectory, ends: Ends, slack: Slack) -> Iterator[Broken]
         leads = original.at(at).leader is not None and target.at(at).leader is not None
         return ours.at(at).leader is None and leads
 
+    def late(begin: float, end: float) -> float:
+        since = min(_out_since(original, begin), _out_since(target, begin))
+        return slack.in_sync_seconds + slack.late_seconds(since, end)
+
+    def led_late(_begin: float, _end: float) -> float:
+        return slack.leaderless_seconds
+
     for law, what, holds, allowed in (
-        ("fewer-in-sync", "has fewer live in-sync replicas", fewer, slack.in_sync_seconds),
-        ("under-min-isr", "is under its min ISR", under, slack.in_sync_seconds),
-        ("leaderless", "has no leader", leaderless, slack.leaderless_seconds),
+        ("fewer-in-sync", "has fewer live in-sync replicas", fewer, late),
+        ("under-min-isr", "is under its min ISR", under, late),
+        ("leaderless", "has no leader", leaderless, led_late),
     ):
         for begin, end in _stretches(holds, (ours, original, target)):
-            if end - begin > allowed:
+            if end - begin > allowed(begin, end):
                 yield Broken(
                     law,
                     str(name),
@@ -135,6 +149,16 @@ def harms_nobody(ours: Trajectory, ends: Ends, slack: Slack) -> Iterator[Broken]
             str(name),
             f"{name}: {ours.lost_bytes:.0f} bytes of its committed log were lost, {spared:.0f} without any step",
         )
+
+
+def _out_since(history: Trajectory, until: float) -> float:
+    """Since when a replica had been out of sync that is back at a moment; that moment where none had."""
+    since = until
+    for sample in reversed([s for s in history.samples if s.at < until]):
+        if len(sample.in_sync) == len(sample.replicas):
+            break
+        since = sample.at
+    return since
 
 
 def _shown(sample: Sample) -> str:
