@@ -34,7 +34,7 @@ from replan.model.snapshot import (
 from replan.model.where import Where
 from replan.planning.comparison.alignment import named_partitions, rows_of
 from replan.planning.move_reasons import MoveReason, ReasonKind
-from replan.planning.moves import Move
+from replan.planning.moves import Election, Move
 from replan.planning.plan import Plan
 
 TOPIC = "orders"
@@ -58,6 +58,7 @@ def move(
     leader: int | None = None,
     below_min_isr: bool = False,
     reason: MoveReason = DECLARED,
+    election: Election | None = None,
 ) -> Move:
     """A move of one partition."""
     return Move(
@@ -73,6 +74,7 @@ def move(
         unnameable=frozenset(replicas(*unnameable)),
         below_min_isr=below_min_isr,
         leader=None if leader is None else BrokerId(leader),
+        election=election,
     )
 
 

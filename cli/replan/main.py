@@ -12,7 +12,7 @@ import click
 import typer
 
 from replan import __version__
-from replan.commands.command_line import CommandGroup
+from replan.commands.command_line import CommandGroup, Spelling
 from replan.commands.output import note, prepare_streams, result, silence
 from replan.commands.pandas_hidden import hide_pandas
 from replan.commands.signals import interrupt, keep_result, on_signal
@@ -34,6 +34,7 @@ class Replan(CommandGroup):
         "show": "plan:show",
         "rehearse": "rehearse:rehearse",
         "apply": "apply:apply",
+        "elect preferred": "elect:elect_preferred",
         "status": "status:status",
         "resume": "apply:resume",
         "pause": "steer:pause",
@@ -50,11 +51,17 @@ class Replan(CommandGroup):
         "fleet maintain": "fleet:maintain",
     }
     group_help: ClassVar = {
+        "elect": "Leader elections, by topic, partition or file, or of everything.",
         "throttle": "The throttles that replan sets.",
         "lock": "The lock of a cluster: one process applies at a time.",
         "journal": "What was applied, by whom, and what is open.",
         "scenario": "Scenario files of a simulated cluster; docs/scenarios.md explains them.",
         "fleet": "Many clusters at once, and their history; docs/fleet.md explains it.",
+    }
+    spellings: ClassVar = {
+        "elect": Spelling(
+            "--election-type", {"preferred": "preferred"}, {"--admin.config": "--command-config"}
+        )
     }
 
 

@@ -34,6 +34,7 @@ IMPORTS: dict[tuple[str, ...], set[str]] = {
     ("apply", "--help"): set(),
     ("scenario", "run", "--help"): set(),
     ("fleet", "drift", "--help"): set(),
+    ("elect", "preferred", "--help"): set(),
     ("validate",): {"yaml"},
     ("validate", "-f", "wrong.yaml"): {"yaml", "jsonschema"},
     ("export", *FROM): COLUMNS,

@@ -28,10 +28,14 @@ def command_of(words: list[str]) -> tuple[click.Command, list[str]]:
     """The command that the first words name, and the words behind."""
     import typer
 
+    from replan.commands.command_line import CommandGroup
     from replan.main import app
 
     command = typer.main.get_command(app)
-    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+    while isinstance(command, CommandGroup) and words:
+        words = command.worded(click.Context(command), words)
+        if words[0].startswith("-"):
+            break
         found = command.get_command(click.Context(command), words[0])
         assert found is not None, f"no such command: {words[0]}"
         command, words = found, words[1:]

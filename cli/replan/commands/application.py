@@ -98,6 +98,25 @@ def perform(
     lifts_pause: bool = False,
     until: float | None = None,
 ) -> Exit:
+    """Perform a plan as `performed` does, and print how it ended."""
+    outcome = performed(
+        plan, cluster, connection, settings, detail, inject, lifts_pause=lifts_pause, until=until
+    )
+    report_outcome(render_outcome(outcome))
+    return outcome.exit_code
+
+
+def performed(
+    plan: Plan,
+    cluster: LiveTarget,
+    connection: Connection,
+    settings: Settings,
+    detail: Detail,
+    inject: Callable[[Report], Report] = lambda report: report,
+    *,
+    lifts_pause: bool = False,
+    until: float | None = None,
+) -> Outcome:
     """Perform a plan until nothing is left, or a stop is requested; `inject` begins faults and reports them.
 
     `lifts_pause`: go on although somebody had paused it; `until`: leave, resumable, in so many seconds of the clock of
@@ -111,7 +130,7 @@ def perform(
         stop = asked_to_stop(connection.interrupt, note)
         if not detail.quiet:
             note(f"journal: {place_of(cluster)}")
-        outcome = apply_plan(
+        return apply_plan(
             plan,
             connection.control_plane,
             connection.control_plane,
@@ -126,8 +145,6 @@ def perform(
             arrived=journal.arrived,
             lifts_pause=lifts_pause,
         )
-    report_outcome(render_outcome(outcome))
-    return outcome.exit_code
 
 
 def with_journal(do: Callable[..., Outcome], cluster: LiveTarget, *, unknown: bool = False) -> Exit:

@@ -8,7 +8,7 @@ what comes before `Exit codes:` is shown above the options, the rest below them,
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, ClassVar, get_type_hints
@@ -24,6 +24,37 @@ UNLIMITED = "unlimited"
 _BELOW = re.compile(r"^Exit codes:", re.MULTILINE)
 
 
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How another tool spells the commands of a group: the word is the value of an option, and options differ."""
+
+    option: str
+    words: Mapping[str, str]
+    """Its values in lower case, with the word of each."""
+    options: Mapping[str, str]
+    """Its names of options, with ours."""
+
+    def translated(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The arguments, with the word first. Raises UsageError where none is said."""
+        parts = [arg.partition("=") for arg in args]
+        args = [self.options.get(name, name) + equals + value for name, equals, value in parts]
+        at = next((i for i, (name, _, _) in enumerate(parts) if name == self.option), None)
+        if not args[0].startswith("-"):
+            if at is not None:
+                raise click.UsageError(f"'{args[0]}' says it already; leave out {self.option}", ctx)
+            return args
+        known = ", ".join(self.words)
+        if at is None:
+            raise click.UsageError(f"Say which kind first: {known}; or pass {self.option}.", ctx)
+        _, equals, value = parts[at]
+        behind = at + (1 if equals else 2)
+        value = value if equals else "".join(args[at + 1 : behind])
+        word = self.words.get(value.lower())
+        if word is None:
+            raise click.UsageError(f"{self.option} {value}: write one of {known}", ctx)
+        return [word, *args[:at], *args[behind:]]
+
+
 class CommandGroup(TyperGroup):
     """A group that knows its commands by name, and imports and builds the one that is asked for."""
 
@@ -32,6 +63,8 @@ class CommandGroup(TyperGroup):
     this place: `throttle RATE` is what `throttle 50MB/s` invokes.
     """
     group_help: ClassVar[Mapping[str, str]] = {}
+    spellings: ClassVar[Mapping[str, "Spelling"]] = {}
+    """How another tool spells the commands of a group."""
 
     def __init__(self, prefix: str = "", **attributes: Any) -> None:
         super().__init__(**{**attributes, "rich_markup_mode": None})
@@ -52,6 +85,8 @@ class CommandGroup(TyperGroup):
         if words in self.group_help:
             inner = type(self)(f"{words} ", name=cmd_name, help=self.group_help[words])
             inner.no_args_is_help = True
+            if words in self.spellings:
+                inner.context_settings = {"ignore_unknown_options": True}
             return inner
         return None
 
@@ -66,6 +101,7 @@ class CommandGroup(TyperGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is invoked. Raises UsageError, with the name that is nearest."""
+        args = self.worded(ctx, args)
         name, known = args[0], self.list_commands(ctx)
         argument = self._argument(name)
         if argument != name:
@@ -75,6 +111,11 @@ class CommandGroup(TyperGroup):
             hint = f" Did you mean '{nearest[0]}'?" if nearest else ""
             raise click.UsageError(f"No such command '{name}'.{hint}", ctx)
         return super().resolve_command(ctx, args)
+
+    def worded(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The arguments as replan spells them, where another tool spells the commands of this group otherwise."""
+        spelling = self.spellings.get(self._prefix.rstrip())
+        return args if spelling is None else spelling.translated(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List each command with the first sentence of its help; no command is built for it."""

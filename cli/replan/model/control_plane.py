@@ -38,6 +38,8 @@ class Rejected:
     code: int
     name: str
     message: str
+    whole: bool = False
+    """The request as a whole was refused, not this part of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,17 @@ E the list that expand asks for.
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.planning.move_reasons import MoveReason
+
+
+class Election(StrEnum):
+    """An election that was asked for by itself, beside any placement (KIP-183, KIP-460)."""
+
+    PREFERRED = "preferred"
+    """The first of the list shall lead, if it can now: such a move waits for no replica."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +41,8 @@ class Move:
     """The author accepts a target shorter than min.insync.replicas."""
     leader: BrokerId | None = None
     """Who led when planned: the source of the copy, for estimates and the preview only; never a precondition."""
+    election: Election | None = None
+    """The kind of election that the move is, where it is one; original and target are the observed list then."""
 
     def __post_init__(self) -> None:
         for name, brokers in (("original", self.original), ("target", self.target)):

@@ -46,6 +46,12 @@ class RefusalRule(StrEnum):
     """It is to be created, and the partitions of its topic have different numbers of replicas."""
     FEWER_PARTITIONS = "fewer-partitions"
     """`partitionCount` is below what the topic has."""
+    PREFERRED_UNAVAILABLE = "preferred-unavailable"
+    """A preferred election is asked for, and Kafka would answer it with 80 (PREFERRED_LEADER_NOT_AVAILABLE)."""
+    REPLICA_BLACKLISTED = "replica-blacklisted"
+    """A preferred election is asked for, and the first of the list is on the leader blacklist."""
+    NO_SUCH_PARTITION = "no-such-partition"
+    """An election is asked for of a partition that does not exist."""
 
 
 class WarningKind(StrEnum):
@@ -65,6 +71,7 @@ class WarningKind(StrEnum):
     STANDING_UNREAD = "standing-unread"
     ACKNOWLEDGED = "acknowledged"
     ACKNOWLEDGEMENT_EXPIRED = "acknowledgement-expired"
+    ELECTION_NOT_NEEDED = "election-not-needed"
 
 
 Facts = Mapping[str, int | str | tuple[int, ...] | tuple[str, ...]]
@@ -88,6 +95,9 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     RefusalRule.TOPIC_RUNNING: ("partitions", "count"),
     RefusalRule.FACTORS_DIFFER: ("factors",),
     RefusalRule.FEWER_PARTITIONS: ("rule", "declared", "observed"),
+    RefusalRule.PREFERRED_UNAVAILABLE: ("broker", "why", "inSync"),
+    RefusalRule.REPLICA_BLACKLISTED: ("broker", "where"),
+    RefusalRule.NO_SUCH_PARTITION: (),
     WarningKind.LEADERLESS: ("partitions", "count"),
     WarningKind.FENCED_TARGET: ("broker",),
     WarningKind.UNCLEAN_ELECTION: ("topics", "count"),
@@ -102,6 +112,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.STANDING_UNREAD: ("where", "broker"),
     WarningKind.ACKNOWLEDGED: ("where", "reason", "expires", "partitions", "count"),
     WarningKind.ACKNOWLEDGEMENT_EXPIRED: ("where", "acknowledged", "expires"),
+    WarningKind.ELECTION_NOT_NEEDED: ("partitions", "count"),
 }
 """`partitions` and `topics` name the first twenty of `count`."""
 

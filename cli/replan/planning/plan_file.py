@@ -33,7 +33,7 @@ from replan.model.placement import MoveThrottle, SideRates
 from replan.model.policy import Measure
 from replan.planning.creates import Create
 from replan.planning.move_reasons import MoveReason, ReasonKind
-from replan.planning.moves import Move
+from replan.planning.moves import Election, Move
 from replan.planning.plan import FACTS, Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.standing_throttles import RATES, ThrottleSetting
 
@@ -78,6 +78,7 @@ class MoveForm(Form, frozen=True):
     unnameable: Brokers = replicas()
     below_min_isr: bool = False
     remember: bool = False
+    election: Election | None = None
 
     def __post_init__(self) -> None:
         once_each(original=self.original, target=self.target, unnameable=self.unnameable)
@@ -327,6 +328,7 @@ def _row(move: Move, reason: int, plan: Plan) -> MoveForm:
         unnameable=tuple(sorted(move.unnameable)),
         below_min_isr=move.below_min_isr,
         remember=move.partition in plan.remember,
+        election=move.election,
     )
 
 
@@ -410,4 +412,5 @@ def _move(row: MoveForm, topic: TopicForm, reason: MoveReason) -> Move:
         unnameable=frozenset(row.unnameable),
         below_min_isr=row.below_min_isr,
         leader=row.leader,
+        election=row.election,
     )

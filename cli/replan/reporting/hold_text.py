@@ -13,6 +13,7 @@ from replan.applying.reasons.ends import (
     OtherPartitions,
     OtherReassignment,
     OtherValue,
+    PreferredUnavailable,
     RejectedByKafka,
     SubjectGone,
     ThrottleRefused,
@@ -57,6 +58,7 @@ from replan.applying.reasons.waits import (
 )
 from replan.model.configs import SettingName
 from replan.model.names import TopicPartition
+from replan.reporting.plan_notes import UNAVAILABLE
 from replan.wording import capped, count
 
 REPLAN = "make a new plan"
@@ -282,17 +284,20 @@ def _pending(
 def _suspected(reason: EndReason) -> str:
     match reason:
         case NotAsPlanned(Fact.REPLICAS):
-            return "replicas differ from the plan"
+            text = "replicas differ from the plan"
         case NotAsPlanned(Fact.TOPIC):
-            return "its topic is not the one that was planned for"
+            text = "its topic is not the one that was planned for"
         case OtherReassignment():
-            return "another tool reassigns it"
+            text = "another tool reassigns it"
+        case PreferredUnavailable(broker, why):
+            text = f"its preferred replica {broker} is not available: {UNAVAILABLE[why]}"
         case ChangedElsewhere():
-            return "possibly changed by another tool"
+            text = "possibly changed by another tool"
         case EffectUndone():
-            return "possibly undone by another tool"
+            text = "possibly undone by another tool"
         case _:
-            return "topic or brokers differ from the plan"
+            text = "topic or brokers differ from the plan"
+    return text
 
 
 def stalled_text(stalled: Stalled) -> str:
@@ -308,8 +313,14 @@ def stalled_text(stalled: Stalled) -> str:
 def end_text(subject: TopicPartition | SettingName, reason: EndReason) -> str:
     """Why a partition or a setting has ended without being done: a sentence of its own, which the journal keeps."""
     match reason:
-        case RejectedByKafka(code, name, message):
-            text = f"Kafka rejected it with {code} {name}: {message} {advice(code)}"
+        case RejectedByKafka(code, name, message, whole):
+            what = "the whole request" if whole else "it"
+            text = f"Kafka rejected {what} with {code} {name}: {message} {advice(code)}"
+        case PreferredUnavailable(broker, why, in_sync):
+            text = (
+                f"its preferred replica {broker} is not available: {UNAVAILABLE[why]} (in sync: {list(in_sync)}); "
+                "ask again once it is in sync"
+            )
         case ThrottleRefused():
             text = (
                 f"the throttle of {reason.scope} {reason.resource} cannot be set: Kafka answered {reason.code} "

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from replan.planning.elections.available import Unavailable
 from replan.planning.plan import Facts, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.wording import count, left_out
 
@@ -75,7 +76,22 @@ REFUSALS: Mapping[RefusalRule, str] = {
         "`partitionCount` {declared} is below the {observed} partitions that the topic has ({rule}): Kafka cannot "
         "remove partitions, their records would be lost; declare {observed}, or take the key out"
     ),
+    RefusalRule.PREFERRED_UNAVAILABLE: (
+        "its preferred replica {broker} is not available: {reason} (in sync: {inSync}); ask again once it is in sync"
+    ),
+    RefusalRule.REPLICA_BLACKLISTED: (
+        "its preferred replica {broker} is on the leader blacklist ({where}); `replan plan` puts another one first"
+    ),
+    RefusalRule.NO_SUCH_PARTITION: "the cluster has no such partition; check topic and number",
 }
+
+UNAVAILABLE: Mapping[Unavailable, str] = {
+    Unavailable.UNREGISTERED: "its broker is not registered",
+    Unavailable.FENCED: "its broker is fenced",
+    Unavailable.NOT_IN_SYNC: "it is not in sync",
+    Unavailable.NO_LEADER: "nobody leads the partition",
+}
+"""Why a replica cannot be elected now."""
 
 
 WARNINGS: Mapping[WarningKind, str] = {
@@ -121,14 +137,16 @@ WARNINGS: Mapping[WarningKind, str] = {
     WarningKind.ACKNOWLEDGEMENT_EXPIRED: (
         "{where}: the acknowledgement of {acknowledged} expired on {expires} and covers nothing any more; take it out"
     ),
+    WarningKind.ELECTION_NOT_NEEDED: "led by their preferred replica already: {named}",
 }
 
 
 def refusal_text(refusal: Refusal) -> str:
     """One sentence or two, complete with the partition: `orders-7: no leader, …`."""
-    original = refusal.facts.get("original", ())
+    original, why = refusal.facts.get("original", ()), refusal.facts.get("why")
     facts: Facts = {
         **refusal.facts,
+        "reason": UNAVAILABLE[Unavailable(str(why))] if why is not None else "",
         "topic": refusal.partition.topic,
         "assigned": len(original) if isinstance(original, tuple) else 0,
     }

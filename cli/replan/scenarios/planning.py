@@ -1,4 +1,4 @@
-"""`manifest`, `plan`, `drift`: what is declared, what would be done, what differs."""
+"""`manifest`, `plan`, `elect`, `drift`: what is declared, what would be done, what differs."""
 
 from collections.abc import Sequence
 from pathlib import PurePath
@@ -8,11 +8,15 @@ from replan.faults.token_reader import TokenReader
 from replan.manifest.load import load_sources
 from replan.manifest.yaml_text.events import fastest_parser
 from replan.manifest.yaml_text.sources import Source
+from replan.model.names import parse_topic_partition
 from replan.model.placement import Placement
 from replan.planning.drift import find_drift
+from replan.planning.elections.preferred import preferred_elections
+from replan.planning.elections.selection import Selection
 from replan.planning.plan import Plan
 from replan.planning.planner import make_plan
 from replan.reporting.drift_text import render_drift
+from replan.reporting.election_text import election_results, render_elections
 from replan.reporting.plan_context import PlanContext
 from replan.reporting.plan_text import render_plan
 from replan.scenarios.session import Session, own_application
@@ -65,6 +69,26 @@ def drift(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     at_work = own is not None and own.process is not None
     found = find_drift(_placement(session), session.observe(), heading, at_work=at_work)
     return render_drift(found)
+
+
+def elect(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
+    """`elect preferred all|orders|orders-0`: the plan of these elections, kept for `apply`; what is declared holds."""
+    tokens.expect("preferred")
+    words = [tokens.one("`all`, a topic or a partition")]
+    while tokens:
+        words.append(tokens.one("a topic or a partition"))
+    found = preferred_elections(_selection(words), session.observe(), session.placement, {})
+    session.keep(found.plan)
+    return render_elections(election_results(found, None), None)
+
+
+def _selection(words: Sequence[str]) -> Selection:
+    if words == ["all"]:
+        return Selection(everything=True)
+    try:
+        return Selection(partitions=tuple(parse_topic_partition(word) for word in words))
+    except ValueError:
+        return Selection(topics=tuple(words))
 
 
 def _placement(session: Session) -> Placement:

@@ -8,7 +8,7 @@ from replan.faults.token_reader import TokenReader
 from replan.scenarios.applying import apply, clear, interrupt, kill_process, resume, tick
 from replan.scenarios.fault_injection import at, inject
 from replan.scenarios.inspection import journal, show, status, throttles
-from replan.scenarios.planning import drift, manifest, plan
+from replan.scenarios.planning import drift, elect, manifest, plan
 from replan.scenarios.session import Session
 from replan.scenarios.setup import cluster, disk, topic
 
@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         "crash": kill_process,
         "disk": disk,
         "drift": drift,
+        "elect": elect,
         "interrupt": interrupt,
         "journal": journal,
         "manifest": manifest,

@@ -16,7 +16,7 @@ from replan.manifest.schema.schemas import read_schema
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import MoveThrottle, SideRates
 from replan.planning.move_reasons import MoveReason, ReasonKind
-from replan.planning.moves import Move
+from replan.planning.moves import Election, Move
 from replan.planning.plan import FACTS, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.plan_file import digest, dumps, loads
 from replan.planning.planner import make_plan
@@ -64,6 +64,7 @@ def any_moves(draw: st.DrawFn) -> tuple[Move, ...]:
             leader=draw(st.none() | st.sampled_from(BROKERS)),
             below_min_isr=draw(st.booleans()),
             reason=draw(reasons()),
+            election=draw(st.none() | st.sampled_from(Election)),
         )
         for name in names
     )

@@ -16,6 +16,7 @@ from replan.applying.reasons.ends import (
     OtherPartitions,
     OtherReassignment,
     OtherValue,
+    PreferredUnavailable,
     RejectedByKafka,
     SubjectGone,
     ThrottleRefused,
@@ -62,6 +63,7 @@ from replan.applying.reasons.waits import (
 )
 from replan.model.configs import FOLLOWER_RATE, LEADER_REPLICAS, ConfigScope, SettingName
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
+from replan.planning.elections.available import Unavailable
 from replan.planning.requests import RequestKind
 from replan.reporting.hold_text import advice, end_text, hold_text, result_text, stalled_text
 
@@ -307,6 +309,20 @@ ENDS: list[tuple[EndReason, str]] = [
         (
             "Kafka rejected it with 44 POLICY_VIOLATION: Not on Fridays. A policy of this cluster forbids it; "
             "ask those who run it."
+        ),
+    ),
+    (
+        RejectedByKafka(44, "POLICY_VIOLATION", "Not on Fridays.", whole=True),
+        (
+            "Kafka rejected the whole request with 44 POLICY_VIOLATION: Not on Fridays. A policy of this cluster "
+            "forbids it; ask those who run it."
+        ),
+    ),
+    (
+        PreferredUnavailable(BrokerId(1), Unavailable.FENCED, replicas(2, 3)),
+        (
+            "its preferred replica 1 is not available: its broker is fenced (in sync: [2, 3]); ask again once it is in "
+            "sync"
         ),
     ),
     (

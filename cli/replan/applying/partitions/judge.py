@@ -18,6 +18,7 @@ from replan.applying.reasons.ends import (
     Fact,
     NotAsPlanned,
     OtherReassignment,
+    PreferredUnavailable,
     RejectedByKafka,
 )
 from replan.applying.reasons.waits import (
@@ -37,6 +38,7 @@ from replan.applying.reasons.waits import (
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
+from replan.planning.elections.available import unavailable
 from replan.planning.moves import Move
 from replan.planning.next_request import Done, Next, OffPath, Stale, Wait, next_request
 from replan.planning.requests import CANCEL, Request, RequestKind
@@ -45,6 +47,8 @@ INVALID_ASSIGNMENT = 39
 """INVALID_REPLICA_ASSIGNMENT: the list names a broker that is not registered, or (from 4.4 on) cordoned."""
 LOOK_AGAIN = frozenset({3, 80, 83, 84, 85})
 """Rejections that say: look again. Unknown topic, leader not available, election or cancel not needed."""
+NOT_AVAILABLE = frozenset({80})
+"""PREFERRED_LEADER_NOT_AVAILABLE: the answer that ends an election that was asked for by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +130,19 @@ def _not_begun(sight: PartitionInput, needed: Next) -> Verdict:
     if not planned or isinstance(needed, OffPath):
         return _elsewhere(move, state)
     if isinstance(needed, Wait):
-        return Hold(_awaited(sight, needed), soon=needed.settling)
+        return _unavailable(sight) or Hold(_awaited(sight, needed), soon=needed.settling)
     return _if_as_planned(sight, needed)
+
+
+def _unavailable(sight: PartitionInput) -> Suspect | None:
+    """Why an election that was asked for by itself ends where a move of a placement would wait."""
+    move, state = sight.move, sight.state
+    if move.election is None or state is None:
+        return None
+    why = unavailable(move.target[0], state, sight.seen.brokers)
+    if why is None:
+        return None
+    return _suspect(Status.REJECTED, PreferredUnavailable(move.target[0], why, state.isr))
 
 
 def _elsewhere(move: Move, state: PartitionState) -> Verdict:
@@ -206,7 +221,7 @@ def _begun(sight: PartitionInput, own: MoveRecord, needed: Next) -> Verdict:
         case OffPath(found):
             return _off_path(sight, own, found)
         case Wait():
-            broken = _broken(sight)
+            broken = _broken(sight) or _unavailable(sight)
             return Hold(_awaited(sight, needed)) if broken is None else broken
         case Request():
             return _again_or_next(sight, own, needed)
@@ -247,7 +262,8 @@ def _again_or_next(sight: PartitionInput, own: MoveRecord, needed: Request) -> V
 def _again(sight: PartitionInput, needed: Request) -> Verdict:
     """The last request shows no effect: at once again if nobody knows whether it arrived, else after a second look."""
     rejection = sight.answer if isinstance(sight.answer, Rejected) else None
-    if rejection is not None and rejection.code not in LOOK_AGAIN:
+    final = NOT_AVAILABLE if sight.move.election else frozenset()
+    if rejection is not None and rejection.code not in LOOK_AGAIN - final:
         return _rejected(sight, rejection)
     verdict = _if_as_planned(sight, needed)
     if not isinstance(verdict, Request):
@@ -281,7 +297,7 @@ def _rejected(sight: PartitionInput, rejection: Rejected) -> Verdict:
     code, name = rejection.code, rejection.name
     if sight.quarantine_seconds is not None:
         return Hold(RejectionPending(code, name, sight.quarantine_seconds))
-    return End(Status.REJECTED, RejectedByKafka(code, name, rejection.message))
+    return End(Status.REJECTED, RejectedByKafka(code, name, rejection.message, rejection.whole))
 
 
 def _unless_quarantined(sight: PartitionInput, own: MoveRecord, ask: Request) -> Verdict:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from replan.applying.journal.records import Reached
 from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, ConfigScope
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
+from replan.planning.elections.available import Unavailable
 
 
 class Fact(StrEnum):
@@ -67,6 +68,17 @@ class RejectedByKafka:
     code: int
     name: str
     message: str
+    whole: bool = False
+    """The request was refused as a whole, with all partitions in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreferredUnavailable:
+    """An election was asked for, and the first of the list cannot lead now (80, PREFERRED_LEADER_NOT_AVAILABLE)."""
+
+    broker: BrokerId
+    why: Unavailable
+    in_sync: Replicas
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +125,7 @@ EndReason = (
     | OtherReassignment
     | ChangedElsewhere
     | EffectUndone
+    | PreferredUnavailable
     | RejectedByKafka
     | ThrottleRefused
 )

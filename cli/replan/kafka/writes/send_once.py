@@ -5,6 +5,7 @@ look at the cluster before asking for anything else.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -18,7 +19,7 @@ from kafka.errors import (
 from replan.kafka.failures import Operation, answer, reason, refusal, unknown_after
 from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire
-from replan.model.control_plane import Answer, OutcomeUnknown
+from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
 from replan.model.names import TopicPartition
 
 TIMEOUT_MS = 15_000
@@ -46,7 +47,9 @@ def send_once(
     except (AuthorizationError, UnsupportedVersionError) as failure:
         raise refusal(operation, failure) from failure
     except BrokerResponseError as failure:
-        return dict.fromkeys(asked, answer(int(failure.errno), reason(failure)))
+        found = answer(int(failure.errno), reason(failure))
+        whole = replace(found, whole=True) if isinstance(found, Rejected) else found
+        return dict.fromkeys(asked, whole)
     except KafkaError as failure:
         return dict.fromkeys(asked, unknown_after(failure))
     told = {name: answer(code, message) for name, code, message in rows(response)}

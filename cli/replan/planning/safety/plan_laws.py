@@ -56,11 +56,7 @@ def lawful_alone(plan: Plan) -> Iterator[Broken]:
         names.add(name)
         if move.is_leader_only and not move.elect:
             yield asked(name, f"it is where it belongs, {list(move.target)}, and is moved")
-        gone = sorted(set(move.target) - plan.racks.keys())
-        if gone:
-            yield asked(name, f"its target names {gone}, which the plan does not know")
-        if not move.unnameable <= set(move.original):
-            yield off_prefix(move, f"{sorted(move.unnameable)} are no replicas that could leave")
+        yield from _in_itself(move, plan)
         yield from safe_at_every_prefix(move)
     for create in plan.creates:
         gone = sorted({b for listed in create.lists for b in listed} - plan.racks.keys())
@@ -70,6 +66,19 @@ def lawful_alone(plan: Plan) -> Iterator[Broken]:
             yield asked(create.first, "the partitions are created with lists of different lengths")
     if not plan.remember <= names:
         yield asked("the plan", "it remembers orders of partitions that it does not move")
+
+
+def _in_itself(move: Move, plan: Plan) -> Iterator[Broken]:
+    """What a move says of itself fits together, and fits its plan."""
+    if move.election is not None and not move.is_leader_only:
+        yield asked(
+            move.partition, f"it is an election, and its list changes to {list(move.target)}"
+        )
+    gone = sorted(set(move.target) - plan.racks.keys())
+    if gone:
+        yield asked(move.partition, f"its target names {gone}, which the plan does not know")
+    if not move.unnameable <= set(move.original):
+        yield off_prefix(move, f"{sorted(move.unnameable)} are no replicas that could leave")
 
 
 def safe_at_every_prefix(move: Move) -> Iterator[Broken]:

@@ -15,6 +15,7 @@ from replan.applying.reasons.ends import (
     Fact,
     NotAsPlanned,
     OtherReassignment,
+    PreferredUnavailable,
     RejectedByKafka,
 )
 from replan.applying.reasons.waits import (
@@ -30,9 +31,10 @@ from replan.applying.reasons.waits import (
 )
 from replan.model.configs import TopicSettings
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
-from replan.model.names import TopicId, replicas
+from replan.model.names import BrokerId, TopicId, replicas
 from replan.model.partition import PartitionState
-from replan.planning.moves import Move
+from replan.planning.elections.available import Unavailable
+from replan.planning.moves import Election, Move
 from replan.planning.requests import Request, RequestKind
 
 SWAP = move([1, 2, 3], [4, 1, 5])
@@ -162,6 +164,60 @@ MIN_ISR_CHANGED = stale(NotAsPlanned(Fact.MIN_ISR, 2, 3))
 )
 def test_a_partition_that_was_not_begun(given: PartitionInput, verdict: Verdict) -> None:
     assert judge(given) == (None, verdict)
+
+
+PREFERRED = move([1, 2, 3], [1, 2, 3], election=Election.PREFERRED)
+FIRST = Request(RequestKind.ELECT, replicas(1))
+
+
+def unavailable(why: Unavailable, *in_sync: int) -> Suspect:
+    return suspected(Status.REJECTED, PreferredUnavailable(BrokerId(1), why, replicas(*in_sync)))
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict"),
+    [
+        pytest.param(sight(None, state([1, 2, 3], leader=2)), FIRST, id="another leads"),
+        pytest.param(sight(None, state([1, 2, 3])), End(Status.DONE), id="it leads already"),
+        pytest.param(
+            sight(None, state([1, 2, 3], [2, 3])),
+            unavailable(Unavailable.NOT_IN_SYNC, 2, 3),
+            id="out of sync",
+        ),
+        pytest.param(
+            sight(None, state([1, 2, 3], [], leader=None)),
+            unavailable(Unavailable.NO_LEADER),
+            id="nobody leads",
+        ),
+        pytest.param(
+            sight(own(FIRST, Reached.ASSIGNED, planned=PREFERRED), state([1, 2, 3], [2, 3])),
+            unavailable(Unavailable.NOT_IN_SYNC, 2, 3),
+            id="out of sync since it was asked for",
+        ),
+        pytest.param(
+            sight(
+                own(FIRST, Reached.ASSIGNED, planned=PREFERRED),
+                state([1, 2, 3], leader=2),
+                answer=NO_LEADER_THERE,
+            ),
+            End(Status.REJECTED, RejectedByKafka(80, "PREFERRED_LEADER_NOT_AVAILABLE", "")),
+            id="Kafka says that it is not available",
+        ),
+        pytest.param(
+            sight(
+                own(FIRST, Reached.ASSIGNED, planned=PREFERRED),
+                state([1, 2, 3], leader=2),
+                answer=replace(REFUSED, whole=True),
+            ),
+            End(Status.REJECTED, RejectedByKafka(44, "POLICY_VIOLATION", "Not on Fridays.", True)),
+            id="the whole request is refused",
+        ),
+    ],
+)
+def test_an_election_that_was_asked_for_by_itself_never_waits(
+    given: PartitionInput, verdict: Verdict
+) -> None:
+    assert judge(replace(given, move=PREFERRED))[1] == verdict
 
 
 RUNNING = state(EXPANDED, [1, 2, 3], adding=[4, 5])

@@ -1,0 +1,31 @@
+"""Whether a replica can be elected at this moment, as Kafka's PartitionChangeBuilder.isValidNewLeader judges it."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from replan.model.broker import Broker
+from replan.model.names import BrokerId
+from replan.model.partition import PartitionState
+
+
+class Unavailable(StrEnum):
+    """Why a replica cannot be elected now; as plans and results spell it."""
+
+    UNREGISTERED = "unregistered"
+    FENCED = "fenced"
+    NOT_IN_SYNC = "not-in-sync"
+    NO_LEADER = "no-leader"
+    """Nobody leads: what is missing is a recovery, not a preferred election."""
+
+
+def unavailable(
+    broker: BrokerId, seen: PartitionState, brokers: Mapping[BrokerId, Broker]
+) -> Unavailable | None:
+    """Why a preferred election cannot make this broker the leader; None where it can."""
+    if broker not in brokers:
+        return Unavailable.UNREGISTERED
+    if brokers[broker].fenced:
+        return Unavailable.FENCED
+    if seen.leader is None:
+        return Unavailable.NO_LEADER
+    return None if broker in seen.isr else Unavailable.NOT_IN_SYNC

@@ -1,0 +1,128 @@
+"""The plan of `replan elect preferred`: an election for each partition that its preferred replica does not lead.
+
+The preferred replica is the first of a partition's list. A partition that it leads needs nothing; one whose preferred
+replica cannot be elected now is refused with the reason, as Kafka would answer 80. The rest become moves that change
+nothing but the leader, so an application performs, records and resumes them as it does any other.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from replan.model.columns import to_matrix
+from replan.model.configs import TopicSettings
+from replan.model.names import TopicPartition
+from replan.model.partition import PartitionState
+from replan.model.placement import Placement
+from replan.model.policy import Measure
+from replan.model.snapshot import Snapshot
+from replan.planning.comparison.cluster_check import check_cluster
+from replan.planning.comparison.overlays import blacklist_reaches
+from replan.planning.elections.available import unavailable
+from replan.planning.elections.selection import Selection, choose_partitions
+from replan.planning.limits import check_limits, raised
+from replan.planning.move_reasons import MoveReason, ReasonKind
+from replan.planning.moves import Election, Move
+from replan.planning.plan import Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
+from replan.planning.safety.plan_laws import require_lawful
+from replan.planning.safety.refusals import Judge
+
+SHOWN = 20
+"""Partitions that a warning names."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreferredElections:
+    """What was found: the plan, and the partitions that need no election."""
+
+    plan: Plan
+    not_needed: tuple[TopicPartition, ...]
+
+
+def request_digest(selection: Selection, placement: Placement | None) -> str:
+    """What was asked for, in a digest: the same command again goes on with its own application."""
+    text = repr(
+        (Election.PREFERRED.value, selection, "" if placement is None else placement.digest)
+    )
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def preferred_elections(
+    selection: Selection,
+    snapshot: Snapshot,
+    placement: Placement | None,
+    allowed: Mapping[Measure, int],
+) -> PreferredElections:
+    """Plan them. A placement adds its cluster id, its limits and its leader blacklist.
+
+    Raises BadUsage where a topic or pattern matches nothing, WrongCluster, and LimitExceeded.
+    """
+    if placement is not None:
+        check_cluster(placement, snapshot)
+    chosen = choose_partitions(selection, snapshot)
+    rows = snapshot.partitions.take(chosen.rows)
+    leaders = np.asarray(rows.column("leader"))
+    needed = to_matrix(rows.column("replicas"))[:, 0] != leaders if len(leaders) else leaders < 0
+    done = rows.filter(~needed).select(["topic", "partition"]).to_pylist()
+    not_needed = tuple(TopicPartition(r["topic"], r["partition"]) for r in done)
+    refusals = [Refusal(n, RefusalRule.NO_SUCH_PARTITION, {}) for n in chosen.missing]
+    moves, judge = list[Move](), Judge.of(snapshot.brokers)
+    settings = snapshot.all_settings()
+    for seen in snapshot.states(chosen.rows[needed].tolist()):
+        move = _move(seen, settings[seen.partition.topic])
+        found = [*judge.refusals(move, seen), *_unavailable(seen, snapshot, placement)]
+        refusals += found[:1]
+        if not found:
+            moves.append(move)
+    limits = {} if placement is None else placement.limits
+    check_limits(moves, raised(limits, allowed))
+    plan = Plan(
+        cluster_id=snapshot.cluster_id,
+        cluster_name=None if placement is None else placement.cluster_name,
+        manifest_digest=request_digest(selection, placement),
+        racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
+        moves=tuple(moves),
+        refusals=tuple(refusals),
+        warnings=tuple(_not_needed(not_needed)),
+        allowed=dict(allowed),
+    )
+    return PreferredElections(require_lawful(plan, "the plan of these elections"), not_needed)
+
+
+def _move(seen: PartitionState, settings: TopicSettings) -> Move:
+    first = seen.replicas[0]
+    return Move(
+        partition=seen.partition,
+        topic_id=seen.topic_id,
+        original=seen.replicas,
+        target=seen.replicas,
+        min_insync_replicas=settings.min_insync_replicas,
+        unclean_election=settings.unclean_election,
+        reason=MoveReason(ReasonKind.LEADER, broker=first, leader=seen.leader),
+        bytes=seen.bytes,
+        leader=seen.leader,
+        election=Election.PREFERRED,
+    )
+
+
+def _unavailable(
+    seen: PartitionState, snapshot: Snapshot, placement: Placement | None
+) -> Iterator[Refusal]:
+    """Why the preferred replica must not, or cannot, lead now."""
+    first = seen.replicas[0]
+    for entry in () if placement is None else placement.leader_blacklist:
+        if entry.broker == first and blacklist_reaches(entry, seen.partition.topic):
+            facts: Facts = {"broker": first, "where": str(entry.where)}
+            yield Refusal(seen.partition, RefusalRule.REPLICA_BLACKLISTED, facts)
+    why = unavailable(first, seen, {b.id: b for b in snapshot.brokers})
+    if why is not None:
+        facts = {"broker": first, "why": str(why), "inSync": seen.isr}
+        yield Refusal(seen.partition, RefusalRule.PREFERRED_UNAVAILABLE, facts)
+
+
+def _not_needed(names: tuple[TopicPartition, ...]) -> Iterator[PlanWarning]:
+    if names:
+        facts: Facts = {"partitions": tuple(map(str, names[:SHOWN])), "count": len(names)}
+        yield PlanWarning(WarningKind.ELECTION_NOT_NEEDED, facts)

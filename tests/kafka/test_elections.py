@@ -1,0 +1,104 @@
+"""Preferred elections on real brokers, through the command line; Kafka's own tools say afterwards who leads.
+
+The controller does not rebalance leaders by itself here. Broker 1 restarts, and broker 3 is down: what broker 1 led by
+preference can be elected, what broker 3 led cannot, the rest needs nothing.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.commandline import replan
+from tests.kafka.clusters import one_jvm_cluster
+from tests.kafka.harness.clients import admin, create_topic, partition_metadata, until
+from tests.kafka.harness.layout import Layout
+from tests.kafka.harness.one_jvm import OneJvmCluster
+from tests.kafka.harness.tools import run_tool_warm
+
+TOPIC = "orders"
+
+
+@pytest.fixture(scope="module")
+def cluster(kafka_version: str, pytestconfig: pytest.Config) -> Iterator[OneJvmCluster]:
+    layout = Layout(
+        version=kafka_version,
+        racks={1: "a", 2: "b", 3: "c"},
+        broker_session_timeout_ms=2000,
+        controller_properties={"auto.leader.rebalance.enable": "false"},
+    )
+    with one_jvm_cluster(layout, pytestconfig) as running:
+        yield running
+
+
+def leaders(cluster: OneJvmCluster, topic: str) -> dict[int, int]:
+    """Who leads each partition, as kafka-topics says it."""
+    flags = ("--bootstrap-server", cluster.bootstrap, "--describe", "--topic", topic)
+    text = run_tool_warm(cluster.ground.kafka, "kafka-topics", *flags)
+    return {int(p): int(b) for p, b in re.findall(r"Partition: (\d+)\tLeader: (\d+)", text)}
+
+
+def in_sync_again(cluster: OneJvmCluster, topic: str, broker: int) -> None:
+    """Wait until a broker is in the ISR of every partition that it has a replica of."""
+    client = admin(cluster.bootstrap)
+    until(
+        lambda: all(broker in p.isrs for p in partition_metadata(client, topic).values()),
+        f"{broker} in sync for {topic}",
+        limit_seconds=120,
+    )
+
+
+@pytest.mark.parametrize("partitions", [60, pytest.param(2_000, marks=pytest.mark.nightly)])
+def test_mixed_results_are_all_named(
+    cluster: OneJvmCluster, partitions: int, tmp_path: Path
+) -> None:
+    topic = f"{TOPIC}-{partitions}"
+    heads = [[1, 2, 3], [2, 3, 1], [3, 2, 1]]
+    lists = [heads[0 if number % 6 < 4 else number % 6 - 3] for number in range(partitions)]
+    create_topic(cluster.bootstrap, topic, lists, limit_seconds=300)
+    first = Counter(listed[0] for listed in lists)
+    cluster.stop(1)
+    cluster.start(1)
+    in_sync_again(cluster, topic, 1)
+    cluster.stop(3)
+    flags = ("--bootstrap-server", cluster.bootstrap)
+    try:
+        assert 1 not in leaders(cluster, topic).values()
+        done = replan(
+            "elect", "preferred", "--topic", topic, "--format", "json", *flags, folder=tmp_path
+        )
+    finally:
+        cluster.start(3)
+    assert done.returncode == 3, done.stderr
+    found = json.loads(done.stdout)
+    assert found["counts"] == {
+        **dict.fromkeys(found["counts"], 0),
+        "elected": first[1],
+        "not-needed": first[2],
+        "failed": first[3],
+    }
+    failed = [p for p in found["partitions"] if p["result"] == "failed"]
+    assert {p["rule"] for p in failed} == {"preferred-unavailable"}
+    now = leaders(cluster, topic)
+    elected = [p["partition"] for p in found["partitions"] if p["result"] == "elected"]
+    assert {now[number] for number in elected} == {1}
+
+    in_sync_again(cluster, topic, 3)
+    run_tool_warm(
+        cluster.ground.kafka,
+        "kafka-leader-election",
+        *flags,
+        "--election-type",
+        "preferred",
+        "--topic",
+        topic,
+        "--partition",
+        str(lists.index(heads[2])),
+    )
+    again = replan(
+        "elect", "--election-type", "preferred", "--topic", topic, *flags, folder=tmp_path
+    )
+    assert again.returncode == 0, again.stderr
+    assert list(leaders(cluster, topic).values()) == [listed[0] for listed in lists]

@@ -1,0 +1,143 @@
+"""Which preferred elections are planned, which need none, and why the others are refused."""
+
+import pytest
+from tests.builders import brokers, listed_leader, placement, snapshot, state
+
+from replan.errors import BadUsage, WrongCluster
+from replan.model.names import TopicPartition, replicas
+from replan.model.placement import Placement
+from replan.model.policy import Limit, Measure
+from replan.model.snapshot import Snapshot
+from replan.model.where import Where
+from replan.planning.elections.preferred import (
+    PreferredElections,
+    preferred_elections,
+    request_digest,
+)
+from replan.planning.elections.selection import Selection
+from replan.planning.limits import LimitExceeded
+from replan.planning.moves import Election
+from replan.planning.plan import RefusalRule, WarningKind
+from replan.planning.plan_file import dumps, loads
+
+ALL = Selection(everything=True)
+SEEN = snapshot(
+    [
+        state([1, 2, 3]),
+        state([2, 3, 1], leader=3, partition=1),
+        state([3, 1, 2], [1, 2], leader=1, partition=2),
+        state([4, 1, 2], [4, 1, 2], leader=1, partition=3),
+        state([1, 2, 3], [], leader=None, partition=4),
+        state([1, 2, 3, 4], leader=2, adding=[4], partition=5),
+        state([9, 1], [1], leader=1, partition=6),
+        state([2, 1], leader=1, topic="__consumer_offsets"),
+        state([2, 1], leader=1, topic="payments"),
+    ],
+    registered=brokers(fenced=[4]),
+)
+
+
+def found(selection: Selection, seen: Snapshot = SEEN, **more: object) -> PreferredElections:
+    declared = more.get("declared")
+    assert declared is None or isinstance(declared, Placement)
+    return preferred_elections(selection, seen, declared, {})
+
+
+def of_orders(*numbers: int) -> tuple[TopicPartition, ...]:
+    return tuple(TopicPartition("orders", number) for number in numbers)
+
+
+def test_only_what_another_replica_leads_is_asked_for() -> None:
+    moves = found(ALL).plan.moves
+    assert [m.partition for m in moves] == [
+        TopicPartition("__consumer_offsets", 0),
+        *of_orders(1),
+        TopicPartition("payments", 0),
+    ]
+    assert {m.election for m in moves} == {Election.PREFERRED}
+    assert all(m.is_leader_only and m.elect for m in moves)
+
+
+def test_what_its_preferred_replica_leads_needs_none_and_is_counted() -> None:
+    elections = found(ALL)
+    assert elections.not_needed == of_orders(0)
+    [warning] = elections.plan.warnings
+    assert (warning.kind, warning.facts["count"]) == (WarningKind.ELECTION_NOT_NEEDED, 1)
+
+
+def test_each_refusal_says_why() -> None:
+    refusals = {
+        r.partition.partition: (r.rule, r.facts.get("why")) for r in found(ALL).plan.refusals
+    }
+    unavailable = RefusalRule.PREFERRED_UNAVAILABLE
+    assert refusals == {
+        2: (unavailable, "not-in-sync"),
+        3: (unavailable, "fenced"),
+        4: (RefusalRule.NO_LEADER, None),
+        5: (RefusalRule.RUNNING, None),
+        6: (unavailable, "unregistered"),
+    }
+
+
+def test_partitions_named_one_by_one_fold_and_those_that_are_missing_are_named() -> None:
+    elections = found(Selection(partitions=(*of_orders(1, 1, 0), *of_orders(77))))
+    assert [m.partition for m in elections.plan.moves] == list(of_orders(1))
+    assert elections.not_needed == of_orders(0)
+    [refusal] = elections.plan.refusals
+    assert (refusal.partition.partition, refusal.rule) == (77, RefusalRule.NO_SUCH_PARTITION)
+
+
+def test_a_pattern_means_internal_topics_only_where_it_says_so() -> None:
+    assert [m.partition.topic for m in found(Selection(topics=("p*", "*s"))).plan.moves] == [
+        "orders",
+        "payments",
+    ]
+    [move] = found(Selection(topics=("__*",))).plan.moves
+    assert move.partition.topic == "__consumer_offsets"
+
+
+def test_a_topic_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(BadUsage, match="--topic typo"):
+        found(Selection(topics=("typo",)))
+
+
+def test_a_broker_on_the_leader_blacklist_is_not_elected() -> None:
+    declared = placement(blacklist=[listed_leader(2, topics=("pay*",))])
+    elections = found(ALL, declared=declared)
+    listed = [r for r in elections.plan.refusals if r.rule is RefusalRule.REPLICA_BLACKLISTED]
+    assert [r.partition.topic for r in listed] == ["payments"]
+    assert [m.partition.topic for m in elections.plan.moves] == ["__consumer_offsets", "orders"]
+
+
+def test_the_limits_of_the_placement_hold() -> None:
+    limit = Limit(Measure.LEADERS, Where("placement.yaml", 3, 1), 2)
+    declared = placement()
+    declared = Placement(declared.explicit, limits={Measure.LEADERS: limit})
+    with pytest.raises(LimitExceeded):
+        preferred_elections(ALL, SEEN, declared, {})
+    assert len(preferred_elections(ALL, SEEN, declared, {Measure.LEADERS: 3}).plan.moves) == 3
+
+
+def test_the_placement_of_another_cluster_is_refused() -> None:
+    declared = Placement(placement().explicit, cluster_id="another")
+    with pytest.raises(WrongCluster):
+        found(ALL, declared=declared)
+
+
+def test_the_plan_survives_its_file() -> None:
+    plan = found(ALL).plan
+    assert loads(dumps(plan), "plan.json") == plan
+    assert plan.moves[1].target == replicas(2, 3, 1)
+
+
+def test_the_same_request_is_known_again_and_another_one_is_not() -> None:
+    one = Selection(topics=("orders",))
+    assert request_digest(one, None) == request_digest(Selection(topics=("orders",)), None)
+    assert request_digest(one, None) != request_digest(ALL, None)
+
+
+def test_a_cluster_without_partitions_needs_no_election() -> None:
+    empty = snapshot([])
+    elections = preferred_elections(ALL, empty, None, {})
+    assert elections.plan.empty
+    assert elections.not_needed == ()
