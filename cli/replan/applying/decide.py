@@ -58,9 +58,15 @@ from replan.applying.reasons.waits import (
     Stopping,
     ThrottleContested,
 )
-from replan.applying.run_state import RunState
+from replan.applying.run_state import RunState, standing_places
 from replan.applying.standing_throttles import StandingTick, first_of, standing_tick
-from replan.applying.steering import acknowledged, notes_of, steered, throttle_of
+from replan.applying.steering import (
+    acknowledged,
+    keeps_throttles,
+    notes_of,
+    steered,
+    throttle_of,
+)
 from replan.applying.throttles.tick import (
     ThrottleInput,
     ThrottleTick,
@@ -69,6 +75,7 @@ from replan.applying.throttles.tick import (
     in_place,
     throttle_tick,
     unread,
+    with_kept,
 )
 from replan.applying.tick_input import TickInput
 from replan.model.configs import ConfigScope
@@ -333,10 +340,14 @@ class TickBuilder:
         }
         ended = {n for n, phase in self._phases.items() if isinstance(phase, Ended)}
         copies = copies_under_throttle(tick, state, admitted, ended)
-        keep = tick.admitting and state.copies_waiting > 0
+        view, released = self._throttle_input(), standing_places(tick.job, state.ledger)
+        keeps = keeps_throttles(self._throttle, state.ledger.application)
         wanted = WantedThrottles.of(copies, self._throttle)
+        if keeps:
+            wanted = with_kept(wanted, copies, state.ledger, view, released)
+        waiting = tick.admitting and state.copies_waiting > 0
         self._throttles = throttle_tick(
-            wanted, state.ledger, self._throttle_input(), keep_rates=keep
+            wanted, state.ledger, view, keep_rates=keeps or waiting, released=released
         )
 
     def _throttle_input(self) -> ThrottleInput:

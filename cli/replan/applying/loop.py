@@ -17,7 +17,7 @@ from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import ApplicationStatus, Command, Record, Status
 from replan.applying.next_state import Decision, too_slow
 from replan.applying.observation.look import Readings
-from replan.applying.opening import check_cluster, closing, finished, opening
+from replan.applying.opening import check_cluster, closing, finished, kept, opening
 from replan.applying.outcome import (
     Ending,
     Outcome,
@@ -37,7 +37,12 @@ from replan.applying.run_state import Configured, first_state
 from replan.applying.sending import Sender, intents
 from replan.applying.settings import Settings
 from replan.applying.standing_throttles import pending as still_to_set
-from replan.applying.steering import for_application, none_arrived, taken_over
+from replan.applying.steering import (
+    for_application,
+    keeps_throttles,
+    none_arrived,
+    taken_over,
+)
 from replan.applying.throttles.broker_rates import leftovers
 from replan.applying.tick_input import EndText, Job, TickInput
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit, ReplanError
@@ -317,7 +322,8 @@ class ApplicationRun:
             return None
         if lingering(tick, state) or may_arrive(state):
             return None
-        if not state.ledger.throttles:
+        keeps = keeps_throttles(self._job.plan.throttle, state.ledger.application)
+        if not state.ledger.throttles or (keeps and restored):
             return self._closed()
         if self._ended_at is None or state.configs_unknown_since:
             self._ended_at = tick.now
@@ -331,11 +337,8 @@ class ApplicationRun:
         settings = self._settings()
         text = summary((*settings, *results), plan.refusals)
         try:
-            self._append(
-                closing(
-                    self._state.ledger, ApplicationStatus.CLOSED, text, self._job.settings.moment()
-                )
-            )
+            ledger, moment = self._state.ledger, self._job.settings.moment()
+            self._append((*kept(ledger), *closing(ledger, ApplicationStatus.CLOSED, text, moment)))
         except (BadFile, ClusterUnreachable) as error:
             return self._unwritable(self._ports.clock.now(), error)
         code = exit_code_of((*settings, *results), plan.left_out)

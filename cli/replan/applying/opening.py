@@ -85,8 +85,10 @@ def opening(plan: Plan, plan_digest: str, ledger: Ledger, settings: Settings) ->
         moves=len(plan.moves),
         settle=settings.settle_seconds,
         slots=settings.slots_per_broker,
+        keep_throttles=settings.preserve_throttles,
     )
-    return application, *_chunks(application.id, dumps(plan)), *_forgotten(ledger)
+    left = [changed(saved, kept=False) for saved in ledger.priors if saved.kept]
+    return application, *_chunks(application.id, dumps(plan)), *left, *_forgotten(ledger)
 
 
 def _next_id(plan_digest: str, before: Iterable[Application]) -> str:
@@ -153,3 +155,8 @@ def ended(
         and r.application == application.id
     }
     return changed(application, status=status, summary=summary, ended_at=at), *over.values()
+
+
+def kept(ledger: Ledger) -> tuple[Record, ...]:
+    """The records by which throttles of moves stay in place on purpose."""
+    return tuple(changed(saved, kept=True) for saved in ledger.priors)

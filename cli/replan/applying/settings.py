@@ -55,6 +55,9 @@ class Settings:
     leave_at: float | None = None
     """On the clock of the application: leave then, resumable, as if interrupted."""
 
+    preserve_throttles: bool = False
+    """Leave the throttles of moves in place at the end, whatever the plan says."""
+
     @property
     def idle_seconds(self) -> float:
         """After so long without anything moving none of these times can move anything any more."""

@@ -97,7 +97,10 @@ def taken_over(ledger: Ledger, settings: Settings, *, lifts_pause: bool) -> tupl
         return tuple(waiting)
     paused_by = "" if lifts_pause else before.paused_by
     settle, slots = settings.settle_seconds, settings.slots_per_broker
-    application = changed(before, paused_by=paused_by, settle=settle, slots=slots)
+    keep = before.keep_throttles or settings.preserve_throttles
+    application = changed(
+        before, paused_by=paused_by, settle=settle, slots=slots, keep_throttles=keep
+    )
     return *([] if application == before else [application]), *waiting
 
 
@@ -114,3 +117,9 @@ def throttle_of(
 def notes_of(commands: Iterable[Command]) -> tuple[Obeyed, ...]:
     """What the process that obeyed says about it."""
     return tuple(Obeyed(c.verb, c.rate, c.sender) for c in commands)
+
+
+def keeps_throttles(planned: MoveThrottle | None, application: Application | None) -> bool:
+    """Whether the throttles of moves stay in place at the end."""
+    declared = planned is not None and planned.keep
+    return declared or (application is not None and application.keep_throttles)

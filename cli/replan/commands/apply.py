@@ -1,6 +1,7 @@
 """Commands that act on a cluster: `apply`, `resume`, `abandon`, `throttle clear`."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -51,6 +52,13 @@ def apply(
             help="With PLAN: refuse it unless it was made from what this file or folder says now; repeatable.",
         ),
     ] = None,
+    preserve_throttles: Annotated[
+        bool,
+        typer.Option(
+            "--preserve-throttles",
+            help="Leave the throttles of moves in place at the end; `replan throttle clear` restores what was before.",
+        ),
+    ] = False,
     until: Until = None,
     faults: Faults = None,
     detail: Detail,
@@ -105,7 +113,9 @@ def apply(
         if not (approved or auto_approve or application.approve(plan)):
             note("not approved; nothing was changed")
             return Exit.ERROR
-        settings = pace.settings(watched=is_live(sys.stderr))
+        settings = replace(
+            pace.settings(watched=is_live(sys.stderr)), preserve_throttles=preserve_throttles
+        )
         return application.perform(plan, cluster, connection, settings, detail, inject, until=until)
 
 

@@ -25,6 +25,13 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
+class Keep:
+    """Whether the throttles of moves stay at the end."""
+
+    keep: bool
+
+
+@dataclass(frozen=True, slots=True)
 class BrokerRate:
     """The rates of one broker by side, bytes per second; a side that is not written has the rate of all brokers."""
 
@@ -36,7 +43,7 @@ Declared = (
     | (ExplicitTopic | TopicRule | Balance)
     | (PreferredLeaders | LeaderRule)
     | (LeaderBlacklist | ReplicaBlacklist | LogDirBlacklist)
-    | (Rate | BrokerRate | ThrottledReplicas | StandingRate)
+    | (Rate | Keep | BrokerRate | ThrottledReplicas | StandingRate)
     | (Requirement | Limit | Acknowledgement | Prices)
 )
 

@@ -8,6 +8,7 @@ from replan.manifest.yaml_text.problems import KeyPath, Problems, show
 
 Merged = Mapping[KeyPath, Declaration]
 RATE: KeyPath = ("throttles", "moves", "rate")
+KEEP: KeyPath = ("throttles", "moves", "keep")
 BROKER_RATES: KeyPath = ("throttles", "moves", "brokers")
 
 
@@ -37,7 +38,7 @@ def note_contradictions(merged: Merged, problems: Problems) -> None:
             beside = merged.get(("assignments", declaration.path[-1]))
             if beside is not None and isinstance(beside.declared, ExplicitTopic):
                 _check_leaders(declaration.declared, beside.declared, problems)
-    rates = [d for path, d in merged.items() if path[:-1] == BROKER_RATES]
+    rates = [d for path, d in merged.items() if path[:-1] == BROKER_RATES or path == KEEP]
     if rates and RATE not in merged:
         text = "`rate` is missing; write the rate of all other brokers, e.g. rate: 50MB/s, or unlimited"
         problems.add(rates[0].where, RATE[:-1], text)

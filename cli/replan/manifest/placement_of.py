@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from replan.manifest.assignments import ExplicitTopic
-from replan.manifest.declarations import BrokerRate, Declaration, PreferredLeaders, Rate
-from replan.manifest.merge import BROKER_RATES, RATE, Merged, explicit_topics
+from replan.manifest.declarations import BrokerRate, Declaration, Keep, PreferredLeaders, Rate
+from replan.manifest.merge import BROKER_RATES, KEEP, RATE, Merged, explicit_topics
 from replan.manifest.yaml_text.problems import KeyPath
 from replan.manifest.yaml_text.sources import Source
 from replan.manifest.yaml_text.values import Value
@@ -143,7 +143,9 @@ def _move_throttle(merged: Merged) -> MoveThrottle | None:
         for broker, found in _broker_rates(merged)
         if isinstance(found.declared, BrokerRate)
     }
-    return MoveThrottle(others, brokers)
+    kept = merged.get(KEEP)
+    keep = kept is not None and isinstance(kept.declared, Keep) and kept.declared.keep
+    return MoveThrottle(others, brokers, keep)
 
 
 def _both_sides(by_side: Mapping[str, int | None], others: int | None) -> int | SideRates | None:

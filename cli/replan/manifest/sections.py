@@ -10,7 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, cast
 
-from replan.manifest.declarations import BrokerRate, Declaration, Rate
+from replan.manifest.declarations import BrokerRate, Declaration, Keep, Rate
 from replan.manifest.units import parse_expiry, parse_percentage, parse_rate, parse_size
 from replan.manifest.yaml_text.problems import KeyPath
 from replan.manifest.yaml_text.sources import Source
@@ -137,6 +137,9 @@ def _throttles(file: _File) -> Iterator[Declaration]:
     if "rate" in moves:
         path: KeyPath = ("throttles", "moves", "rate")
         yield Declaration(path, file.where(path), Rate(parse_rate(moves["rate"])))
+    if "keep" in moves:
+        kept: KeyPath = ("throttles", "moves", "keep")
+        yield Declaration(kept, file.where(kept), Keep(bool(moves["keep"])))
     for path, where, rates in file.named("throttles", "moves", "brokers"):
         by_side = rates if isinstance(rates, dict) else dict.fromkeys(Side, rates)
         found = {str(side): parse_rate(text) for side, text in by_side.items()}

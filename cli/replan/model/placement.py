@@ -74,6 +74,8 @@ class MoveThrottle:
     rate: int | None
     brokers: Mapping[BrokerId, int | SideRates | None] = field(default_factory=dict)
     """Brokers with a rate of their own, for both sides or one for each."""
+    keep: bool = False
+    """Left in place at the end (Kafka's `--preserve-throttles`)."""
 
     def rate_of(self, broker: BrokerId, side: Side) -> int | None:
         """The rate of one side of a broker."""

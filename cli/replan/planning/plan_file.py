@@ -138,6 +138,7 @@ class ThrottleForm(Form, frozen=True):
 
     bytes_per_second: Rate | None
     brokers: dict[str, Rate | SideForm | None]
+    keep: bool = False
 
     def __post_init__(self) -> None:
         _check_brokers(self.brokers)
@@ -349,7 +350,7 @@ def _throttle(throttle: MoveThrottle | None) -> ThrottleForm | None:
         str(b): SideForm(rate.leader, rate.follower) if isinstance(rate, SideRates) else rate
         for b, rate in sorted(throttle.brokers.items())
     }
-    return ThrottleForm(throttle.rate, brokers)
+    return ThrottleForm(throttle.rate, brokers, throttle.keep)
 
 
 def _json(value: object) -> str:
@@ -385,6 +386,7 @@ def _plan(form: PlanForm) -> Plan:
                 else rate
                 for b, rate in throttle.brokers.items()
             },
+            throttle.keep,
         ),
         allowed=form.allowed,
         refusals=tuple(

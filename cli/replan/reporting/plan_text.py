@@ -216,4 +216,5 @@ def throttle_text(plan: Plan) -> str:
         if cost.seconds is None
         else f"; at least {duration(cost.seconds)} (broker {cost.busiest})"
     )
-    return f"Throttle {rate(plan.throttle.rate)}{' (' + own + ')' if own else ''}{least}."
+    kept = "; stays in place at the end" if plan.throttle.keep else ""
+    return f"Throttle {rate(plan.throttle.rate)}{' (' + own + ')' if own else ''}{least}{kept}."

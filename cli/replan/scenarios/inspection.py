@@ -84,16 +84,20 @@ def _ledger(ledger: Ledger) -> Iterator[str]:
                 before = "an override" if record.overridden else "no override"
                 yield (
                     f"  {record.topic} {SIDES[record.config]} list: {before} before, "
-                    f"ours {','.join(record.ours) or 'none'}"
+                    f"ours {','.join(record.ours) or 'none'}{_kept(record)}"
                 )
             case SavedRate():
                 before = "none" if record.before is None else rate(int(record.before))
-                ours = ", ".join(rate(int(r)) for r in record.ours)
+                ours = ", ".join(rate(int(r)) for r in record.ours) + _kept(record)
                 yield f"  broker {record.broker} {SIDES[record.config]} rate: {before} before, ours {ours}"
             case Order():
                 yield f"remembered: {record.partition} {brokers(record.replicas)}"
             case _:
                 pass
+
+
+def _kept(record: SavedReplicaList | SavedRate) -> str:
+    return ", kept" if record.kept else ""
 
 
 def _own(own: MoveRecord) -> str:

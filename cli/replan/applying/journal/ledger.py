@@ -4,7 +4,7 @@ Invariant: `owned` holds the partitions of the open application and of no other.
 are open was written by two processes at once; folding it raises Held, and `abandon` ends both.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from replan.applying.journal.protocol import latest
@@ -50,8 +50,14 @@ class Ledger:
 
     @property
     def throttles(self) -> int:
-        """How many throttle settings are replan's."""
-        return len(self.entries) + len(self.rates)
+        """How many throttle settings are replan's and are to be restored."""
+        return sum(not saved.kept for saved in self.priors)
+
+    @property
+    def priors(self) -> Iterator[SavedReplicaList | SavedRate]:
+        """What was there before each throttle setting that is replan's, kept ones too."""
+        yield from self.entries.values()
+        yield from self.rates.values()
 
     def after(self, records: Sequence[Record]) -> "Ledger":
         """The ledger with more records."""

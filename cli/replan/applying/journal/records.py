@@ -83,6 +83,9 @@ class Application(Form, frozen=True):
     slots: Int32 = 0
     """Copies of a broker at once, by that process; 0 where it did not say."""
 
+    keep_throttles: bool = False
+    """Leave the throttles of its moves in place at the end."""
+
     @property
     def key(self) -> str:
         """Its key."""
@@ -202,6 +205,8 @@ class SavedReplicaList(Form, frozen=True):
     overridden: bool
     """Whether the topic had an override before ours, however empty."""
     ours: tuple[Entry, ...]
+    kept: bool = False
+    """Left in place on purpose, after the application that set it."""
 
     @property
     def key(self) -> str:
@@ -217,6 +222,8 @@ class SavedRate(Form, frozen=True):
     before: str | None
     ours: Annotated[tuple[RateText, ...], msgspec.Meta(min_length=1)]
     """All values that we set or are about to set; the last is the wanted one."""
+    kept: bool = False
+    """Left in place on purpose, after the application that set it."""
 
     @property
     def key(self) -> str:

@@ -29,6 +29,7 @@ from replan.applying.throttles.replica_lists import (
     wanted_entries,
 )
 from replan.model.configs import (
+    LEADER_REPLICAS,
     ConfigChange,
     Configs,
     ConfigScope,
@@ -106,12 +107,51 @@ class ThrottleTick:
         return not self.records and not self.removals and not self.additions
 
 
+def with_kept(
+    wanted: WantedThrottles,
+    copies: Sequence[Copy],
+    ledger: Ledger,
+    view: ThrottleInput,
+    released: Collection[tuple[ConfigScope, str]],
+) -> WantedThrottles:
+    """What is wanted, and the entries that are to stay although their copy is over.
+
+    Not those of a copy whose leader side is free for now, nor those of `released` topics; what another tool has removed
+    is not set again.
+    """
+    free = {c.move.partition for c in copies if c.leader_throttle_suspended}
+    entries = dict(wanted.entries)
+    for where, prior in ledger.entries.items():
+        settings = view.topics.get(where[0])
+        if settings is None or (ConfigScope.TOPIC, where[0]) in released:
+            continue
+        present = elements(override_of(settings, where[1]))
+        suspended = {p.partition for p in free if p.topic == where[0]}
+        stay = {
+            e
+            for e in set(prior.ours).intersection(present)
+            if where[1] != LEADER_REPLICAS or int(e.partition(":")[0]) not in suspended
+        }
+        entries[where] = entries.get(where, frozenset()) | stay
+    return replace(wanted, entries={where: of for where, of in entries.items() if of})
+
+
 def throttle_tick(
-    wanted: WantedThrottles, ledger: Ledger, view: ThrottleInput, *, keep_rates: bool
+    wanted: WantedThrottles,
+    ledger: Ledger,
+    view: ThrottleInput,
+    *,
+    keep_rates: bool,
+    released: Collection[tuple[ConfigScope, str]] = (),
 ) -> ThrottleTick:
-    """What to do about throttles; with `keep_rates` rates stay although no copy runs now."""
+    """What to do about throttles; with `keep_rates` rates stay although no copy runs now, except of `released`."""
     lists = dict(_list_steps(wanted.entries, ledger, view))
-    rates = dict(_rate_steps(wanted.rates, ledger, view, keep_rates=keep_rates))
+    kept = frozenset(
+        rate
+        for rate in (ledger.rates if keep_rates else ())
+        if (ConfigScope.BROKER, str(rate[0])) not in released
+    )
+    rates = dict(_rate_steps(wanted.rates, ledger, view, kept))
     forgotten = tuple(
         Forget(prior.key)
         for (topic, _), prior in sorted(ledger.entries.items())
@@ -159,7 +199,7 @@ def _list_steps(
 
 
 def _rate_steps(
-    wanted: Mapping[Rate, int], ledger: Ledger, view: ThrottleInput, *, keep_rates: bool
+    wanted: Mapping[Rate, int], ledger: Ledger, view: ThrottleInput, kept: Collection[Rate]
 ) -> Iterable[tuple[Rate, RateStep]]:
     for where in sorted({*wanted, *ledger.rates}):
         configs, prior = view.brokers.get(where[0]), ledger.rates.get(where)
@@ -172,7 +212,7 @@ def _rate_steps(
             if step.wiped and not _may_raise(where, view.history):
                 step = RateStep(in_place=False, wiped=True)
             yield where, step
-        elif prior is not None and not keep_rates:
+        elif prior is not None and where not in kept:
             yield where, restore_step(prior, configs, may_arrive=late)
 
 
