@@ -114,8 +114,9 @@ class ProducerLoad(Closing):
                 return
             self._send(partition)
             due += self._pause_seconds
-            self._producer.poll(max(0.0, due - time.monotonic()))
-            if due < time.monotonic() - 1:
+            while (early := due - time.monotonic()) > 0:  # poll returns with the first answer
+                self._producer.poll(early)
+            if early < -1:
                 due = time.monotonic()  # do not make up for a long stall with a burst
 
     def _send(self, partition: int) -> None:
