@@ -17,6 +17,7 @@ from tests.kafka.harness.clients import create_topic, fill, until
 from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.load import ProducerLoad
+from tests.kafka.test_adapter_failures import active_controller
 from tests.kafka.test_main_job import MEGABYTE, SETTLE, Site
 
 from replan.kafka.control_plane import open_cluster
@@ -39,8 +40,13 @@ pytestmark = [pytest.mark.waits, pytest.mark.timeout(600)]
 
 @pytest.fixture
 def site(kafka_cluster: Start, tmp_path: Path, version: str) -> Site:
-    """Broker 3 in a JVM of its own, and a plan that is saved."""
+    """Broker 3 in a JVM of its own."""
     cluster = kafka_cluster(Layout(version=version), in_one_jvm=(1, 2, 4, 5, 101))
+    return planned(cluster, tmp_path)
+
+
+def planned(cluster: Cluster, tmp_path: Path) -> Site:
+    """A topic with some bytes, and a plan that is saved."""
     create_topic(cluster.bootstrap, "orders", LISTS)
     fill(cluster.bootstrap, "orders", 15 * MEGABYTE)
     (tmp_path / "placement.yaml").write_text(PLACEMENT)
@@ -52,8 +58,8 @@ def site(kafka_cluster: Start, tmp_path: Path, version: str) -> Site:
 
 def goes_on(
     site: Site, seconds: float, begin: Callable[[Cluster], None], end: Callable[[Cluster], None]
-) -> None:
-    """Apply while the fault lasts so long, and hold what must be true at the end."""
+) -> str:
+    """Apply while the fault lasts so long, hold what must be true at the end, and return what was printed."""
     cluster = site.cluster
     assert isinstance(cluster, Cluster)
     command = ["apply", "plan.json", *SETTLE, *site.flags]
@@ -83,6 +89,7 @@ def goes_on(
     assert account.acknowledged > 100
     assert {p: replicas for p, (replicas, _) in site.described().items()} == TARGET
     assert site.leftovers() == []
+    return shown + errors
 
 
 def running(site: Site) -> list[str]:
@@ -123,3 +130,22 @@ def test_a_broker_is_frozen_for_two_minutes(site: Site) -> None:
         lambda cluster: cluster.freeze(THREE),
         lambda cluster: cluster.thaw(THREE),
     )
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("version", ["4.3.1", "3.9.2"])
+def test_the_active_controller_is_frozen_for_two_minutes(
+    kafka_cluster: Start, tmp_path: Path, version: str
+) -> None:
+    """Brokers wait for it for 30 s (controller.socket.timeout.ms) before they look for another."""
+    layout = Layout(version=version, controllers=3)
+    cluster = kafka_cluster(layout, in_one_jvm=tuple(layout.racks))
+    site = planned(cluster, tmp_path)
+    active = active_controller(cluster)
+    said = goes_on(
+        site,
+        FROZEN_SECONDS,
+        lambda cluster: cluster.freeze(active),
+        lambda cluster: cluster.thaw(active),
+    )
+    assert "the active controller has not answered" in said

@@ -385,7 +385,9 @@ class ApplicationRun:
         silent = now - self._seen_at
         if silent < self._job.settings.patience_seconds and self._leaving is None:
             if self._progress is not None:
-                silence = ClusterSilent(self._ports.clock.now() - self._seen_at, str(error))
+                whom = error.waits_for if isinstance(error, ClusterUnreachable) else None
+                lasts = self._ports.clock.now() - self._seen_at
+                silence = ClusterSilent(lasts, str(error), whom)
                 at = now - self._began
                 self._ports.report(
                     replace(self._progress, at_seconds=at, admission=silence, notes=())

@@ -237,6 +237,11 @@ def _cluster(
             )
         case Paused(by):
             return f"paused by {by}; `replan resume` goes on"
+        case ClusterSilent(seconds, _, str(silent)):
+            return (
+                f"{silent} has not answered for {seconds:.0f} s, while brokers do; "
+                "it goes on when another one has taken over"
+            )
         case ClusterSilent(seconds, error):
             return f"the cluster has not answered for {seconds:.0f} s: {error}"
 

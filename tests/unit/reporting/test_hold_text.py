@@ -133,6 +133,13 @@ HOLDS: list[tuple[HoldReason, str]] = [
         "the cluster has not answered for 12 s: no broker answers",
     ),
     (
+        ClusterSilent(12, "no answer in time", "the active controller"),
+        (
+            "the active controller has not answered for 12 s, while brokers do; "
+            "it goes on when another one has taken over"
+        ),
+    ),
+    (
         RepeatPending(RequestKind.EXPAND, 4),
         "the outcome of expand is unknown; sending it again in 4 s",
     ),

@@ -220,6 +220,8 @@ class ClusterSilent:
 
     seconds: float = field(compare=False)
     error: str = field(compare=False)
+    waits_for: str | None = None
+    """Who does not answer although brokers do: the active controller."""
 
 
 @dataclass(frozen=True, slots=True)
