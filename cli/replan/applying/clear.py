@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 
 from replan.applying.journal.ledger import Ledger, fold, open_applications
 from replan.applying.journal.protocol import Journal
-from replan.applying.journal.records import ApplicationStatus
+from replan.applying.journal.records import ApplicationStatus, Order
 from replan.applying.next_state import Decision
 from replan.applying.observation.look import Observation
 from replan.applying.opening import closing, ended
 from replan.applying.outcome import Ending, Outcome, results_of, summary
+from replan.applying.partitions.intents import left_behind
+from replan.applying.reasons.notes import ListsLeft
 from replan.applying.run_state import throttled
 from replan.applying.sending import Sender, intents
 from replan.applying.settings import Settings
@@ -78,12 +80,18 @@ def abandon(
     if ledger.application is None:
         raise BadUsage("no application is open on this cluster; there is nothing to abandon")
     results = results_of(sorted(ledger.owned), ledger, {})
+    behind = [r for own in ledger.open.values() for r in left_behind(own, ledger)]
     ports = _Ports(reader, writer, journal, clock)
     cleared, ledger = _cleared(ports, ledger, settings, report, abandoned=True)
     journal.append(
-        closing(ledger, ApplicationStatus.ABANDONED, summary(results), settings.moment())
+        (
+            *behind,
+            *closing(ledger, ApplicationStatus.ABANDONED, summary(results), settings.moment()),
+        )
     )
-    return replace(cleared, results=results, abandoned=True)
+    names = tuple(r.partition for r in behind if isinstance(r, Order))
+    notes = (*cleared.notes, ListsLeft(names)) if names else cleared.notes
+    return replace(cleared, results=results, abandoned=True, notes=notes)
 
 
 @dataclass(frozen=True, slots=True)

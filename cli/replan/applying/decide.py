@@ -21,7 +21,7 @@ from replan.applying.copies import (
 from replan.applying.creating import CreateTick, create_tick, pending
 from replan.applying.journal.records import MoveRecord, Record, Status, changed
 from replan.applying.next_state import Decision, next_state
-from replan.applying.partitions.intents import begun, forgetting, intent, remembering
+from replan.applying.partitions.intents import begun, forgetting, intent, left_behind, remembering
 from replan.applying.partitions.judge import (
     End,
     Hold,
@@ -246,7 +246,9 @@ class TickBuilder:
         record = changed(self._record(name), status=status, message=message)
         self._holds.pop(name, None)
         self._phases[name] = Ended(record)
-        if status is Status.DONE and name not in job.plan.remember:
+        if status is not Status.DONE:
+            self._records.extend(left_behind(record, ledger))
+        elif name not in job.plan.remember:
             self._records.extend(forgetting(job.moves[name], ledger))
 
     def _record(self, name: TopicPartition) -> MoveRecord:

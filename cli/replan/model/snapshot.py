@@ -62,10 +62,15 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class RememberedOrder:
-    """The order that a partition without a declared one had before the leader blacklist changed it."""
+    """The order that a partition without a declared one had before the leader blacklist changed it.
+
+    Or the whole list, where a move that had begun to add replicas was given up.
+    """
 
     order: Replicas
     topic_id: TopicId
+    left: Replicas = ()
+    """The longer list that such a move has left; it counts only while the partition has exactly that."""
 
 
 @dataclass(frozen=True, slots=True)

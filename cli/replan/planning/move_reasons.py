@@ -27,6 +27,8 @@ class ReasonKind(StrEnum):
     """`broker` is to lead nothing; `note`: why."""
     REMEMBERED_ORDER = "remembered-order"
     """The order from before the leader blacklist changed it."""
+    GIVEN_UP = "given-up"
+    """The list from before a move that was given up after it had begun to add replicas."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,10 @@ def _replicas(difference: Difference, seen: PartitionState, facts: Facts) -> Mov
         return MoveReason(ReasonKind.DECLARED)
     if difference.balanced:
         return MoveReason(ReasonKind.BALANCE)
-    return MoveReason(ReasonKind.RULE, rule=facts.rules[seen.partition.topic].pattern)
+    rule = facts.rules.get(seen.partition.topic)
+    if rule is None:
+        return MoveReason(ReasonKind.GIVEN_UP)
+    return MoveReason(ReasonKind.RULE, rule=rule.pattern)
 
 
 def _order(difference: Difference, seen: PartitionState, facts: Facts) -> MoveReason | None:

@@ -14,6 +14,7 @@ REASONS: Mapping[ReasonKind, str] = {
     ReasonKind.PREFERRED_LEADER: "preferred leader {broker}{by_rule}",
     ReasonKind.LEADER_BLACKLIST: "broker {broker} is on the leader blacklist{note}",
     ReasonKind.REMEMBERED_ORDER: "the order from before the leader blacklist",
+    ReasonKind.GIVEN_UP: "the list from before a move that was given up",
 }
 
 

@@ -3,6 +3,7 @@
 from replan.applying.journal.records import Verb
 from replan.applying.reasons.notes import (
     EntriesRemoved,
+    ListsLeft,
     Note,
     Obeyed,
     RateChanged,
@@ -11,6 +12,7 @@ from replan.applying.reasons.notes import (
     ReadingsApart,
 )
 from replan.reporting.quantities import brokers, rate
+from replan.wording import capped
 
 
 def note_text(note: Note | str) -> str:  # noqa: PLR0911  # one for each kind
@@ -36,6 +38,12 @@ def note_text(note: Note | str) -> str:  # noqa: PLR0911  # one for each kind
                 else f" {rate(int(found) if found.isdigit() else None)}"
             )
             return f"{verb}{to}, by {sender or 'unknown'}"
+        case ListsLeft(partitions):
+            names = ", ".join(capped(list(map(str, partitions)), limit=20))
+            return (
+                f"with more replicas than before, as their moves had begun to add some: {names}; the next plan makes "
+                "them as they were, or as the placement declares them"
+            )
         case ReadingsApart(seconds, silent):
             why = f"; silent: {brokers(silent)}" if silent else ""
             return (

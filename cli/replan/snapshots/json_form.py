@@ -50,7 +50,7 @@ FEATURE_KEYS = ("replicationFactorGuard", "eligibleLeaderReplicas")
 BROKER_KEYS = ("id", "rack", "fenced", "cordoned", "logDirs", "configs")
 LOG_DIR_KEYS = ("path", "totalBytes", "usableBytes", "logs", "cordoned", "error")
 CONFIG_KEYS = ("value", "source")
-REMEMBERED_KEYS = ("topic", "partition", "topicId", "order")
+REMEMBERED_KEYS = ("topic", "partition", "topicId", "order", "left")
 
 _UTC_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z")
 
@@ -224,7 +224,9 @@ def _read_remembered(root: Node) -> dict[TopicPartition, RememberedOrder]:
         if name in remembered:
             raise node.wrong(f"{name} is remembered twice; keep one")
         remembered[name] = RememberedOrder(
-            node.child("order").broker_list(), TopicId(node.child("topicId").text())
+            node.child("order").broker_list(),
+            TopicId(node.child("topicId").text()),
+            optional(node.get("left"), Node.broker_list, ()),
         )
     return dict(sorted(remembered.items()))
 
@@ -275,6 +277,7 @@ def _write_remembered(name: TopicPartition, remembered: RememberedOrder) -> dict
         "partition": name.partition,
         "topicId": remembered.topic_id,
         "order": list(remembered.order),
+        **({"left": list(remembered.left)} if remembered.left else {}),
     }
 
 

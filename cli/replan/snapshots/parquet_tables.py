@@ -50,8 +50,11 @@ REMEMBERED_SCHEMA = pa.schema(
         pa.field("partition", pa.int32(), nullable=False),
         pa.field("topic_id", pa.string(), nullable=False),
         pa.field("order", BROKERS, nullable=False),
+        pa.field("left", BROKERS),
     ]
 )
+SINCE = {("remembered", "left")}
+"""Columns that folders of earlier versions lack."""
 SCHEMAS: Mapping[str, pa.Schema] = {
     "brokers": BROKERS_SCHEMA,
     "topics": TOPICS_SCHEMA,
@@ -64,7 +67,9 @@ SCHEMAS: Mapping[str, pa.Schema] = {
 _RANGES: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("id", "broker", "partition", "leader_epoch", "logs", "bytes"), (0, INT64_MAX)),
     **dict.fromkeys(("total_bytes", "usable_bytes"), (0, INT64_MAX)),
-    **dict.fromkeys(("replicas", "isr", "adding", "removing", "elr", "order"), (0, INT32_MAX)),
+    **dict.fromkeys(
+        ("replicas", "isr", "adding", "removing", "elr", "order", "left"), (0, INT32_MAX)
+    ),
     "last_known_elr": (0, INT32_MAX),
     "leader": (-1, INT32_MAX),
     "min_insync_replicas": (1, INT32_MAX),
@@ -161,6 +166,7 @@ def _remembered_table(snapshot: Snapshot) -> pa.Table:
                 "partition": name.partition,
                 "topic_id": remembered.topic_id,
                 "order": list(remembered.order),
+                "left": list(remembered.left) or None,
             }
             for name, remembered in sorted(snapshot.remembered.items())
         ],
@@ -172,7 +178,7 @@ def read_remembered(table: pa.Table) -> dict[TopicPartition, RememberedOrder]:
     """The orders that partitions had before the leader blacklist."""
     return {
         TopicPartition(row["topic"], row["partition"]): RememberedOrder(
-            replicas(*row["order"]), TopicId(row["topic_id"])
+            replicas(*row["order"]), TopicId(row["topic_id"]), replicas(*(row["left"] or ()))
         )
         for row in table.to_pylist()
     }

@@ -7,6 +7,7 @@ import pytest
 from replan.applying.journal.records import Verb
 from replan.applying.reasons.notes import (
     EntriesRemoved,
+    ListsLeft,
     Note,
     Obeyed,
     RateChanged,
@@ -15,7 +16,7 @@ from replan.applying.reasons.notes import (
     ReadingsApart,
 )
 from replan.model.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, TopicPartition
 from replan.reporting.note_text import note_text
 
 B4 = BrokerId(4)
@@ -56,6 +57,13 @@ NOTES: list[tuple[Note, str]] = [
         ReadingsApart(9, (B4,)),
         (
             "readings of the cluster were 9 s apart; silent: [4]; confirming that replicas stay in sync takes longer"
+        ),
+    ),
+    (
+        ListsLeft((TopicPartition("orders", 0),)),
+        (
+            "with more replicas than before, as their moves had begun to add some: orders-0; the next plan makes "
+            "them as they were, or as the placement declares them"
         ),
     ),
     (Obeyed(Verb.PAUSE, "", "bob@ops-2"), "pause, by bob@ops-2"),

@@ -109,9 +109,9 @@ class Ledger:
         return found if isinstance(found, Order) else None
 
     def remembered(self) -> dict[TopicPartition, RememberedOrder]:
-        """The remembered orders, as they travel in a snapshot."""
+        """The remembered orders and lists, as they travel in a snapshot."""
         return {
-            r.partition: RememberedOrder(r.replicas, r.topic_id)
+            r.partition: RememberedOrder(r.replicas, r.topic_id, r.left)
             for r in self.records.values()
             if isinstance(r, Order)
         }

@@ -46,7 +46,26 @@ def remembering(move: Move, ledger: Ledger) -> tuple[Record, ...]:
 
 
 def forgetting(move: Move, ledger: Ledger) -> tuple[Record, ...]:
-    """Forget an order that stands again."""
+    """Forget an order that stands again, and a list that can come back no more."""
     key = Order(move.partition, move.topic_id, move.target).key
     order = ledger.order(key)
-    return (Forget(key),) if order is not None and order.replicas == move.target else ()
+    if order is None or (not order.left and order.replicas != move.target):
+        return ()
+    if order.replicas != move.target and set(order.replicas) == set(move.target):
+        return (changed(order, left=()),)
+    return (Forget(key),)
+
+
+def left_behind(own: MoveRecord, ledger: Ledger) -> tuple[Record, ...]:
+    """Keep the list to come back to, where a move is given up that has begun to add replicas.
+
+    Where no entry declares the partition, nothing else knows that those were not to stay. Its order is the remembered
+    one, if there is any.
+    """
+    if not own.expanding or own.asked is None or own.reached is Reached.ASSIGNED:
+        return ()
+    order = Order(own.partition, own.topic_id, own.original, own.asked.replicas)
+    kept = ledger.order(order.key)
+    if kept is not None and set(kept.replicas) == set(order.replicas):
+        order = changed(kept, left=order.left)
+    return (order,)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from replan.applying.journal.records import Verb
 from replan.model.configs import ConfigScope
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,14 @@ class Obeyed:
     sender: str
 
 
-Note = EntriesRemoved | RateRemoved | RateChanged | RateKept | ReadingsApart | Obeyed
+@dataclass(frozen=True, slots=True)
+class ListsLeft:
+    """Moves that were given up after they had begun to add replicas: their lists stay longer than they were."""
+
+    partitions: tuple[TopicPartition, ...]
+
+
+Note = EntriesRemoved | RateRemoved | RateChanged | RateKept | ReadingsApart | Obeyed | ListsLeft
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,15 +55,20 @@ class Chosen:
     """What the judge says of the lists that were changed: nothing, unless replan has a bug."""
 
 
-def chosen(placement: Placement, snapshot: Snapshot, explicit_rows: Ints, lists: Matrix) -> Chosen:
-    """Choose; `explicit_rows`: the observed row of each explicit list, `lists`: what each observed row has."""
+def chosen(
+    placement: Placement, snapshot: Snapshot, explicit_rows: Ints, lists: Matrix, held: Matrix
+) -> Chosen:
+    """Choose; `explicit_rows`: the observed row of each explicit list.
+
+    `lists`: what each observed row has, or is to have; `held`: the brokers that hold it already.
+    """
     declared = to_matrix(placement.explicit.column("replicas"))
     ruled = topic_rules(placement, snapshot)
     drained = frozenset(entry.broker for entry in placement.replica_blacklist)
     nothing = np.zeros(len(lists), dtype=bool)
     if not ruled and not drained:
         return Chosen(declared, lists, nothing, nothing)
-    question = _Question(placement, snapshot, explicit_rows, declared, lists, ruled, drained)
+    question = _Question(placement, snapshot, explicit_rows, declared, lists, held, ruled, drained)
     if not len(question.rows):
         return Chosen(declared, lists, nothing, nothing)
     from replan.planning.placing.choose import choose  # noqa: PLC0415 (most placements have no rule)
@@ -98,10 +103,12 @@ class _Question:
         explicit_rows: Ints,
         declared: Matrix,
         lists: Matrix,
+        held: Matrix,
         ruled: Mapping[str, TopicRule],
         drained: frozenset[int],
     ) -> None:
         declared, lists = same_width(declared, lists)
+        declared, held = same_width(declared, held)
         self._lists = lists
         self._declared = declared
         self._brokers = sorted(snapshot.brokers, key=lambda b: b.id)
@@ -132,7 +139,7 @@ class _Question:
                 rule=number[self.rows],
                 factor=wanted[self.rows],
                 base=base[self.rows],
-                current=lists[self.rows],
+                current=held[self.rows],
                 leader=np.asarray(partitions.column("leader"), dtype=np.int64)[self.rows],
                 bytes=np.asarray(partitions.column("bytes"), dtype=np.int64)[self.rows],
             ),

@@ -114,8 +114,12 @@ def _undeclared(aligned: Alignment) -> _Undeclared:
     for entry in _in_force(aligned.placement, snapshot):
         reached |= (lists == entry.broker).any(axis=1) & _within(entry, partitions)
     bases, known = _recalled(lists, aligned)
+    shorter = _given_up(lists, aligned, bases)
+    known |= shorter
     bases, heading = _on_the_way(bases, aligned)
-    made = chosen(aligned.placement, snapshot, aligned.explicit_rows, bases)
+    bases, lists = same_width(bases, lists)
+    held = np.where((shorter & ~heading)[:, None], lists, bases) if shorter.any() else bases
+    made = chosen(aligned.placement, snapshot, aligned.explicit_rows, bases, held)
     reached = ((reached | known) & ~running) | made.changed | heading | _led_by_rule(aligned)
     for rows, reach in ((aligned.leader_rows, True), (aligned.explicit_rows, False)):
         reached[rows[rows >= 0]] = reach
@@ -143,7 +147,7 @@ def _recalled(lists: Matrix, aligned: Alignment) -> tuple[Matrix, Flags]:
     """The lists with remembered orders in place, where topic and set are still the same, and where that is."""
     snapshot = aligned.snapshot
     bases, known = lists.copy(), np.zeros(len(lists), dtype=bool)
-    names = list(snapshot.remembered)
+    names = [name for name, kept in snapshot.remembered.items() if not kept.left]
     rows = aligned.observed.rows(named_partitions(names))
     for name, at in zip(names, rows, strict=True):
         if at < 0:
@@ -154,6 +158,25 @@ def _recalled(lists: Matrix, aligned: Alignment) -> tuple[Matrix, Flags]:
             bases[at, : len(seen)] = kept.order
             known[at] = True
     return bases, known
+
+
+def _given_up(lists: Matrix, aligned: Alignment, bases: Matrix) -> Flags:
+    """Put the lists in place from which a move had begun that was given up, and say where that is.
+
+    Only where no entry declares the partition, and as long as it has exactly the list that the move has left.
+    """
+    snapshot = aligned.snapshot
+    found = np.zeros(len(lists), dtype=bool)
+    left = {name: kept for name, kept in snapshot.remembered.items() if kept.left}
+    ruled = topic_rules(aligned.placement, snapshot) if left else {}
+    for name, at in zip(left, aligned.observed.rows(named_partitions(left)).tolist(), strict=True):
+        kept = left[name]
+        same = at >= 0 and kept.topic_id == snapshot.topic_id(name.topic)
+        if same and row(lists, at) == kept.left and name.topic not in ruled:
+            bases[at] = PAD
+            bases[at, : len(kept.order)] = kept.order
+            found[at] = True
+    return found
 
 
 def _on_the_way(lists: Matrix, aligned: Alignment) -> tuple[Matrix, Flags]:
