@@ -38,6 +38,7 @@ class Replan(CommandGroup):
         "status": "status:status",
         "resume": "apply:resume",
         "pause": "steer:pause",
+        "cancel": "steer:cancel",
         "abandon": "apply:abandon",
         "drift": "drift:drift",
         "explain": "explain:explain",

@@ -15,6 +15,7 @@ from replan.applying.observation.look import Observation
 from replan.applying.partitions.judge import End, Hold
 from replan.applying.reasons.ends import Fact, NotAsPlanned, OtherPartitions, RejectedByKafka
 from replan.applying.reasons.waits import (
+    Cancelling,
     HoldReason,
     MetadataBehind,
     PartitionsUnseen,
@@ -82,7 +83,10 @@ def looked_at(creates: Iterable[Create]) -> set[TopicPartition]:
 def create_tick(
     tick: TickInput, ledger: Ledger, known: Creating, closed: HoldReason | None
 ) -> CreateTick:
-    """Decide for each create that has not ended; `closed`: why nothing is to be asked for now, if so."""
+    """Decide for each create that has not ended; `closed`: why nothing is to be asked for now, if so.
+
+    What was asked for goes on to its end where the application is cancelled: nothing can take it back.
+    """
     found, agreeing = CreateTick(), list[tuple[str, Ask | End]]()
     for create in pending(tick.job, ledger):
         verdict = judge_create(
@@ -113,14 +117,15 @@ def _take(
     into: CreateTick,
     closed: HoldReason | None,
 ) -> None:
+    begun = create.topic in ledger.creates
     match verdict:
         case Hold(reason):
             into.holds[create.first] = reason
-        case Ask() if closed is not None:
+        case Ask() if closed is not None and not (begun and isinstance(closed, Cancelling)):
             into.holds[create.first] = closed
         case Ask():
             into.asks[create.topic] = NewPartitions(create.count, create.lists)
-            if create.topic not in ledger.creates:
+            if not begun:
                 into.records.append(_record(create, ledger, Status.OPEN))
         case End(status, reason):
             message = "" if reason is None else tick.job.end_text(create.first, reason)

@@ -30,6 +30,7 @@ from replan.applying.partitions.judge import (
     Verdict,
     judge,
 )
+from replan.applying.partitions.judge_cancelled import judge_cancelled
 from replan.applying.partitions.phase import (
     Admitted,
     Deferred,
@@ -48,6 +49,7 @@ from replan.applying.reasons.ends import (
 from replan.applying.reasons.waits import (
     ArrivalPossible,
     AwaitingThrottle,
+    Cancelling,
     CopyGoesOn,
     HoldReason,
     NextBatch,
@@ -124,7 +126,7 @@ class TickBuilder:
         known = state.ledger.application
         application = None if known is None else steered(known, tick.commands)
         self._throttle = throttle_of(tick.job.plan.throttle, application)
-        self._admission: ThrottleContested | OthersUnderMinIsr | Paused | None = (
+        self._admission: ThrottleContested | OthersUnderMinIsr | Paused | Cancelling | None = (
             admission_closed(state.throttle_history) if tick.admitting else None
         )
         if application is not None:
@@ -133,6 +135,8 @@ class TickBuilder:
             )
             if application.paused_by:
                 self._admission = Paused(application.paused_by)
+            if application.cancelled_by:
+                self._admission = Cancelling(application.cancelled_by)
         self._slots = Slots({}, tick.settings.slots_per_broker)
         self._room = state.room
         self._throttles = ThrottleTick()
@@ -147,11 +151,11 @@ class TickBuilder:
     @property
     def candidates(self) -> Sequence[TopicPartition]:
         """The waiting moves to look at."""
-        return () if isinstance(self._admission, Paused) else self._tick.candidates
+        return () if isinstance(self._admission, Paused | Cancelling) else self._tick.candidates
 
     def _nothing_new(self) -> HoldReason | None:
         """Why neither settings nor partitions are asked for now, if so."""
-        if isinstance(self._admission, Paused):
+        if isinstance(self._admission, Paused | Cancelling):
             return self._admission
         return None if self._tick.admitting else Stopping()
 
@@ -177,7 +181,12 @@ class TickBuilder:
         if known is None and name.topic in self._growing:
             self._holds.setdefault(name, PartitionsFirst())
             return
-        record, verdict = judge(self._partition_input(name, known))
+        cancelling = self._admission if isinstance(self._admission, Cancelling) else None
+        if cancelling is not None and known is None:
+            self._put_back(name, self._deferred(), cancelling)
+            return
+        sight = self._partition_input(name, known)
+        record, verdict = judge(sight) if cancelling is None else judge_cancelled(sight)
         if record is not None and record != known:
             self._phases[name] = InFlight(record)
         match self._concluded(name, verdict):
@@ -344,10 +353,11 @@ class TickBuilder:
         copies = copies_under_throttle(tick, state, admitted, ended)
         view, released = self._throttle_input(), standing_places(tick.job, state.ledger)
         keeps = keeps_throttles(self._throttle, state.ledger.application)
+        cancelling = isinstance(self._admission, Cancelling)
         wanted = WantedThrottles.of(copies, self._throttle)
         if keeps:
             wanted = with_kept(wanted, copies, state.ledger, view, released)
-        waiting = tick.admitting and state.copies_waiting > 0
+        waiting = tick.admitting and state.copies_waiting > 0 and not cancelling
         self._throttles = throttle_tick(
             wanted, state.ledger, view, keep_rates=keeps or waiting, released=released
         )

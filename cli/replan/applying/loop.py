@@ -9,12 +9,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from replan.applying.admission.gates import under_min_isr
+from replan.applying.cancelling import is_cancelled, plan_back, turned, unfinished
 from replan.applying.copies import lingering, may_arrive
 from replan.applying.creating import pending
 from replan.applying.decide import decide
 from replan.applying.journal.ledger import Ledger, fold
+from replan.applying.journal.originals import finished_before
 from replan.applying.journal.protocol import Journal
-from replan.applying.journal.records import ApplicationStatus, Command, Record, Status
+from replan.applying.journal.records import ApplicationStatus, Command, Record, Status, Verb
 from replan.applying.next_state import Decision, too_slow
 from replan.applying.observation.look import Readings
 from replan.applying.opening import check_cluster, closing, finished, kept, opening
@@ -45,10 +47,11 @@ from replan.applying.steering import (
 )
 from replan.applying.throttles.broker_rates import leftovers
 from replan.applying.tick_input import EndText, Job, TickInput
-from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit, ReplanError
+from replan.errors import BadFile, BadUsage, ClusterRefused, ClusterUnreachable, Exit, ReplanError
 from replan.model.broker import LogDir
-from replan.model.control_plane import Clock, ClusterReader, ClusterWriter, Look
+from replan.model.control_plane import Clock, ClusterReader, ClusterWriter, Look, Wanted
 from replan.model.names import BrokerId, TopicPartition
+from replan.model.partition import PartitionState
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 
@@ -72,20 +75,23 @@ def apply_plan(
     end_text: EndText,
     idle: Callable[[], bool] = never,
     arrived: Callable[[], Sequence[Command]] = none_arrived,
-    lifts_pause: bool = False,
+    verb: Verb | None = None,
 ) -> Outcome:
     """Perform a plan, or go on with it, until nothing is left or `stop` says so.
 
     It gives up when nothing has moved for `settings.give_up_seconds`; and where `idle` says that nothing will happen to
     the cluster by itself any more, which only a simulated one can know, as soon as no timer can move anything either.
 
-    `arrived` gives the commands in the inbox, and never fails; `lifts_pause`: go on although it was paused.
+    `arrived` gives the commands in the inbox, and never fails. `verb`: what to do to an application that is open, as if
+    somebody had sent it there: go on although it was paused, or cancel it.
 
     Raises WrongCluster, Held (another application is open, or another process took over), ClusterRefused, and
     ClusterUnreachable or BadFile where cluster or journal cannot be read at the beginning, within the patience.
     """
     log_dirs = _first_reading(plan, reader, clock, settings, stop)
     ledger = fold(journal.read())
+    if verb is Verb.CANCEL and ledger.application is None:
+        raise BadUsage("no application is open on this cluster; there is nothing to cancel")
     if ledger.application is None and finished(plan, plan_digest, ledger, reader):
         names = [*(c.first for c in plan.creates), *(m.partition for m in plan.moves)]
         results = tuple(PartitionResult(name, Result.DONE) for name in names)
@@ -98,12 +104,14 @@ def apply_plan(
                 settings=settings_there,
                 refusals=plan.refusals,
             )
-    opened = opening(plan, plan_digest, ledger, settings)
-    opened += taken_over(ledger, settings, lifts_pause=lifts_pause)
+    opened = opening(plan, plan_digest, ledger, settings, resumes=verb is not None)
+    opened += taken_over(ledger, settings, verb)
     journal.append(opened)
     ports = _Ports(reader, writer, journal, clock, report, stop, idle, arrived)
     job = Job.of(plan, settings, end_text)
-    return ApplicationRun(job, ledger.after(opened), ports, log_dirs).to_end()
+    end = ApplicationRun(job, ledger.after(opened), ports, log_dirs).to_end()
+    surprises = end.cancelled and end.exit_code is Exit.OK and verb is None
+    return replace(end, exit_code=Exit.HELD) if surprises else end
 
 
 def _first_reading(
@@ -123,6 +131,11 @@ def _first_reading(
             if clock.now() >= until or stop():
                 raise
         clock.sleep(settings.poll_seconds)
+
+
+def _shown(found: PartitionState | None) -> object:
+    """What two readings of a partition that rests must agree on."""
+    return found and (found.topic_id, found.replicas, found.adding, found.removing)
 
 
 def _suffers(move: Move, seen: Look) -> bool:
@@ -166,16 +179,23 @@ class ApplicationRun:
         self._began = self._seen_at = self._written_at = self._disks_at = now
         self._ended_at: float | None = None
         self._leaving: _Leaving | None = None
+        self._turns_at = 0.0
+        self._next: ApplicationRun | None = None
+        """What takes this application back, once it is cancelled and rests."""
+        self._way_back: Plan | None = None
+        """Of a cancelled application: why nothing of it is to go back."""
         self._progress: Progress | None = None
         self._answering: frozenset[BrokerId] = frozenset()
 
     def to_end(self) -> Outcome:
-        """Tick until there is an outcome."""
+        """Tick until there is an outcome, of this application or of the one that takes it back."""
         clock, pause, overslept = self._ports.clock, self._job.settings.poll_seconds, 0.0
         while True:
             outcome = self._tick(overslept)
             if outcome is not None:
                 return outcome
+            if self._next is not None:
+                return self._next.to_end()
             before = clock.now()
             clock.sleep(pause)
             overslept = clock.now() - before - pause
@@ -312,16 +332,10 @@ class ApplicationRun:
         if self._leaving is not None:
             late = tick.now - self._leaving.since >= patience
             return self._stopped(self._leaving, decision) if restored or late else None
-        if (
-            state.ledger.open
-            or state.admitted
-            or len(state.queue)
-            or pending(self._job, state.ledger)
-            or still_to_set(self._job, state.ledger)
-        ):
+        if self._works() or lingering(tick, state) or may_arrive(state):
             return None
-        if lingering(tick, state) or may_arrive(state):
-            return None
+        if is_cancelled(state.ledger) and self._way_back is None:
+            return self._turned(tick)
         keeps = keeps_throttles(self._job.plan.throttle, state.ledger.application)
         if not state.ledger.throttles or (keeps and restored):
             return self._closed()
@@ -331,19 +345,59 @@ class ApplicationRun:
             return None
         return replace(self._left(Exit.HELD, Ending.STAYS_OPEN), leftovers=self._leftovers())
 
-    def _closed(self) -> Outcome | None:
-        results = self._results()
-        plan = self._job.plan
-        settings = self._settings()
-        text = summary((*settings, *results), plan.refusals)
+    def _works(self) -> bool:
+        """Whether anything has begun and not ended, or is still to begin."""
+        state = self._state
+        if state.ledger.open or state.admitted:
+            return True
+        creates = pending(self._job, state.ledger)
+        if is_cancelled(state.ledger):
+            return any(c.topic in state.ledger.creates for c in creates)
+        return bool(len(state.queue) or creates or still_to_set(self._job, state.ledger))
+
+    def _turned(self, tick: TickInput) -> Outcome | None:
+        """Everything rests: end the cancelled application, and go on with the one that takes it back."""
+        reader, settings, ledger = self._ports.reader, self._job.settings, self._state.ledger
+        if tick.now < self._turns_at:
+            return None
+        self._turns_at = tick.now + settings.agreeing_seconds
+        names = [o.partition for o in unfinished(ledger)]
         try:
-            ledger, moment = self._state.ledger, self._job.settings.moment()
-            self._append((*kept(ledger), *closing(ledger, ApplicationStatus.CLOSED, text, moment)))
+            snapshot = reader.observe()
+            again = reader.look(Wanted(partitions=names))
+            back = plan_back(ledger, self._job.plan, snapshot)
+            log_dirs = reader.log_dirs() if back.moves else ()
+        except (ClusterUnreachable, ClusterRefused) as error:
+            return self._unreachable(tick.now, error)
+        if any(_shown(snapshot.partition(n)) != _shown(again.partitions.get(n)) for n in names):
+            return None  # a broker shows older metadata
+        if not back.moves:
+            self._way_back = back
+            return None
+        records = turned(ledger, self._job.plan, back, settings)
+        try:
+            self._append(records)
         except (BadFile, ClusterUnreachable) as error:
             return self._unwritable(self._ports.clock.now(), error)
-        code = exit_code_of((*settings, *results), plan.left_out)
-        left = self._left(code, Ending.COMPLETE)
-        return replace(left, results=results, settings=settings)
+        job = Job.of(back, settings, self._job.end_text)
+        self._next = ApplicationRun(job, self._state.ledger, self._ports, log_dirs)
+        self._next._state = replace(
+            self._next._state, configs_unknown_since=self._state.configs_unknown_since
+        )
+        return None
+
+    def _closed(self) -> Outcome | None:
+        plan, ledger, back = self._job.plan, self._state.ledger, self._way_back
+        refusals, left_out = (back or plan).refusals, (back or plan).left_out
+        results: list[PartitionResult | SettingResult] = [*self._settings(), *self._results()]
+        status = ApplicationStatus.CLOSED if back is None else ApplicationStatus.CANCELLED
+        text, at = summary(results, refusals), self._job.settings.moment()
+        outcome = self._left(exit_code_of(results, left_out), Ending.COMPLETE)
+        try:
+            self._append((*kept(ledger), *closing(ledger, status, text, at, plan)))
+        except (BadFile, ClusterUnreachable) as error:
+            return self._unwritable(self._ports.clock.now(), error)
+        return replace(outcome, refusals=refusals)
 
     def _append(self, records: tuple[Record, ...]) -> None:
         self._ports.journal.append(records)
@@ -407,9 +461,18 @@ class ApplicationRun:
         return replace(self._left(code, ending), seconds=seconds, error=str(error))
 
     def _left(self, code: Exit, ending: Ending) -> Outcome:
+        ledger = self._state.ledger
+        application = ledger.application
+        cancelled = "" if application is None else application.takes_back
+        finished = [] if application is None else finished_before(ledger, application)
+        if application is not None and application.cancelled_by:
+            cancelled = application.id
+            finished = [own.partition for own in ledger.ended(Status.DONE)]
         return Outcome(
             exit_code=code,
             ending=ending,
+            cancelled=cancelled,
+            finished=tuple(sorted(finished)),
             results=self._results(),
             settings=self._settings(),
             notes=self._state.notes,

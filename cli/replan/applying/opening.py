@@ -7,6 +7,7 @@ and the three ways on.
 from collections.abc import Iterable
 
 from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.originals import CHUNK_CHARACTERS, originals_of, packed
 from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
@@ -14,6 +15,7 @@ from replan.applying.journal.records import (
     CreateRecord,
     Forget,
     MoveRecord,
+    OriginalsChunk,
     PlanChunk,
     Record,
     StandingRecord,
@@ -32,8 +34,8 @@ from replan.planning.safety.plan_laws import require_lawful
 
 KEPT_APPLICATIONS = 20
 """Closed ones, for people who look back."""
-CHUNK_CHARACTERS = 225_000
-"""At most 900 kB in UTF-8, within Kafka's default max.message.bytes."""
+KEPT_ORIGINALS = 10
+"""Closed ones that `rollback` can go back over."""
 
 
 def check_cluster(plan: Plan, cluster_id: str) -> None:
@@ -69,10 +71,22 @@ def finished(plan: Plan, plan_digest: str, ledger: Ledger, cluster: ClusterReade
     )
 
 
-def opening(plan: Plan, plan_digest: str, ledger: Ledger, settings: Settings) -> tuple[Record, ...]:
-    """The records that open an application; none where the same plan's is open. Raises Held where another's is."""
+def opening(
+    plan: Plan,
+    plan_digest: str,
+    ledger: Ledger,
+    settings: Settings,
+    *,
+    resumes: bool = False,
+) -> tuple[Record, ...]:
+    """The records that open an application; none where the same plan's is open. Raises Held where another's is.
+
+    `resumes`: whoever asks for it goes on with whatever is open, also where it is being cancelled.
+    """
     if ledger.application is not None:
         check_same(ledger.application, plan_digest)
+        if ledger.application.cancelled_by and not resumes:
+            raise Held(_cancelled_text(ledger.application))
         return ()
     application = Application(
         id=_next_id(plan_digest, ledger.applications(plan_digest)),
@@ -98,9 +112,21 @@ def _next_id(plan_digest: str, before: Iterable[Application]) -> str:
 
 
 def _forgotten(ledger: Ledger) -> list[Forget]:
-    """The oldest applications, where more than enough are kept."""
-    over = [r for r in ledger.records.values() if isinstance(r, Application)]
-    return [Forget(a.key) for a in over[:-KEPT_APPLICATIONS]]
+    """The oldest applications and originals, where more than enough are kept."""
+    known = [r for r in ledger.records.values() if isinstance(r, Application)]
+    chunks = [r for r in ledger.records.values() if isinstance(r, OriginalsChunk)]
+    kept = list(dict.fromkeys(c.application for c in chunks))[-KEPT_ORIGINALS:]
+    return [
+        *(Forget(a.key) for a in known[:-KEPT_APPLICATIONS]),
+        *(Forget(c.key) for c in chunks if c.application not in kept),
+    ]
+
+
+def _cancelled_text(application: Application) -> str:
+    return (
+        f"application {application.id} is being cancelled by {application.cancelled_by}: what it has not finished goes "
+        "back\n`replan resume` goes on with that; this plan can be applied again afterwards."
+    )
 
 
 def open_plan(ledger: Ledger) -> Plan | None:
@@ -118,7 +144,7 @@ def check_same(application: Application, plan_digest: str) -> None:
         raise Held(
             f"application {application.id} of {application.owner} is open on this cluster, with another plan "
             f"({application.plan_digest[:12]}, this one is {plan_digest[:12]})\n"
-            "Two ways on: `replan resume` goes on with it; "
+            "Three ways on: `replan resume` goes on with it; `replan cancel` takes back what it has not finished; "
             "`replan abandon` leaves the moves as they are and puts its throttles back."
         )
 
@@ -131,13 +157,18 @@ def _chunks(application: str, text: str) -> list[PlanChunk]:
 
 
 def closing(
-    ledger: Ledger, status: ApplicationStatus, summary: str, at: str = ""
+    ledger: Ledger,
+    status: ApplicationStatus,
+    summary: str,
+    at: str = "",
+    plan: Plan | None = None,
 ) -> tuple[Record, ...]:
-    """The records that close the open application."""
+    """The records that close the open application; `plan`: its plan, where this release can read it."""
     application = ledger.application
     if application is None:
         return ()
-    return ended(application, ledger.records.values(), status, summary, at)
+    kept = [] if application.takes_back else packed(application.id, originals_of(ledger, plan))
+    return *ended(application, ledger.records.values(), status, summary, at), *kept
 
 
 def ended(

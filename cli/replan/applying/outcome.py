@@ -25,6 +25,7 @@ class Result(StrEnum):
     STALE = "stale"
     REJECTED = "rejected"
     FOREIGN = "foreign"
+    CANCELLED = "cancelled"
     RUNNING = "running"
     """Begun; it goes on by itself, and with the next run."""
     WAITING = "waiting"
@@ -117,6 +118,10 @@ class Outcome:
     refusals: tuple[Refusal, ...] = ()
     """What the plan leaves out."""
     abandoned: bool = False
+    cancelled: str = ""
+    """The application that was cancelled, where this is about taking it back."""
+    finished: tuple[TopicPartition, ...] = ()
+    """What it had finished: that stays."""
 
     @property
     def interrupted(self) -> bool:

@@ -21,6 +21,8 @@ So a command is obeyed if and only if it is acknowledged, whatever fails:
 * A sender that withdrew may have been obeyed in the same moment: it looks once more, and says so.
 * A command for another application than the open one, or one that cannot be understood, is not obeyed.
 
+`cancel` is the one that is not taken back; what happens then is in `cancelling`. It lifts a pause.
+
 A pause keeps everything that has not begun from beginning; what has begun goes on to its end under its throttles. A
 rate replaces the rate of the plan, and not those that the placement gives to single brokers. Restoring is as ever: what
 was there before the first effect is in the journal.
@@ -68,7 +70,16 @@ def steered(application: Application, commands: Iterable[Command]) -> Applicatio
                 application = changed(application, paused_by="")
             case Verb.THROTTLE:
                 application = changed(application, rate=command.rate)
+            case Verb.CANCEL:
+                application = cancelled(application, command.sender)
     return application
+
+
+def cancelled(application: Application, by: str) -> Application:
+    """The application once somebody has cancelled it; one that takes another one back goes on with that."""
+    if application.takes_back or application.cancelled_by:
+        return changed(application, paused_by="")
+    return changed(application, cancelled_by=by or "unknown", paused_by="")
 
 
 def acknowledged(
@@ -84,10 +95,10 @@ def acknowledged(
     return *application, *answered, *(Forget(c.key) for c in over)
 
 
-def taken_over(ledger: Ledger, settings: Settings, *, lifts_pause: bool) -> tuple[Record, ...]:
+def taken_over(ledger: Ledger, settings: Settings, verb: Verb | None) -> tuple[Record, ...]:
     """What a process that goes on with an application writes first: by which settings it does.
 
-    It obeys no command that was sent to another.
+    It obeys no command that was sent to another. `verb`: what it was itself begun for, to lift a pause or to cancel.
     """
     waiting = [
         Forget(r.key) for r in ledger.records.values() if isinstance(r, Command) and not r.obeyed_by
@@ -95,11 +106,11 @@ def taken_over(ledger: Ledger, settings: Settings, *, lifts_pause: bool) -> tupl
     before = ledger.application
     if before is None:
         return tuple(waiting)
-    paused_by = "" if lifts_pause else before.paused_by
+    begun_for = [] if verb is None else [Command(before.id, "0", verb, sender=settings.owner)]
     settle, slots = settings.settle_seconds, settings.slots_per_broker
     keep = before.keep_throttles or settings.preserve_throttles
     application = changed(
-        before, paused_by=paused_by, settle=settle, slots=slots, keep_throttles=keep
+        steered(before, begun_for), settle=settle, slots=slots, keep_throttles=keep
     )
     return *([] if application == before else [application]), *waiting
 
@@ -120,6 +131,8 @@ def notes_of(commands: Iterable[Command]) -> tuple[Obeyed, ...]:
 
 
 def keeps_throttles(planned: MoveThrottle | None, application: Application | None) -> bool:
-    """Whether the throttles of moves stay in place at the end."""
+    """Whether the throttles of moves stay in place at the end; a cancel puts everything back."""
+    if application is not None and (application.cancelled_by or application.takes_back):
+        return False
     declared = planned is not None and planned.keep
     return declared or (application is not None and application.keep_throttles)

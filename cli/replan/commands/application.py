@@ -7,6 +7,7 @@ from pathlib import Path
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.moment import moment
+from replan.applying.journal.records import Verb
 from replan.applying.loop import apply_plan
 from replan.applying.opening import check_same, open_plan
 from replan.applying.outcome import Outcome, left_out_text
@@ -53,13 +54,13 @@ def plan_of_files(
     return plan, False
 
 
-def begun_plan(cluster: LiveTarget, connection: Connection) -> Plan:
+def begun_plan(cluster: LiveTarget, connection: Connection, to: str = "resume") -> Plan:
     """The plan of the open application; raises BadUsage where none is open."""
     cluster_id = connection.control_plane.cluster_id()
     plan = open_plan(known_of(cluster, connection, cluster_id).ledger)
     if plan is None:
         where = place_of(cluster)
-        raise BadUsage(f"nothing to resume: the journal {where} knows of no open application")
+        raise BadUsage(f"nothing to {to}: the journal {where} knows of no open application")
     return plan
 
 
@@ -95,13 +96,11 @@ def perform(
     detail: Detail,
     inject: Callable[[Report], Report] = lambda report: report,
     *,
-    lifts_pause: bool = False,
+    verb: Verb | None = None,
     until: float | None = None,
 ) -> Exit:
     """Perform a plan as `performed` does, and print how it ended."""
-    outcome = performed(
-        plan, cluster, connection, settings, detail, inject, lifts_pause=lifts_pause, until=until
-    )
+    outcome = performed(plan, cluster, connection, settings, detail, inject, verb=verb, until=until)
     report_outcome(render_outcome(outcome))
     return outcome.exit_code
 
@@ -114,13 +113,13 @@ def performed(
     detail: Detail,
     inject: Callable[[Report], Report] = lambda report: report,
     *,
-    lifts_pause: bool = False,
+    verb: Verb | None = None,
     until: float | None = None,
 ) -> Outcome:
     """Perform a plan until nothing is left, or a stop is requested; `inject` begins faults and reports them.
 
-    `lifts_pause`: go on although somebody had paused it; `until`: leave, resumable, in so many seconds of the clock of
-    the cluster.
+    `verb`: what to do to an application that is open, resume or cancel it; `until`: leave, resumable, in so many
+    seconds of the clock of the cluster.
     """
     leave_at = None if until is None else connection.clock.now() + until
     with (
@@ -143,7 +142,7 @@ def performed(
             end_text=end_text,
             idle=connection.idle,
             arrived=journal.arrived,
-            lifts_pause=lifts_pause,
+            verb=verb,
         )
 
 

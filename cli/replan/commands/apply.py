@@ -136,6 +136,7 @@ def resume(*, until: Until = None, detail: Detail, pace: Pace, cluster: LiveTarg
       replan resume --bootstrap-server kafka-1:9092
       replan resume --simulated cluster.json --slots 2
     """
+    from replan.applying.journal.records import Verb
     from replan.commands import application
     from replan.commands.steer import lift_pause
 
@@ -145,7 +146,7 @@ def resume(*, until: Until = None, detail: Detail, pace: Pace, cluster: LiveTarg
             return Exit.OK
         settings = pace.settings(watched=is_live(sys.stderr))
         return application.perform(
-            plan, cluster, connection, settings, detail, lifts_pause=True, until=until
+            plan, cluster, connection, settings, detail, verb=Verb.RESUME, until=until
         )
 
 

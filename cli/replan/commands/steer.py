@@ -1,19 +1,21 @@
-"""Commands that steer the process at work from any terminal or machine: `pause`, `throttle RATE`.
+"""Commands that steer the process at work from any terminal or machine: `pause`, `throttle RATE`, `cancel`.
 
 How they travel and when they are obeyed is in `applying.steering`. `resume` lifts a pause in the same way.
 """
 
+import sys
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 from uuid import uuid4
 
 import typer
 
-from replan.commands.output import note, result
-from replan.commands.target import Connection, JournaledTarget, Target
+from replan.commands.options import Detail, Pace
+from replan.commands.output import is_live, note, result
+from replan.commands.target import Connection, JournaledTarget, LiveTarget, Target
 from replan.errors import Exit, Held, ReplanError
 
 if TYPE_CHECKING:
@@ -93,6 +95,49 @@ def throttle_rate(
     return Exit.OK
 
 
+def cancel(*, detail: Detail, pace: Pace, cluster: LiveTarget) -> Exit:
+    """Cancel the open application: what it has not finished goes back.
+
+    Running copies are cancelled, and unfinished partitions get their original list, order and leader again, judged by
+    the same gates and copied under the same throttles where a replica is gone already. What was finished stays, and is
+    listed. Where a process is at work, on this machine or another, that one does it: the command waits until it has
+    begun, 30 s at most. Otherwise this one does, and may be interrupted and resumed like `apply`.
+
+    Exit codes:
+      0    cancelled; or the process at work has begun to
+      1    an error, or nothing to cancel
+      3    some partitions are refused, or could not go back; the others are back
+      4    another party is in the way, throttles are still to be restored, or it gave up waiting
+      130  interrupted; `replan resume` goes on with it
+
+    Examples:
+      replan cancel --bootstrap-server kafka-1:9092
+      replan cancel --simulated cluster.json
+    """
+    from replan.applying.journal.records import Verb
+    from replan.commands import application
+    from replan.commands.journals import known_of
+
+    with cluster.connect() as connection:
+        plan = application.begun_plan(cluster, connection, "cancel")
+        if known_of(cluster, connection, plan.cluster_id).holder is not None:
+            with noted_if_silent():
+                who = ask(cluster, connection, Verb.CANCEL)
+                result(f"being cancelled, by {who}\n`replan status` shows how far it is.\n")
+                return Exit.OK
+        settings = pace.settings(watched=is_live(sys.stderr))
+        return application.perform(plan, cluster, connection, settings, detail, verb=Verb.CANCEL)
+
+
+@contextmanager
+def noted_if_silent() -> Iterator[None]:
+    """Go on, with a note, where the process at work does not answer."""
+    try:
+        yield
+    except Held as silent:
+        note(f"note: {silent}")
+
+
 def lift_pause(cluster: Target, connection: Connection) -> bool:
     """Let the process at work go on, if there is one and it was paused; False where nobody answers."""
     from replan.applying.journal.records import Verb
@@ -102,13 +147,11 @@ def lift_pause(cluster: Target, connection: Connection) -> bool:
     opened = known.ledger.application
     if known.holder is None or opened is None or not opened.paused_by:
         return False
-    try:
+    with noted_if_silent():
         who = ask(cluster, connection, Verb.RESUME)
-    except Held as silent:
-        note(f"note: {silent}")
-        return False
-    result(f"pause lifted, by {who}\n")
-    return True
+        result(f"pause lifted, by {who}\n")
+        return True
+    return False
 
 
 def ask(cluster: Target, connection: Connection, verb: "Verb", rate: str = "") -> str:
@@ -203,9 +246,14 @@ def _answer(inbox: _Inbox, command: "Command") -> str | None:
 
 
 def _obeyed(records: "Iterable[Record]", command: "Command") -> str | None:
-    from replan.applying.journal.records import Command
+    """Who obeyed; an application that was cancelled at once has forgotten its commands."""
+    from replan.applying.journal.records import Application, ApplicationStatus, Command
 
-    return next(
-        (r.obeyed_by or None for r in records if isinstance(r, Command) and r.key == command.key),
-        None,
-    )
+    for record in records:
+        if isinstance(record, Command) and record.key == command.key:
+            return record.obeyed_by or None
+        if isinstance(record, Application) and record.id == command.application:
+            cancelled = record.status is ApplicationStatus.CANCELLED
+            if cancelled and record.cancelled_by == command.sender:
+                return "the process that was at work"
+    return None

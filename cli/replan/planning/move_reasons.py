@@ -29,6 +29,8 @@ class ReasonKind(StrEnum):
     """The order from before the leader blacklist changed it."""
     GIVEN_UP = "given-up"
     """The list from before a move that was given up after it had begun to add replicas."""
+    BACK = "back"
+    """Where it was before application `note` touched it."""
 
 
 @dataclass(frozen=True, slots=True)

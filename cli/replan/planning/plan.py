@@ -72,6 +72,12 @@ class WarningKind(StrEnum):
     ACKNOWLEDGED = "acknowledged"
     ACKNOWLEDGEMENT_EXPIRED = "acknowledgement-expired"
     ELECTION_NOT_NEEDED = "election-not-needed"
+    STILL_DECLARED = "still-declared"
+    """A plan goes back, and the placement still declares what it goes back from."""
+    PARTITIONS_STAY = "partitions-stay"
+    """A plan goes back, and Kafka cannot remove the partitions that were created."""
+    CHANGED_SINCE = "changed-since"
+    """A plan goes back, and these were changed by somebody since: they are left as they are."""
 
 
 Facts = Mapping[str, int | str | tuple[int, ...] | tuple[str, ...]]
@@ -113,6 +119,9 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.ACKNOWLEDGED: ("where", "reason", "expires", "partitions", "count"),
     WarningKind.ACKNOWLEDGEMENT_EXPIRED: ("where", "acknowledged", "expires"),
     WarningKind.ELECTION_NOT_NEEDED: ("partitions", "count"),
+    WarningKind.STILL_DECLARED: ("application",),
+    WarningKind.PARTITIONS_STAY: ("topic", "before", "count"),
+    WarningKind.CHANGED_SINCE: ("partitions", "count"),
 }
 """`partitions` and `topics` name the first twenty of `count`."""
 

@@ -16,12 +16,14 @@ from replan.applying.reasons.ends import (
     PreferredUnavailable,
     RejectedByKafka,
     SubjectGone,
+    TakenBack,
     ThrottleRefused,
 )
 from replan.applying.reasons.waits import (
     ArrivalPossible,
     AwaitingSync,
     AwaitingThrottle,
+    Cancelling,
     ClusterSilent,
     Confirming,
     CopyGoesOn,
@@ -74,7 +76,12 @@ def hold_text(reason: HoldReason) -> str:
         case NoRoom() | NoSlot() | TopicReassigned() | ThrottleContested() | SettingFirst():
             return _shared(reason)
         case (
-            OthersUnderMinIsr() | ClusterSilent() | Paused() | TopicUnsettled() | PartitionsUnseen()
+            OthersUnderMinIsr()
+            | ClusterSilent()
+            | Paused()
+            | Cancelling()
+            | TopicUnsettled()
+            | PartitionsUnseen()
         ):
             return _cluster(reason)
         case (
@@ -215,7 +222,12 @@ def _shared(
 
 
 def _cluster(
-    reason: OthersUnderMinIsr | ClusterSilent | Paused | TopicUnsettled | PartitionsUnseen,
+    reason: OthersUnderMinIsr
+    | ClusterSilent
+    | Paused
+    | Cancelling
+    | TopicUnsettled
+    | PartitionsUnseen,
 ) -> str:
     match reason:
         case TopicUnsettled(running):
@@ -235,8 +247,10 @@ def _cluster(
                 f"{count(len(partitions), 'partition')} that this plan does not move fell under min ISR on brokers "
                 f"that its copies load ({_listed(brokers)}): {named}; no copy is begun until they are back"
             )
-        case Paused(by):
-            return f"paused by {by}; `replan resume` goes on"
+        case Paused(by) | Cancelling(by):
+            paused = isinstance(reason, Paused)
+            ahead = "; `replan resume` goes on" if paused else ": what is not finished goes back"
+            return f"{'paused' if paused else 'cancelled'} by {by}{ahead}"
         case ClusterSilent(seconds, _, str(silent)):
             return (
                 f"{silent} has not answered for {seconds:.0f} s, while brokers do; "
@@ -302,6 +316,8 @@ def _suspected(reason: EndReason) -> str:
             text = "possibly undone by another tool"
         case _:
             text = "topic or brokers differ from the plan"
+            if isinstance(reason, TakenBack):
+                text = "nothing runs on it"
     return text
 
 
@@ -341,6 +357,12 @@ def end_text(subject: TopicPartition | SettingName, reason: EndReason) -> str:
             text = f"{values}; it is left as it is; {REPLAN}"
         case NotAsPlanned():
             text = f"{_not_as_planned(reason)}; {REPLAN}"
+        case TakenBack(original, found):
+            text = "cancelled; " + (
+                f"it is at its original {list(original)}"
+                if found == original
+                else f"it goes from {list(found)} back to {list(original)}"
+            )
     return f"{subject}: {text}"
 
 

@@ -15,6 +15,7 @@ REASONS: Mapping[ReasonKind, str] = {
     ReasonKind.LEADER_BLACKLIST: "broker {broker} is on the leader blacklist{note}",
     ReasonKind.REMEMBERED_ORDER: "the order from before the leader blacklist",
     ReasonKind.GIVEN_UP: "the list from before a move that was given up",
+    ReasonKind.BACK: "back to before application {application}",
 }
 
 
@@ -25,6 +26,7 @@ def reason_text(reason: MoveReason) -> str:
         leader=reason.leader,
         rule=reason.rule,
         note=f": {reason.note}" if reason.note else "",
+        application=reason.note,
         by_rule=f" by rule {reason.rule}" if reason.rule else "",
     )
     return text if reason.order is None else f"{text}; {reason_text(reason.order)}"

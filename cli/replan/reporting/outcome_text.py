@@ -7,24 +7,21 @@ from replan.reporting.hold_text import hold_text, result_text
 from replan.reporting.note_text import note_text
 from replan.reporting.plan_notes import refusal_text
 from replan.reporting.quantities import duration
-from replan.wording import capped
+from replan.wording import capped, count
 
 RESUME_HINT = "Rerun to resume."
 STILL_THROTTLED = f"throttles set by replan are still in place; {RESUME_HINT}"
 UNTIL_RESUMED = (
     "Until you resume, a kept replica that falls out of sync catches up under their throttle."
 )
+STOPPED = frozenset({Result.STALE, Result.REJECTED, Result.FOREIGN})
 SHOWN = 20
 """Partitions that are named one by one."""
 
 
 def render_outcome(outcome: Outcome) -> str:
     """Plain text; ends with a newline."""
-    stopped = [
-        r
-        for r in outcome.all_results
-        if r.result in (Result.STALE, Result.REJECTED, Result.FOREIGN)
-    ]
+    stopped = [r for r in outcome.all_results if r.result in STOPPED]
     lines = capped(stopped, lambda r: f"{r.result}: {r.message}")
     lines += capped(outcome.refusals, refused_line)
     lines += [f"note: {note_text(note)}" for note in outcome.notes]
@@ -41,7 +38,7 @@ def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
     counts = summary(outcome.all_results, outcome.refusals)
     match outcome.ending:
         case Ending.COMPLETE:
-            lines = [counts]
+            lines = _cancelled(outcome, counts)
         case Ending.NOTHING_TO_DO:
             left = left_out_text(outcome.refusals)
             lines = [
@@ -67,6 +64,26 @@ def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
             given_up = [f"abandoned: {summary(outcome.results)}"] if outcome.abandoned else []
             lines = [*given_up, *_restored(outcome)]
     return "\n".join(lines)
+
+
+def _cancelled(outcome: Outcome, counts: str) -> list[str]:
+    """What went back, and what stays, where the application was cancelled."""
+    if not outcome.cancelled:
+        return [counts]
+    went = [r for r in outcome.results if r.result in {Result.DONE, Result.CANCELLED}]
+    back = sum(1 for r in went if r.partition not in outcome.finished)
+    lines = [
+        f"application {outcome.cancelled} is cancelled: {count(back, 'partition')} back at the original list"
+    ]
+    stopped = [r for r in outcome.results if r.result in STOPPED]
+    if stopped or outcome.refusals:
+        lines[0] += f"; not: {summary(stopped, outcome.refusals)}"
+    if outcome.finished:
+        named = ", ".join(capped(list(map(str, outcome.finished)), limit=SHOWN))
+        lines.append(
+            f"Finished before, and left as they are: {named}. `replan rollback` plans the way back of these, too."
+        )
+    return lines
 
 
 def _held(outcome: Outcome) -> list[str]:

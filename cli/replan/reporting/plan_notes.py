@@ -138,6 +138,14 @@ WARNINGS: Mapping[WarningKind, str] = {
         "{where}: the acknowledgement of {acknowledged} expired on {expires} and covers nothing any more; take it out"
     ),
     WarningKind.ELECTION_NOT_NEEDED: "led by their preferred replica already: {named}",
+    WarningKind.STILL_DECLARED: (
+        "the placement still declares what this plan goes back from: the next plan from it would go forward again; "
+        "change it, or take back its commit (back to before application {application})"
+    ),
+    WarningKind.PARTITIONS_STAY: (
+        "{topic}: its partitions from {before} on were created and stay: Kafka cannot remove partitions"
+    ),
+    WarningKind.CHANGED_SINCE: "changed by somebody since, and left as they are: {named}",
 }
 
 

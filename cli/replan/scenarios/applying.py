@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from replan.applying.clear import throttle_clear
-from replan.applying.journal.records import MoveRecord, Status
+from replan.applying.journal.records import Command, MoveRecord, Status, Verb
 from replan.applying.loop import apply_plan
-from replan.applying.outcome import Outcome, Result
+from replan.applying.outcome import Outcome
 from replan.applying.progress import Progress
 from replan.applying.settings import Settings
 from replan.errors import ReplanError
@@ -21,7 +21,7 @@ from replan.model.names import TopicPartition
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest, loads
 from replan.reporting.hold_text import end_text
-from replan.reporting.outcome_text import outcome_text, refused_line
+from replan.reporting.outcome_text import STOPPED, outcome_text, refused_line
 from replan.reporting.progress_text import counts
 from replan.scenarios.effect_boundary import Boundary, Crash, RecordedJournal, RecordedWriter
 from replan.scenarios.planning import planned
@@ -50,6 +50,8 @@ class _ApplyOptions:
     settings: Settings = Settings(owner=OWNER)  # noqa: RUF009 - a frozen value
     starts: bool = False
     """It says something that only a process that begins can take."""
+    verb: Verb | None = None
+    """What a process that begins does to an open application."""
 
 
 def apply(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
@@ -75,8 +77,27 @@ def resume(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
         raise tokens.wrong("no application is open")
     session.transcript.briefly = tokens.phrase("briefly")
     options = _options(tokens)
+    options.verb = Verb.RESUME
     plan = loads(session.ledger().plan_text(application.id), "journal")
     _begin(session, plan, options)
+    return _continue(session, options)
+
+
+def cancel(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
+    """`cancel`: take back what is not finished; a process that is running obeys, without one another begins."""
+    session.transcript.briefly = tokens.phrase("briefly")
+    options = _options(tokens)
+    application = session.ledger().application
+    if application is None:
+        raise tokens.wrong("no application is open")
+    if session.process is None:
+        options.verb = Verb.CANCEL
+        _begin(session, loads(session.ledger().plan_text(application.id), "journal"), options)
+    else:
+        number = f"{session.clock.now():09.0f}"
+        session.journal.inbox.append(
+            Command(application.id, number, Verb.CANCEL, sender="bob@ops-2")
+        )
     return _continue(session, options)
 
 
@@ -192,6 +213,8 @@ def _begin(session: Session, plan: Plan, options: _ApplyOptions) -> None:
             stop=stop,
             end_text=end_text,
             idle=idle,
+            arrived=session.journal.arrived,
+            verb=options.verb,
         )
 
     _ = session.plane
@@ -246,9 +269,6 @@ def _in_words(outcome: Outcome) -> str:
 def refused(error: ReplanError) -> str:
     """An error as the command line would end with it."""
     return f"exit {int(error.exit_code)}: {error}"
-
-
-STOPPED = (Result.STALE, Result.REJECTED, Result.FOREIGN)
 
 
 REACHED: dict[str, Reached] = {

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from replan.faults.read import FIRST_WORDS
 from replan.faults.token_reader import TokenReader
-from replan.scenarios.applying import apply, clear, interrupt, kill_process, resume, tick
+from replan.scenarios.applying import apply, cancel, clear, interrupt, kill_process, resume, tick
 from replan.scenarios.fault_injection import at, inject
 from replan.scenarios.inspection import journal, show, status, throttles
 from replan.scenarios.planning import drift, elect, manifest, plan
@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
     {
         "apply": apply,
         "at": at,
+        "cancel": cancel,
         "clear": clear,
         "cluster": cluster,
         "crash": kill_process,

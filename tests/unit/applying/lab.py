@@ -7,7 +7,7 @@ from typing import TypeVar
 from tests.builders import CLUSTER_ID, brokers, snapshot
 
 from replan.applying.journal.protocol import Journal, MemoryJournal
-from replan.applying.journal.records import Command, Record
+from replan.applying.journal.records import Command, Record, Verb
 from replan.applying.loop import apply_plan
 from replan.applying.outcome import Outcome
 from replan.applying.progress import Progress
@@ -138,7 +138,7 @@ class Lab:
         boundary: Boundary | None = None,
         stop: Callable[[], bool] | None = None,
         arrived: Callable[[], Sequence[Command]] = none_arrived,
-        lifts_pause: bool = False,
+        verb: Verb | None = None,
     ) -> Outcome:
         """One process: apply until it ends, is stopped, or is killed."""
         wanted = self.plan if plan is None else plan
@@ -166,7 +166,7 @@ class Lab:
             stop=(lambda: False) if stop is None else stop,
             end_text=end_text,
             arrived=arrived,
-            lifts_pause=lifts_pause,
+            verb=verb,
         )
 
     def stop_at(self, seconds: float) -> Callable[[], bool]:

@@ -5,8 +5,9 @@ from dataclasses import replace
 from tests.builders import CLUSTER_ID, move
 
 from replan.applying.journal.ledger import Ledger, fold
+from replan.applying.journal.originals import CHUNK_CHARACTERS
 from replan.applying.journal.records import Application, ApplicationStatus, Forget
-from replan.applying.opening import CHUNK_CHARACTERS, KEPT_APPLICATIONS, closing, open_plan, opening
+from replan.applying.opening import KEPT_APPLICATIONS, closing, open_plan, opening
 from replan.applying.settings import Settings
 from replan.model.names import BrokerId
 from replan.planning.plan import Plan

@@ -122,7 +122,7 @@ def test_a_paused_process_that_nobody_watches_gives_up_and_stays_paused_until_re
     outcome = made.apply()
     assert outcome.ending is Ending.GAVE_UP
     assert begun(made) == set()
-    outcome = made.apply(lifts_pause=True)
+    outcome = made.apply(verb=Verb.RESUME)
     assert [r.result for r in outcome.results] == [Result.DONE, Result.DONE]
 
 
@@ -146,7 +146,7 @@ def test_killed_at_any_boundary_it_was_obeyed_exactly_if_it_was_acknowledged(
         assert (Verb.PAUSE in answered) == (ledger.application.paused_by == BOB)
         assert (Verb.THROTTLE in answered) == (ledger.application.rate == str(FAST))
     made.settings = Settings(owner="cy@ops-3")
-    outcome = made.apply(lifts_pause=True)
+    outcome = made.apply(verb=Verb.RESUME)
     assert outcome.exit_code is Exit.OK
     assert made.configs() == before
 
@@ -159,7 +159,7 @@ def test_whoever_takes_over_forgets_what_was_sent_to_the_process_before() -> Non
     late = Command(opened.id, "01", Verb.PAUSE, sender=BOB)
     done = Command(opened.id, "00", Verb.PAUSE, sender=BOB, obeyed_by="ann")
     made.journal.append([late, done])
-    assert taken_over(ledger_of(made), made.settings, lifts_pause=False) == (Forget(late.key),)
+    assert taken_over(ledger_of(made), made.settings, None) == (Forget(late.key),)
 
 
 def test_status_waits_by_the_settings_of_the_process_at_work() -> None:

@@ -9,8 +9,15 @@ from tests.unit.applying.lab import MB, Boundary, Killed, lab, plan_of
 
 from replan.applying.clear import abandon, throttle_clear
 from replan.applying.journal.ledger import fold
+from replan.applying.journal.originals import unpacked
 from replan.applying.journal.protocol import Journal, MemoryJournal
-from replan.applying.journal.records import Application, ApplicationStatus, PlanChunk, Record
+from replan.applying.journal.records import (
+    Application,
+    ApplicationStatus,
+    OriginalsChunk,
+    PlanChunk,
+    Record,
+)
 from replan.applying.opening import open_plan
 from replan.applying.outcome import Ending, Result
 from replan.applying.reasons.notes import ReadingsApart
@@ -30,6 +37,7 @@ from replan.model.configs import (
 from replan.model.names import BrokerId, TopicId, replicas
 from replan.model.placement import MoveThrottle
 from replan.planning import requests
+from replan.planning.origins import Origin
 from replan.planning.plan import Plan
 from replan.planning.plan_file import dumps
 from replan.reporting.outcome_text import outcome_text
@@ -267,13 +275,20 @@ def test_the_order_before_a_blacklist_is_remembered_and_forgotten_when_it_stands
     assert fold(made.journal.read()).remembered() == {}
 
 
-def test_a_closed_application_leaves_only_its_own_record() -> None:
+def test_a_closed_application_leaves_its_own_record_and_the_way_back() -> None:
     made = lab([state([1, 2, 3], size=MB)], [GROW], throttle=FAST)
     made.apply()
     ledger = fold(made.journal.read())
-    (closed,) = ledger.records.values()
-    assert closed.key.startswith("app/")
-    assert ledger.applications(closed.plan_digest)[0].status is ApplicationStatus.CLOSED  # type: ignore[union-attr]
+    closed, kept = ledger.records.values()
+    assert isinstance(closed, Application)
+    assert isinstance(kept, OriginalsChunk)
+    assert closed.status is ApplicationStatus.CLOSED
+    found = unpacked(ledger, closed)
+    assert found is not None
+    assert found.throttle == FAST
+    assert found.origins() == [
+        Origin(GROW.partition, GROW.topic_id, GROW.original, GROW.target, done=True)
+    ]
 
 
 class TakenOver(MemoryJournal):

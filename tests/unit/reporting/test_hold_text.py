@@ -19,6 +19,7 @@ from replan.applying.reasons.ends import (
     PreferredUnavailable,
     RejectedByKafka,
     SubjectGone,
+    TakenBack,
     ThrottleRefused,
 )
 from replan.applying.reasons.kinds import kind_of
@@ -26,6 +27,7 @@ from replan.applying.reasons.waits import (
     ArrivalPossible,
     AwaitingSync,
     AwaitingThrottle,
+    Cancelling,
     ClusterSilent,
     Confirming,
     CopyGoesOn,
@@ -236,6 +238,7 @@ HOLDS: list[tuple[HoldReason, str]] = [
     (NextBatch(elections=True), "waiting for the next batch of elections"),
     (Stopping(), "stopping"),
     (Paused("bob@ops-2"), "paused by bob@ops-2; `replan resume` goes on"),
+    (Cancelling("bob@ops-2"), "cancelled by bob@ops-2: what is not finished goes back"),
 ]
 
 ENDS: list[tuple[EndReason, str]] = [
@@ -331,6 +334,14 @@ ENDS: list[tuple[EndReason, str]] = [
             "its preferred replica 1 is not available: its broker is fenced (in sync: [2, 3]); ask again once it is in "
             "sync"
         ),
+    ),
+    (
+        TakenBack(replicas(1, 2, 3), replicas(1, 2, 3)),
+        "cancelled; it is at its original [1, 2, 3]",
+    ),
+    (
+        TakenBack(replicas(3, 1, 2), replicas(1, 2, 3)),
+        "cancelled; it goes from [1, 2, 3] back to [3, 1, 2]",
     ),
     (
         ThrottleRefused(ConfigScope.BROKER, "4", 31, "CLUSTER_AUTHORIZATION_FAILED", "Denied."),

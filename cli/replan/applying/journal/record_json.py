@@ -17,6 +17,7 @@ from replan.applying.journal.records import (
     Kept,
     MoveRecord,
     Order,
+    OriginalsChunk,
     PlanChunk,
     Record,
     SavedRate,
@@ -28,6 +29,7 @@ from replan.documents.typed import complaint
 KINDS: Mapping[str, type[Kept]] = {
     "app": Application,
     "plan": PlanChunk,
+    "originals": OriginalsChunk,
     "own": MoveRecord,
     "create": CreateRecord,
     "standing": StandingRecord,

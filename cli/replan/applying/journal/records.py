@@ -29,6 +29,8 @@ class ApplicationStatus(StrEnum):
     OPEN = "open"
     CLOSED = "closed"
     ABANDONED = "abandoned"
+    CANCELLED = "cancelled"
+    """What it had not finished was taken back; another application may do the rest of that."""
 
 
 class Status(StrEnum):
@@ -39,6 +41,8 @@ class Status(StrEnum):
     STALE = "stale"
     REJECTED = "rejected"
     FOREIGN = "foreign"
+    CANCELLED = "cancelled"
+    """Nothing of it runs any more, and nothing of it may arrive; where it is not at its original, it goes back next."""
 
 
 class Verb(StrEnum):
@@ -47,6 +51,7 @@ class Verb(StrEnum):
     PAUSE = "pause"
     RESUME = "resume"
     THROTTLE = "throttle"
+    CANCEL = "cancel"
 
 
 class Reached(IntEnum):
@@ -82,6 +87,10 @@ class Application(Form, frozen=True):
     """Seconds that the process at work, or the last one, waits before a replica is removed; 0 where it did not say."""
     slots: Int32 = 0
     """Copies of a broker at once, by that process; 0 where it did not say."""
+    cancelled_by: str = ""
+    """Who cancelled it; empty where nobody did. It never goes back to empty."""
+    takes_back: str = ""
+    """The cancelled application whose unfinished moves this one takes back."""
 
     keep_throttles: bool = False
     """Leave the throttles of its moves in place at the end."""
@@ -103,6 +112,19 @@ class PlanChunk(Form, frozen=True):
     def key(self) -> str:
         """Its key; the number is padded so that keys sort as the pieces do."""
         return f"plan/{self.application}/{self.index:06d}"
+
+
+class OriginalsChunk(Form, frozen=True):
+    """A piece of what an ended application keeps of its moves (`originals`)."""
+
+    application: Text
+    index: Int32
+    text: str
+
+    @property
+    def key(self) -> str:
+        """Its key."""
+        return f"originals/{self.application}/{self.index:06d}"
 
 
 class Asked(Form, frozen=True):
@@ -296,6 +318,7 @@ def changed(record: R, **fields: Any) -> R:
 Kept = (
     Application
     | PlanChunk
+    | OriginalsChunk
     | MoveRecord
     | CreateRecord
     | StandingRecord

@@ -125,7 +125,7 @@ def _not_begun(sight: PartitionInput, needed: Next) -> Verdict:
     if isinstance(needed, Done):
         return End(Status.DONE)
     if isinstance(needed, Stale) or state is None:
-        return _stale_topic(move, state)
+        return stale_topic(move, state)
     planned = state.replicas in {move.original, move.target} and state.running is None
     if not planned or isinstance(needed, OffPath):
         return _elsewhere(move, state)
@@ -175,7 +175,8 @@ def _awaited(sight: PartitionInput, needed: Wait) -> HoldReason:
     )
 
 
-def _stale_topic(move: Move, state: PartitionState | None) -> Verdict:
+def stale_topic(move: Move, state: PartitionState | None) -> Verdict:
+    """Its topic is gone, or another one has its name."""
     found = None if state is None else state.topic_id
     return _suspect(Status.STALE, NotAsPlanned(Fact.TOPIC, move.topic_id, found))
 
@@ -217,9 +218,9 @@ def _begun(sight: PartitionInput, own: MoveRecord, needed: Next) -> Verdict:
         case Done():
             return _done(sight, own)
         case Stale():
-            return _stale_topic(sight.move, sight.state)
+            return stale_topic(sight.move, sight.state)
         case OffPath(found):
-            return _off_path(sight, own, found)
+            return off_path(sight, own, found)
         case Wait():
             broken = _broken(sight) or _unavailable(sight)
             return Hold(_awaited(sight, needed)) if broken is None else broken
@@ -234,10 +235,10 @@ def _done(sight: PartitionInput, own: MoveRecord) -> Verdict:
     return Hold(ArrivalPossible(own.asked.kind, own.asked.replicas, sight.quarantine_seconds))
 
 
-def _off_path(sight: PartitionInput, own: MoveRecord, found: PartitionState) -> Verdict:
+def off_path(sight: PartitionInput, own: MoveRecord, found: PartitionState) -> Verdict:
     """A running state that equals an earlier request of replan is its echo; anything else is another tool's."""
     if found.running is not None and found.running.target in own.past:
-        return _unless_quarantined(sight, own, CANCEL)
+        return unless_quarantined(sight, own, CANCEL)
     running = found.running
     listed = found.replicas if running is None else running.target
     changed = ChangedElsewhere(sight.move.target, listed, running is not None)
@@ -252,7 +253,7 @@ def _again_or_next(sight: PartitionInput, own: MoveRecord, needed: Request) -> V
         return _again(sight, needed)
     verdict = _if_as_planned(sight, needed)
     if isinstance(verdict, Request):
-        verdict = _unless_quarantined(sight, own, verdict)
+        verdict = unless_quarantined(sight, own, verdict)
     other = verdict is needed and own.expanding and needed.kind is RequestKind.EXPAND
     if other and not isinstance(sight.answer, Rejected):  # who was left out is back
         return Suspect(needed, EffectUnseen(needed.kind))
@@ -300,7 +301,7 @@ def _rejected(sight: PartitionInput, rejection: Rejected) -> Verdict:
     return End(Status.REJECTED, RejectedByKafka(code, name, rejection.message, rejection.whole))
 
 
-def _unless_quarantined(sight: PartitionInput, own: MoveRecord, ask: Request) -> Verdict:
+def unless_quarantined(sight: PartitionInput, own: MoveRecord, ask: Request) -> Verdict:
     """A request that differs from one whose copies may still be on their way has to wait."""
     asked = own.asked
     if asked is None or asked.confirmed or (asked.kind, asked.replicas) == (ask.kind, ask.replicas):

@@ -117,6 +117,14 @@ class OtherPartitions:
     """Those of the wanted ones that lie elsewhere."""
 
 
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """Its application was cancelled: nothing of it runs or may arrive, and this is what is there."""
+
+    original: Replicas
+    found: Replicas
+
+
 EndReason = (
     NotAsPlanned
     | OtherPartitions
@@ -128,4 +136,5 @@ EndReason = (
     | PreferredUnavailable
     | RejectedByKafka
     | ThrottleRefused
+    | TakenBack
 )

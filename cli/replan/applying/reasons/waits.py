@@ -215,6 +215,13 @@ class Paused:
 
 
 @dataclass(frozen=True, slots=True)
+class Cancelling:
+    """Somebody has cancelled the application: nothing begins, and what has begun is taken back."""
+
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterSilent:
     """The cluster does not answer; what runs goes on by itself."""
 
@@ -293,6 +300,7 @@ HoldReason = (
     | ThrottleContested
     | OthersUnderMinIsr
     | Paused
+    | Cancelling
     | ClusterSilent
     | AwaitingThrottle
     | SettingFirst

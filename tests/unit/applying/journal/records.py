@@ -10,6 +10,7 @@ from replan.applying.journal.records import (
     CreateRecord,
     MoveRecord,
     Order,
+    OriginalsChunk,
     PlanChunk,
     Reached,
     Record,
@@ -57,5 +58,6 @@ RECORDS: tuple[Record, ...] = (
     SavedRate(BrokerId(4), LEADER_RATE, None, ("1000",)),
     SavedRate(BrokerId(5), LEADER_RATE, "7", ("1000", "2000")),
     Order(P0, TOPIC_ID, replicas(3, 1, 2)),
+    OriginalsChunk("a-1", 0, "eJw="),
     Command("a-1", "01", Verb.THROTTLE, "5000", "bob@ops-2", "ann@ops-1"),
 )

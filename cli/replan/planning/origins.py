@@ -1,0 +1,34 @@
+"""Where partitions were before an application touched them, and where it was to lead them."""
+
+from dataclasses import dataclass
+
+from replan.model.names import Replicas, TopicId, TopicPartition
+from replan.model.partition import PartitionState
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A partition that an application has touched."""
+
+    partition: TopicPartition
+    topic_id: TopicId
+    original: Replicas
+    target: Replicas
+    done: bool = False
+    """It was finished."""
+    led: bool = True
+    """The first of the original led it, so that it shall again."""
+
+    def leads_to(self, found: PartitionState) -> bool:
+        """Whether the move itself can have led to what is found."""
+        listed, both = set(found.replicas), set(self.original) | set(self.target)
+        return set(self.original) & set(self.target) <= listed <= both
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """A topic that got partitions."""
+
+    topic: str
+    before: int
+    count: int

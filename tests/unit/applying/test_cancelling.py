@@ -1,0 +1,143 @@
+"""Cancelled in every phase, and killed at every boundary: what was not finished is back, and nothing else is left."""
+
+import pytest
+from tests.unit.applying.lab import Boundary, Killed, Lab
+from tests.unit.applying.test_kill_points import MOVES, three_moves
+from tests.unit.applying.test_steering import at, ledger_of
+
+from replan.applying.journal.originals import unpacked
+from replan.applying.journal.records import Application, ApplicationStatus, Verb
+from replan.applying.outcome import Ending, Outcome
+from replan.applying.reasons.waits import Cancelling
+from replan.errors import BadUsage, Exit, Held
+from replan.model.names import TopicPartition
+from replan.planning.plan_file import loads
+
+REORDER = MOVES[1]
+"""It is finished after some seconds."""
+COPYING, CONFIRMING = 4.0, 14.0
+"""Seconds at which the other two copy, and wait for the settle time."""
+
+
+def cancelled_at(made: Lab, seconds: float, boundary: Boundary | None = None) -> Outcome:
+    return made.apply(boundary=boundary, arrived=at(made, (seconds, Verb.CANCEL, "")))
+
+
+def resumed(made: Lab, boundary: Boundary | None = None) -> Outcome:
+    """Another process goes on with what is open."""
+    ledger = ledger_of(made)
+    assert ledger.application is not None
+    plan = loads(ledger.plan_text(ledger.application.id), "journal")
+    return made.apply(plan, boundary=boundary, verb=Verb.RESUME)
+
+
+def applications(made: Lab) -> list[Application]:
+    return [r for r in ledger_of(made).records.values() if isinstance(r, Application)]
+
+
+def finished(made: Lab) -> set[TopicPartition]:
+    """What the journal says of the first application."""
+    kept = unpacked(ledger_of(made), applications(made)[0])
+    return set() if kept is None else {o.partition for o in kept.origins() if o.done}
+
+
+def is_back(made: Lab) -> bool:
+    """Whether every partition has its list and leader from before, or those of its target where it was finished."""
+    stay = finished(made)
+    wanted = {m.partition: m.target if m.partition in stay else m.original for m in MOVES}
+    return all(
+        (found := made.partition(m)).replicas == wanted[m.partition]
+        and found.leader == wanted[m.partition][0]
+        and not (found.adding or found.removing)
+        for m in MOVES
+    )
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1.0, 2.0, COPYING, CONFIRMING, 24.0, 28.0, 31.0])
+def test_cancelled_in_any_phase_what_is_not_finished_is_back(seconds: float) -> None:
+    made = three_moves()
+    before = made.configs()
+    outcome = cancelled_at(made, seconds)
+    assert (outcome.exit_code, outcome.ending) == (Exit.HELD, Ending.COMPLETE)
+    assert is_back(made)
+    assert set(outcome.finished) == finished(made)
+    assert made.configs() == before
+    assert {a.status for a in applications(made)} <= {
+        ApplicationStatus.CANCELLED,
+        ApplicationStatus.CLOSED,
+    }
+
+
+def test_it_is_obeyed_within_two_ticks_and_begins_nothing_more() -> None:
+    made = three_moves()
+    cancelled_at(made, COPYING)
+    reports = [p for p in made.reports if isinstance(p.admission, Cancelling)]
+    assert reports[0].at_seconds <= COPYING + 2
+    assert all(p.waiting == reports[0].waiting for p in reports)
+
+
+def effects_of(seconds: float) -> int:
+    counting = Boundary()
+    cancelled_at(three_moves(), seconds, counting)
+    return counting.crossings
+
+
+KILLS = [
+    (seconds, effect)
+    for seconds in (COPYING, CONFIRMING)
+    for effect in range(1, effects_of(seconds) + 1)
+]
+
+
+@pytest.mark.parametrize(("seconds", "effect"), KILLS)
+def test_killed_after_any_effect_of_a_cancel_whoever_resumes_comes_to_the_same_end(
+    seconds: float, effect: int
+) -> None:
+    made = three_moves()
+    before = made.configs()
+    with pytest.raises(Killed):
+        cancelled_at(made, seconds, Boundary(kill_after=effect))
+    opened = ledger_of(made).application
+    if opened is None:  # its last effect, the record of the end, is there
+        assert effect == effects_of(seconds)
+    elif not (opened.cancelled_by or opened.takes_back):  # nobody had obeyed yet
+        assert made.apply(verb=Verb.CANCEL).exit_code is Exit.OK
+    else:
+        assert resumed(made).exit_code is Exit.OK
+    assert is_back(made)
+    assert made.configs() == before
+    assert ledger_of(made).application is None
+
+
+def test_the_same_plan_is_refused_while_it_is_being_cancelled_and_applied_afterwards() -> None:
+    made = three_moves()
+    boundary = Boundary(kill_after=effects_of(COPYING) - 6)
+    with pytest.raises(Killed):
+        cancelled_at(made, COPYING, boundary)
+    with pytest.raises(Held):
+        made.apply()
+    resumed(made)
+    assert made.apply().exit_code is Exit.OK
+    assert all(made.partition(m).replicas == m.target for m in MOVES)
+
+
+def test_cancelled_twice_is_cancelled_once() -> None:
+    made = three_moves()
+    sent = at(
+        made, (COPYING, Verb.CANCEL, ""), (COPYING + 3, Verb.CANCEL, ""), (40, Verb.CANCEL, "")
+    )
+    made.apply(arrived=sent)
+    assert is_back(made)
+    assert len(applications(made)) <= 2
+
+
+def test_without_an_application_there_is_nothing_to_cancel() -> None:
+    with pytest.raises(BadUsage):
+        three_moves().apply(verb=Verb.CANCEL)
+
+
+def test_a_cancel_lifts_the_pause() -> None:
+    made = three_moves()
+    sent = at(made, (1, Verb.PAUSE, ""), (COPYING, Verb.CANCEL, ""))
+    assert made.apply(arrived=sent).ending is Ending.COMPLETE
+    assert is_back(made)
