@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from replan.commands.annotations import Annotations, annotated
 from replan.commands.options import DEFAULT_FILES, Files, Output, Topics
 from replan.commands.output import keep_inputs, note, write
 from replan.commands.target import JournaledTarget, ReadTarget
@@ -12,7 +13,7 @@ from replan.errors import BadUsage, Exit
 from replan.wording import count
 
 
-def validate(*, files: Files = DEFAULT_FILES) -> Exit:
+def validate(*, files: Files = DEFAULT_FILES, annotations: Annotations = None) -> Exit:
     """Check placement files.
 
     No cluster is asked. All errors are listed, each with file, line and column.
@@ -28,7 +29,8 @@ def validate(*, files: Files = DEFAULT_FILES) -> Exit:
     from replan.manifest.merge import explicit_topics
     from replan.manifest.read import read_files
 
-    topics = explicit_topics(read_files(files))
+    with annotated(annotations, files):
+        topics = explicit_topics(read_files(files))
     declared = count(sum(len(topic.rows) for topic in topics), "partition")
     note(f"valid: {declared} of {count(len(topics), 'topic')} declared")
     return Exit.OK

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from replan.commands.annotations import Annotations, annotated
 from replan.commands.options import (
     AS,
     DEFAULT_FILES,
@@ -39,6 +40,7 @@ def plan(
         ),
     ] = None,
     form: Annotated[Form, AS] = "text",
+    annotations: Annotations = None,
     max_size: MaxSize = None,
     max_snapshot_age: Annotated[
         float | None,
@@ -83,11 +85,16 @@ def plan(
 
     keep_inputs(output, [*files, cluster.simulated, cluster.snapshot])
     allowed = allowed_of(allow or ())
-    placement = load_placement(files)
-    seen = observed(cluster)
-    check_age(cluster, seen.snapshot, max_snapshot_age)
-    heading = {} if seen.application is None else seen.application.targets
-    made = make_plan(placement, seen.snapshot, allowed, only=only or (), heading=heading)
+    with annotated(annotations, files) as found:
+        placement = load_placement(files)
+        seen = observed(cluster)
+        check_age(cluster, seen.snapshot, max_snapshot_age)
+        heading = {} if seen.application is None else seen.application.targets
+        made = make_plan(placement, seen.snapshot, allowed, only=only or (), heading=heading)
+        if annotations:
+            from replan.reporting.findings import plan_findings
+
+            found.findings += plan_findings(made, placement)
     context = context_of(made, placement, seen, cluster, form)
     result(render(made, form, context, limit=limit_of(max_size, form)))
     if output is not None:

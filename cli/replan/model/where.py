@@ -1,6 +1,10 @@
-"""A place in a placement file."""
+"""A place in a placement file, and what is wrong there."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from replan.errors import BadManifest
+from replan.wording import capped
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,3 +17,28 @@ class Where:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
+
+    @classmethod
+    def read(cls, text: str) -> "Where":
+        """A place as it is printed; raises ValueError where it is none."""
+        file, line, column = text.rsplit(":", 2)
+        return cls(file, int(line), int(column))
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One thing that the author of a placement has to correct."""
+
+    where: Where
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.text}"
+
+
+class MistakenManifest(BadManifest):
+    """All mistakes that were found, each with its place; the message lists the first twenty."""
+
+    def __init__(self, mistakes: Sequence[Mistake], *, noun: str = "", way_out: str = "") -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__("\n".join(capped(mistakes, limit=20, noun=noun, way_out=way_out)))

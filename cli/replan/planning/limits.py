@@ -36,7 +36,7 @@ class LimitExceeded(UnsafePlan):
 
     def __init__(self, exceeded: Sequence[Exceeded]) -> None:
         self.exceeded = tuple(exceeded)
-        lines = "\n".join(f"  {_sentence(e)}" for e in exceeded)
+        lines = "\n".join(f"  {e.limit.where}: {exceeded_text(e)}" for e in exceeded)
         allow = " ".join(f"--allow {e.limit.measure}={e.found}" for e in exceeded)
         super().__init__(
             f"the plan exceeds {count(len(exceeded), 'limit')} of the placement, and is refused as a whole:\n"
@@ -117,7 +117,8 @@ def may_change_leader(move: Move) -> bool:
     return move.original[0] != move.target[0] or (move.elect and move.leader != move.target[0])
 
 
-def _sentence(exceeded: Exceeded) -> str:
+def exceeded_text(exceeded: Exceeded) -> str:
+    """What is exceeded, by how much, and what contributes most."""
     limit, amount = exceeded.limit, exceeded.found
     named = ", ".join(f"{name} ({part:,})" for name, part in exceeded.largest)
-    return f"{limit.where}: {limit.measure} {amount:,}, limit {limit.most:,}; largest: {named}"
+    return f"{limit.measure} {amount:,}, limit {limit.most:,}; largest: {named}"

@@ -7,9 +7,8 @@ Of several problems with one thing only the first is reported: the others follow
 import re
 from dataclasses import dataclass, field
 
-from replan.errors import BadManifest
-from replan.model.where import Where
-from replan.wording import capped, count
+from replan.model.where import Mistake, MistakenManifest, Where
+from replan.wording import count
 
 KeyPath = tuple[str | int, ...]
 _BARE_KEY = re.compile(r"[A-Za-z0-9_*?-]+")
@@ -23,9 +22,13 @@ class Problem:
     path: KeyPath
     text: str
 
+    @property
+    def sentence(self) -> str:
+        """The keys that lead there, and what is wrong."""
+        return f"{show_path(self.path)}: {self.text}" if self.path else self.text
+
     def __str__(self) -> str:
-        path = f"{show_path(self.path)}: " if self.path else ""
-        return f"{self.where}: {path}{self.text}"
+        return f"{self.where}: {self.sentence}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,8 @@ class Problems:
         ordered = sorted(
             self.found.values(), key=lambda p: (p.where.file, p.where.line, p.where.column)
         )
-        way_out = "repair these first"
-        raise BadManifest("\n".join(capped(ordered, limit=20, noun="problem", way_out=way_out)))
+        mistakes = [Mistake(p.where, p.sentence) for p in ordered]
+        raise MistakenManifest(mistakes, noun="problem", way_out="repair these first")
 
 
 def show_path(path: KeyPath) -> str:

@@ -9,18 +9,18 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from replan.errors import BadManifest, WrongCluster
+from replan.errors import WrongCluster
 from replan.model.columns import PAD, to_matrix
 from replan.model.names import BrokerId
 from replan.model.placement import Placement, TopicEntry
 from replan.model.rules import TopicRule
 from replan.model.snapshot import Snapshot
 from replan.model.topic_patterns import is_pattern, ties
+from replan.model.where import Mistake, MistakenManifest, Where
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.chosen import Chosen
 from replan.planning.comparison.policy_check import check_policy
 from replan.planning.comparison.preferred import absent_leaders
-from replan.wording import capped
 
 
 def check_cluster(placement: Placement, snapshot: Snapshot) -> None:
@@ -48,22 +48,23 @@ def check_names(aligned: Alignment, made: Chosen) -> None:
         *check_policy(placement, snapshot),
     ]
     if mistakes:
-        raise BadManifest("\n".join(capped(mistakes, limit=20)))
+        raise MistakenManifest(mistakes)
 
 
-def _unknown_topics(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
+def _unknown_topics(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
     known = set(snapshot.topics.column("name").to_pylist())
     exact = {name: rule for name, rule in placement.rules.items() if not is_pattern(name)}
     entries: dict[str, TopicEntry | TopicRule] = {**placement.topics, **exact}
     for name, entry in sorted(entries.items()):
         if name not in known:
-            yield (
-                f"{entry.where}: topic {name} does not exist in the cluster; "
-                "create it first, or take it out of `assignments`"
+            yield Mistake(
+                entry.where,
+                f"topic {name} does not exist in the cluster; "
+                "create it first, or take it out of `assignments`",
             )
 
 
-def _unknown_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
+def _unknown_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
     registered = sorted(snapshot.broker_ids())
     lists = to_matrix(placement.explicit.column("replicas"))
     unknown = ~np.isin(lists, np.array([*registered, PAD], dtype=np.int32))
@@ -72,70 +73,76 @@ def _unknown_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
     for at, found in zip(rows, declared, strict=True):
         missing = [int(b) for b in lists[at][unknown[at]]]
         file = placement.topics[found["topic"]].where.file
-        yield (
-            f"{file}:{found['line']}:{found['column']}: {found['topic']}-{found['partition']}: "
-            f"broker {_ids(missing)} is not registered in the cluster; registered: {ranges(registered)}"
+        yield Mistake(
+            Where(file, found["line"], found["column"]),
+            f"{found['topic']}-{found['partition']}: "
+            f"broker {_ids(missing)} is not registered in the cluster; registered: {ranges(registered)}",
         )
 
 
-def _unknown_rule_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
+def _unknown_rule_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
     """A single id must be registered, of a range at least one."""
     registered = sorted(snapshot.broker_ids())
     for pattern, rule in sorted(placement.rules.items()):
         for found in rule.brokers or ():
             if not any(found.first <= broker <= found.last for broker in registered):
                 named = f"broker {found.first}" if found.single else f"{found.first}-{found.last}"
-                yield (
-                    f"{found.where}: {pattern}: {named} is not registered in the cluster; "
-                    f"registered: {ranges(registered)}"
+                yield Mistake(
+                    found.where,
+                    f"{pattern}: {named} is not registered in the cluster; "
+                    f"registered: {ranges(registered)}",
                 )
 
 
-def _unknown_partitions(aligned: Alignment) -> Iterator[str]:
+def _unknown_partitions(aligned: Alignment) -> Iterator[Mistake]:
     placement, counts = aligned.placement, aligned.snapshot.partition_counts()
     missing = np.flatnonzero(aligned.explicit_rows < 0)
     for found in placement.explicit.take(pa.array(missing)).to_pylist():
         topic, partition = found["topic"], found["partition"]
         if topic not in counts or placement.topics[topic].partition_count is not None:
             continue  # the list form declares a count
-        yield (
-            f"{placement.topics[topic].where.file}:{found['line']}:{found['column']}: {topic}-{partition} does not "
+        yield Mistake(
+            Where(placement.topics[topic].where.file, found["line"], found["column"]),
+            f"{topic}-{partition} does not "
             f"exist: the topic has {counts[topic]} partitions, counted from 0. Take it out, or add partitions "
-            "(keys then map to other partitions, and it cannot be undone): declare all of them in the list form"
+            "(keys then map to other partitions, and it cannot be undone): declare all of them in the list form",
         )
 
 
-def _preferred_leaders(aligned: Alignment, made: Chosen) -> Iterator[str]:
+def _preferred_leaders(aligned: Alignment, made: Chosen) -> Iterator[Mistake]:
     for found in absent_leaders(aligned, made):
         where, name = found.preferred.where, found.partition
         if found.replicas is None:
-            yield f"{where}: {name} does not exist in the cluster"
+            yield Mistake(where, f"{name} does not exist in the cluster")
         else:
-            yield (
-                f"{where}: broker {found.preferred.broker} is no replica of {name}, whose list is "
-                f"{list(found.replicas)}; name one of them, or change the list under `assignments`"
+            yield Mistake(
+                where,
+                f"broker {found.preferred.broker} is no replica of {name}, whose list is "
+                f"{list(found.replicas)}; name one of them, or change the list under `assignments`",
             )
 
 
-def _throttled_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
+def _throttled_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
     if placement.move_throttle is None:
         return
     registered = sorted(snapshot.broker_ids())
     for broker in sorted(placement.move_throttle.brokers):
         if broker not in registered:
-            yield (
-                f"{placement.throttle_places[broker]}: broker {broker} is not registered in the cluster; "
-                f"registered: {ranges(registered)}"
+            yield Mistake(
+                placement.throttle_places[broker],
+                f"broker {broker} is not registered in the cluster; "
+                f"registered: {ranges(registered)}",
             )
 
 
-def _standing_ties(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
+def _standing_ties(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
     declared = {} if placement.standing is None else placement.standing.topics
     for topic, tied in ties(declared, snapshot.topics.column("name").to_pylist()).items():
         places = ", ".join(f"{pattern} ({declared[pattern].where})" for pattern in tied)
-        yield (
-            f"{declared[tied[0]].where}: topic {topic} matches several entries of `throttles.standing.topics` "
-            f"equally well: {places}; name the topic itself, or make one pattern longer"
+        yield Mistake(
+            declared[tied[0]].where,
+            f"topic {topic} matches several entries of `throttles.standing.topics` "
+            f"equally well: {places}; name the topic itself, or make one pattern longer",
         )
 
 

@@ -10,10 +10,10 @@ from replan.model.placement import Placement
 from replan.model.policy import factor_too_small, spread_too_narrow
 from replan.model.snapshot import Snapshot
 from replan.model.topic_patterns import ties, winners
-from replan.model.where import Where
+from replan.model.where import Mistake, Where
 
 
-def check_policy(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
+def check_policy(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
     """Every topic for which two entries tie, and every topic that is declared with less than `require` asks for."""
     topics: list[str] = snapshot.topics.column("name").to_pylist()
     rules = {name: rule.where for name, rule in placement.rules.items()}
@@ -30,16 +30,17 @@ def check_policy(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
         yield from _too_few_racks(placement, snapshot)
 
 
-def _ties(section: str, places: Mapping[str, Where], topics: list[str]) -> Iterator[str]:
+def _ties(section: str, places: Mapping[str, Where], topics: list[str]) -> Iterator[Mistake]:
     for topic, found in ties(places, topics).items():
         others = " and ".join(f"{name} at {places[name]}" for name in found[:-1])
-        yield (
-            f"{places[found[-1]]}: {section}: topic {topic} matches {found[-1]} as well as {others}; "
-            "name the topic, or give one of the patterns a longer prefix"
+        yield Mistake(
+            places[found[-1]],
+            f"{section}: topic {topic} matches {found[-1]} as well as {others}; "
+            "name the topic, or give one of the patterns a longer prefix",
         )
 
 
-def _unmet_rules(placement: Placement, topics: list[str]) -> Iterator[str]:
+def _unmet_rules(placement: Placement, topics: list[str]) -> Iterator[Mistake]:
     """Topics that a pattern places, where the requirement of the topic is another than that of the pattern."""
     required = winners(placement.requirements, topics)
     placed = placement.entries_of(topics)
@@ -48,10 +49,10 @@ def _unmet_rules(placement: Placement, topics: list[str]) -> Iterator[str]:
         if rule is None:
             continue
         texts = factor_too_small(rule.replication_factor, asked), spread_too_narrow(rule, asked)
-        yield from (f"{rule.where}: {topic}: {text}" for text in texts if text)
+        yield from (Mistake(rule.where, f"{topic}: {text}") for text in texts if text)
 
 
-def _too_few_racks(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
+def _too_few_racks(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
     """Explicit lists in fewer racks than required; a broker without a rack counts as one of its own."""
     named = winners(placement.requirements, placement.topics)
     least = {topic: placement.requirements[name].racks or 1 for topic, name in named.items()}
@@ -64,11 +65,12 @@ def _too_few_racks(placement: Placement, snapshot: Snapshot) -> Iterator[str]:
     rows = np.flatnonzero(racks < asked)
     for at, found in zip(rows, explicit.take(pa.array(rows)).to_pylist(), strict=True):
         name = found["topic"]
-        where = f"{placement.topics[name].where.file}:{found['line']}:{found['column']}"
+        where = Where(placement.topics[name].where.file, found["line"], found["column"])
         required = placement.requirements[named[name]]
-        yield (
-            f"{where}: {name}-{found['partition']}: {found['replicas']} lie in {racks[at]} of {asked[at]} racks that "
-            f"`require` at {required.where} wants; declare brokers of other racks"
+        yield Mistake(
+            where,
+            f"{name}-{found['partition']}: {found['replicas']} lie in {racks[at]} of {asked[at]} racks that "
+            f"`require` at {required.where} wants; declare brokers of other racks",
         )
 
 

@@ -9,7 +9,7 @@ from replan.model.names import BrokerId
 from replan.model.placement import Placement
 from replan.model.policy import Requirement
 from replan.model.rules import LeaderRule, Spread, TopicRule
-from replan.model.where import Where
+from replan.model.where import Mistake, Where
 from replan.planning.comparison.policy_check import check_policy
 from replan.planning.planner import make_plan
 
@@ -53,7 +53,7 @@ def test_an_explicit_list_or_a_leader_by_partition_settles_a_tie() -> None:
     )
     assert list(check_policy(asked, SEEN)) == []
     (tie,) = check_policy(placement(leader_rules=leaders), SEEN)
-    assert "preferredLeaders: topic orders-x-eu" in tie
+    assert tie.text.startswith("preferredLeaders: topic orders-x-eu")
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ def test_an_explicit_list_or_a_leader_by_partition_settles_a_tie() -> None:
 def test_an_explicit_list_lies_in_as_many_racks_as_required(brokers: list[int], racks: int) -> None:
     seen = snapshot([state([1, 2, 3])], registered=RACKS)
 
-    def unmet(least: int) -> list[str]:
+    def unmet(least: int) -> list[Mistake]:
         required = {"*": Requirement(at(3), racks=least)}
         return list(check_policy(placement({"orders": [brokers]}, requirements=required), seen))
 
     assert unmet(racks) == []
-    (text,) = unmet(racks + 1)
-    assert f"orders-0: {brokers} lie in {racks} of {racks + 1} racks" in text
+    (mistake,) = unmet(racks + 1)
+    assert f"orders-0: {brokers} lie in {racks} of {racks + 1} racks" in mistake.text
 
 
 def test_a_pattern_is_checked_against_the_requirement_of_each_of_its_topics() -> None:
@@ -78,6 +78,6 @@ def test_a_pattern_is_checked_against_the_requirement_of_each_of_its_topics() ->
     }
     asked = placement(rules={"orders*": rule("orders*", 7, 2)}, requirements=required)
     found = list(check_policy(asked, SEEN))
-    assert [line.split(": ")[1] for line in found] == ["orders-x-eu", "orders-x-eu"]
+    assert [mistake.text.partition(": ")[0] for mistake in found] == ["orders-x-eu", "orders-x-eu"]
     enough = {"orders*": rule("orders*", 7, 3, Spread.RACK)}
     assert list(check_policy(placement(rules=enough, requirements=required), SEEN)) == []

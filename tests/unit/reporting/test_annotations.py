@@ -1,0 +1,107 @@
+"""Refusals and warnings at the lines that cause them, in the forms of their readers."""
+
+import json
+from xml.etree import ElementTree as ET
+
+import pytest
+from tests.builders import FILE, placement, snapshot, state
+
+from replan.errors import BadUsage, ReplanError
+from replan.manifest.read import read_sources
+from replan.manifest.yaml_text.events import fastest_parser
+from replan.manifest.yaml_text.sources import Source
+from replan.model.policy import Limit, Measure
+from replan.model.where import MistakenManifest, Where
+from replan.planning.planner import make_plan
+from replan.reporting.annotations import (
+    render_github,
+    render_gitlab,
+    render_junit,
+    render_sarif,
+)
+from replan.reporting.findings import Finding, Level, error_findings, plan_findings
+
+ODD = "\x1b50 %: a, b\r\nnext <line> & \u2028"
+FINDINGS = [
+    Finding(Level.ERROR, "no-leader", Where("a,b:c.yaml", 7, 5), ODD),
+    Finding(Level.WARNING, "leaderless", None, "no place"),
+]
+
+
+def test_refusals_of_one_entry_are_one_finding_at_its_line() -> None:
+    asked = placement({"orders": [[1, 2]] * 3})
+    made = make_plan(asked, snapshot([state([1], partition=p) for p in range(3)]))
+    found = plan_findings(made, asked)
+    assert [(f.level, f.rule, f.where) for f in found] == [
+        (Level.ERROR, "safe-start", Where(FILE, line, 5)) for line in (3, 4, 5)
+    ]
+    one_line = placement({"orders": {0: [1, 2]}})
+    beyond = make_plan(
+        placement({"orders": [[1, 2]] * 3}), snapshot([state([1], partition=p) for p in range(3)])
+    )
+    grouped = plan_findings(beyond, one_line)
+    assert [f.where for f in grouped] == [Where(FILE, 3, 5), Where(FILE, 2, 3)]
+    assert grouped[1].text.endswith("; and 1 more partition")
+
+
+def test_a_warning_is_shown_at_its_entry() -> None:
+    asked = placement({"orders": [[1, 2]]}, limits={})
+    made = make_plan(asked, snapshot([state([1, 2]), state([1, 2], partition=1)]))
+    assert [(f.level, f.rule, f.where) for f in plan_findings(made, asked)] == [
+        (Level.WARNING, "fewer-declared", Where(FILE, 2, 3))
+    ]
+
+
+def test_every_mistake_of_the_file_and_every_exceeded_limit_has_its_line() -> None:
+    with pytest.raises(MistakenManifest) as mistaken:
+        read_sources(
+            [Source("p.yaml", "version: 1\nlimits: {bytes: x}\nnone: 1\n")], fastest_parser()
+        )
+    assert [f.where and f.where.line for f in error_findings(mistaken.value)] == [2, 3]
+    limit = Limit(Measure.PARTITIONS, Where(FILE, 9, 3), 0)
+    with pytest.raises(ReplanError) as exceeded:
+        make_plan(
+            placement({"orders": [[2, 1]]}, limits={Measure.PARTITIONS: limit}),
+            snapshot([state([1, 2])]),
+        )
+    (found,) = error_findings(exceeded.value)
+    assert (found.rule, found.where) == ("limit", limit.where)
+    assert [f.where for f in error_findings(BadUsage("why"))] == [None]
+
+
+def test_workflow_commands_are_one_line_each() -> None:
+    assert render_github(FINDINGS) == (
+        "::error file=a%2Cb%3Ac.yaml,line=7,col=5,title=replan plan%3A no-leader::"
+        "\x1b50 %25: a, b%0D%0Anext <line> & \u2028\n"
+        "::warning title=replan plan%3A leaderless::no place\n"
+    )
+
+
+def test_a_code_quality_report_has_a_place_for_each_and_stable_fingerprints() -> None:
+    rows = json.loads(render_gitlab(FINDINGS, "placement.yaml"))
+    assert [(r["severity"], r["location"]) for r in rows] == [
+        ("major", {"path": "a,b:c.yaml", "lines": {"begin": 7}}),
+        ("minor", {"path": "placement.yaml", "lines": {"begin": 1}}),
+    ]
+    assert len({r["fingerprint"] for r in rows}) == 2
+    assert json.loads(render_gitlab(FINDINGS[1:], "placement.yaml"))[0] == rows[1]
+    assert json.loads(render_gitlab([], "placement.yaml")) == []
+
+
+def test_sarif_names_its_rules_and_points_at_them() -> None:
+    (run,) = json.loads(render_sarif(FINDINGS, "1.2.3"))["runs"]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert [rules[r["ruleIndex"]] for r in run["results"]] == ["no-leader", "leaderless"]
+    region = run["results"][0]["locations"][0]["physicalLocation"]["region"]
+    assert region == {"startLine": 7, "startColumn": 5}
+    assert "locations" not in run["results"][1]
+
+
+@pytest.mark.parametrize(("findings", "failures", "cases"), [(FINDINGS, 1, 2), ([], 0, 1)])
+def test_junit_fails_where_something_is_not_planned(
+    findings: list[Finding], failures: int, cases: int
+) -> None:
+    root = ET.fromstring(render_junit(findings).encode())  # noqa: S314 - it is our own
+    assert root.attrib == {"tests": str(cases), "failures": str(failures), "errors": "0"}
+    assert len(root.findall("testsuite/testcase")) == cases
+    assert len(root.findall("testsuite/testcase/failure")) == failures
