@@ -4,13 +4,15 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -q
-FAST   := not kafka and not spark and not nightly
+# Tests that need tools of their own run with the targets that install these.
+FAST   := not kafka and not spark and not nightly and not site
+DOCS   := .venv-docs
 # Of tests on one cluster a worker takes all; one more than there are cores, since many wait.
 KAFKA_WORKERS ?= 3
 # What is compiled is kept: tests start the command hundreds of times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install jars-all demo demo-kafka test test-fast test-nightly lint format types contracts package bench jars lock clean
+.PHONY: help install jars-all demo demo-kafka test test-fast test-nightly lint format types contracts package bench jars lock docs clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -42,6 +44,7 @@ test: install    ## everything CI runs; stops at the first part that fails, the 
 	$(PYTEST) tests -m "(kafka or spark) and not nightly" --maxfail 10 \
 	  -n $(KAFKA_WORKERS) --dist loadscope --no-loadscope-reorder
 	@$(MAKE) --no-print-directory package
+	@$(MAKE) --no-print-directory docs
 
 test-fast: install   ## the inner loop: no JVM, no process of its own, a taste of each law
 	HYPOTHESIS_PROFILE=fast $(PYTEST) tests -m "$(FAST) and not command and not slow" -n 2
@@ -66,12 +69,22 @@ contracts: install   ## which layer may import which
 package: install ## build the wheel, install it elsewhere, run it there
 	sh .ci/package.sh
 
+docs: install $(DOCS)/bin/check-jsonschema   ## the files for forges against their schemas
+	$(PYTEST) tests -m site
+
+$(DOCS)/bin/check-jsonschema: requirements-docs.lock
+	test -x $(DOCS)/bin/python || $(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
+	@touch $@
+
 bench: install   ## the numbers of benchmarks/README.md
 	$(BIN)/python benchmarks/run.py    # the ones on real brokers: benchmarks/README.md
 
-lock:            ## renew requirements.lock (needs uv)
+lock:            ## renew requirements*.lock (needs uv)
 	uv pip compile pyproject.toml --extra fleet --group dev --python-version 3.11 --universal \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header -q -o requirements.lock
+	uv pip compile --group docs --python-version 3.11 --universal \
+	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header -q -o requirements-docs.lock
 
 clean:
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(DOCS) site dist build .mypy_cache .ruff_cache .pytest_cache

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT_SECONDS = 60.0
 """Longer than the 30 s for which brokers keep talking to a frozen controller (controller.socket.timeout.ms)."""
 BOOTSTRAP_VARIABLE = "REPLAN_BOOTSTRAP_SERVER"
+SIMULATED_VARIABLE = "REPLAN_SIMULATED"
 CONFIG_VARIABLE = "REPLAN_COMMAND_CONFIG"
 _REAL = f"--bootstrap-server HOST:PORT (a real one; or set {BOOTSTRAP_VARIABLE})"
 _EMBEDDED = "--simulated FILE (the embedded one)"
@@ -75,7 +76,8 @@ class Target:
     simulated: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="The embedded cluster whose state is FILE, e.g. a snapshot."
+            metavar="FILE",
+            help=f"The embedded cluster whose state is FILE, e.g. a snapshot. Or set {SIMULATED_VARIABLE}.",
         ),
     ] = None
     timeout: Annotated[
@@ -99,6 +101,9 @@ class Target:
         files = [flag for flag in (self.simulated, self.snapshot) if flag is not None]
         if self.bootstrap_server is None and not files:
             self._set("bootstrap_server", os.environ.get(BOOTSTRAP_VARIABLE))
+            embedded = os.environ.get(SIMULATED_VARIABLE)
+            self._set("simulated", None if embedded is None else Path(embedded))
+            files = [self.simulated] if self.simulated is not None else []
         named = len(files) + (self.bootstrap_server is not None)
         if named > 1 or (named == 0 and not (self.optional and self.command_config is None)):
             raise BadUsage(f"n{self.note.partition('. ')[0].rstrip('.')[1:]}")
@@ -119,7 +124,7 @@ class Target:
         options = (
             ("--bootstrap-server", self.bootstrap_server, BOOTSTRAP_VARIABLE),
             ("--command-config", self.command_config, CONFIG_VARIABLE),
-            ("--simulated", self.simulated, ""),
+            ("--simulated", self.simulated, SIMULATED_VARIABLE),
             ("--journal", self.journal, ""),
         )
         return [

@@ -1,0 +1,100 @@
+"""Runs a GitLab pipeline as a runner does: the jobs that the rules choose, by stage, each in one shell."""
+
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from tests.ci.expressions import evaluate
+from tests.ci.forge import git
+
+KEYWORDS = {"stages", "variables", "default", "workflow", "include"}
+
+
+@dataclass
+class Ended:
+    """How a job ended."""
+
+    code: int
+    log: str
+    folder: Path
+    variables: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Pipeline:
+    """What a pipeline is given: a repository, and the variables of its project and its event."""
+
+    repository: Path
+    folder: Path
+    environment: Mapping[str, str]
+    variables: Mapping[str, str]
+    jobs: dict[str, Ended] = field(default_factory=dict)
+
+    def chosen(self, file: Path) -> list[str]:
+        """The jobs of this pipeline, in the order of their stages."""
+        document = yaml.safe_load(file.read_text())
+        jobs = {n: of for n, of in document.items() if n not in KEYWORDS}
+        stages = document["stages"]
+        names = sorted(jobs, key=lambda name: stages.index(jobs[name]["stage"]))
+        return [
+            n for n in names if any(evaluate(r["if"], self.variables) for r in jobs[n]["rules"])
+        ]
+
+    def run(self, file: Path, *only: str) -> dict[str, Ended]:
+        """Run them until one fails; `only`: those, as somebody who presses the button of a manual job."""
+        document = yaml.safe_load(file.read_text())
+        for name in self.chosen(file):
+            job = document[name]
+            manual = any(rule.get("when") == "manual" for rule in job["rules"])
+            if name not in only if only else manual:
+                continue
+            self.jobs[name] = self._job(name, job, document.get("variables", {}))
+            if self.jobs[name].code != 0 and self.jobs[name].code not in _allowed(job):
+                break
+        return self.jobs
+
+    def _job(self, name: str, job: Mapping[str, Any], variables: Mapping[str, str]) -> Ended:
+        folder = self.folder / name.replace(" ", "-")
+        shutil.rmtree(folder, ignore_errors=True)
+        branch = self.variables["CI_COMMIT_REF_NAME"]
+        git(
+            "clone",
+            "-q",
+            "--depth=1",
+            "-b",
+            branch,
+            f"file://{self.repository}",
+            str(folder),
+            folder=self.folder,
+        )
+        known: dict[str, str] = {}
+        for needed in job.get("needs", []):
+            known |= self.jobs[needed].variables
+            for path in self.jobs[needed].folder.glob("plan.*"):
+                shutil.copy(path, folder)
+        script = folder.with_name(f"{folder.name}.sh")
+        script.write_text("\n".join(["set -eo pipefail", *job["script"]]) + "\n")
+        done = subprocess.run(
+            ["bash", str(script)],
+            cwd=folder,
+            env={**self.environment, **variables, **self.variables, **known},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        ended = Ended(done.returncode, done.stdout + done.stderr, folder)
+        dotenv = job.get("artifacts", {}).get("reports", {}).get("dotenv")
+        if dotenv is not None and done.returncode == 0:
+            lines = (line.partition("=") for line in (folder / dotenv).read_text().splitlines())
+            ended.variables = {key: value for key, _, value in lines}
+        return ended
+
+
+def _allowed(job: Mapping[str, Any]) -> set[int]:
+    allowed = job.get("allow_failure", {})
+    return {allowed["exit_codes"]} if isinstance(allowed, Mapping) and allowed else set()

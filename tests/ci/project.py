@@ -1,0 +1,60 @@
+"""A repository on a forge, and the embedded cluster that its placement is for."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.ci.forge import Forge, commit, git, repository, with_replan
+from tests.ci.github import ROOT
+from tests.commandline import environment
+
+DEMO = ROOT / "examples" / "demo"
+PLACEMENT = (DEMO / "placement.yaml").read_text()
+
+
+class Project:
+    """What the pipelines of both forges are run for."""
+
+    def __init__(self, folder: Path, forge: Forge) -> None:
+        self.folder, self.forge = folder, forge
+        self.cluster = folder / "kafka.json"
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        text = (DEMO / "cluster.json").read_text()
+        self.cluster.write_text(text.replace("2026-11-21T03:00:00Z", now))
+        self.work = repository(folder, {"placement.yaml": PLACEMENT})
+        self.bare = folder / "repository.git"
+        path = with_replan(folder / "bin", sys.executable)
+        self.environment = environment(PATH=f"{path}{os.pathsep}{os.environ['PATH']}")
+        self.reach = {"REPLAN_SIMULATED": str(self.cluster)}
+        """What lets a runner reach the cluster."""
+
+    def branch(self, name: str, placement: str) -> None:
+        """A branch with another placement."""
+        git("switch", "--quiet", "--create", name, folder=self.work)
+        commit(self.work, {"placement.yaml": placement})
+
+    def merge(self, name: str) -> None:
+        """Merge a branch into main."""
+        git("switch", "--quiet", "main", folder=self.work)
+        git("merge", "--quiet", name, folder=self.work)
+        git("push", "--quiet", "origin", "main", folder=self.work)
+
+    def replan(self, *words: str) -> int:
+        """What a command on the cluster exits with."""
+        done = subprocess.run(
+            ["replan", *words],
+            cwd=self.work,
+            env={**self.environment, **self.reach},
+            capture_output=True,
+            check=False,
+        )
+        return done.returncode
+
+    def published(self) -> str:
+        """The kind of what the branch of published states holds."""
+        text = git("show", "replan-snapshot:cluster.json", folder=self.bare)
+        found: str = json.loads(text)["kind"]
+        return found
