@@ -282,3 +282,18 @@ def test_a_review_sees_refusals_and_mistakes_at_their_lines(shell: Shell) -> Non
 def test_a_report_needs_a_known_form_and_a_file(shell: Shell, form: str) -> None:
     _, said = shell.run("plan", "-f", shell.placement, "--annotations", form, wanted=1)
     assert "--annotations" in said
+
+
+def test_a_throttle_at_which_copies_never_end_is_refused(shell: Shell) -> None:
+    rates = shell.folder / "rates.json"
+    plan = ("plan", "-f", shell.placement)
+    shell.run(*plan, "--measure", "1s", "--save-rates", rates, wanted=2)
+    out, _ = shell.run(*plan, "--rates", rates, wanted=2)
+    assert "convergence not judged" not in out
+    document = json.loads(rates.read_text())
+    for numbers in document["topics"].values():
+        numbers.update(dict.fromkeys(numbers, 10**9))
+    rates.write_text(json.dumps(document))
+    _, refused = shell.run(*plan, "--rates", rates, wanted=3)
+    assert "the smallest rate that ends" in refused
+    shell.run(*plan, "--rates", rates, "--measure", "1s", wanted=1)

@@ -22,7 +22,7 @@ from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
 
 
-def with_journal(seen: Snapshot, ledger: Ledger) -> Snapshot:
+def as_planned_from(seen: Snapshot, ledger: Ledger) -> Snapshot:
     """The snapshot as it is planned from."""
     remembered = {**seen.remembered, **ledger.remembered()}
     return replace(

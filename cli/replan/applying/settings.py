@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from replan.planning.requests import SLOTS
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -12,7 +14,7 @@ class Settings:
     """Who applies, and where, for people: `alice@ops-1 (pid 4711)`."""
     moment: Callable[[], str] = str
     """The date and time for people who read the journal; nothing is decided by it. By default not known."""
-    slots_per_broker: int = 5
+    slots_per_broker: int = SLOTS
     """Copies that a broker sends or receives at once."""
     poll_seconds: float = 1.0
     settle_seconds: float = 15.0

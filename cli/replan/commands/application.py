@@ -8,6 +8,7 @@ from pathlib import Path
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.moment import moment
 from replan.applying.journal.records import Verb
+from replan.applying.known_snapshot import as_planned_from
 from replan.applying.loop import apply_plan
 from replan.applying.opening import check_same, open_plan
 from replan.applying.outcome import Outcome, left_out_text
@@ -46,8 +47,7 @@ def plan_of_files(
         if plan is not None:
             note(f"resuming application {begun.id}, begun by {begun.owner}")
             return plan, True
-    remembered = {**seen.remembered, **ledger.remembered()}
-    plan = make_plan(placement, replace(seen, remembered=remembered), allowed)
+    plan = make_plan(placement, as_planned_from(seen, ledger), allowed)
     if begun is not None:
         check_same(begun, digest(plan))
     result(render_plan(plan))

@@ -39,8 +39,8 @@ def validate(*, files: Files = DEFAULT_FILES, annotations: Annotations = None) -
 def schema(
     *,
     name: Annotated[
-        Literal["placement", "plan", "snapshot", "journal", "lake"],
-        typer.Argument(metavar="NAME", help="placement, plan, snapshot, journal or lake."),
+        Literal["placement", "plan", "snapshot", "journal", "lake", "rates"],
+        typer.Argument(metavar="NAME", help="placement, plan, snapshot, journal, lake or rates."),
     ],
     output: Output = None,
 ) -> Exit:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.known_snapshot import with_journal
+from replan.applying.known_snapshot import as_planned_from
 from replan.applying.standing import (
     OpenApplication,
     knows_nothing,
@@ -81,4 +81,4 @@ def observed(cluster: Target) -> Observed:
             f"note: {count(len(unknown), 'throttle setting')} in the cluster, and no journal that knows whose; "
             f"`{resume_command(cluster, 'status')}` lists them"
         )
-    return Observed(with_journal(seen, ledger), application)
+    return Observed(as_planned_from(seen, ledger), application)

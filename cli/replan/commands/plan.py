@@ -39,6 +39,25 @@ def plan(
             help="Plan only this topic, glob or partition (orders-7); repeatable.",
         ),
     ] = None,
+    rates: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Judge by these produce rates (`replan schema rates`) whether the throttle lets the copies end.",
+        ),
+    ] = None,
+    measure: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DURATION",
+            parser=seconds,
+            help="Measure the produce rates for so long first, e.g. 30s, and judge by them.",
+        ),
+    ] = None,
+    save_rates: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --measure: save the rates, for --rates."),
+    ] = None,
     form: Annotated[Form, AS] = "text",
     annotations: Annotations = None,
     max_size: MaxSize = None,
@@ -61,12 +80,13 @@ def plan(
       0  the cluster matches the placement
       1  an error
       2  there are changes to apply (0 with --exit-zero)
-      3  a safety rule refuses some partitions, and the plan has the others; or a limit refuses the whole plan, or the
-         snapshot is too old
+      3  a safety rule refuses some partitions, and the plan has the others; or a limit or a throttle at which copies
+         never end refuses the whole plan, or the snapshot is too old
       4  another tool is changing some partitions; the plan has the others
 
     Examples:
       replan plan --bootstrap-server kafka-1:9092 -o plan.json
+      replan plan --measure 30s --bootstrap-server kafka-1:9092
       replan plan -f placements/ --snapshot cluster.json --max-snapshot-age 24h --format markdown
     """
     from replan.applying.outcome import left_out_text
@@ -79,23 +99,29 @@ def plan(
         render,
         verdict,
     )
+    from replan.commands.rates import rates_of
     from replan.manifest.load import load_placement
     from replan.planning import plan_file
     from replan.planning.planner import make_plan
 
-    keep_inputs(output, [*files, cluster.simulated, cluster.snapshot])
+    inputs = [*files, cluster.simulated, cluster.snapshot]
+    keep_inputs(output, [*inputs, rates])
+    keep_inputs(save_rates, inputs)
     allowed = allowed_of(allow or ())
     with annotated(annotations, files) as found:
         placement = load_placement(files)
+        written = rates_of(rates, measure, save_rates, cluster)
         seen = observed(cluster)
         check_age(cluster, seen.snapshot, max_snapshot_age)
         heading = {} if seen.application is None else seen.application.targets
-        made = make_plan(placement, seen.snapshot, allowed, only=only or (), heading=heading)
+        made = make_plan(
+            placement, seen.snapshot, allowed, only=only or (), heading=heading, rates=written
+        )
         if annotations:
             from replan.reporting.findings import plan_findings
 
             found.findings += plan_findings(made, placement)
-    context = context_of(made, placement, seen, cluster, form)
+    context = context_of(made, placement, seen, cluster, form, written)
     result(render(made, form, context, limit=limit_of(max_size, form)))
     if output is not None:
         save(plan_file.dumps(made), output)

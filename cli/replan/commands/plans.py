@@ -16,6 +16,7 @@ from replan.manifest.units import parse_size
 from replan.model.names import TopicPartition
 from replan.model.placement import Placement
 from replan.model.policy import Measure
+from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning import plan_file
 from replan.planning.plan import Facts, Plan
@@ -61,7 +62,12 @@ def verdict(made: Plan, *, exit_zero: bool) -> Exit:
 
 
 def context_of(
-    made: Plan, placement: Placement, seen: Observed, cluster: Target, form: Form
+    made: Plan,
+    placement: Placement,
+    seen: Observed,
+    cluster: Target,
+    form: Form,
+    rates: Rates | None = None,
 ) -> PlanContext:
     """What is known beside a plan that was made now; the plan file does not depend on it."""
     if form == "json":
@@ -69,19 +75,19 @@ def context_of(
     return PlanContext(
         snapshot=seen.snapshot,
         age_seconds=None if cluster.snapshot is None else age_seconds(seen.snapshot),
-        rehearsed=_rehearsed(made, seen.snapshot),
+        rehearsed=_rehearsed(made, seen.snapshot, rates),
         own=seen.application,
         prices=placement.prices,
     )
 
 
-def _rehearsed(made: Plan, seen: Snapshot) -> Sequence[str]:
+def _rehearsed(made: Plan, seen: Snapshot, rates: Rates | None) -> Sequence[str]:
     """What a quick rehearsal says of the plan."""
     if not made.moves:
         return ()
     from replan.rehearsal.summary import summary_of
 
-    return summary_of(made, seen)
+    return summary_of(made, seen, {} if rates is None else rates.bytes_per_second)
 
 
 def age_seconds(seen: Snapshot) -> float:

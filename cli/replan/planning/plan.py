@@ -15,6 +15,7 @@ from replan.errors import Exit
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import MoveThrottle
 from replan.model.policy import Measure
+from replan.model.rates import JudgedBy
 from replan.planning.creates import Create
 from replan.planning.moves import Move
 from replan.planning.standing_throttles import ThrottleSetting
@@ -168,6 +169,8 @@ class Plan:
     """Limits of the placement that were raised for this plan alone."""
     creates: tuple[Create, ...] = ()
     """By topic; each before the moves of its topic."""
+    judged_by: JudgedBy | None = None
+    """By which rates it was judged that its copies end; None: it was not."""
     standing: tuple[ThrottleSetting, ...] = ()
     """Throttle settings that stay; before anything that needs one of them for a copy."""
 

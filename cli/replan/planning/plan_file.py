@@ -31,6 +31,7 @@ from replan.model.configs import ConfigScope, SettingName, can_hold
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.model.placement import MoveThrottle, SideRates
 from replan.model.policy import Measure
+from replan.model.rates import JudgedBy
 from replan.planning.creates import Create
 from replan.planning.move_reasons import MoveReason, ReasonKind
 from replan.planning.moves import Election, Move
@@ -144,6 +145,13 @@ class ThrottleForm(Form, frozen=True):
         _check_brokers(self.brokers)
 
 
+class ConvergenceForm(Form, frozen=True):
+    """By which rates it was judged that the copies end."""
+
+    rates: Text
+    unknown: Int32
+
+
 class RefusalForm(Form, frozen=True):
     """A partition that is not moved, with exactly the facts of its rule."""
 
@@ -176,6 +184,7 @@ class PlanForm(Form, frozen=True, kw_only=True):
     manifest_digest: str
     brokers: dict[str, str | None]
     throttle: ThrottleForm | None
+    convergence: ConvergenceForm | None = None
     allowed: dict[Measure, Int64] = msgspec.field(default_factory=dict)
     warnings: tuple[WarningForm, ...]
     refusals: tuple[RefusalForm, ...]
@@ -293,6 +302,9 @@ def _form(plan: Plan) -> PlanForm:
         manifest_digest=plan.manifest_digest,
         brokers={str(b): rack for b, rack in sorted(plan.racks.items())},
         throttle=_throttle(plan.throttle),
+        convergence=None
+        if plan.judged_by is None
+        else ConvergenceForm(plan.judged_by.digest, plan.judged_by.unknown),
         allowed=dict(sorted(plan.allowed.items())),
         warnings=tuple(WarningForm(w.kind, dict(w.facts)) for w in plan.warnings),
         refusals=tuple(RefusalForm(*r.partition, r.rule, dict(r.facts)) for r in plan.refusals),
@@ -388,6 +400,9 @@ def _plan(form: PlanForm) -> Plan:
             },
             throttle.keep,
         ),
+        judged_by=None
+        if form.convergence is None
+        else JudgedBy(form.convergence.rates, form.convergence.unknown),
         allowed=form.allowed,
         refusals=tuple(
             Refusal(TopicPartition(r.topic, r.partition), r.rule, cast("Facts", r.facts))

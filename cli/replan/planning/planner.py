@@ -18,6 +18,7 @@ from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.placement import Placement
 from replan.model.policy import Measure
+from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning.admission_order import admission_order
 from replan.planning.comparison.acknowledged import without_acknowledged
@@ -28,6 +29,7 @@ from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
 from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.comparison.overlays import Wanted, blacklist_reaches, wanted
 from replan.planning.comparison.part import Part, chosen_part, part_of
+from replan.planning.convergence import check_convergence
 from replan.planning.drift import unplaceable
 from replan.planning.growth import fewer_partitions, grown
 from replan.planning.limits import check_limits, raised
@@ -51,16 +53,18 @@ def make_plan(
     *,
     only: Sequence[str] = (),
     heading: Heading = NOWHERE,
+    rates: Rates | None = None,
 ) -> Plan:
     """Plan what brings the cluster from the snapshot to the placement.
 
     `allowed`: limits of the placement that are raised for this plan alone. `only`: the topics, patterns and partitions
-    to plan; all without any. `heading`: where the open application moves partitions to.
+    to plan; all without any. `heading`: where the open application moves partitions to. `rates`: what producers write;
+    without them nobody judges whether the copies end.
 
     Raises WrongCluster or BadManifest where the two do not belong together, LimitExceeded where the plan would change
-    more than the placement allows, BadUsage where `allowed` raises no limit or `only` names nothing; everything that
-    safety refuses is in `Plan.refusals`, and the other partitions are planned all the same. Raises UnsafePlan where a
-    bug of replan made a plan that breaks a law.
+    more than the placement allows, NeverConverges where copies would never end at their throttle, BadUsage where
+    `allowed` raises no limit or `only` names nothing; everything that safety refuses is in `Plan.refusals`, and the
+    other partitions are planned all the same. Raises UnsafePlan where a bug of replan made a plan that breaks a law.
     """
     check_cluster(placement, snapshot)
     growth = grown(placement, snapshot, heading)
@@ -103,6 +107,10 @@ def make_plan(
         if not only or _within(s.setting, within)
     )
     check_limits([move for move, _ in judged], raised(placement.limits, allowed), creates, standing)
+    judged_by = None
+    if rates is not None:
+        planned = [move for move, _ in judged]
+        judged_by = check_convergence(planned, placement.move_throttle, rates, snapshot.cluster_id)
     plan = Plan(
         cluster_id=snapshot.cluster_id,
         cluster_name=placement.cluster_name,
@@ -111,6 +119,7 @@ def make_plan(
         moves=tuple(admission_order(judged)),
         creates=creates,
         standing=standing,
+        judged_by=judged_by,
         throttle=placement.move_throttle,
         refusals=tuple(refused),
         warnings=tuple(

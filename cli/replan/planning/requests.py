@@ -10,6 +10,9 @@ from enum import StrEnum
 
 from replan.model.names import Replicas
 
+SLOTS = 5
+"""Copies of a broker at once, unless `apply --slots` says another number."""
+
 
 class RequestKind(StrEnum):
     """What a request is for; previews and journals use these words."""

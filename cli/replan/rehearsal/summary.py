@@ -3,10 +3,13 @@
 The same plan and snapshot give the same lines: what bounds the work is counted in moves and looks, never in time.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pyarrow as pa
 
+from replan.model.configs import ConfigScope
+from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot, partitions_table, topic_codes
 from replan.planning.plan import Plan
 from replan.rehearsal.options import Options
@@ -22,29 +25,38 @@ LOOKS = 1_000
 HOW = "use `replan rehearse`"
 
 
-def summary_of(plan: Plan, snapshot: Snapshot) -> tuple[str, ...]:
-    """The lines; none where nothing is to be done, one that says why not where it would take too long."""
+NOTHING_WRITTEN: Mapping[TopicPartition, int] = {}
+
+
+def summary_of(
+    plan: Plan, snapshot: Snapshot, written: Mapping[TopicPartition, int] = NOTHING_WRITTEN
+) -> tuple[str, ...]:
+    """The lines, with what producers write in bytes per second.
+
+    None where nothing is to be done; one that says why not where it would take too long.
+    """
     if not plan.moves:
         return ()
     if len(plan.moves) > MOVES:
         return (f"Not rehearsed: more than {MOVES:,} moves; {HOW}.",)
-    names = {m.partition.topic for m in plan.moves}
+    names = _topics(plan)
     if sum(len(snapshot.topic_rows(name)) for name in names) > PARTITIONS:
         return (f"Not rehearsed: its topics have more than {PARTITIONS:,} partitions; {HOW}.",)
-    options = Options(limit_looks=LOOKS)
+    options = Options(limit_looks=LOOKS, rates=written)
     try:
         rehearsal = rehearse(plan, touched_topics(plan, snapshot), options)
     except ValueError as problem:
         return (f"Not rehearsed: {problem}.",)
     if rehearsal.given_up:
         return (f"Not rehearsed to the end, which takes very long; {HOW}.",)
-    assumed = f"network {rate(round(options.network))} per broker, nothing produced"
+    produced = "the produce rates given" if written else "nothing produced"
+    assumed = f"network {rate(round(options.network))} per broker, {produced}"
     return summary_lines(rehearsal, assumed)
 
 
 def touched_topics(plan: Plan, snapshot: Snapshot) -> Snapshot:
     """The snapshot with nothing but the topics that the plan touches; the other partitions play no part."""
-    names = sorted({m.partition.topic for m in plan.moves} | {c.topic for c in plan.creates})
+    names = sorted(name for name in _topics(plan) if snapshot.topic_row(name) is not None)
     rows = [row for name in names for row in snapshot.topic_rows(name)]
     chosen = [snapshot.topic_row(name) for name in names]
     table = snapshot.partitions.take(pa.array(rows, pa.int64()))
@@ -60,3 +72,9 @@ def touched_topics(plan: Plan, snapshot: Snapshot) -> Snapshot:
         ),
         remembered={},
     )
+
+
+def _topics(plan: Plan) -> set[str]:
+    """The topics that a plan touches."""
+    settings = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.TOPIC}
+    return {m.partition.topic for m in plan.moves} | {c.topic for c in plan.creates} | settings

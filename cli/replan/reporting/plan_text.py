@@ -8,6 +8,7 @@ from replan.applying.outcome import left_out_text
 from replan.applying.settings import Settings
 from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId
+from replan.model.rates import JudgedBy
 from replan.planning.creates import Create
 from replan.planning.moves import Move
 from replan.planning.plan import Plan, Refusal
@@ -217,4 +218,13 @@ def throttle_text(plan: Plan) -> str:
         else f"; at least {duration(cost.seconds)} (broker {cost.busiest})"
     )
     kept = "; stays in place at the end" if plan.throttle.keep else ""
-    return f"Throttle {rate(plan.throttle.rate)}{' (' + own + ')' if own else ''}{least}{kept}."
+    ends = _convergence(plan.judged_by)
+    return f"Throttle {rate(plan.throttle.rate)}{' (' + own + ')' if own else ''}{least}{kept}; {ends}."
+
+
+def _convergence(judged: JudgedBy | None) -> str:
+    if judged is None:
+        return "convergence not judged"
+    if judged.unknown:
+        return f"the copies end, as far as rates are known ({count(judged.unknown, 'partition')} without one)"
+    return "the copies end at the produce rates given"

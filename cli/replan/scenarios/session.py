@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import MemoryJournal
-from replan.applying.known_snapshot import with_journal
+from replan.applying.known_snapshot import as_planned_from
 from replan.applying.opening import open_plan
 from replan.applying.progress import Progress
 from replan.applying.standing import OpenApplication, open_application
@@ -84,7 +84,7 @@ class Session:
 
     def observe(self) -> Snapshot:
         """The cluster as the commands see it, with what the journal says of it."""
-        return with_journal(self.plane.observe(), self.ledger())
+        return as_planned_from(self.plane.observe(), self.ledger())
 
     def keep(self, plan: Plan) -> None:
         """Save a plan; its digest is shown as `plan-1`, `plan-2` and so on from now on."""

@@ -7,7 +7,7 @@ from tests.builders import FILE, brokers, placement, snapshot, state
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import SavedRate, SavedReplicaList
-from replan.applying.known_snapshot import with_journal
+from replan.applying.known_snapshot import as_planned_from
 from replan.errors import BadManifest
 from replan.model.configs import (
     FOLLOWER_RATE,
@@ -118,7 +118,7 @@ def test_what_moves_have_set_for_a_while_is_no_drift() -> None:
         ]
     )
     at = with_lists(seen(b1=own(leader=1000)), orders="0:1,0:2")
-    assert find_drift(asked, with_journal(at, ledger)).none
+    assert find_drift(asked, as_planned_from(at, ledger)).none
     assert not find_drift(asked, at).none
 
 

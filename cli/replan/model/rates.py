@@ -1,0 +1,28 @@
+"""What producers write, as a plan takes it in: bytes per second of each partition, measured or written by hand."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from replan.model.names import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Produce rates of one cluster."""
+
+    bytes_per_second: Mapping[TopicPartition, int]
+    """What producers add to the log; a partition that is left out is not known."""
+    cluster_id: str | None = None
+    """None: of any cluster."""
+    digest: str = ""
+    """sha256 of what they say, whatever their layout."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedBy:
+    """By which rates it was judged that the copies of a plan come to an end."""
+
+    digest: str
+    """Of the rates."""
+    unknown: int
+    """Partitions that are copied and have no rate: they count as written by nobody."""

@@ -1,0 +1,64 @@
+"""Rates on disk: one JSON document, written by hand or by a measurement; its form is schema/rates.v1.json."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from replan.documents.files import read_text
+from replan.documents.forms import Form, Int64, Text
+from replan.documents.json_text import parse_document
+from replan.documents.nodes import INT32_MAX
+from replan.documents.typed import typed
+from replan.model.names import TopicPartition
+from replan.model.rates import Rates
+
+KIND = "replan.rates"
+
+
+class RatesForm(Form, frozen=True, kw_only=True):
+    """The document."""
+
+    format_version: Literal[1]
+    kind: Literal["replan.rates"]
+    cluster_id: Text | None = None
+    topics: dict[Annotated[str, msgspec.Meta(min_length=1)], dict[str, Int64]]
+    """Bytes per second, by topic and partition."""
+
+    def __post_init__(self) -> None:
+        for topic, numbers in self.topics.items():
+            for key in numbers:
+                if not (key.isascii() and key.isdecimal() and str(int(key)) == key):
+                    raise ValueError(f".topics.{topic}.{key}: the key is no partition")
+                if int(key) > INT32_MAX:
+                    raise ValueError(f".topics.{topic}.{key}: expected at most {INT32_MAX:,}")
+
+
+def read_rates(path: Path) -> Rates:
+    """Read a file of rates; raises BadFile."""
+    form = typed(parse_document(read_text(path), str(path)), RatesForm, str(path))
+    found = {
+        TopicPartition(topic, int(number)): rate
+        for topic, numbers in form.topics.items()
+        for number, rate in numbers.items()
+    }
+    return with_digest(Rates(found, form.cluster_id))
+
+
+def with_digest(rates: Rates) -> Rates:
+    """The same rates with their digest."""
+    rows = sorted([*name, rate] for name, rate in rates.bytes_per_second.items())
+    text = json.dumps([rates.cluster_id, rows], separators=(",", ":"))
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return Rates(rates.bytes_per_second, rates.cluster_id, digest)
+
+
+def rates_document(rates: Rates) -> dict[str, object]:
+    """The rates as a JSON document."""
+    topics: dict[str, dict[str, int]] = {}
+    for name, rate in sorted(rates.bytes_per_second.items()):
+        topics.setdefault(name.topic, {})[str(name.partition)] = rate
+    cluster = {} if rates.cluster_id is None else {"clusterId": rates.cluster_id}
+    return {"formatVersion": 1, "kind": KIND, **cluster, "topics": topics}

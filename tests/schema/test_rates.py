@@ -1,0 +1,56 @@
+"""The file of produce rates: what its schema accepts is read, what it refuses is named."""
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from replan.errors import BadFile
+from replan.manifest.schema.schemas import read_schema
+from replan.model.names import TopicPartition
+from replan.model.rates import Rates
+from replan.snapshots.rates_file import rates_document, read_rates, with_digest
+
+VALIDATOR = Draft202012Validator(read_schema("rates.v1.json"))
+HEAD = {"formatVersion": 1, "kind": "replan.rates"}
+
+
+def written(folder: Path, document: object) -> Path:
+    path = folder / "rates.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    rates = with_digest(Rates({TopicPartition("a", 11): 5, TopicPartition("a", 2): 0}, "id"))
+    document = rates_document(rates)
+    VALIDATOR.validate(document)
+    assert read_rates(written(tmp_path, document)) == rates
+
+
+@pytest.mark.parametrize(
+    ("topics", "place"),
+    [
+        ({"a": {"x": 1}}, "$.topics.a.x"),
+        ({"a": {"01": 1}}, "$.topics.a.01"),
+        ({"a": {"0": -1}}, "$.topics"),
+        ({"a": [1]}, "$.topics"),
+        (["a"], "$.topics"),
+    ],
+)
+def test_what_the_schema_refuses_is_refused_with_its_place(
+    tmp_path: Path, topics: object, place: str
+) -> None:
+    document = {**HEAD, "topics": topics}
+    assert not VALIDATOR.is_valid(document)
+    with pytest.raises(BadFile) as error:
+        read_rates(written(tmp_path, document))
+    assert place in str(error.value)
+
+
+def test_another_document_is_refused(tmp_path: Path) -> None:
+    document = {**HEAD, "kind": "replan.plan", "topics": {}}
+    assert not VALIDATOR.is_valid(document)
+    with pytest.raises(BadFile):
+        read_rates(written(tmp_path, document))
