@@ -86,6 +86,13 @@ SAFEGUARDS = (
         (f"{SMALL_WORLD}[brokers lag, 4.3]", HOSTILE, STORIES),
     ),
     Safeguard(
+        "what brokers show ends a partition only after it was shown for longer than metadata lag",
+        "applying/decide.py",
+        "        needed = tick.settings.agreeing_seconds if sure else tick.settings.ending_seconds\n",
+        "        needed = tick.settings.agreeing_seconds if sure else tick.settings.agreeing_seconds\n",
+        (f"{HOSTILE}::test_a_run_keeps_the_laws_where_brokers_show_what_is_old",),
+    ),
+    Safeguard(
         "a partition is done only when no earlier list of it may arrive any more",
         "applying/partitions/judge.py",
         "    if own.asked is None or not own.list_pending or sight.quarantine_seconds is None:\n",

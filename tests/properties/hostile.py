@@ -493,8 +493,8 @@ def claiming(draw: st.DrawFn, plan: Plan) -> Plan:
 
 
 @st.composite
-def cases(draw: st.DrawFn, *, others: bool = True) -> Case:
-    """`others`: other tools and people act too."""
+def cases(draw: st.DrawFn, *, others: bool = True, kinds: Sequence[str] = tuple(FAULTS)) -> Case:
+    """`kinds`: of the faults that no other tool makes; `others`: other tools and people act too."""
     states = draw(clusters())
     declared: dict[str, dict[int, Replicas]] = {}
     for seen in states:
@@ -530,7 +530,8 @@ def cases(draw: st.DrawFn, *, others: bool = True) -> Case:
     )
     for change in draw(st.lists(throttle_changes(place.names), max_size=2)):
         stage, _ = ask(stage, AlterConfigs((change,)))
-    schedule = draw(schedules(place, (*FAULTS.values(), *(OTHERS.values() if others else ()))))
+    happenings = (*(FAULTS[kind] for kind in kinds), *(OTHERS.values() if others else ()))
+    schedule = draw(schedules(place, happenings))
     kills = tuple(draw(st.lists(st.integers(1, 14), max_size=3)))
     return Case(
         plan,
