@@ -80,16 +80,16 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "two looks agree before anything is concluded",
-        "applying/decide.py",
-        "        return verdict.conclusion if since <= tick.now - needed else verdict\n",
-        "        return verdict.conclusion if since <= tick.now else verdict\n",
+        "applying/tick_input.py",
+        "        return suspected.get(suspicion, self.ended) <= self.now - needed\n",
+        "        return suspected.get(suspicion, self.ended) <= self.now\n",
         (f"{SMALL_WORLD}[brokers lag, 4.3]", HOSTILE, STORIES),
     ),
     Safeguard(
         "what brokers show ends a partition only after it was shown for longer than metadata lag",
-        "applying/decide.py",
-        "        needed = tick.settings.agreeing_seconds if sure else tick.settings.ending_seconds\n",
-        "        needed = tick.settings.agreeing_seconds if sure else tick.settings.agreeing_seconds\n",
+        "applying/tick_input.py",
+        "        needed = self.settings.agreeing_seconds if listed else self.settings.ending_seconds\n",
+        "        needed = self.settings.agreeing_seconds if listed else self.settings.agreeing_seconds\n",
         (f"{HOSTILE}::test_a_run_keeps_the_laws_where_brokers_show_what_is_old",),
     ),
     Safeguard(

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
-from tests.builders import brokers, judged_in, placement, snapshot, state
+from tests.builders import brokers, judged_in, placement, snapshot
+from tests.properties.clusters import BROKERS, VERSIONS, clusters, lists
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab
 
 from replan.applying.journal.protocol import Journal
@@ -19,8 +20,7 @@ from replan.applying.outcome import Outcome, Result
 from replan.applying.settings import Settings
 from replan.errors import ClusterUnreachable
 from replan.model.broker import LogDir
-from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
-from replan.model.partition import PartitionState
+from replan.model.names import Replicas, TopicPartition
 from replan.model.placement import MoveThrottle, Placement
 from replan.model.snapshot import Features, Snapshot
 from replan.planning.moves import Move
@@ -59,19 +59,13 @@ from replan.simulator.cluster.faults import (
 )
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.controller.versions import RULES, rules_of
+from replan.simulator.controller.versions import rules_of
 from replan.simulator.persistence.from_snapshot import from_snapshot
 
 CASES = {"fast": 10, "ci": 500, "nightly": 20_000}
 HARD = settings(max_examples=CASES.get(os.environ.get("HYPOTHESIS_PROFILE", "ci"), 200))
 
 SETTLE_SECONDS = Settings().settle_seconds
-BROKERS = tuple(BrokerId(b) for b in range(1, 7))
-TOPIC_IDS = {
-    "clicks": TopicId("Y2xpY2tzLWNsaWNrcy0wMA"),
-    "orders": TopicId("b3JkZXJzLW9yZGVycy0wMA"),
-}
-VERSIONS = tuple(RULES)
 SLACK = Slack(in_sync_seconds=5, leaderless_seconds=15)
 """A broker that starts again catches up while it shares its network with copies."""
 
@@ -107,35 +101,6 @@ class Case:
         simulation = from_snapshot(self.snapshot, self.version)
         world = scheduled(simulation.world, self.schedule)
         return Simulation(simulation.cluster, world)
-
-
-def lists(least: int = 1, most: int = 4) -> st.SearchStrategy[Replicas]:
-    return st.lists(st.sampled_from(BROKERS), min_size=least, max_size=most, unique=True).map(tuple)
-
-
-@st.composite
-def clusters(draw: st.DrawFn) -> list[PartitionState]:
-    """Partitions of two topics; most are whole, some lack a replica in the ISR or are led by another."""
-    states = []
-    for topic in ("clicks", "orders"):
-        for number in range(draw(st.integers(0 if topic == "clicks" else 1, 3))):
-            listed = draw(lists())
-            whole = draw(st.integers(0, 5)) > 0 or len(listed) < 3
-            isr = listed if whole else draw(st.permutations(listed))[:-1]
-            leader = isr[0] if draw(st.integers(0, 3)) else draw(st.sampled_from(isr))
-            size = draw(st.integers(0, 40)) * MB
-            states.append(
-                state(
-                    listed,
-                    isr,
-                    leader=leader,
-                    topic=topic,
-                    topic_id=TOPIC_IDS[topic],
-                    partition=number,
-                    size=size,
-                )
-            )
-    return states
 
 
 @st.composite
@@ -178,7 +143,7 @@ def schedules(draw: st.DrawFn) -> Schedule:
 
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
-    states = draw(clusters())
+    states = draw(clusters(sizes=st.integers(0, 40), partitions=3, longest=4))
     declared: dict[str, dict[int, Replicas]] = {}
     for seen in states:
         if draw(st.integers(0, 3)):

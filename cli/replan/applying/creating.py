@@ -96,14 +96,12 @@ def create_tick(
             answer=known.answers.get(create.topic),
         )
         if isinstance(verdict, Unsure):
-            suspicion = (create.topic, verdict.conclusion)
-            settings, since = tick.settings, known.suspected.get(suspicion, tick.ended)
+            suspicion = create.topic, verdict.conclusion
             again = isinstance(verdict.conclusion, Ask)
-            needed = settings.agreeing_seconds if again else settings.ending_seconds
-            sure = since <= tick.now - needed
-            if not (sure and again):
+            agreed = tick.agreed(known.suspected, suspicion, listed=again)
+            if not (agreed and again):
                 agreeing.append(suspicion)
-            verdict = verdict.conclusion if sure else Hold(verdict.reason)
+            verdict = verdict.conclusion if agreed else Hold(verdict.reason)
         _take(create, verdict, tick, ledger, found, closed)
     found.suspected = held_since(known.suspected, agreeing, tick.ended)
     return found

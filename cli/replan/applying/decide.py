@@ -230,12 +230,11 @@ class TickBuilder:
         """A suspicion becomes its conclusion once looks have agreed on it for long enough."""
         if not isinstance(verdict, Suspect):
             return verdict
-        tick, suspicion = self._tick, (name, verdict.conclusion)
+        suspicion = name, verdict.conclusion
         self._suspected.append(suspicion)
-        since = self._state.suspected.get(suspicion, tick.ended)
-        sure = isinstance(verdict.conclusion, Request) or _listed(verdict.conclusion.reason)
-        needed = tick.settings.agreeing_seconds if sure else tick.settings.ending_seconds
-        return verdict.conclusion if since <= tick.now - needed else verdict
+        listed = isinstance(verdict.conclusion, Request) or _listed(verdict.conclusion.reason)
+        agreed = self._tick.agreed(self._state.suspected, suspicion, listed=listed)
+        return verdict.conclusion if agreed else verdict
 
     def _phase(self, name: TopicPartition) -> Phase:
         return self._phases.get(name) or self._state.phase(name)

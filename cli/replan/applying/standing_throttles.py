@@ -81,9 +81,9 @@ def standing_tick(
         name = wanted.setting
         verdict = judge_setting(wanted, tick.seen, ledger, known.answers, late)
         if isinstance(verdict, End) and verdict.status is Status.STALE and verdict.reason:
-            since = known.suspected.get((name, verdict.reason), tick.ended)
-            if since > tick.now - tick.settings.ending_seconds:
-                agreeing.append((name, verdict.reason))
+            suspicion = name, verdict.reason
+            if not tick.agreed(known.suspected, suspicion, listed=False):
+                agreeing.append(suspicion)
                 verdict = Hold(Rechecking(verdict.reason))
         _take(wanted, verdict, tick, ledger, found, closed)
     found.suspected = held_since(known.suspected, agreeing, tick.ended)

@@ -1,7 +1,8 @@
 """What one tick is decided from, apart from the state of the run: the job, one look at the cluster, and the time."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from replan.applying.journal.records import Command
 from replan.applying.observation.look import Observation
@@ -13,6 +14,7 @@ from replan.planning.creates import Create
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 
+K = TypeVar("K", bound=Hashable)
 EndText = Callable[[TopicPartition | SettingName, EndReason], str]
 """The sentence that the journal keeps of why a partition or a setting has ended."""
 
@@ -62,6 +64,15 @@ class TickInput:
     """What has arrived for the open application, in the order in which it was sent."""
     overslept: float = 0.0
     """Seconds that the pause before it was longer than wanted: a rehearsal skips time in which nothing happens."""
+
+    def agreed(self, suspected: Mapping[K, float], suspicion: K, *, listed: bool) -> bool:
+        """Whether looks have agreed on a suspicion for long enough to conclude; `suspected`: since when.
+
+        `listed`: it rests on what the controller lists, which is never old, or concludes nothing but another request.
+        All else rests on what brokers show, and ends a partition: it must have been shown for longer than metadata lag.
+        """
+        needed = self.settings.agreeing_seconds if listed else self.settings.ending_seconds
+        return suspected.get(suspicion, self.ended) <= self.now - needed
 
     @property
     def settings(self) -> Settings:
