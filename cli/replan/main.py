@@ -39,6 +39,7 @@ class Replan(CommandGroup):
         "resume": "apply:resume",
         "pause": "steer:pause",
         "cancel": "steer:cancel",
+        "rollback": "rollback:rollback",
         "abandon": "apply:abandon",
         "drift": "drift:drift",
         "explain": "explain:explain",

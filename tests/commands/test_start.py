@@ -133,7 +133,17 @@ def test_help_lists_every_command_in_the_order_of_the_work(tmp_path: Path) -> No
     listed = re.findall(r"^  ([a-z]+)  ", done.stdout.partition("Commands:")[2], re.MULTILINE)
     assert listed == [
         *("validate", "schema", "export", "snapshot", "plan", "show", "rehearse", "apply"),
-        *("elect", "status", "resume", "pause", "cancel", "abandon", "drift", "explain"),
+        *(
+            "elect",
+            "status",
+            "resume",
+            "pause",
+            "cancel",
+            "rollback",
+            "abandon",
+            "drift",
+            "explain",
+        ),
         *("throttle", "lock"),
         *("journal", "scenario", "fleet"),
     ]

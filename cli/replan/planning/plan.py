@@ -77,6 +77,8 @@ class WarningKind(StrEnum):
     """A plan goes back, and the placement still declares what it goes back from."""
     PARTITIONS_STAY = "partitions-stay"
     """A plan goes back, and Kafka cannot remove the partitions that were created."""
+    SETTING_CHANGED_SINCE = "setting-changed-since"
+    """The same for a throttle setting."""
     CHANGED_SINCE = "changed-since"
     """A plan goes back, and these were changed by somebody since: they are left as they are."""
 
@@ -122,6 +124,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.ELECTION_NOT_NEEDED: ("partitions", "count"),
     WarningKind.STILL_DECLARED: ("application",),
     WarningKind.PARTITIONS_STAY: ("topic", "before", "count"),
+    WarningKind.SETTING_CHANGED_SINCE: ("setting", "found"),
     WarningKind.CHANGED_SINCE: ("partitions", "count"),
 }
 """`partitions` and `topics` name the first twenty of `count`."""

@@ -78,6 +78,15 @@ def standing_differences(placement: Placement, snapshot: Snapshot) -> list[Throt
     return [*_lists(declared, snapshot), *_rates(declared, snapshot)]
 
 
+def value_of(setting: SettingName, snapshot: Snapshot) -> str | None:
+    """The value of its own that a topic or broker has."""
+    if setting.scope is ConfigScope.BROKER:
+        configs = snapshot.broker_configs.get(BrokerId(int(setting.name)), {})
+        return own_value(configs, setting.key)
+    found = snapshot.settings(setting.name)
+    return None if found is None else override_of(found, setting.key)
+
+
 def unread_brokers(declared: StandingThrottles, snapshot: Snapshot) -> dict[BrokerId, StandingRate]:
     """The declared brokers whose rates are not known: fenced, silent or not registered."""
     answering = snapshot.live_brokers() - set(snapshot.silent)

@@ -8,7 +8,7 @@ but those of the two lists (in any order: a cancelled reassignment loses the ord
 somebody since, and stays as it is. What was created stays: Kafka cannot remove partitions.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -16,7 +16,7 @@ from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.placement import MoveThrottle
-from replan.model.policy import Limits
+from replan.model.policy import Limits, Measure
 from replan.model.snapshot import Snapshot
 from replan.planning.admission_order import admission_order
 from replan.planning.limits import check_limits
@@ -25,6 +25,7 @@ from replan.planning.moves import Move
 from replan.planning.origins import Grown, Origin
 from replan.planning.plan import Facts, Plan, PlanWarning, Refusal, WarningKind
 from replan.planning.safety.refusals import Judge
+from replan.planning.standing_throttles import ThrottleSetting, value_of
 
 SHOWN = 20
 """Partitions that a warning names."""
@@ -40,8 +41,13 @@ class WayBack:
     digest: str
     """Takes the place of the digest of a placement."""
     grown: tuple[Grown, ...] = ()
+    settings: tuple[ThrottleSetting, ...] = ()
+    """Throttles that were set to stay; from before to after."""
     throttle: MoveThrottle | None = None
     limits: Limits = field(default_factory=dict)
+    allowed: Mapping[Measure, int] = field(default_factory=dict)
+    """Of these limits, what was raised for this plan alone; they are raised already."""
+    cluster_name: str | None = None
     warn_of_placement: bool = True
     """Say that the placement still declares the other state."""
 
@@ -64,16 +70,28 @@ def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
         refused.extend(unsafe)
         if not unsafe:
             judged.append((move, seen))
-    check_limits([move for move, _ in judged], wanted.limits)
+    standing = list(_settings_back(wanted, snapshot))
+    check_limits([move for move, _ in judged], wanted.limits, standing=standing)
     return Plan(
         cluster_id=snapshot.cluster_id,
+        cluster_name=wanted.cluster_name,
         manifest_digest=wanted.digest,
         racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
         moves=tuple(admission_order(judged)),
         throttle=wanted.throttle,
+        standing=tuple(standing),
+        allowed=wanted.allowed,
         refusals=tuple(refused),
-        warnings=tuple(_warnings(wanted, changed)),
+        warnings=tuple(_warnings(wanted, changed, snapshot)),
     )
+
+
+def _settings_back(wanted: WayBack, snapshot: Snapshot) -> Iterator[ThrottleSetting]:
+    """What was set to stay gets its value from before, where it still has the one that was set."""
+    for known in wanted.settings:
+        found = value_of(known.setting, snapshot)
+        if known.is_after(found) and not known.is_before(found):
+            yield ThrottleSetting(known.setting, found, known.before)
 
 
 def _found(
@@ -118,12 +136,19 @@ def _move(
     )
 
 
-def _warnings(wanted: WayBack, changed: list[TopicPartition]) -> Iterable[PlanWarning]:
+def _warnings(
+    wanted: WayBack, changed: list[TopicPartition], snapshot: Snapshot
+) -> Iterator[PlanWarning]:
     if wanted.warn_of_placement:
         yield PlanWarning(WarningKind.STILL_DECLARED, {"application": wanted.application})
     for grown in wanted.grown:
         facts: Facts = {"topic": grown.topic, "before": grown.before, "count": grown.count}
         yield PlanWarning(WarningKind.PARTITIONS_STAY, facts)
+    for known in wanted.settings:
+        found = value_of(known.setting, snapshot)
+        if not (known.is_after(found) or known.is_before(found)):
+            facts = {"setting": str(known.setting), "found": found or "not set"}
+            yield PlanWarning(WarningKind.SETTING_CHANGED_SINCE, facts)
     if changed:
         named = tuple(str(name) for name in changed[:SHOWN])
         yield PlanWarning(WarningKind.CHANGED_SINCE, {"partitions": named, "count": len(changed)})

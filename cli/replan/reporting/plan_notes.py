@@ -145,6 +145,7 @@ WARNINGS: Mapping[WarningKind, str] = {
     WarningKind.PARTITIONS_STAY: (
         "{topic}: its partitions from {before} on were created and stay: Kafka cannot remove partitions"
     ),
+    WarningKind.SETTING_CHANGED_SINCE: "{setting} was changed by somebody since, to {found}, and is left as it is",
     WarningKind.CHANGED_SINCE: "changed by somebody since, and left as they are: {named}",
 }
 

@@ -1,8 +1,10 @@
 """`manifest`, `plan`, `elect`, `drift`: what is declared, what would be done, what differs."""
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import PurePath
 
+from replan.applying.journal.originals import before
 from replan.errors import BadScenario
 from replan.faults.token_reader import TokenReader
 from replan.manifest.load import load_sources
@@ -15,6 +17,7 @@ from replan.planning.elections.preferred import preferred_elections
 from replan.planning.elections.selection import Selection
 from replan.planning.plan import Plan
 from replan.planning.planner import make_plan
+from replan.planning.way_back import WayBack, way_back
 from replan.reporting.drift_text import render_drift
 from replan.reporting.election_text import election_results, render_elections
 from replan.reporting.plan_context import PlanContext
@@ -59,6 +62,22 @@ def planned(session: Session) -> Plan:
     made = make_plan(_placement(session), session.observe(), heading=heading)
     session.keep(made)
     return made
+
+
+def rollback(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
+    """`rollback`: make the plan back over the last application, and keep it for `apply`."""
+    tokens.end()
+    found = before(session.ledger(), None)
+    wanted = WayBack(
+        application=found.application.id,
+        origins=found.origins,
+        digest=hashlib.sha256(found.application.id.encode()).hexdigest(),
+        grown=found.grown,
+        settings=found.settings,
+        throttle=found.throttle,
+    )
+    session.keep(made := way_back(wanted, session.observe()))
+    return render_plan(made)
 
 
 def drift(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:

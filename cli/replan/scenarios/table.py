@@ -8,7 +8,7 @@ from replan.faults.token_reader import TokenReader
 from replan.scenarios.applying import apply, cancel, clear, interrupt, kill_process, resume, tick
 from replan.scenarios.fault_injection import at, inject
 from replan.scenarios.inspection import journal, show, status, throttles
-from replan.scenarios.planning import drift, elect, manifest, plan
+from replan.scenarios.planning import drift, elect, manifest, plan, rollback
 from replan.scenarios.session import Session
 from replan.scenarios.setup import cluster, disk, topic
 
@@ -34,6 +34,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         "manifest": manifest,
         "plan": plan,
         "resume": resume,
+        "rollback": rollback,
         "show": show,
         "status": status,
         "throttles": throttles,

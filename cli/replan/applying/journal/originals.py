@@ -6,17 +6,20 @@ reading of the journal slow. So they are kept compressed, in chunks, and read by
 
 import base64
 import zlib
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import msgspec
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Application, OriginalsChunk, Status
-from replan.errors import BadFile
+from replan.errors import BadFile, BadUsage, Held
+from replan.model.configs import SettingName
 from replan.model.names import Replicas, TopicId, TopicPartition
 from replan.model.placement import MoveThrottle
 from replan.planning.origins import Grown, Origin
 from replan.planning.plan import Plan
+from replan.planning.standing_throttles import ThrottleSetting
 
 CHUNK_CHARACTERS = 225_000
 """At most 900 kB in UTF-8, within Kafka's default max.message.bytes."""
@@ -35,6 +38,8 @@ class Originals(msgspec.Struct, frozen=True):
 
     topics: list[Topic]
     grown: list[Grown] = []
+    settings: list[ThrottleSetting] = []
+    """Throttles that were set to stay."""
     throttle: MoveThrottle | None = None
 
     def origins(self) -> list[Origin]:
@@ -66,13 +71,18 @@ def originals_of(ledger: Ledger, plan: Plan | None) -> Originals:
         for c in ledger.creates.values()
         if c.status in {Status.OPEN, Status.DONE}
     ]
-    return Originals(list(topics.values()), grown, None if plan is None else plan.throttle)
+    settings = [] if plan is None else [s for s in plan.standing if _is_done(s, ledger)]
+    throttle = None if plan is None else plan.throttle
+    return Originals(list(topics.values()), grown, settings, throttle)
+
+
+def _is_done(setting: ThrottleSetting, ledger: Ledger) -> bool:
+    record = ledger.standing.get(setting.setting)
+    return record is not None and record.status is Status.DONE
 
 
 def packed(application: str, kept: Originals) -> list[OriginalsChunk]:
-    """The records that keep it; none where nothing was touched."""
-    if not kept.topics and not kept.grown:
-        return []
+    """The records that keep it."""
     text = base64.b64encode(zlib.compress(msgspec.json.encode(kept))).decode()
     return [
         OriginalsChunk(application, number, text[start : start + CHUNK_CHARACTERS])
@@ -103,6 +113,60 @@ def finished_before(ledger: Ledger, application: Application) -> list[TopicParti
     return [] if kept is None else [o.partition for o in kept.origins() if o.done]
 
 
-def latest_first(applications: Iterable[Application]) -> list[Application]:
-    """Ended applications that a rollback can go back over: one that takes another one back belongs to that one."""
-    return [a for a in reversed(list(applications)) if not a.takes_back]
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What was there before an application and all those after it."""
+
+    application: Application
+    origins: Sequence[Origin]
+    grown: tuple[Grown, ...]
+    settings: tuple[ThrottleSetting, ...]
+    throttle: MoveThrottle | None
+    """Of the latest of them."""
+
+
+def before(ledger: Ledger, to: str | None) -> Before:
+    """What was there before application `to`, or before the last one.
+
+    An application that has taken another one back belongs to that one. Raises Held where one is open, BadUsage where
+    `to` is not known or not kept any more.
+    """
+    if ledger.application is not None:
+        raise Held(
+            f"application {ledger.application.id} of {ledger.application.owner} is open; let it end first: "
+            "`replan resume` goes on with it, `replan cancel` takes back what it has not finished"
+        )
+    known = [r for r in ledger.records.values() if isinstance(r, Application) and not r.takes_back]
+    kept = [(a, found) for a in known if (found := unpacked(ledger, a)) is not None]
+    reachable = kept[len(kept) - _unbroken(known, kept) :]
+    wanted = [at for at, (a, _) in enumerate(reachable) if to in {None, a.id}]
+    if not wanted:
+        listed = ", ".join(a.id for a, _ in reachable) or "none"
+        what = "no application" if to is None else f"application {to} not"
+        raise BadUsage(
+            f"the journal knows {what} to go back over; it keeps: {listed}\n`replan journal show` lists all"
+        )
+    over = reachable[wanted[-1] :]
+    origins = dict[tuple[TopicPartition, TopicId], Origin]()
+    settings = dict[SettingName, ThrottleSetting]()
+    for _, found in over:
+        for later in found.origins():
+            first = origins.setdefault((later.partition, later.topic_id), later)
+            origins[later.partition, later.topic_id] = replace(
+                first, target=later.target, done=later.done
+            )
+        for after in found.settings:
+            settings[after.setting] = replace(settings.get(after.setting, after), after=after.after)
+    return Before(
+        over[0][0],
+        list(origins.values()),
+        tuple(g for _, found in over for g in found.grown),
+        tuple(settings.values()),
+        over[-1][1].throttle,
+    )
+
+
+def _unbroken(known: Sequence[Application], kept: Sequence[tuple[Application, Originals]]) -> int:
+    """How many of the last applications are kept without a gap: nothing leads back over one that is not."""
+    ids = {a.id for a, _ in kept}
+    return next((n for n, a in enumerate(reversed(known)) if a.id not in ids), len(known))

@@ -1,0 +1,101 @@
+"""Back to before an application: the lists, orders, leaders and settings from then, and nothing that others changed."""
+
+import hashlib
+
+import pytest
+from tests.unit.applying.lab import Lab
+from tests.unit.applying.test_cancelling import COPYING, applications, cancelled_at
+from tests.unit.applying.test_kill_points import MOVES, stands_at_the_target, three_moves
+from tests.unit.applying.test_steering import ledger_of
+
+from replan.applying.clear import abandon
+from replan.applying.journal.originals import before
+from replan.errors import BadUsage, Exit, Held
+from replan.model.names import replicas
+from replan.planning.plan import Plan, WarningKind
+from replan.planning.way_back import WayBack, way_back
+
+
+def back(made: Lab, to: str | None = None) -> Plan:
+    found = before(ledger_of(made), to)
+    wanted = WayBack(
+        application=found.application.id,
+        origins=found.origins,
+        digest=hashlib.sha256(b"back").hexdigest(),
+        throttle=found.throttle,
+    )
+    return way_back(wanted, made.plane.observe())
+
+
+def is_as_before(made: Lab) -> bool:
+    return all(
+        (found := made.partition(m)).replicas == m.original and found.leader == m.original[0]
+        for m in MOVES
+    )
+
+
+def test_the_plan_back_returns_lists_orders_and_leaders_under_the_same_throttle() -> None:
+    made = three_moves()
+    configs = made.configs()
+    made.apply()
+    assert stands_at_the_target(made)
+    plan = back(made)
+    assert plan.throttle == made.plan.throttle
+    assert [w.kind for w in plan.warnings] == [WarningKind.STILL_DECLARED]
+    assert made.apply(plan).exit_code is Exit.OK
+    assert is_as_before(made)
+    assert made.configs() == configs
+    assert made.apply(back(made)).exit_code is Exit.OK
+    assert stands_at_the_target(made)
+
+
+def test_over_several_applications_it_leads_to_before_the_first_of_them() -> None:
+    made = three_moves()
+    made.apply()
+    first = applications(made)[0].id
+    made.apply(back(made))
+    made.apply()
+    assert made.apply(back(made, first)).exit_code is Exit.OK
+    assert is_as_before(made)
+    assert not back(made, first).changes
+
+
+def test_a_cancelled_application_is_rolled_back_as_far_as_it_was_finished() -> None:
+    made = three_moves()
+    cancelled_at(made, COPYING)
+    plan = back(made)
+    assert [m.partition for m in plan.moves] == [MOVES[1].partition]
+    assert made.apply(plan).exit_code is Exit.OK
+    assert is_as_before(made)
+
+
+def test_an_abandoned_application_is_rolled_back_from_the_middle() -> None:
+    made = three_moves()
+    made.apply(stop=made.stop_at(COPYING))
+    abandon(made.plane, made.plane, made.journal, made.clock, settings=made.settings)
+    assert made.apply(back(made)).exit_code is Exit.OK
+    assert is_as_before(made)
+
+
+def test_what_somebody_has_changed_since_stays_and_is_named() -> None:
+    made = three_moves()
+    made.apply()
+    moved = MOVES[0].partition
+    made.plane.reassign({moved: replicas(1, 3, 5)}, allow_replication_factor_change=True)
+    made.clock.sleep(60)
+    plan = back(made)
+    assert moved not in {m.partition for m in plan.moves}
+    (changed,) = [w for w in plan.warnings if w.kind is WarningKind.CHANGED_SINCE]
+    assert changed.facts["partitions"] == (str(moved),)
+
+
+def test_an_open_application_and_an_unknown_one_are_refused() -> None:
+    made = three_moves()
+    with pytest.raises(BadUsage):
+        back(made)
+    made.apply(stop=made.stop_at(COPYING))
+    with pytest.raises(Held):
+        back(made)
+    made.apply()
+    with pytest.raises(BadUsage):
+        back(made, "nobody-1")
