@@ -59,7 +59,7 @@ def rollback(
       replan rollback --to 3f9a1c02b7de-1 -f placement.yaml --simulated cluster.json
     """
     from replan.applying.journal.originals import before
-    from replan.applying.known_snapshot import with_journal
+    from replan.applying.known_snapshot import as_planned_from
     from replan.commands.journals import known_of
     from replan.commands.plans import allowed_of, apply_command, render, verdict
     from replan.manifest.load import load_placement
@@ -92,7 +92,7 @@ def rollback(
         allowed=allowed,
         cluster_name=None if placement is None else placement.cluster_name,
     )
-    snapshot = with_journal(seen, ledger)
+    snapshot = as_planned_from(seen, ledger)
     made = way_back(wanted, snapshot)
     context = PlanContext(snapshot=snapshot)
     result(render(made, form, context))
