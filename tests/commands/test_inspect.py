@@ -112,11 +112,12 @@ def test_what_our_own_running_application_moves_is_no_drift_and_is_called_ours(
 ) -> None:
     left_open(shell)
     shown, said = shell.run("drift", "-f", shell.placement, "--format", "json", wanted=2)
-    assert json.loads(shown)["partitions"]
+    assert json.loads(shown)["classes"]["operator"] == len(json.loads(shown)["differences"])
     assert "is interrupted; `replan resume" in said
     with FileJournal(shell.cluster.with_name(JOURNAL), cluster_id(shell)):
         shown, said = shell.run("drift", "-f", shell.placement, "--format", "json")
-        assert (json.loads(shown)["partitions"], len(json.loads(shown)["converging"])) == ([], 3)
+        assert json.loads(shown)["drift"] is False
+        assert [d["class"] for d in json.loads(shown)["differences"]] == ["in-flight"] * 3
         shown, said = shell.run("plan", "-f", shell.placement, wanted=4)
     assert "Being moved by replan's own application" in shown
     assert "Held by another party" not in shown

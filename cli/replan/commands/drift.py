@@ -1,17 +1,35 @@
 """The command `drift`."""
 
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, Literal
 
-from replan.commands.options import AS, DEFAULT_FILES, Everything, ExitZero, Files, Form
+import typer
+
+from replan.commands.options import (
+    AS,
+    DEFAULT_FILES,
+    Everything,
+    ExitZero,
+    Files,
+    MaxSize,
+    limit_of,
+)
 from replan.commands.output import result
 from replan.commands.target import JournaledTarget
 from replan.errors import Exit
+
+DriftForm = Literal["text", "markdown", "json", "prometheus"]
 
 
 def drift(
     *,
     files: Files = DEFAULT_FILES,
-    form: Annotated[Form, AS] = "text",
+    form: Annotated[DriftForm, AS] = "text",
+    unmanaged: Annotated[
+        bool,
+        typer.Option("--unmanaged", help="List the topics that no entry names; they are no drift."),
+    ] = False,
+    max_size: MaxSize = None,
     everything: Everything = False,
     exit_zero: ExitZero = False,
     cluster: JournaledTarget,
@@ -19,7 +37,9 @@ def drift(
     """Show where the cluster differs from the placement.
 
     Nothing is changed and nothing is planned: replicas, orders, leaders and throttles are compared. What a running
-    `replan apply` is moving to the declared list is no drift.
+    `replan apply` is moving to the declared list is no drift. What brokers that are down or other tools do is listed
+    apart from what a person changed; docs/fleet.md has the rules. `markdown` is the body of an issue, `prometheus` is
+    for a textfile collector.
 
     Exit codes:
       0  no drift
@@ -32,19 +52,34 @@ def drift(
     """
     from replan.commands.observed import observed
     from replan.manifest.load import load_placement
-    from replan.planning.drift import find_drift
-    from replan.reporting.drift_text import render_drift, render_drift_json, render_drift_markdown
+    from replan.planning.drift_report import drift_report
 
+    limit = limit_of(max_size, form)
     seen = observed(cluster)
     own = seen.application
-    heading = {} if own is None else own.targets
-    at_work = own is not None and own.process is not None
-    found = find_drift(load_placement(files), seen.snapshot, heading, at_work=at_work)
+    found = drift_report(
+        load_placement(files),
+        seen.snapshot,
+        {} if own is None else own.targets,
+        at_work=own is not None and own.process is not None,
+        application_open=own is not None,
+    )
     match form:
         case "text":
-            result(render_drift(found, everything=everything))
+            from replan.reporting.drift_text import render_drift
+
+            result(render_drift(found, everything=everything, unmanaged=unmanaged))
         case "markdown":
-            result(render_drift_markdown(found))
+            from replan.reporting.drift_markdown import render_drift_markdown
+
+            result(render_drift_markdown(found, unmanaged=unmanaged, limit=limit))
         case "json":
-            result(render_drift_json(found))
+            from replan.reporting.drift_json import render_drift_json
+
+            result(render_drift_json(found, unmanaged=unmanaged))
+        case "prometheus":
+            from replan.reporting.drift_prometheus import render_drift_prometheus
+
+            moment = datetime.fromisoformat(seen.snapshot.observed_at).timestamp()
+            result(render_drift_prometheus(found, moment))
     return Exit.OK if found.none or exit_zero else Exit.CHANGES

@@ -47,6 +47,7 @@ class Rule(StrEnum):
     """What a class goes by; in this order."""
 
     CONVERGES = "converges"
+    INTERRUPTED = "interrupted"
     RUNS_ELSEWHERE = "runs-elsewhere"
     NO_LEADER = "no-leader"
     BROKER_DOWN = "broker-down"
@@ -62,6 +63,7 @@ class Rule(StrEnum):
 
 CLASS_OF: Mapping[Rule, DriftClass] = {
     Rule.CONVERGES: DriftClass.IN_FLIGHT,
+    Rule.INTERRUPTED: DriftClass.OPERATOR,
     Rule.RUNS_ELSEWHERE: DriftClass.OTHER_TOOL,
     Rule.NO_LEADER: DriftClass.FAILURE,
     Rule.BROKER_DOWN: DriftClass.FAILURE,

@@ -7,7 +7,7 @@ from replan.model.placement import PreferredLeader
 from replan.model.rules import BrokerRange, LeaderRule, Spread, TopicRule
 from replan.planning.explanation import DeclaredList, Explanation
 from replan.planning.preview import planned_requests
-from replan.reporting.drift_text import MEANINGS
+from replan.reporting.drift_words import MEANINGS
 from replan.reporting.plan_notes import refusal_text
 from replan.reporting.plan_text import change, describe
 from replan.reporting.quantities import brokers

@@ -12,7 +12,7 @@ from replan.manifest.yaml_text.events import fastest_parser
 from replan.manifest.yaml_text.sources import Source
 from replan.model.names import parse_topic_partition
 from replan.model.placement import Placement
-from replan.planning.drift import find_drift
+from replan.planning.drift_report import drift_report
 from replan.planning.elections.preferred import preferred_elections
 from replan.planning.elections.selection import Selection
 from replan.planning.plan import Plan
@@ -86,7 +86,13 @@ def drift(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     own = own_application(session)
     heading = {} if own is None else own.targets
     at_work = own is not None and own.process is not None
-    found = find_drift(_placement(session), session.observe(), heading, at_work=at_work)
+    found = drift_report(
+        _placement(session),
+        session.observe(),
+        heading,
+        at_work=at_work,
+        application_open=own is not None,
+    )
     return render_drift(found)
 
 

@@ -1,19 +1,26 @@
-"""Drift as text, markdown and json."""
+"""Drift as text, markdown, json and Prometheus' samples."""
 
 import json
+import re
+from dataclasses import replace
 
 import pytest
-from tests.builders import placement, snapshot, state
+from tests.builders import brokers, listed_leader, placement, snapshot, state
 from tests.unit.reporting.golden import check
 
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.drift import Drift, Drifted, find_drift
-from replan.reporting.drift_text import render_drift, render_drift_json, render_drift_markdown
+from replan.model.names import BrokerId
+from replan.planning.drift_classes import Classified, DriftClass, Rule
+from replan.planning.drift_report import DriftReport, drift_report
+from replan.reporting.drift_json import render_drift_json
+from replan.reporting.drift_markdown import render_drift_markdown
+from replan.reporting.drift_prometheus import render_drift_prometheus
+from replan.reporting.drift_text import render_drift
+from replan.reporting.drift_words import CLASSES, MEANINGS
+from replan.reporting.markdown import LIMIT, SMALLEST, weight
 
 
-def found() -> Drift:
-    """Each class of drift."""
+def found() -> DriftReport:
+    """Each kind of drift, and each class that a partition can have."""
     states = [
         state([1, 2, 3]),
         state([2, 1, 3], partition=1),
@@ -21,6 +28,8 @@ def found() -> Drift:
         state([1, 2, 3], partition=10),
         state([1, 2, 4, 3], [1, 2, 3], adding=[4], removing=[3], partition=11),
         state([1], [1], leader=None, partition=12),
+        state([6, 2, 3], [2, 3], partition=14),
+        state([1, 2, 5], adding=[5], partition=15),
         state([1, 2], topic="clicks"),
         state([1, 2], topic="clicks", partition=1),
     ]
@@ -34,45 +43,69 @@ def found() -> Drift:
                 11: [1, 2, 4],
                 12: [1],
                 13: [1, 2, 3],
+                14: [1, 2, 3],
+                15: [1, 2],
             },
             "clicks": [[1, 2]],
             "gone": {0: [5]},
         }
     )
-    return find_drift(asked, snapshot(states))
+    seen = snapshot([*states, state([1, 2], topic="unnamed")], registered=brokers(6, fenced=[6]))
+    return drift_report(
+        replace(asked, leader_blacklist=(listed_leader(5, expires="2026-11-01"),)), seen
+    )
 
 
-def large(count: int) -> Drift:
-    drifted = (
-        Drifted(
-            TopicPartition("orders", p),
-            DifferenceKind.ORDER,
-            replicas(1, 2),
-            replicas(2, 1),
-            BrokerId(2),
+def large(count: int) -> DriftReport:
+    drifted = tuple(
+        Classified(
+            Rule.LISTS_DIFFER,
+            "order",
+            "orders-über-" + "x" * 200,
+            p,
+            declared=(BrokerId(1), BrokerId(2)),
+            observed=(BrokerId(2), BrokerId(1)),
+            leader=BrokerId(2),
         )
         for p in range(count)
     )
-    return Drift("c", "2026-11-21T03:00:00Z", tuple(drifted), (), ())
+    none = drift_report(placement(), snapshot([state([1, 2])]))
+    return replace(none, classified=drifted)
 
 
-def test_each_class_of_drift() -> None:
-    check("drift.txt", render_drift(found()))
-    check("drift.md", render_drift_markdown(found()))
-    check("drift.json", render_drift_json(found()))
+def test_each_kind_and_class_of_drift() -> None:
+    report = found()
+    assert {c for c, number in report.tally().items() if number} == {
+        DriftClass.OPERATOR,
+        DriftClass.FAILURE,
+        DriftClass.PARTITION_COUNT,
+        DriftClass.EXPIRED_BLACKLIST,
+        DriftClass.IN_FLIGHT,
+        DriftClass.OTHER_TOOL,
+    }
+    check("drift.txt", render_drift(report, unmanaged=True))
+    check("drift.md", render_drift_markdown(report, unmanaged=True))
+    check("drift.json", render_drift_json(report, unmanaged=True))
+    check("drift.prom", render_drift_prometheus(report, 1_795_230_000.0))
+
+
+def test_each_class_has_its_words_and_each_difference_its_meaning() -> None:
+    assert set(CLASSES) == set(DriftClass)
+    assert {c.kind for c in found().classified} <= set(MEANINGS)
 
 
 def test_no_drift() -> None:
-    none = find_drift(placement({"orders": [[1, 2]]}), snapshot([state([1, 2])]))
+    none = drift_report(placement({"orders": [[1, 2]]}), snapshot([state([1, 2])]))
     assert none.none
     assert render_drift(none) == "No drift, as of 2026-11-21T03:00:00Z.\n"
-    assert (
-        render_drift_markdown(none) == "## replan drift\n\nNo drift, as of 2026-11-21T03:00:00Z.\n"
-    )
+    assert json.loads(render_drift_json(none))["drift"] is False
+    assert render_drift_markdown(none).splitlines()[1] == "## replan drift"
+    samples = render_drift_prometheus(none, 0.0)
+    assert set(re.findall(r'class="([a-z-]+)"} (\d+)', samples)) == {(c, "0") for c in DriftClass}
 
 
 def test_what_is_on_its_way_is_no_drift_and_is_counted() -> None:
-    converging = find_drift(
+    converging = drift_report(
         placement({"orders": [[1, 4]]}),
         snapshot([state([1, 4, 2], [1, 2], adding=[4], removing=[2])]),
     )
@@ -82,7 +115,40 @@ def test_what_is_on_its_way_is_no_drift_and_is_counted() -> None:
     )
 
 
-def test_more_than_five_hundred_of_a_class_are_counted_and_all_are_listed_when_asked() -> None:
+def test_a_failure_in_progress_is_not_the_operators_drift() -> None:
+    asked = placement({"orders": [[1, 2, 3]]})
+    down = drift_report(
+        asked, snapshot([state([4, 2, 3], [2, 3], leader=2)], registered=brokers(5, fenced=[4]))
+    )
+    assert [c.drift_class for c in down.classified] == [DriftClass.FAILURE]
+    assert down.tally()[DriftClass.OPERATOR] == 0
+    text = render_drift(down)
+    assert text.startswith("Because brokers are down or out of sync; ")
+    assert "Other replicas" not in text
+
+
+def test_replicas_in_the_elr_can_be_elected_too() -> None:
+    eligible = replace(state([1, 2, 3], [1]), elr=(BrokerId(2),))
+    alone = replace(state([1, 2, 3], [1], partition=1), elr=())
+    report = drift_report(placement(), snapshot([eligible, alone]))
+    assert report.electable.partitions == {1: 1, 2: 1}
+    assert (report.electable.at_risk, list(map(str, report.electable.named))) == (1, ["orders-1"])
+    line = "1 partition with at most one electable replica (ISR or ELR): orders-1.\n"
+    assert line in render_drift(report)
+
+
+def test_a_topic_that_no_entry_names_is_listed_when_asked_and_is_no_drift() -> None:
+    report = drift_report(placement(), snapshot([state([1, 2])]))
+    assert report.none
+    assert "orders" not in render_drift(report)
+    assert render_drift(report, unmanaged=True).startswith(
+        "Topics that no entry names (1):\n  orders  1 partition\n"
+    )
+    listed = json.loads(render_drift_json(report, unmanaged=True))["unmanaged"]
+    assert listed == [{"topic": "orders", "partitions": 1}]
+
+
+def test_more_than_five_hundred_of_a_kind_are_counted_and_all_are_listed_when_asked() -> None:
     lines = render_drift(large(502)).splitlines()
     assert sum(line.startswith("  orders-") for line in lines) == 500
     assert "  and 2 more; --all lists them" in lines
@@ -90,10 +156,13 @@ def test_more_than_five_hundred_of_a_class_are_counted_and_all_are_listed_when_a
     assert sum(line.startswith("  orders-") for line in complete) == 502
 
 
-@pytest.mark.parametrize("count", [1, 10_000])
-def test_markdown_fits_a_comment(count: int) -> None:
-    assert len(render_drift_markdown(large(count))) < 65_536
+@pytest.mark.parametrize("limit", [SMALLEST, LIMIT])
+@pytest.mark.parametrize("report", [large(1), large(10_000), found()])
+def test_markdown_fits_the_declared_size(report: DriftReport, limit: int) -> None:
+    text = render_drift_markdown(report, unmanaged=True, limit=limit)
+    assert weight(text) <= limit
+    assert text.startswith("<!-- replan drift ")
 
 
 def test_json_has_every_partition() -> None:
-    assert len(json.loads(render_drift_json(large(10_000)))["partitions"]) == 10_000
+    assert len(json.loads(render_drift_json(large(10_000)))["differences"]) == 10_000
