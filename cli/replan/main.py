@@ -35,6 +35,9 @@ class Replan(CommandGroup):
         "rehearse": "rehearse:rehearse",
         "apply": "apply:apply",
         "elect preferred": "elect:elect_preferred",
+        "elect best-log": "elect_unclean:elect_best_log",
+        "elect unclean": "elect_unclean:elect_unclean",
+        "elect designated": "elect_unclean:elect_designated",
         "status": "status:status",
         "resume": "apply:resume",
         "pause": "steer:pause",
@@ -62,7 +65,16 @@ class Replan(CommandGroup):
     }
     spellings: ClassVar = {
         "elect": Spelling(
-            "--election-type", {"preferred": "preferred"}, {"--admin.config": "--command-config"}
+            "--election-type",
+            {
+                "preferred": "preferred",
+                "unclean": "unclean",
+                "longest_log_balanced": "best-log",
+                "longest_log_agressive": "best-log --strategy aggressive",
+                "longest_log_aggressive": "best-log --strategy aggressive",
+                "designation": "designated",
+            },
+            {"--admin.config": "--command-config"},
         )
     }
 

@@ -60,6 +60,7 @@ from replan.applying.reasons.waits import (
     Stopping,
     ThrottleContested,
 )
+from replan.applying.recovering import RecoveryTick, recovery_tick
 from replan.applying.run_state import RunState, standing_places
 from replan.applying.standing_throttles import StandingTick, first_of, standing_tick
 from replan.applying.steering import (
@@ -91,6 +92,7 @@ def decide(tick: TickInput, state: RunState) -> tuple[Decision, RunState]:
     builder = TickBuilder(tick, state)
     builder.configure()
     builder.create()
+    builder.recover()
     for name in [*state.ledger.open, *sorted(state.admitted), *builder.candidates]:
         builder.judge(name)
     builder.watch()
@@ -142,6 +144,7 @@ class TickBuilder:
         self._throttles = ThrottleTick()
         self._standing = StandingTick()
         self._creates, self._growing = CreateTick(), set[str]()
+        self._recoveries = RecoveryTick()
         self._resizing: dict[TopicPartition, Replicas | None] = {}
         self._same_size: dict[TopicPartition, Replicas | None] = {}
         self._others = others_by_topic(tick.seen, state.ledger.open)
@@ -174,6 +177,13 @@ class TickBuilder:
         self._growing = {create.topic for create in pending(self._tick.job, ledger)}
         self._holds.update(self._creates.holds)
         self._records.extend(self._creates.records)
+
+    def recover(self) -> None:
+        """Partitions without a leader wait for nothing else."""
+        state, closed = self._state, self._nothing_new()
+        self._recoveries = recovery_tick(self._tick, state.ledger, state.recovering, closed)
+        self._holds.update(self._recoveries.holds)
+        self._records.extend(self._recoveries.records)
 
     def judge(self, name: TopicPartition) -> None:
         """Judge one partition, and put what it needs where it belongs."""
@@ -444,6 +454,7 @@ class TickBuilder:
             elections=tuple(self._elections),
             creates=self._creates,
             standing=self._standing,
+            recoveries=self._recoveries,
             throttles=self._throttles,
             notes=notes_of(self._tick.commands),
             phases=self._phases,

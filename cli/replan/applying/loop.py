@@ -28,13 +28,17 @@ from replan.applying.outcome import (
     SettingResult,
     create_results,
     exit_code_of,
+    recovery_results,
     results_of,
     setting_results,
     summary,
 )
+from replan.applying.probing import probe
 from replan.applying.progress import Progress, Report, copies_in_progress
 from replan.applying.reasons.notes import Leftover, RefusedSetting
 from replan.applying.reasons.waits import ClusterSilent, JournalSlow
+from replan.applying.recovering import pending as pending_recoveries
+from replan.applying.recovering import to_probe
 from replan.applying.run_state import Configured, first_state
 from replan.applying.sending import Sender, intents
 from replan.applying.settings import Settings
@@ -52,6 +56,7 @@ from replan.model.broker import LogDir
 from replan.model.control_plane import Clock, ClusterReader, ClusterWriter, Look, Wanted
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
+from replan.model.replica_logs import LogsFound
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 
@@ -93,7 +98,11 @@ def apply_plan(
     if verb is Verb.CANCEL and ledger.application is None:
         raise BadUsage("no application is open on this cluster; there is nothing to cancel")
     if ledger.application is None and finished(plan, plan_digest, ledger, reader):
-        names = [*(c.first for c in plan.creates), *(m.partition for m in plan.moves)]
+        names = [
+            *(c.first for c in plan.creates),
+            *(r.partition for r in plan.recoveries),
+            *(m.partition for m in plan.moves),
+        ]
         results = tuple(PartitionResult(name, Result.DONE) for name in names)
         settings_there = tuple(SettingResult(s.setting, Result.DONE) for s in plan.standing)
         if not ledger.throttles:
@@ -274,9 +283,16 @@ class ApplicationRun:
             ended=ended,
             candidates=candidates,
             admitting=admitting,
+            logs=self._probed(seen),
             commands=tuple(commands),
             overslept=overslept,
         )
+
+    def _probed(self, seen: Look) -> dict[TopicPartition, LogsFound]:
+        """The logs that this tick is decided by."""
+        live = [b for b, broker in seen.brokers.items() if broker.live]
+        wanted = to_probe(self._job, self._state.ledger, seen.partitions, live)
+        return probe(self._ports.reader, wanted) if wanted else {}
 
     def _read_now_and_then(self, now: float) -> None:
         """What is read while copies wait; where that fails, the look is good all the same."""
@@ -304,10 +320,11 @@ class ApplicationRun:
 
     def _report(self, tick: TickInput, reported: int, decision: Decision) -> None:
         plan, state = self._job.plan, self._state
-        total = len(plan.moves) + len(plan.creates) + len(plan.standing)
+        total = len(plan.moves) + len(plan.creates) + len(plan.standing) + len(plan.recoveries)
         owned = [r.status for r in state.ledger.owned.values()]
         owned += [r.status for r in state.ledger.creates.values()]
         owned += [r.status for r in state.ledger.standing.values()]
+        owned += [r.status for r in state.ledger.recoveries.values()]
         done, running = owned.count(Status.DONE), owned.count(Status.OPEN)
         notes = state.notes[reported:]
         copies = copies_in_progress(tick, state, decision.holds)
@@ -351,9 +368,14 @@ class ApplicationRun:
         if state.ledger.open or state.admitted:
             return True
         creates = pending(self._job, state.ledger)
+        leaderless = pending_recoveries(self._job, state.ledger)
         if is_cancelled(state.ledger):
-            return any(c.topic in state.ledger.creates for c in creates)
-        return bool(len(state.queue) or creates or still_to_set(self._job, state.ledger))
+            return any(c.topic in state.ledger.creates for c in creates) or any(
+                r.partition in state.ledger.recoveries for r in leaderless
+            )
+        return bool(
+            len(state.queue) or creates or leaderless or still_to_set(self._job, state.ledger)
+        )
 
     def _turned(self, tick: TickInput) -> Outcome | None:
         """Everything rests: end the cancelled application, and go on with the one that takes it back."""
@@ -407,7 +429,8 @@ class ApplicationRun:
         order = [m.partition for m in self._job.plan.moves]
         ledger, holds = self._state.ledger, self._state.holds
         created = create_results(self._job.plan.creates, ledger, holds)
-        return (*created, *results_of(order, ledger, holds))
+        recovered = recovery_results(self._job.plan.recoveries, ledger, holds)
+        return (*created, *recovered, *results_of(order, ledger, holds))
 
     def _settings(self) -> tuple[SettingResult, ...]:
         state = self._state

@@ -21,6 +21,7 @@ from replan.applying.partitions.phase import (
 )
 from replan.applying.reasons.notes import Note
 from replan.applying.reasons.waits import HoldReason, JournalSlow
+from replan.applying.recovering import RecoveryTick
 from replan.applying.run_state import Repeat, RunState
 from replan.applying.standing_throttles import StandingTick
 from replan.applying.throttles.tick import ThrottleInput, ThrottleTick, history_after
@@ -42,6 +43,7 @@ class Decision:
     elections: tuple[TopicPartition, ...] = ()
     creates: CreateTick = field(default_factory=CreateTick)
     standing: StandingTick = field(default_factory=StandingTick)
+    recoveries: RecoveryTick = field(default_factory=RecoveryTick)
     throttles: ThrottleTick = field(default_factory=ThrottleTick)
     notes: tuple[Note, ...] = ()
     """Beside those of the throttles."""
@@ -64,6 +66,7 @@ class Decision:
             self.records
             or self.creates.asks
             or self.standing.changes
+            or self.recoveries.asks
             or self.throttles.removals
             or self.throttles.additions
         )
@@ -101,6 +104,7 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
         notes=(*state.notes, *notes, *decision.notes),
         suspected=held_since(state.suspected, agreeing, tick.ended),
         answers={},
+        recovering=decision.recoveries.after(state.recovering),
         creating=replace(state.creating, suspected=decision.creates.suspected),
         standing=replace(state.standing, suspected=decision.standing.suspected),
         setting_holds=decision.standing.holds,

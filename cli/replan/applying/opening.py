@@ -18,6 +18,7 @@ from replan.applying.journal.records import (
     OriginalsChunk,
     PlanChunk,
     Record,
+    RecoveryRecord,
     StandingRecord,
     changed,
 )
@@ -56,14 +57,18 @@ def finished(plan: Plan, plan_digest: str, ledger: Ledger, cluster: ClusterReade
     created = {name for create in plan.creates for name in create.partitions}
     topics = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.TOPIC}
     brokers = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.BROKER}
+    touched = {m.partition for m in plan.moves} | {r.partition for r in plan.recoveries}
     seen = cluster.look(
         Wanted(
-            partitions=sorted(created | {m.partition for m in plan.moves}),
+            partitions=sorted(created | touched),
             topics=sorted(topics),
             rates_of=sorted(BrokerId(int(name)) for name in brokers),
         )
     )
     if not all(is_set(wanted, seen) for wanted in plan.standing):
+        return False
+    led = (seen.partitions.get(r.partition) for r in plan.recoveries)
+    if not all(state is not None and state.leader is not None for state in led):
         return False
     return (not seen.unclear and created <= seen.partitions.keys()) and all(
         isinstance(next_request(m, seen.partitions.get(m.partition), settled=False), Done)
@@ -112,13 +117,16 @@ def _next_id(plan_digest: str, before: Iterable[Application]) -> str:
 
 
 def _forgotten(ledger: Ledger) -> list[Forget]:
-    """The oldest applications and originals, where more than enough are kept."""
-    known = [r for r in ledger.records.values() if isinstance(r, Application)]
-    chunks = [r for r in ledger.records.values() if isinstance(r, OriginalsChunk)]
+    """The oldest applications and originals, where more than enough are kept; recoveries go with their application."""
+    records = ledger.records.values()
+    over = [r for r in records if isinstance(r, Application)][:-KEPT_APPLICATIONS]
+    ids = {a.id for a in over}
+    chunks = [r for r in records if isinstance(r, OriginalsChunk)]
     kept = list(dict.fromkeys(c.application for c in chunks))[-KEPT_ORIGINALS:]
     return [
-        *(Forget(a.key) for a in known[:-KEPT_APPLICATIONS]),
+        *(Forget(a.key) for a in over),
         *(Forget(c.key) for c in chunks if c.application not in kept),
+        *(Forget(r.key) for r in records if isinstance(r, RecoveryRecord) and r.application in ids),
     ]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.records import CreateRecord, MoveRecord, Status
+from replan.applying.journal.records import CreateRecord, MoveRecord, RecoveryRecord, Status
 from replan.applying.reasons.notes import Leftover, Note
 from replan.applying.reasons.waits import HoldReason
 from replan.errors import Exit
@@ -14,6 +14,7 @@ from replan.model.configs import SettingName
 from replan.model.names import TopicPartition
 from replan.planning.creates import Create
 from replan.planning.plan import Refusal
+from replan.planning.recovery.recovery import Recovery
 from replan.planning.standing_throttles import ThrottleSetting
 from replan.wording import count
 
@@ -41,6 +42,8 @@ class PartitionResult:
     """The complete sentence of why it has ended without being done."""
     hold: HoldReason | None = None
     """Why it waits, where it runs or waits."""
+    lost: int | None = None
+    """Records that it has lost, where a recovery has measured that."""
 
     @property
     def subject(self) -> TopicPartition:
@@ -167,14 +170,27 @@ def setting_results(
     return tuple(found)
 
 
+def recovery_results(
+    recoveries: Iterable[Recovery], ledger: Ledger, holds: Mapping[TopicPartition, HoldReason]
+) -> tuple[PartitionResult, ...]:
+    """How each partition stands that is to be led again."""
+    return tuple(
+        _result(r.partition, ledger.recoveries.get(r.partition), holds.get(r.partition))
+        for r in recoveries
+    )
+
+
 def _result(
-    name: TopicPartition, own: MoveRecord | CreateRecord | None, hold: HoldReason | None
+    name: TopicPartition,
+    own: MoveRecord | CreateRecord | RecoveryRecord | None,
+    hold: HoldReason | None,
 ) -> PartitionResult:
     if own is None:
         return PartitionResult(name, Result.WAITING, hold=hold)
     if own.status is Status.OPEN:
         return PartitionResult(name, Result.RUNNING, hold=hold)
-    return PartitionResult(name, Result(own.status.value), own.message)
+    lost = own.measured if isinstance(own, RecoveryRecord) else None
+    return PartitionResult(name, Result(own.status.value), own.message, lost=lost)
 
 
 def exit_code_of(results: Iterable[PartitionResult | SettingResult], left_out: Exit) -> Exit:

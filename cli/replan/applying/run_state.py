@@ -20,6 +20,8 @@ from replan.applying.partitions.nameable import left_out
 from replan.applying.partitions.phase import Admitted, Ended, InFlight, Phase, Waiting
 from replan.applying.reasons.notes import Note, ReadingsApart
 from replan.applying.reasons.waits import HoldReason
+from replan.applying.recovering import Recovering, first_known
+from replan.applying.recovering import pending as pending_recoveries
 from replan.applying.standing_throttles import Standing
 from replan.applying.standing_throttles import pending as still_to_set
 from replan.applying.steering import throttle_of
@@ -51,6 +53,7 @@ class Answers:
     creates: dict[str, Answer] = field(default_factory=dict)
     """By topic."""
     standing: dict[Configured, Answer] = field(default_factory=dict)
+    recoveries: dict[TopicPartition, Answer] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,7 @@ class RunState:
     standing: Standing = field(default_factory=Standing)
     setting_holds: Mapping[SettingName, HoldReason] = field(default_factory=dict)
     """Why each standing throttle setting waits."""
+    recovering: Recovering = field(default_factory=Recovering)
     notes: tuple[Note, ...] = ()
     moved_at: float = 0.0
     """When something last moved: bytes, an ISR, a phase, a request that is not a repeated one, a throttle."""
@@ -148,7 +152,12 @@ class RunState:
                 move = job.moves[name]
                 brokers.update((*move.original, *move.new) if move.new else ())
         return Wanted(
-            partitions=sorted(names | looked_at(pending(job, self.ledger))),
+            partitions=sorted(
+                names.union(
+                    looked_at(pending(job, self.ledger)),
+                    (r.partition for r in pending_recoveries(job, self.ledger)),
+                )
+            ),
             topics=sorted(topics),
             rates_of=sorted(brokers),
             cordons_of=sorted(self._to_be_cordoned(job, names)),
@@ -254,6 +263,7 @@ class RunState:
             answers=answers.partitions,
             creating=replace(self.creating, answers={**self.creating.answers, **answers.creates}),
             standing=replace(self.standing, answers=answers.standing),
+            recovering=self.recovering.answered(answers.recoveries, now),
             repeats=repeats,
             unknown_since=dict(self.unknown_since)
             | {n: now for n, a in answers.partitions.items() if isinstance(a, OutcomeUnknown)},
@@ -310,6 +320,7 @@ def first_state(job: Job, ledger: Ledger, now: float) -> RunState:
             | {(r.scope, r.name) for r in ledger.standing.values() if r.status is Status.OPEN},
             now,
         ),
+        recovering=first_known(ledger, now),
     )
 
 

@@ -39,6 +39,7 @@ def intents(decision: Decision, ledger: Ledger) -> Sequence[Record]:
         *ledger.rates.values(),
         *ledger.creates.values(),
         *ledger.standing.values(),
+        *ledger.recoveries.values(),
     )
     return next(([record] for record in standing if record is not None), [])
 
@@ -62,7 +63,13 @@ class Sender:
         answers.creates.update(self._sent(list(asks), lambda: self.writer.create_partitions(asks)))
         answers.partitions.update(self._reassign(decision.resizing, may_resize=True))
         answers.partitions.update(self._reassign(decision.same_size, may_resize=False))
-        answers.partitions.update(self._elect(decision.elections))
+        answers.partitions.update(self._elect(decision.elections, ElectionType.PREFERRED))
+        answers.recoveries.update(self._reassign(decision.recoveries.lists, may_resize=True))
+        for partitions, kind in (
+            (decision.recoveries.unclean, ElectionType.UNCLEAN),
+            (decision.recoveries.clean, ElectionType.PREFERRED),
+        ):
+            answers.recoveries.update(self._elect(partitions, kind))
         return answers
 
     def _configure(
@@ -79,8 +86,10 @@ class Sender:
             lambda: self.writer.reassign(lists, allow_replication_factor_change=may_resize),
         )
 
-    def _elect(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Answer]:
-        return self._sent(partitions, lambda: self.writer.elect(partitions, ElectionType.PREFERRED))
+    def _elect(
+        self, partitions: Sequence[TopicPartition], kind: ElectionType
+    ) -> Mapping[TopicPartition, Answer]:
+        return self._sent(partitions, lambda: self.writer.elect(partitions, kind))
 
     def _sent(
         self, subjects: Sequence[Subject], request: Callable[[], Mapping[Subject, Answer]]

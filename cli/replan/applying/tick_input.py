@@ -1,7 +1,7 @@
 """What one tick is decided from, apart from the state of the run: the job, one look at the cluster, and the time."""
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from replan.applying.journal.records import Command
@@ -10,9 +10,11 @@ from replan.applying.reasons.ends import EndReason
 from replan.applying.settings import Settings
 from replan.model.configs import SettingName
 from replan.model.names import TopicPartition
+from replan.model.replica_logs import LogsFound
 from replan.planning.creates import Create
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
+from replan.planning.recovery.recovery import Recovery
 
 K = TypeVar("K", bound=Hashable)
 EndText = Callable[[TopicPartition | SettingName, EndReason], str]
@@ -32,6 +34,8 @@ class Job:
     end_text: EndText
     creates: Mapping[str, Create]
     """The plan's creates by topic."""
+    recoveries: Mapping[TopicPartition, Recovery] = field(default_factory=dict)
+    """The plan's recoveries by partition."""
 
     @classmethod
     def of(cls, plan: Plan, settings: Settings, end_text: EndText) -> "Job":
@@ -43,6 +47,7 @@ class Job:
             {m.partition: place for place, m in enumerate(plan.moves)},
             end_text,
             {c.topic: c for c in plan.creates},
+            {r.partition: r for r in plan.recoveries},
         )
 
 
@@ -60,6 +65,8 @@ class TickInput:
     """Waiting moves to look at, in plan order."""
     admitting: bool = True
     """False when the application is to stop: nothing new begins, what runs goes on by itself."""
+    logs: Mapping[TopicPartition, LogsFound] = field(default_factory=dict)
+    """What replicas said of their logs in this tick, of recoveries that something may be asked for."""
     commands: tuple[Command, ...] = ()
     """What has arrived for the open application, in the order in which it was sent."""
     overslept: float = 0.0

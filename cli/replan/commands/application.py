@@ -31,7 +31,7 @@ from replan.reporting.application_text import throttle_lines
 from replan.reporting.hold_text import end_text
 from replan.reporting.outcome_text import refused_line, render_outcome
 from replan.reporting.plan_text import render_plan
-from replan.wording import capped
+from replan.wording import capped, count
 
 
 def plan_of_files(
@@ -86,6 +86,19 @@ def approve(plan: Plan) -> bool:
     sys.stderr.write("Type 'yes' to apply: ")
     sys.stderr.flush()
     return sys.stdin.readline().strip() == "yes"
+
+
+def approve_unclean(plan: Plan, *, unclean: bool, auto_approve: bool) -> bool:
+    """Whether a plan that loses records may be performed: it needs --unclean, and somebody who agrees.
+
+    Raises UnsafePlan where --unclean is missing, BadUsage where there is no terminal to ask on.
+    """
+    if plan.unclean and not unclean:
+        raise UnsafePlan(
+            f"{count(len(plan.unclean), 'partition')} can be led again only by unclean elections, which lose records "
+            "for good; nothing was changed. Pass --unclean to allow that"
+        )
+    return not plan.unclean or auto_approve or approve(plan)
 
 
 def perform(

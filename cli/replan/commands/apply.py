@@ -32,7 +32,10 @@ def apply(
     ] = None,
     allow: Allow = None,
     auto_approve: Annotated[
-        bool, typer.Option("--auto-approve", help="With -f: do not ask for approval.")
+        bool,
+        typer.Option(
+            "--auto-approve", help="Do not ask for approval, with -f and before unclean elections."
+        ),
     ] = False,
     all_or_nothing: Annotated[
         bool,
@@ -59,6 +62,13 @@ def apply(
             help="Leave the throttles of moves in place at the end; `replan throttle clear` restores what was before.",
         ),
     ] = False,
+    unclean: Annotated[
+        bool,
+        typer.Option(
+            "--unclean",
+            help="Allow the unclean elections of the plan, which lose records for good.",
+        ),
+    ] = False,
     until: Until = None,
     faults: Faults = None,
     detail: Detail,
@@ -67,7 +77,8 @@ def apply(
 ) -> Exit:
     """Apply a plan to the cluster.
 
-    A saved plan is applied as it was reviewed, without a question. With -f the plan is made now, and approved on the
+    A saved plan is applied as it was reviewed, without a question, unless it has unclean elections: those need
+    --unclean, and are approved on the terminal or by --auto-approve. With -f the plan is made now, and approved on the
     terminal or by --auto-approve. Refused partitions are left out, and the rest is applied. If the command ends early
     for any reason, run it again: it resumes.
 
@@ -110,7 +121,10 @@ def apply(
             )
         if all_or_nothing:
             application.check_all(plan)
-        if not (approved or auto_approve or application.approve(plan)):
+        agreed = application.approve_unclean(plan, unclean=unclean, auto_approve=auto_approve)
+        if not agreed or not (
+            approved or auto_approve or plan.unclean or application.approve(plan)
+        ):
             note("not approved; nothing was changed")
             return Exit.ERROR
         settings = replace(

@@ -30,7 +30,7 @@ class Spelling:
 
     option: str
     words: Mapping[str, str]
-    """Its values in lower case, with the word of each."""
+    """Its values in lower case, with the word of each, and the options that it stands for."""
     options: Mapping[str, str]
     """Its names of options, with ours."""
 
@@ -52,7 +52,7 @@ class Spelling:
         word = self.words.get(value.lower())
         if word is None:
             raise click.UsageError(f"{self.option} {value}: write one of {known}", ctx)
-        return [word, *args[:at], *args[behind:]]
+        return [*word.split(), *args[:at], *args[behind:]]
 
 
 class CommandGroup(TyperGroup):

@@ -1,7 +1,8 @@
 """Commands that write what is there: `validate`, `schema`, `export`, `snapshot`."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -11,6 +12,11 @@ from replan.commands.output import keep_inputs, note, write
 from replan.commands.target import JournaledTarget, ReadTarget
 from replan.errors import BadUsage, Exit
 from replan.wording import count
+
+if TYPE_CHECKING:
+    from replan.model.names import TopicPartition
+    from replan.model.replica_logs import LogsFound
+    from replan.model.snapshot import Snapshot
 
 
 def validate(*, files: Files = DEFAULT_FILES, annotations: Annotations = None) -> Exit:
@@ -90,6 +96,19 @@ def export(
     return Exit.OK
 
 
+def _logs(seen: "Snapshot", cluster: JournaledTarget) -> "dict[TopicPartition, LogsFound]":
+    """What the live replicas of every partition say of their logs."""
+    from replan.applying.probing import probe
+
+    live = seen.live_brokers()
+    wanted = {
+        s.partition: tuple(b for b in s.replicas if b in live)
+        for s in seen.states(range(seen.partitions.num_rows))
+    }
+    with cluster.connect() as connection:
+        return probe(connection.control_plane, wanted)
+
+
 def take_snapshot(
     *,
     output: Annotated[
@@ -109,6 +128,13 @@ def take_snapshot(
         str | None,
         typer.Option("--as", metavar="NAME", help="The cluster's name in the lake; else its id."),
     ] = None,
+    logs: Annotated[
+        bool,
+        typer.Option(
+            "--logs",
+            help="Ask every replica where its log ends, too; `replan elect best-log --before` compares with it.",
+        ),
+    ] = False,
     cluster: JournaledTarget,
 ) -> Exit:
     """Save the state of the cluster, to plan from it offline.
@@ -138,6 +164,8 @@ def take_snapshot(
         from replan.commands.observed import observed
 
         seen = observed(cluster).snapshot
+        if logs:
+            seen = replace(seen, logs=_logs(seen, cluster))
     written = (
         f"{count(seen.partitions.num_rows, 'partition')}, {count(len(seen.brokers), 'broker')}"
     )

@@ -142,7 +142,7 @@ def agreeing(
     return clear, frozenset(shown.keys() - clear.keys())
 
 
-class ClusterReader(Protocol):
+class ClusterReader(LogReader, Protocol):
     """A cluster that can be observed."""
 
     def cluster_id(self) -> str:
@@ -202,7 +202,7 @@ class ClusterWriter(Protocol):
         ...
 
 
-class ControlPlane(ClusterReader, ClusterWriter, LogReader, Protocol):
+class ControlPlane(ClusterReader, ClusterWriter, Protocol):
     """A cluster that can be observed and asked to change."""
 
 

@@ -21,6 +21,7 @@ from replan.model.columns import BROKERS
 from replan.model.configs import Configs, ConfigSource, TopicSettings
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState
+from replan.model.replica_logs import LogsFound
 
 TOPICS_SCHEMA = pa.schema(
     [
@@ -90,6 +91,8 @@ class Snapshot:
     silent: tuple[BrokerId, ...] = ()
     """Live brokers that did not answer about their log directories: sizes there are not known."""
     remembered: Mapping[TopicPartition, RememberedOrder] = field(default_factory=dict)
+    logs: Mapping[TopicPartition, LogsFound] = field(default_factory=dict)
+    """What replicas said of their own logs, of the partitions that were probed."""
 
     def broker_ids(self) -> frozenset[BrokerId]:
         """All registered brokers."""
@@ -145,6 +148,12 @@ class Snapshot:
         if at >= len(numbers) or numbers[at] != wanted.partition:
             return None
         return next(self.states([rows.start + at]))
+
+    def leaderless(self) -> Iterator[PartitionState]:
+        """The partitions that nobody leads."""
+        return self.states(
+            np.flatnonzero(np.asarray(self.partitions.column("leader")) < 0).tolist()
+        )
 
     def states(self, rows: Iterable[int]) -> Iterator[PartitionState]:
         """The partitions of some rows as objects, in the order asked."""

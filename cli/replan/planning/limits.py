@@ -5,14 +5,17 @@ controller's own preferred leader election follows the head of a list, whether w
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from replan.errors import BadUsage, UnsafePlan
 from replan.model.configs import ConfigScope
+from replan.model.names import TopicPartition
 from replan.model.policy import Limit, Limits, Measure
 from replan.planning.creates import Create
 from replan.planning.moves import Move
+from replan.planning.recovery.recovery import Recovery
 from replan.planning.standing_throttles import ThrottleSetting
 from replan.wording import count
 
@@ -61,25 +64,36 @@ def raised(limits: Limits, allowed: Mapping[Measure, int]) -> Limits:
     }
 
 
+class _Changes(NamedTuple):
+    """All that a plan changes."""
+
+    moves: Sequence[Move]
+    creates: Sequence[Create]
+    configured: Set[str]
+    """Topics whose settings change."""
+    recovered: Sequence[TopicPartition]
+    """Partitions that get a leader again."""
+
+
 def check_limits(
     moves: Sequence[Move],
     limits: Limits,
     creates: Sequence[Create] = (),
     standing: Sequence[ThrottleSetting] = (),
+    recoveries: Sequence[Recovery] = (),
 ) -> None:
     """Raise LimitExceeded with every limit that these exceed; a new partition counts as one that changes."""
     topics = {s.setting.name for s in standing if s.setting.scope is ConfigScope.TOPIC}
-    found = [_exceeded(moves, creates, topics, limit) for limit in limits.values()]
+    changes = _Changes(moves, creates, topics, [r.partition for r in recoveries])
+    found = [_exceeded(changes, limit) for limit in limits.values()]
     exceeded = [e for e in found if e is not None]
     if exceeded:
         raise LimitExceeded(sorted(exceeded, key=lambda e: e.limit.measure))
 
 
-def _exceeded(
-    moves: Sequence[Move], creates: Sequence[Create], configured: Set[str], limit: Limit
-) -> Exceeded | None:
+def _exceeded(changes: _Changes, limit: Limit) -> Exceeded | None:
     parts = Counter[str]()
-    for name, amount in _parts(moves, creates, configured, limit.measure):
+    for name, amount in _parts(changes, limit.measure):
         parts[name] += amount
     one_is_judged = limit.measure is Measure.BYTES_PER_BROKER
     found = max(parts.values(), default=0) if one_is_judged else sum(parts.values())
@@ -91,13 +105,12 @@ def _exceeded(
     return Exceeded(limit, found, tuple(largest[:SHOWN]))
 
 
-def _parts(
-    moves: Iterable[Move], creates: Iterable[Create], configured: Set[str], measure: Measure
-) -> Iterator[Offender]:
+def _parts(changes: _Changes, measure: Measure) -> Iterator[Offender]:
     """What each move and create adds to a measure, under the name that a reader looks for."""
+    moves, creates, configured, recovered = changes
     match measure:
         case Measure.PARTITIONS:
-            names = {m.partition for m in moves}.union(*(c.partitions for c in creates))
+            names = {m.partition for m in moves}.union(recovered, *(c.partitions for c in creates))
             yield from ((name.topic, 1) for name in names)
         case Measure.BYTES:
             yield from ((str(m.partition), m.copies_bytes) for m in moves if m.new)
@@ -105,10 +118,12 @@ def _parts(
             yield from ((f"broker {broker}", m.bytes) for m in moves for broker in m.new)
         case Measure.LEADERS:
             yield from ((m.partition.topic, 1) for m in moves if may_change_leader(m))
+            yield from ((name.topic, 1) for name in recovered)
         case Measure.REPLICATION_FACTOR_DECREASES:
             yield from ((str(m.partition), 1) for m in moves if len(m.target) < len(m.original))
         case Measure.TOPICS:
             names_of = {m.partition.topic for m in moves} | {c.topic for c in creates} | configured
+            names_of |= {name.topic for name in recovered}
             yield from ((topic, 1) for topic in sorted(names_of))
 
 

@@ -18,6 +18,7 @@ from replan.model.policy import Measure
 from replan.model.rates import JudgedBy
 from replan.planning.creates import Create
 from replan.planning.moves import Move
+from replan.planning.recovery.recovery import Recovery
 from replan.planning.standing_throttles import ThrottleSetting
 
 
@@ -45,6 +46,13 @@ class RefusalRule(StrEnum):
     """It is to be created, and a reassignment runs on its topic: held rather than refused."""
     FACTORS_DIFFER = "factors-differ"
     """It is to be created, and the partitions of its topic have different numbers of replicas."""
+    RECOVERY_REASSIGNED = "recovery-reassigned"
+    """The others up to the last: nobody is chosen to lead it again (`recovery.choose.Obstacle`)."""
+    BETTER_MAY_RETURN = "better-may-return"
+    NO_LOG_KNOWN = "no-log-known"
+    NO_SUCH_REPLICA = "no-such-replica"
+    CHOSEN_NOT_LIVE = "chosen-not-live"
+    CHOSEN_UNKNOWN = "chosen-unknown"
     FEWER_PARTITIONS = "fewer-partitions"
     """`partitionCount` is below what the topic has."""
     PREFERRED_UNAVAILABLE = "preferred-unavailable"
@@ -107,6 +115,12 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     RefusalRule.PREFERRED_UNAVAILABLE: ("broker", "why", "inSync"),
     RefusalRule.REPLICA_BLACKLISTED: ("broker", "where"),
     RefusalRule.NO_SUCH_PARTITION: (),
+    RefusalRule.RECOVERY_REASSIGNED: (),
+    RefusalRule.BETTER_MAY_RETURN: ("brokers",),
+    RefusalRule.NO_LOG_KNOWN: ("brokers",),
+    RefusalRule.NO_SUCH_REPLICA: ("brokers",),
+    RefusalRule.CHOSEN_NOT_LIVE: ("brokers",),
+    RefusalRule.CHOSEN_UNKNOWN: ("brokers",),
     WarningKind.LEADERLESS: ("partitions", "count"),
     WarningKind.FENCED_TARGET: ("broker",),
     WarningKind.UNCLEAN_ELECTION: ("topics", "count"),
@@ -141,7 +155,11 @@ class Refusal:
     @property
     def held(self) -> bool:
         """Whether another party is in the way: exit 4 rather than 3."""
-        return self.rule in {RefusalRule.RUNNING, RefusalRule.TOPIC_RUNNING}
+        return self.rule in {
+            RefusalRule.RUNNING,
+            RefusalRule.TOPIC_RUNNING,
+            RefusalRule.RECOVERY_REASSIGNED,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +195,14 @@ class Plan:
     standing: tuple[ThrottleSetting, ...] = ()
     """Throttle settings that stay; before anything that needs one of them for a copy."""
 
+    recoveries: tuple[Recovery, ...] = ()
+    """By partition; of partitions that no move touches."""
+
+    @property
+    def unclean(self) -> tuple[Recovery, ...]:
+        """The recoveries that lose records, or may."""
+        return tuple(r for r in self.recoveries if not r.clean)
+
     @property
     def left_out(self) -> Exit:
         """What leaving out the refused partitions means for an exit code, the same for each command.
@@ -190,7 +216,7 @@ class Plan:
     @property
     def changes(self) -> bool:
         """Whether there is anything to do."""
-        return bool(self.moves or self.creates or self.standing)
+        return bool(self.moves or self.creates or self.standing or self.recoveries)
 
     @property
     def empty(self) -> bool:

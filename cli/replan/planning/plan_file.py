@@ -36,6 +36,9 @@ from replan.planning.creates import Create
 from replan.planning.move_reasons import MoveReason, ReasonKind
 from replan.planning.moves import Election, Move
 from replan.planning.plan import FACTS, Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
+from replan.planning.recovery.candidates import Loss
+from replan.planning.recovery.log_forms import CandidateForm, candidate_form, read_candidate
+from replan.planning.recovery.recovery import Method, Recovery
 from replan.planning.standing_throttles import RATES, ThrottleSetting
 
 FORMAT_VERSION = 3
@@ -116,6 +119,39 @@ class StandingForm(Form, frozen=True):
             raise ValueError(f".after: {self.key} cannot be {shown(self.after)}")
 
 
+class LossForm(Form, frozen=True):
+    """What a recovery loses at least."""
+
+    records: Int64 = 0
+    than: Broker | None = None
+    offset: Int64 = 0
+    unknown: Brokers = replicas()
+
+
+class RecoveryForm(Form, frozen=True, kw_only=True):
+    """One partition that is to be led again, with what its replicas said."""
+
+    topic: Text
+    partition: Int32
+    topic_id: TopicId
+    original: ReplicaList
+    order: ReplicaList
+    method: Method
+    clean: bool
+    leader_epoch: Int32
+    wait_seconds: float = 0.0
+    bytes: Int64 = 0
+    loss: LossForm = LossForm()
+    candidates: tuple[CandidateForm, ...]
+
+    def __post_init__(self) -> None:
+        once_each(original=self.original, order=self.order)
+        if not set(self.order) <= set(self.original):
+            raise ValueError(".order: it names a broker that is not in `original`")
+        if tuple(c.broker for c in self.candidates) != self.original:
+            raise ValueError(".candidates: expected the brokers of `original`, in that order")
+
+
 class ReasonForm(Form, frozen=True):
     """Why moves are made; fields that its kind does not have are left out."""
 
@@ -192,6 +228,7 @@ class PlanForm(Form, frozen=True, kw_only=True):
     topics: tuple[TopicForm, ...]
     standing: tuple[StandingForm, ...] = ()
     creates: tuple[CreateForm, ...] = ()
+    recoveries: tuple[RecoveryForm, ...] = ()
     moves: tuple[MoveForm, ...]
     digest: str
 
@@ -284,7 +321,7 @@ def _body(plan: Plan) -> str:
 
 
 def _part(key: str, value: Any) -> str:
-    if key not in {"topics", "standing", "creates", "moves"}:
+    if key not in {"topics", "standing", "creates", "recoveries", "moves"}:
         return f"{_json(key)}: {_json(value)}"
     rows = ",".join("\n  " + _json(row) for row in value)
     return f"{_json(key)}: [{rows}" + ("\n]" if rows else "]")
@@ -324,6 +361,7 @@ def _form(plan: Plan) -> PlanForm:
             for s in plan.standing
         ),
         creates=tuple(CreateForm(c.topic, c.topic_id, c.present, c.lists) for c in plan.creates),
+        recoveries=tuple(_recovery(r) for r in plan.recoveries),
         moves=tuple(_row(m, numbers[m.reason], plan) for m in plan.moves),
         digest="",
     )
@@ -342,6 +380,39 @@ def _row(move: Move, reason: int, plan: Plan) -> MoveForm:
         below_min_isr=move.below_min_isr,
         remember=move.partition in plan.remember,
         election=move.election,
+    )
+
+
+def _recovery(found: Recovery) -> RecoveryForm:
+    return RecoveryForm(
+        topic=found.partition.topic,
+        partition=found.partition.partition,
+        topic_id=found.topic_id,
+        original=found.original,
+        order=found.order,
+        method=found.method,
+        clean=found.clean,
+        leader_epoch=found.leader_epoch,
+        wait_seconds=found.wait_seconds,
+        bytes=found.bytes,
+        loss=LossForm(found.loss.records, found.loss.than, found.loss.offset, found.loss.unknown),
+        candidates=tuple(candidate_form(c) for c in found.candidates),
+    )
+
+
+def _read_recovery(form: RecoveryForm) -> Recovery:
+    return Recovery(
+        partition=TopicPartition(form.topic, form.partition),
+        topic_id=form.topic_id,
+        original=form.original,
+        order=form.order,
+        method=form.method,
+        clean=form.clean,
+        candidates=tuple(read_candidate(c) for c in form.candidates),
+        loss=Loss(form.loss.records, form.loss.than, form.loss.offset, form.loss.unknown),
+        leader_epoch=form.leader_epoch,
+        wait_seconds=form.wait_seconds,
+        bytes=form.bytes,
     )
 
 
@@ -387,6 +458,7 @@ def _plan(form: PlanForm) -> Plan:
             for s in form.standing
         ),
         creates=tuple(Create(c.topic, c.topic_id, c.present, c.lists) for c in form.creates),
+        recoveries=tuple(_read_recovery(row) for row in form.recoveries),
         moves=tuple(_move(row, topics[row.topic], reasons[row.reason]) for row in form.moves),
         throttle=None
         if throttle is None

@@ -19,6 +19,7 @@ from replan.applying.reasons.ends import (
     TakenBack,
     ThrottleRefused,
 )
+from replan.applying.reasons.recovery import EvidenceChanged, LedAgain, LedByAnother, RecoveryWait
 from replan.applying.reasons.waits import (
     ArrivalPossible,
     AwaitingSync,
@@ -60,6 +61,7 @@ from replan.applying.reasons.waits import (
 )
 from replan.model.configs import SettingName
 from replan.model.names import TopicPartition
+from replan.reporting import recovery_reasons
 from replan.reporting.plan_notes import UNAVAILABLE
 from replan.wording import capped, count
 
@@ -68,13 +70,21 @@ REPLAN = "make a new plan"
 
 def hold_text(reason: HoldReason) -> str:
     """Why a partition waits."""
+    if isinstance(reason, RecoveryWait):
+        return recovery_reasons.wait_text(reason)
     match reason:
         case (
-            NewBrokerFenced() | NewBrokerCordoned() | WritesWouldStop() | UncleanElectionPossible()
+            NewBrokerFenced()
+            | NewBrokerCordoned()
+            | WritesWouldStop()
+            | UncleanElectionPossible()
+            | NoRoom()
+            | NoSlot()
+            | TopicReassigned()
+            | ThrottleContested()
+            | SettingFirst()
         ):
-            return _gate(reason)
-        case NoRoom() | NoSlot() | TopicReassigned() | ThrottleContested() | SettingFirst():
-            return _shared(reason)
+            return _resources(reason)
         case (
             OthersUnderMinIsr()
             | ClusterSilent()
@@ -165,6 +175,24 @@ def _awaiting_sync(reason: AwaitingSync) -> str:
             f"no log of it on {_listed(reason.without_log)}: check the disks there and restart it"
         )
     return "; ".join(parts)
+
+
+def _resources(
+    reason: NewBrokerFenced
+    | NewBrokerCordoned
+    | WritesWouldStop
+    | UncleanElectionPossible
+    | NoRoom
+    | NoSlot
+    | TopicReassigned
+    | ThrottleContested
+    | SettingFirst,
+) -> str:
+    match reason:
+        case NoRoom() | NoSlot() | TopicReassigned() | ThrottleContested() | SettingFirst():
+            return _shared(reason)
+        case _:
+            return _gate(reason)
 
 
 def _gate(
@@ -310,6 +338,8 @@ def _suspected(reason: EndReason) -> str:
             text = "another tool reassigns it"
         case PreferredUnavailable(broker, why):
             text = f"its preferred replica {broker} is not available: {UNAVAILABLE[why]}"
+        case LedByAnother(leader):
+            text = f"broker {leader} leads it"
         case ChangedElsewhere():
             text = "possibly changed by another tool"
         case EffectUndone():
@@ -355,6 +385,8 @@ def end_text(subject: TopicPartition | SettingName, reason: EndReason) -> str:
         case OtherValue(planned, found):
             values = f"was {planned or 'not set'} when planned, found {found or 'not set'}"
             text = f"{values}; it is left as it is; {REPLAN}"
+        case LedAgain() | LedByAnother() | EvidenceChanged():
+            text = recovery_reasons.end_text(reason)
         case NotAsPlanned():
             text = f"{_not_as_planned(reason)}; {REPLAN}"
         case TakenBack(original, found):

@@ -21,8 +21,10 @@ SHOWN = 20
 
 def render_outcome(outcome: Outcome) -> str:
     """Plain text; ends with a newline."""
+    led = [r for r in outcome.all_results if r.result is Result.DONE and r.message]
     stopped = [r for r in outcome.all_results if r.result in STOPPED]
-    lines = capped(stopped, lambda r: f"{r.result}: {r.message}")
+    lines = capped(led, lambda r: r.message, limit=SHOWN)
+    lines += capped(stopped, lambda r: f"{r.result}: {r.message}")
     lines += capped(outcome.refusals, refused_line)
     lines += [f"note: {note_text(note)}" for note in outcome.notes]
     return "\n".join([*lines, outcome_text(outcome)]) + "\n"

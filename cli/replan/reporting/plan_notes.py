@@ -72,6 +72,27 @@ REFUSALS: Mapping[RefusalRule, str] = {
         "the partitions of its topic have {factors} replicas, and Kafka takes a new one only with as many as one of "
         "them: let the moves of this plan make them equal, then plan again"
     ),
+    RefusalRule.RECOVERY_REASSIGNED: (
+        "no leader, and a reassignment runs on it, which another list may not overwrite; let it end or cancel it, then "
+        "plan again"
+    ),
+    RefusalRule.BETTER_MAY_RETURN: (
+        "brokers {brokers} may have a better log, and do not say; bring them back, or give them up by name with "
+        "--give-up-on: what only they have is lost then"
+    ),
+    RefusalRule.NO_LOG_KNOWN: (
+        "no live replica says what its log holds, of brokers {brokers}; bring one of them back"
+    ),
+    RefusalRule.NO_SUCH_REPLICA: (
+        "brokers {brokers}, named to lead it, hold no replica of it; name one of its replicas"
+    ),
+    RefusalRule.CHOSEN_NOT_LIVE: (
+        "broker {brokers} is to lead it and is not live; start it, or name another replica"
+    ),
+    RefusalRule.CHOSEN_UNKNOWN: (
+        "broker {brokers} would lead it and does not say what its log holds; silence is not taken for an empty log: "
+        "find out why, or name another replica with `replan elect designated`"
+    ),
     RefusalRule.FEWER_PARTITIONS: (
         "`partitionCount` {declared} is below the {observed} partitions that the topic has ({rule}): Kafka cannot "
         "remove partitions, their records would be lost; declare {observed}, or take the key out"
@@ -137,7 +158,7 @@ WARNINGS: Mapping[WarningKind, str] = {
     WarningKind.ACKNOWLEDGEMENT_EXPIRED: (
         "{where}: the acknowledgement of {acknowledged} expired on {expires} and covers nothing any more; take it out"
     ),
-    WarningKind.ELECTION_NOT_NEEDED: "led by their preferred replica already: {named}",
+    WarningKind.ELECTION_NOT_NEEDED: "no election is needed, as they are led already: {named}",
     WarningKind.STILL_DECLARED: (
         "the placement still declares what this plan goes back from: the next plan from it would go forward again; "
         "change it, or take back its commit (back to before application {application})"

@@ -20,9 +20,14 @@ from replan.reporting.move_reasons import reason_text
 from replan.reporting.plan_context import NOTHING_BESIDE, PlanContext
 from replan.reporting.plan_notes import refusal_text, warning_text
 from replan.reporting.quantities import broker_rate, brokers, duration, rate, size
+from replan.reporting.recovery_text import recovery_lines
+from replan.reporting.recovery_text import summary as recovery_summary
 from replan.reporting.table import columns
 from replan.wording import capped, count, left_out
 
+UNCLEAN_HINT = (
+    "Unclean elections lose records for good: they need --unclean on the command line as well."
+)
 SHOWN = 500
 """Moves that are listed one by one; the rest is counted (all of them with `show --all`)."""
 FOR_GOOD = (
@@ -38,7 +43,7 @@ def render_plan(
     What matters most is at the end, where a terminal stops: warnings, refusals, the summary.
     """
     limit = max(len(plan.moves), len(plan.refusals)) if everything else SHOWN
-    lines = [*_standing(plan), *_creates(plan), *_moves(plan, limit)]
+    lines = [*_recoveries(plan, limit), *_standing(plan), *_creates(plan), *_moves(plan, limit)]
     lines += [f"Warning: {warning_text(w)}" for w in plan.warnings]
     lines += [""] if plan.warnings else []
     lines += _refused("Refused", [r for r in plan.refusals if not r.held], limit)
@@ -88,6 +93,16 @@ def throttle_value(wanted: ThrottleSetting, value: str | None) -> str:
     if wanted.setting.scope is ConfigScope.BROKER and value.isdecimal():
         return rate(int(value))
     return value or "empty"
+
+
+def _recoveries(plan: Plan, limit: int) -> Iterator[str]:
+    for recovery in plan.recoveries[:limit]:
+        yield from recovery_lines(recovery)
+    yield from left_out(
+        len(plan.recoveries) - limit, "recovery", "`replan show --all PLAN` lists them"
+    )
+    if plan.recoveries:
+        yield ""
 
 
 def _creates(plan: Plan) -> Iterator[str]:
@@ -189,7 +204,12 @@ def summary(plan: Plan, findings: Sequence[str] = ()) -> Iterator[str]:
     created = f"{count(new, 'new partition')}; " if new else ""
     standing = count(len(plan.standing), "throttle setting")
     created = f"{standing}; {created}" if plan.standing else created
-    yield f"Plan: {created}{count(len(plan.moves), 'move')}; {copied}; {leaders}."
+    if plan.recoveries:
+        yield f"Plan: {recovery_summary(plan.recoveries)}"
+    if plan.unclean:
+        yield UNCLEAN_HINT
+    if plan.moves or plan.creates or plan.standing or not plan.recoveries:
+        yield f"Plan: {created}{count(len(plan.moves), 'move')}; {copied}; {leaders}."
     if new:
         yield FOR_GOOD
     if left:

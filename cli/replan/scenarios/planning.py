@@ -2,26 +2,35 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import PurePath
 
 from replan.applying.journal.originals import before
+from replan.applying.probing import probe
 from replan.errors import BadScenario
 from replan.faults.token_reader import TokenReader
 from replan.manifest.load import load_sources
 from replan.manifest.yaml_text.events import fastest_parser
 from replan.manifest.yaml_text.sources import Source
-from replan.model.names import parse_topic_partition
+from replan.model.names import BrokerId, parse_topic_partition
 from replan.model.placement import Placement
 from replan.planning.drift_report import drift_report
 from replan.planning.elections.preferred import preferred_elections
+from replan.planning.elections.recover import (
+    RecoveryRequest,
+    partitions_to_probe,
+    recovery_elections,
+)
 from replan.planning.elections.selection import Selection
 from replan.planning.plan import Plan
 from replan.planning.planner import make_plan
+from replan.planning.recovery.recovery import Method
 from replan.planning.way_back import WayBack, way_back
 from replan.reporting.drift_text import render_drift
 from replan.reporting.election_text import election_results, render_elections
 from replan.reporting.plan_context import PlanContext
 from replan.reporting.plan_text import render_plan
+from replan.reporting.recovery_text import render_recoveries
 from replan.scenarios.session import Session, own_application
 
 VERSION = "version: 1"
@@ -97,14 +106,50 @@ def drift(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
 
 
 def elect(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
-    """`elect preferred all|orders|orders-0`: the plan of these elections, kept for `apply`; what is declared holds."""
-    tokens.expect("preferred")
-    words = [tokens.one("`all`, a topic or a partition")]
-    while tokens:
-        words.append(tokens.one("a topic or a partition"))
+    """`elect preferred all|orders|orders-0`: the plan of these elections, kept for `apply`; what is declared holds.
+
+    Likewise `elect best-log …`, `elect unclean …` and `elect designated 3 …`; `giving up 1` in front of the partitions.
+    """
+    kind = tokens.one("preferred, best-log, unclean or designated")
+    if kind != "preferred":
+        return _recover(session, tokens, kind)
+    words = _names(tokens)
     found = preferred_elections(_selection(words), session.observe(), session.placement, {})
     session.keep(found.plan)
     return render_elections(election_results(found, None), None)
+
+
+METHODS = {
+    "best-log": Method.BALANCED,
+    "aggressive": Method.AGGRESSIVE,
+    "unclean": Method.UNCLEAN,
+    "designated": Method.DESIGNATED,
+}
+
+
+def _recover(session: Session, tokens: TokenReader, kind: str) -> str:
+    if kind not in METHODS:
+        raise tokens.wrong(f"elect {kind}: write one of preferred, {', '.join(METHODS)}")
+    leader = tokens.broker() if METHODS[kind] is Method.DESIGNATED else None
+    given_up = set[BrokerId]()
+    while tokens.phrase("giving", "up"):
+        given_up.add(tokens.broker())
+    selection = _selection(_names(tokens))
+    leaders = () if leader is None else tuple((n, leader) for n in selection.partitions)
+    asked = RecoveryRequest(selection, METHODS[kind], leaders, frozenset(given_up))
+    seen = session.observe()
+    wanted = partitions_to_probe(selection, seen)
+    logs = probe(session.plane, wanted)
+    found = recovery_elections(asked, replace(seen, logs=logs), session.placement, {})
+    session.keep(found.plan)
+    return render_recoveries(found.plan, found.candidates)
+
+
+def _names(tokens: TokenReader) -> list[str]:
+    words = [tokens.one("`all`, a topic or a partition")]
+    while tokens:
+        words.append(tokens.one("a topic or a partition"))
+    return words
 
 
 def _selection(words: Sequence[str]) -> Selection:

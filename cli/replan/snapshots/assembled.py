@@ -19,6 +19,8 @@ from replan.snapshots.json_form import (
     FORMAT_VERSION,
     KIND,
     identity_of,
+    logs_read,
+    logs_written,
     read_features,
     write_features,
 )
@@ -38,6 +40,7 @@ HEADER_KEYS = (
     "observedAt",
     "features",
     "silent",
+    "logs",
     "rows",
 )
 DAMAGE = (pa.ArrowException, ValueError, TypeError, KeyError, OverflowError)
@@ -55,6 +58,7 @@ def header_of(snapshot: Snapshot, tables: Mapping[str, pa.Table]) -> dict[str, o
         "observedAt": snapshot.observed_at,
         "features": write_features(snapshot.features),
         "silent": list(snapshot.silent),
+        **({"logs": logs_written(snapshot)} if snapshot.logs else {}),
         "rows": {name: table.num_rows for name, table in tables.items()},
     }
 
@@ -89,6 +93,7 @@ def assembled(header: Node, tables: Mapping[str, pa.Table], place: Place) -> Sna
         broker_configs=configs,
         silent=header.child("silent").broker_list(),
         remembered=read_remembered(checked["remembered"]),
+        logs=logs_read(header),
     )
 
 

@@ -22,6 +22,7 @@ from replan.model.configs import (
     can_hold,
 )
 from replan.model.names import BrokerId, TopicId, TopicPartition
+from replan.model.replica_logs import LogsFound
 from replan.model.snapshot import Features, RememberedOrder, Snapshot
 from replan.snapshots.json_topics import (
     read_source,
@@ -44,6 +45,7 @@ HEAD_KEYS = (
     "topics",
     "silent",
     "remembered",
+    "logs",
     "simulation",
 )
 FEATURE_KEYS = ("replicationFactorGuard", "eligibleLeaderReplicas")
@@ -71,6 +73,7 @@ def to_document(snapshot: Snapshot) -> dict[str, object]:
         "topics": write_topics(snapshot.topics, snapshot.partitions),
         "silent": list(snapshot.silent),
         "remembered": [_write_remembered(p, o) for p, o in sorted(snapshot.remembered.items())],
+        "logs": logs_written(snapshot),
     }
     return {
         "formatVersion": FORMAT_VERSION,
@@ -103,7 +106,27 @@ def from_document(document: Mapping[str, object], source: str) -> Snapshot:
         broker_configs=configs,
         silent=() if silent is None else tuple(sorted(silent.broker_list())),
         remembered=_read_remembered(root),
+        logs=logs_read(root),
     )
+
+
+def logs_written(snapshot: Snapshot) -> list[object]:
+    """What replicas said of their logs; few snapshots have that, so its form is read only for them."""
+    if not snapshot.logs:
+        return []
+    from replan.snapshots.json_logs import write_logs
+
+    return write_logs(snapshot.logs)
+
+
+def logs_read(root: Node) -> dict[TopicPartition, LogsFound]:
+    """The same, out of a document or a header; raises BadFile."""
+    node = root.get("logs")
+    if node is None:
+        return {}
+    from replan.snapshots.json_logs import read_logs
+
+    return read_logs(node)
 
 
 def identity_of(root: Node) -> Identity:

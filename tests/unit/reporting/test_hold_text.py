@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 from tests.builders import TOPIC_ID
 
-from replan.applying.journal.records import Reached
+from replan.applying.journal.records import Reached, RecoveryStep
 from replan.applying.outcome import PartitionResult, Result
 from replan.applying.reasons.ends import (
     ChangedElsewhere,
@@ -23,6 +23,15 @@ from replan.applying.reasons.ends import (
     ThrottleRefused,
 )
 from replan.applying.reasons.kinds import kind_of
+from replan.applying.reasons.recovery import (
+    ElectionArrivalPossible,
+    EvidenceChanged,
+    LeaderlessTooShort,
+    LedAgain,
+    LedByAnother,
+    LogsSilent,
+    RecoveryUnseen,
+)
 from replan.applying.reasons.waits import (
     ArrivalPossible,
     AwaitingSync,
@@ -74,6 +83,24 @@ B4 = BrokerId(4)
 TARGET = replicas(4, 1, 5)
 
 HOLDS: list[tuple[HoldReason, str]] = [
+    (
+        LeaderlessTooShort(300.0, 120.0),
+        "no leader; recovered once that has lasted for 5 min, in 120 s",
+    ),
+    (
+        LogsSilent((BrokerId(3),)),
+        (
+            "broker 3 does not say what its log holds, and the plan rests on that; wait until that is answered, or "
+            "plan again"
+        ),
+    ),
+    (RecoveryUnseen(RecoveryStep.ELECT), "elect shows no effect yet; rechecking"),
+    (
+        ElectionArrivalPossible(80.0),
+        (
+            "led again; the outcome of an earlier request is unknown and it may still arrive; watching for 80 s more"
+        ),
+    ),
     (MetadataBehind(), "brokers show older metadata than the controller; rechecking"),
     (PartitionsFirst(), "its topic gets more partitions first"),
     (
@@ -326,6 +353,21 @@ ENDS: list[tuple[EndReason, str]] = [
         (
             "Kafka rejected the whole request with 44 POLICY_VIOLATION: Not on Fridays. A policy of this cluster "
             "forbids it; ask those who run it."
+        ),
+    ),
+    (
+        LedAgain(BrokerId(2), 0, 500),
+        "led again by 2; records lost: stated at least 0, measured 500",
+    ),
+    (
+        LedByAnother(BrokerId(3), BrokerId(2)),
+        "broker 3 leads it, not 2; make a new plan where that is not wanted",
+    ),
+    (
+        EvidenceChanged(BrokerId(3), None, (1, 4000)),
+        (
+            "the log of broker 3 is not as planned: nothing was known of it, found last epoch 1, end 4,000; "
+            "make a new plan"
         ),
     ),
     (

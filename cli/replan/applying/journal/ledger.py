@@ -18,6 +18,7 @@ from replan.applying.journal.records import (
     Order,
     PlanChunk,
     Record,
+    RecoveryRecord,
     SavedRate,
     SavedReplicaList,
     StandingRecord,
@@ -47,6 +48,8 @@ class Ledger:
     """Of the open application, by topic."""
     standing: Mapping[SettingName, StandingRecord] = field(default_factory=dict)
     """Of the open application, by setting."""
+    recoveries: Mapping[TopicPartition, RecoveryRecord] = field(default_factory=dict)
+    """Of the open application."""
 
     @property
     def throttles(self) -> int:
@@ -79,8 +82,19 @@ class Ledger:
         standing = self.standing
         if any(isinstance(r, StandingRecord) for r in records):
             standing = _standing(together, self.application)
+        recovered = self.recoveries
+        if any(isinstance(r, RecoveryRecord) for r in records):
+            recovered = _recoveries(together, self.application)
         return Ledger(
-            together, self.application, owned, still_open, entries, rates, creates, standing
+            together,
+            self.application,
+            owned,
+            still_open,
+            entries,
+            rates,
+            creates,
+            standing,
+            recovered,
         )
 
     def _is_open(self, application: str) -> bool:
@@ -135,7 +149,20 @@ def _folded(together: dict[str, Kept]) -> Ledger:
             _place(record, owned, still_open)
     entries, rates = _priors(together)
     creates, standing = _creates(together, application), _standing(together, application)
-    return Ledger(together, application, owned, still_open, entries, rates, creates, standing)
+    recovered = _recoveries(together, application)
+    return Ledger(
+        together, application, owned, still_open, entries, rates, creates, standing, recovered
+    )
+
+
+def _recoveries(
+    together: Mapping[str, Kept], application: Application | None
+) -> dict[TopicPartition, RecoveryRecord]:
+    return {
+        r.partition: r
+        for r in together.values()
+        if isinstance(r, RecoveryRecord) and application and r.application == application.id
+    }
 
 
 def _creates(

@@ -219,6 +219,42 @@ class StandingRecord(Form, frozen=True):
         return f"standing/{self.application}/{self.scope}/{self.name}/{self.config}"
 
 
+class RecoveryStep(StrEnum):
+    """What a recovery asks for."""
+
+    LIST = "list"
+    """The chosen replica first in the list."""
+    ELECT = "elect"
+
+
+class RecoveryRecord(Form, frozen=True, kw_only=True):
+    """A partition that an application has begun to let somebody lead again, on what evidence; kept after its end."""
+
+    application: Text
+    partition: TopicPartition
+    topic_id: TopicId
+    order: ReplicaList
+    """The chosen one first."""
+    method: str
+    clean: bool
+    evidence: str
+    """What each replica said, in one line for people; the plan has it in full."""
+    lost: int
+    """Records that it loses, as stated before: at least."""
+    asked: RecoveryStep | None = None
+    """The last request."""
+    measured: int | None = None
+    """Records that it has lost, as measured afterwards."""
+    status: Status = Status.OPEN
+    message: str = ""
+    """Why it ended, when not done."""
+
+    @property
+    def key(self) -> str:
+        """Its key; the topic's id, so that a topic of the same name made later is another one."""
+        return f"recovery/{self.application}/{self.topic_id}-{self.partition.partition}"
+
+
 class SavedReplicaList(Form, frozen=True):
     """One throttled-replicas list of a topic: what was there before, and which entries are ours."""
 
@@ -322,6 +358,7 @@ Kept = (
     | MoveRecord
     | CreateRecord
     | StandingRecord
+    | RecoveryRecord
     | SavedReplicaList
     | SavedRate
     | Order

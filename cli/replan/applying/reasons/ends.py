@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from replan.applying.journal.records import Reached
+from replan.applying.reasons.recovery import EvidenceChanged, LedAgain, LedByAnother
 from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, ConfigScope
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.planning.elections.available import Unavailable
@@ -126,7 +127,10 @@ class TakenBack:
 
 
 EndReason = (
-    NotAsPlanned
+    LedAgain
+    | LedByAnother
+    | EvidenceChanged
+    | NotAsPlanned
     | OtherPartitions
     | OtherValue
     | SubjectGone

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from replan.applying.reasons.ends import EndReason
+from replan.applying.reasons.recovery import RecoveryUnseen, RecoveryWait
 from replan.model.configs import SettingName
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.planning.requests import RequestKind
@@ -287,6 +288,7 @@ HoldReason = (
     | RejectionPending
     | RepeatPending
     | JournalSlow
+    | RecoveryWait
     | OutcomePending
     | ArrivalPossible
     | CopyGoesOn
@@ -331,7 +333,9 @@ def is_routine(reason: HoldReason) -> bool:
             return code is None
         case AwaitingThrottle(unread):
             return not unread
-        case Confirming() | MetadataBehind() | NextBatch() | Stopping() | SettingFirst():
+        case Confirming() | MetadataBehind() | NextBatch() | Stopping():
+            return True
+        case SettingFirst() | RecoveryUnseen():
             return True
         case _:
             return False

@@ -134,6 +134,7 @@ def _recovery(
         clean=clean,
         candidates=found,
         loss=loss(found, chosen, formerly),
+        leader_epoch=state.leader_epoch,
         wait_seconds=wish.wait_seconds,
         bytes=state.bytes,
     )

@@ -36,6 +36,8 @@ class Recovery:
     candidates: tuple[Candidate, ...]
     """In the order of the list."""
     loss: Loss
+    leader_epoch: int = 0
+    """Of the partition when it was found without a leader."""
     wait_seconds: float = 0.0
     """How long the partition must have been without a leader."""
     bytes: int = 0

@@ -58,6 +58,7 @@ def lawful_alone(plan: Plan) -> Iterator[Broken]:
             yield asked(name, f"it is where it belongs, {list(move.target)}, and is moved")
         yield from _in_itself(move, plan)
         yield from safe_at_every_prefix(move)
+    yield from _recoveries(plan, names | refused)
     for create in plan.creates:
         gone = sorted({b for listed in create.lists for b in listed} - plan.racks.keys())
         if gone:
@@ -79,6 +80,25 @@ def _in_itself(move: Move, plan: Plan) -> Iterator[Broken]:
         yield asked(move.partition, f"its target names {gone}, which the plan does not know")
     if not move.unnameable <= set(move.original):
         yield off_prefix(move, f"{sorted(move.unnameable)} are no replicas that could leave")
+
+
+def _recoveries(plan: Plan, others: set[TopicPartition]) -> Iterator[Broken]:
+    """A partition is led again by a replica of its own whose log is known, or cleanly by one that was in sync."""
+    for recovery in plan.recoveries:
+        name = recovery.partition
+        if name in others:
+            yield asked(name, "it is led again, and it is moved or refused as well, or named twice")
+        others = others | {name}
+        if not set(recovery.order) <= set(recovery.original) & plan.racks.keys():
+            found = list(recovery.order)
+            yield asked(
+                name, f"its list {found} names brokers that hold no replica, or are not known"
+            )
+        chosen = next((c for c in recovery.candidates if c.broker == recovery.chosen), None)
+        if chosen is None or not (chosen.eligible if recovery.clean else chosen.known is not None):
+            yield asked(
+                name, f"broker {recovery.chosen} is to lead it, and nothing shows that it can"
+            )
 
 
 def safe_at_every_prefix(move: Move) -> Iterator[Broken]:

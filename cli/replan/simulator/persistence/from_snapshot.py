@@ -10,9 +10,11 @@ from typing import Any
 
 from replan.model.broker import Broker, LogDir
 from replan.model.names import BrokerId, TopicId, TopicPartition
+from replan.model.replica_logs import LogsFound, ReplicaLog
 from replan.model.snapshot import Snapshot
 from replan.simulator.cluster.disks import UNREPORTED
 from replan.simulator.cluster.physical_state import Lag, Simulation, World
+from replan.simulator.cluster.replica_logs import BEGINNING, EpochStart, Log
 from replan.simulator.cluster.submit import ask
 from replan.simulator.controller.commands import FenceBroker
 from replan.simulator.controller.state import (
@@ -63,6 +65,7 @@ def from_snapshot(snapshot: Snapshot, version: str = DEFAULT_VERSION) -> Simulat
         remembered=snapshot.remembered,
         lost_dirs=frozenset((d.broker, d.path) for d in snapshot.log_dirs if d.error is not None),
     )
+    world = with_probed_logs(world, snapshot.logs)
     world = replace(world, lags=initial_lags(cluster, world), lay=lay(cluster, world.log_dirs))
     return _without_fenced(with_directories(Simulation(cluster, world)))
 
@@ -78,6 +81,31 @@ def check(cluster: ClusterState) -> None:
         problem = _problem(partition)
         if problem is not None:
             raise ValueError(f"{partition_name}: {problem}")
+
+
+def with_probed_logs(world: World, logs: Mapping[TopicPartition, LogsFound]) -> World:
+    """The world in which replicas have the logs that they said they had; the best of each partition is the main one."""
+    sizes, epochs, parted = dict(world.sizes), dict(world.epochs), dict(world.parted)
+    for name, found in logs.items():
+        known = {b: log for b, log in found.items() if isinstance(log, ReplicaLog)}
+        if not known or name not in sizes:
+            continue
+        best = max(known, key=lambda b: known[b].rank)
+        for broker, log in known.items():
+            own = _probed(log, world.speeds.record_bytes)
+            if broker == best:
+                sizes[name], epochs[name] = own.bytes, own.epochs
+            else:
+                parted[name, broker] = own
+    return replace(world, sizes=sizes, epochs=epochs, parted=parted)
+
+
+def _probed(log: ReplicaLog, record_bytes: float) -> Log:
+    starts, begin = list[EpochStart](), 0.0
+    for epoch, end in sorted(log.epochs.items()):
+        starts.append(EpochStart(epoch, begin))
+        begin = end * record_bytes
+    return Log(tuple(starts) or BEGINNING, log.end * record_bytes)
 
 
 def initial_lags(cluster: ClusterState, world: World) -> dict[tuple[TopicPartition, BrokerId], Lag]:

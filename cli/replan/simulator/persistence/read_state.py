@@ -134,8 +134,7 @@ def _with_logs(world: World, kept: KeptSimulation) -> World:
     placed: dict[ReplicaName, str] = {}
     lay = dict(world.lay)
     produce: dict[TopicPartition, float] = {}
-    epochs: dict[TopicPartition, tuple[EpochStart, ...]] = {}
-    parted: dict[ReplicaName, Log] = {}
+    epochs, parted = dict(world.epochs), dict(world.parted)
     for found in kept.partitions:
         if found.epochs and found.name in world.sizes:
             first = () if found.epochs[0].bytes == 0 else BEGINNING

@@ -1,0 +1,122 @@
+"""The plan of `replan elect unclean`, `best-log` and `designated`: who leads partitions again that nobody leads.
+
+A partition that is led needs nothing. Of the others the chosen one is found by `recovery.choose`, from what their
+replicas said of their logs, which the snapshot has.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.placement import Placement
+from replan.model.policy import Measure
+from replan.model.replica_logs import LogsFound
+from replan.model.snapshot import Snapshot
+from replan.planning.comparison.cluster_check import check_cluster
+from replan.planning.elections.selection import Chosen, Selection, choose_partitions
+from replan.planning.limits import check_limits, raised
+from replan.planning.plan import Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
+from replan.planning.recoveries import recoveries
+from replan.planning.recovery.candidates import Candidate
+from replan.planning.recovery.choose import Wish
+from replan.planning.recovery.recovery import Method
+from replan.planning.safety.plan_laws import require_lawful
+
+SHOWN = 20
+NOTHING_KNOWN: Mapping[TopicPartition, LogsFound] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryRequest:
+    """What a person asks for."""
+
+    selection: Selection
+    method: Method
+    leaders: tuple[tuple[TopicPartition, BrokerId], ...] = ()
+    """Of DESIGNATED: who is to lead each partition that is named."""
+    given_up: frozenset[BrokerId] = frozenset()
+
+    def wish(self, name: TopicPartition, leaders: Mapping[TopicPartition, BrokerId]) -> Wish:
+        """What is asked for one partition; `leaders` are those of the request."""
+        return Wish(self.method, leaders.get(name), self.given_up)
+
+    def digest(self, placement: Placement | None) -> str:
+        """What was asked for, in a digest: the same command again goes on with its own application."""
+        asked = self.method.value, self.selection, self.leaders, sorted(self.given_up)
+        text = repr((asked, "" if placement is None else placement.digest))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryElections:
+    """What was found: the plan, the partitions that need no election, and the candidates of the others."""
+
+    plan: Plan
+    not_needed: tuple[TopicPartition, ...]
+    """Named one by one, or by topic; and led."""
+    candidates: Mapping[TopicPartition, tuple[Candidate, ...]]
+
+
+def partitions_to_probe(
+    selection: Selection, snapshot: Snapshot
+) -> dict[TopicPartition, tuple[BrokerId, ...]]:
+    """The partitions of a selection that nobody leads, with the live brokers that hold them."""
+    live = snapshot.live_brokers()
+    rows = _rows(choose_partitions(selection, snapshot), snapshot, led=False)
+    return {
+        state.partition: tuple(b for b in state.replicas if b in live)
+        for state in snapshot.states(rows)
+    }
+
+
+def recovery_elections(
+    asked: RecoveryRequest,
+    snapshot: Snapshot,
+    placement: Placement | None,
+    allowed: Mapping[Measure, int],
+    formerly: Mapping[TopicPartition, LogsFound] = NOTHING_KNOWN,
+) -> RecoveryElections:
+    """Plan them; `formerly`: logs that an earlier snapshot knew, for what is lost.
+
+    Raises BadUsage where a topic or pattern matches nothing, WrongCluster, and LimitExceeded.
+    """
+    if placement is not None:
+        check_cluster(placement, snapshot)
+    chosen = choose_partitions(asked.selection, snapshot)
+    led = tuple(s.partition for s in snapshot.states(_rows(chosen, snapshot, led=True)))
+    not_needed = () if asked.selection.everything else led
+    leaders = dict(asked.leaders)
+    names = [s.partition for s in snapshot.states(_rows(chosen, snapshot, led=False))]
+    found = recoveries(snapshot, {n: asked.wish(n, leaders) for n in names}, formerly)
+    missing = (Refusal(n, RefusalRule.NO_SUCH_PARTITION, {}) for n in chosen.missing)
+    limits = {} if placement is None else placement.limits
+    check_limits((), raised(limits, allowed), recoveries=found.chosen)
+    plan = Plan(
+        cluster_id=snapshot.cluster_id,
+        cluster_name=None if placement is None else placement.cluster_name,
+        manifest_digest=asked.digest(placement),
+        racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
+        moves=(),
+        recoveries=found.chosen,
+        refusals=(*missing, *found.refused),
+        warnings=_not_needed(not_needed),
+        allowed=dict(allowed),
+    )
+    lawful = require_lawful(plan, "the plan of these elections")
+    return RecoveryElections(lawful, not_needed, found.candidates or {})
+
+
+def _rows(chosen: Chosen, snapshot: Snapshot, *, led: bool) -> list[int]:
+    leaders = np.asarray(snapshot.partitions.column("leader"))[chosen.rows]
+    found: list[int] = chosen.rows[(leaders >= 0) if led else (leaders < 0)].tolist()
+    return found
+
+
+def _not_needed(names: tuple[TopicPartition, ...]) -> tuple[PlanWarning, ...]:
+    if not names:
+        return ()
+    facts: Facts = {"partitions": tuple(map(str, names[:SHOWN])), "count": len(names)}
+    return (PlanWarning(WarningKind.ELECTION_NOT_NEEDED, facts),)

@@ -1,0 +1,91 @@
+"""Probed logs and candidates as snapshots and plans write them: the forms, there and back."""
+
+from typing import Annotated
+
+import msgspec
+
+from replan.documents.forms import Broker, Form, Int32, Int64
+from replan.model.names import BrokerId
+from replan.model.replica_logs import NO_EPOCH, LogFound, ProbeFailure, ProbeProblem, ReplicaLog
+from replan.planning.recovery.candidates import Candidate
+
+Epoch = Annotated[int, msgspec.Meta(ge=NO_EPOCH, le=2**31 - 1)]
+
+
+class LogForm(Form, frozen=True, kw_only=True):
+    """One replica's log, or why it is not known: then it has a `problem`, and no `end`."""
+
+    broker: Broker
+    end: Int64 | None = None
+    last_epoch: Epoch = NO_EPOCH
+    start: Int64 = 0
+    high_watermark: Int64 = 0
+    leader_epoch: Epoch = NO_EPOCH
+    epochs: tuple[tuple[Int32, Int64], ...] = ()
+    problem: ProbeProblem | None = None
+    code: int | None = None
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.end is None) == (self.problem is None):
+            raise ValueError(": expected an `end` or a `problem`, one of them")
+
+
+def log_form(broker: BrokerId, log: LogFound) -> LogForm:
+    """A log as it is written."""
+    if isinstance(log, ProbeFailure):
+        return LogForm(broker=broker, problem=log.problem, code=log.code, reason=log.reason)
+    return LogForm(
+        broker=broker,
+        end=log.end,
+        last_epoch=log.last_epoch,
+        start=log.start,
+        high_watermark=log.high_watermark,
+        leader_epoch=log.leader_epoch,
+        epochs=tuple(sorted(log.epochs.items())),
+    )
+
+
+def read_log(form: LogForm) -> LogFound:
+    """A log as it was written."""
+    if form.problem is not None or form.end is None:
+        return ProbeFailure(form.problem or ProbeProblem.SILENT, form.code, form.reason)
+    return ReplicaLog(
+        end=form.end,
+        last_epoch=form.last_epoch,
+        start=form.start,
+        high_watermark=form.high_watermark,
+        leader_epoch=form.leader_epoch,
+        epochs=dict(form.epochs),
+    )
+
+
+class CandidateForm(Form, frozen=True, kw_only=True):
+    """One replica of a partition without a leader."""
+
+    broker: Broker
+    alive: bool = True
+    registered: bool = True
+    eligible: bool = False
+    last_known_leader: bool = False
+    log: LogForm | None = None
+
+
+def candidate_form(candidate: Candidate) -> CandidateForm:
+    """A candidate as it is written."""
+    return CandidateForm(
+        broker=candidate.broker,
+        alive=candidate.alive,
+        registered=candidate.registered,
+        eligible=candidate.eligible,
+        last_known_leader=candidate.last_known_leader,
+        log=None if candidate.log is None else log_form(candidate.broker, candidate.log),
+    )
+
+
+def read_candidate(form: CandidateForm) -> Candidate:
+    """A candidate as it was written."""
+    log = None if form.log is None else read_log(form.log)
+    return Candidate(
+        form.broker, form.alive, form.registered, log, form.eligible, form.last_known_leader
+    )
