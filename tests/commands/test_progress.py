@@ -79,7 +79,9 @@ def test_a_long_wait_is_named_with_how_long_it_has_lasted(
     dead = {TopicPartition("orders", 7): NewBrokerFenced(BrokerId(4))}
     with progress_to(quiet=False, verbose=False) as report:
         for progress in ticks(91):
-            report(replace(progress, holds={**(progress.holds or {}), **dead}))
+            holds = {**(progress.holds or {}), **dead}
+            since = dict.fromkeys(dead, 0.0)
+            report(replace(progress, holds=holds, now=progress.at_seconds, since=since))
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("1 min 30 s: 90 of 477 done")
     assert "longest wait: orders-7 broker 4 is to receive a replica and is fenced" in last

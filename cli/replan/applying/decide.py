@@ -264,8 +264,10 @@ class TickBuilder:
         record = changed(self._record(name), status=status, message=message)
         self._holds.pop(name, None)
         self._phases[name] = Ended(record)
+        found = self._tick.seen.partitions.get(name)
         if status is not Status.DONE:
-            self._records.extend(left_behind(record, ledger))
+            there = found is not None and found.topic_id == record.topic_id
+            self._records.extend(left_behind(record, ledger) if there else ())
         elif name not in job.plan.remember:
             self._records.extend(forgetting(job.moves[name], ledger))
 

@@ -337,6 +337,8 @@ class ApplicationRun:
             waiting=total - len(owned),
             copies=copies,
             holds=decision.holds,
+            now=tick.now,
+            since=state.held_since,
             admission=decision.admission,
             throttles=state.ledger.throttles,
             notes=notes,
@@ -430,7 +432,11 @@ class ApplicationRun:
         ledger, holds = self._state.ledger, self._state.holds
         created = create_results(self._job.plan.creates, ledger, holds)
         recovered = recovery_results(self._job.plan.recoveries, ledger, holds)
-        return (*created, *recovered, *results_of(order, ledger, holds))
+        now, since = self._ports.clock.now(), self._state.held_since
+        return tuple(
+            r if r.hold is None else replace(r, held_seconds=now - since.get(r.partition, now))
+            for r in (*created, *recovered, *results_of(order, ledger, holds))
+        )
 
     def _settings(self) -> tuple[SettingResult, ...]:
         state = self._state
@@ -467,7 +473,7 @@ class ApplicationRun:
                 silence = ClusterSilent(lasts, str(error), whom)
                 at = now - self._began
                 self._ports.report(
-                    replace(self._progress, at_seconds=at, admission=silence, notes=())
+                    replace(self._progress, at_seconds=at, now=now, admission=silence, notes=())
                 )
             return None
         return self._failed(Ending.UNREACHABLE, silent, error)

@@ -84,6 +84,8 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
     read = ThrottleInput(tick.seen.topics, tick.seen.rates, state.throttle_history)
     notes = (n for n in decision.throttles.notes if n not in state.notes)
     agreeing = (s for s in decision.suspected if s[0] not in asked)
+    over = ended | (begun - state.ledger.open.keys())
+    holds = _holds_after(state.holds, decision.holds, over)
     return replace(
         state,
         ledger=state.ledger.after(decision.records),
@@ -100,7 +102,8 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
         limits=_grown(
             state.limits, tick, ended & state.ledger.open.keys(), settings.slots_per_broker
         ),
-        holds=_holds_after(state.holds, decision.holds, ended | (begun - state.ledger.open.keys())),
+        holds=holds,
+        held_since=_since(state, holds, tick.now),
         notes=(*state.notes, *notes, *decision.notes),
         suspected=held_since(state.suspected, agreeing, tick.ended),
         answers={},
@@ -155,6 +158,16 @@ def _holds_after(
     for name in gone:
         del after[name]
     return after | fresh
+
+
+def _since(
+    state: RunState, holds: Mapping[TopicPartition, HoldReason], now: float
+) -> Mapping[TopicPartition, float]:
+    """Since when each partition waits for the same kind of thing."""
+    if holds is state.holds:
+        return state.held_since
+    before, since = state.holds, state.held_since
+    return {n: since[n] if type(before.get(n)) is type(r) else now for n, r in holds.items()}
 
 
 def _copies_back(tick: TickInput, state: RunState, phases: Mapping[TopicPartition, Phase]) -> int:

@@ -44,6 +44,8 @@ class PartitionResult:
     """Why it waits, where it runs or waits."""
     lost: int | None = None
     """Records that it has lost, where a recovery has measured that."""
+    held_seconds: float | None = None
+    """For how long it has waited for that; None where nobody has kept track."""
 
     @property
     def subject(self) -> TopicPartition:

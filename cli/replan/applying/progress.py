@@ -42,7 +42,7 @@ class Progress:
     """An application at one moment."""
 
     at_seconds: float
-    """On the clock of the application, since it (or this run of it) began."""
+    """Since this run of the application began."""
     total: int
     done: int
     stopped: int
@@ -52,8 +52,10 @@ class Progress:
     copies: tuple[CopyProgress, ...] = ()
     holds: Mapping[TopicPartition, HoldReason] | None = None
     """Why each partition that is looked at now waits."""
+    now: float = 0.0
+    """On the clock of the application."""
     since: Mapping[TopicPartition, float] = field(default_factory=dict)
-    """Since when each partition of `holds` waits for the same, where whoever renders it has kept track."""
+    """Since when each partition waits for the same kind of thing, on that clock."""
     admission: HoldReason | None = None
     """Why nothing new is begun at all, if so."""
     throttles: int = 0

@@ -87,6 +87,8 @@ class RunState:
     """Of the brokers whose number of slots has shrunk."""
     holds: Mapping[TopicPartition, HoldReason] = field(default_factory=dict)
     """Why each partition waits, as last seen."""
+    held_since: Mapping[TopicPartition, float] = field(default_factory=dict, compare=False)
+    """Since when each waits for the same kind of thing; for people, nothing is decided by it."""
     suspected: Mapping[tuple[TopicPartition, Request | End], float] = field(default_factory=dict)
     """What looks have suggested so far, and since when."""
     answers: Mapping[TopicPartition, Answer] = field(default_factory=dict)

@@ -7,12 +7,9 @@ has every running copy at each change, `--quiet` nothing. A log is read later, s
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from replan.applying.progress import Progress, Report
-from replan.applying.reasons.waits import HoldReason
 from replan.commands.output import is_live, note, visible
-from replan.model.names import TopicPartition
 from replan.reporting.note_text import note_text
 from replan.reporting.progress_text import copies, counts, reasons, summary
 from replan.reporting.quantities import duration
@@ -27,28 +24,12 @@ def progress_to(*, quiet: bool, verbose: bool) -> Iterator[Report]:
     if quiet:
         yield lambda _: None
     elif verbose:
-        yield _Since(_Everything().show).show
+        yield _Everything().show
     elif is_live(sys.stderr):
         with _live() as show:
-            yield _Since(show).show
+            yield show
     else:
-        yield _Since(_Summaries().show).show
-
-
-class _Since:
-    """Keeps track of since when each partition waits for the same."""
-
-    def __init__(self, report: Report) -> None:
-        self._report = report
-        self._waits = dict[TopicPartition, tuple[HoldReason, float]]()
-
-    def show(self, progress: Progress) -> None:
-        """Report it with what is known of that."""
-        now = progress.at_seconds
-        found = {n: (why, now) for n, why in (progress.holds or {}).items()}
-        same = {n: was for n, was in self._waits.items() if n in found and found[n][0] == was[0]}
-        self._waits = {**found, **same}
-        self._report(replace(progress, since={n: at for n, (_, at) in self._waits.items()}))
+        yield _Summaries().show
 
 
 @contextmanager

@@ -1,6 +1,14 @@
 """How an application ended, as text: first what went wrong, by partition, then the line that sums it up."""
 
-from replan.applying.outcome import Ending, Outcome, Result, left_out_text, summary
+from replan.applying.outcome import (
+    Ending,
+    Outcome,
+    PartitionResult,
+    Result,
+    SettingResult,
+    left_out_text,
+    summary,
+)
 from replan.applying.reasons.notes import Leftover, RefusedSetting, UnrestoredRate
 from replan.planning.plan import Refusal
 from replan.reporting.hold_text import hold_text, result_text
@@ -92,7 +100,13 @@ def _held(outcome: Outcome) -> list[str]:
     """What holds each partition that is not over."""
     waiting = [r for r in outcome.all_results if r.result in {Result.RUNNING, Result.WAITING}]
     lines = [] if outcome.admission is None else [f"no new copies: {hold_text(outcome.admission)}"]
-    return lines + capped(waiting, lambda r: f"  {result_text(r)}", limit=SHOWN)
+    return lines + capped(waiting, lambda r: f"  {result_text(r)}{_for(r)}", limit=SHOWN)
+
+
+def _for(result: PartitionResult | SettingResult) -> str:
+    """For how long it has waited, where that is known."""
+    waited = result.held_seconds if isinstance(result, PartitionResult) else None
+    return "" if waited is None else f" (for {duration(waited)})"
 
 
 def _goes_on(outcome: Outcome) -> list[str]:

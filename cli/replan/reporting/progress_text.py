@@ -48,7 +48,7 @@ def _is_news(progress: Progress, name: TopicPartition) -> bool:
 
 
 def _waited(progress: Progress, name: TopicPartition) -> float:
-    return progress.at_seconds - progress.since.get(name, progress.at_seconds)
+    return progress.now - progress.since.get(name, progress.now)
 
 
 def _for(progress: Progress, name: TopicPartition) -> str:

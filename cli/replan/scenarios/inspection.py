@@ -91,7 +91,8 @@ def _ledger(ledger: Ledger) -> Iterator[str]:
                 ours = ", ".join(rate(int(r)) for r in record.ours) + _kept(record)
                 yield f"  broker {record.broker} {SIDES[record.config]} rate: {before} before, ours {ours}"
             case Order():
-                yield f"remembered: {record.partition} {brokers(record.replicas)}"
+                left = f", now {brokers(record.left)}" if record.left else ""
+                yield f"remembered: {record.partition} {brokers(record.replicas)}{left}"
             case _:
                 pass
 
