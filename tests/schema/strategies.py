@@ -115,6 +115,14 @@ def manifests() -> st.SearchStrategy[Document]:
                 max_size=2,
             ),
             "limits": limits(),
+            "recovery": st.dictionaries(
+                st.sampled_from(["*", "pay-*", "orders"]),
+                st.fixed_dictionaries(
+                    {"strategy": st.sampled_from(["none", "balanced", "aggressive"])},
+                    optional={"wait": st.sampled_from(["0s", "5m", "1h"])},
+                ),
+                max_size=2,
+            ),
             "prices": st.fixed_dictionaries(
                 {"currency": st.sampled_from(["EUR", "USD"])},
                 optional={"crossRackPerGB": st.sampled_from([0, 0.02, 3])},
@@ -144,14 +152,8 @@ def _broker(entry: Document) -> int:
     return int(entry["broker"])
 
 
-UNSUPPORTED: Document = {
-    "recovery": {"payments-*": {"strategy": "balanced", "wait": "5m"}},
-}
-
-
 def whole_manifests() -> st.SearchStrategy[Document]:
-    """Any manifest that the schema knows, whatever this release supports."""
-    later = st.fixed_dictionaries({}, optional={k: st.just(v) for k, v in UNSUPPORTED.items()})
+    """Any manifest that the schema knows, rules too."""
     rules = st.sampled_from(
         [
             {"metrics-*": {"replicationFactor": 2, "spread": "rack"}},
@@ -160,11 +162,8 @@ def whole_manifests() -> st.SearchStrategy[Document]:
         ]
     )
     return st.builds(
-        lambda manifest, more, by_rule: (
-            manifest | more | {"assignments": manifest["assignments"] | by_rule}
-        ),
+        lambda manifest, by_rule: manifest | {"assignments": manifest["assignments"] | by_rule},
         manifests(),
-        later,
         rules,
     )
 

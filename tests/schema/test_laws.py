@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from tests.schema.strategies import (
     PARTITIONS,
     SCALARS,
-    UNSUPPORTED,
     YAML_TEXTS,
     Document,
     block_style,
@@ -105,13 +104,10 @@ def test_what_the_schema_and_this_release_allow_loads(document: Document) -> Non
 
 
 @given(whole_manifests())
-def test_of_what_the_schema_allows_only_the_unsupported_is_refused(document: Document) -> None:
+def test_of_what_the_schema_allows_only_the_required_is_refused(document: Document) -> None:
     assert schema_errors(document) == []
     said = (refusal(json.dumps(document)) or "").splitlines()
-    refused = [line for line in said if "not supported yet" in line]
-    assert bool(refused) == bool(document.keys() & UNSUPPORTED.keys())
-    unmet = [line for line in said if "`require` at" in line]
-    assert len(refused) + len(unmet) == len(said)
+    assert all("`require` at" in line for line in said)
 
 
 @given(manifests(), st.randoms(use_true_random=False))

@@ -16,6 +16,7 @@ from replan.applying.progress import Report
 from replan.applying.settings import Settings
 from replan.applying.standing import knows_nothing, unknown_throttles
 from replan.commands.journals import known_of, owned_journal, owner, place_of
+from replan.commands.observed import for_placement
 from replan.commands.options import Detail
 from replan.commands.output import note, report_outcome, result
 from replan.commands.plans import allowed_of
@@ -47,6 +48,7 @@ def plan_of_files(
         if plan is not None:
             note(f"resuming application {begun.id}, begun by {begun.owner}")
             return plan, True
+    seen = for_placement(seen, placement, connection.control_plane)
     plan = make_plan(placement, as_planned_from(seen, ledger), allowed)
     if begun is not None:
         check_same(begun, digest(plan))

@@ -1,7 +1,7 @@
 """`elect best-log`, `elect unclean`, `elect designated`: partitions that nobody leads are led again."""
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -196,9 +196,10 @@ def _recover(
     *,
     leader: int | None,
 ) -> Exit:
+    from replan.applying.probing import with_logs
     from replan.commands.plans import allowed_of, apply_command, verdict
     from replan.planning import plan_file
-    from replan.planning.elections.recover import recovery_elections
+    from replan.planning.elections.recover import partitions_to_probe, recovery_elections
 
     inputs = [*(files or ()), scope.election_file, options.before, cluster.simulated]
     keep_inputs(options.output, inputs)
@@ -211,7 +212,8 @@ def _recover(
         if begun is not None and begun.manifest_digest == asked.digest(placement):
             note("resuming the application of this command")
             return _perform(begun, options, cluster, connection, form, detail, approved=True)
-        seen = replace(seen, logs=_probed(asked, connection))
+        names = partitions_to_probe(asked.selection, seen)
+        seen = with_logs(connection.control_plane, seen, names)
         found = recovery_elections(asked, seen, placement, allowed, formerly)
         plan = found.plan
         if options.output is not None:
@@ -286,16 +288,6 @@ def _begun(cluster: LiveTarget, connection: "Connection") -> "Plan | None":
 
     cluster_id = connection.control_plane.cluster_id()
     return open_plan(known_of(cluster, connection, cluster_id).ledger)
-
-
-def _probed(
-    asked: "RecoveryRequest", connection: "Connection"
-) -> "dict[TopicPartition, LogsFound]":
-    from replan.applying.probing import probe
-    from replan.planning.elections.recover import partitions_to_probe
-
-    snapshot = connection.control_plane.observe()
-    return probe(connection.control_plane, partitions_to_probe(asked.selection, snapshot))
 
 
 def _show(found: "RecoveryElections", form: str) -> None:

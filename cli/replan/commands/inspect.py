@@ -1,6 +1,5 @@
 """Commands that write what is there: `validate`, `schema`, `export`, `snapshot`."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,8 +13,6 @@ from replan.errors import BadUsage, Exit
 from replan.wording import count
 
 if TYPE_CHECKING:
-    from replan.model.names import TopicPartition
-    from replan.model.replica_logs import LogsFound
     from replan.model.snapshot import Snapshot
 
 
@@ -96,17 +93,13 @@ def export(
     return Exit.OK
 
 
-def _logs(seen: "Snapshot", cluster: JournaledTarget) -> "dict[TopicPartition, LogsFound]":
-    """What the live replicas of every partition say of their logs."""
-    from replan.applying.probing import probe
+def _with_logs(seen: "Snapshot", cluster: JournaledTarget) -> "Snapshot":
+    """With what the live replicas of every partition say of their logs."""
+    from replan.applying.probing import with_logs
 
-    live = seen.live_brokers()
-    wanted = {
-        s.partition: tuple(b for b in s.replicas if b in live)
-        for s in seen.states(range(seen.partitions.num_rows))
-    }
+    names = (s.partition for s in seen.states(range(seen.partitions.num_rows)))
     with cluster.connect() as connection:
-        return probe(connection.control_plane, wanted)
+        return with_logs(connection.control_plane, seen, names)
 
 
 def take_snapshot(
@@ -165,7 +158,7 @@ def take_snapshot(
 
         seen = observed(cluster).snapshot
         if logs:
-            seen = replace(seen, logs=_logs(seen, cluster))
+            seen = _with_logs(seen, cluster)
     written = (
         f"{count(seen.partitions.num_rows, 'partition')}, {count(len(seen.brokers), 'broker')}"
     )

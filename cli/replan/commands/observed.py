@@ -17,6 +17,7 @@ from replan.commands.output import note
 from replan.commands.target import Target
 from replan.errors import BadFile, UnsafePlan
 from replan.model.control_plane import ClusterReader
+from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.plan import Plan
 from replan.reporting.application_text import headline
@@ -60,12 +61,26 @@ class Observed:
     """The one that is open there."""
 
 
-def observed(cluster: Target) -> Observed:
-    """The cluster with what its journal says; notes what a person should know of that before anything else."""
+def for_placement(seen: Snapshot, placement: Placement | None, reader: ClusterReader) -> Snapshot:
+    """The snapshot with the logs of those partitions without a leader that `recovery` of a placement is about."""
+    if placement is None or not placement.recovery:
+        return seen
+    from replan.applying.probing import with_logs
+    from replan.planning.recoveries import declared_wishes
+
+    return with_logs(reader, seen, declared_wishes(placement, seen))
+
+
+def observed(cluster: Target, placement: Placement | None = None) -> Observed:
+    """The cluster with what its journal says; notes what a person should know of that before anything else.
+
+    For a placement the logs are read that it takes to plan from it.
+    """
     if cluster.snapshot is not None:
         return Observed(cluster.observe())
     with cluster.connect() as connection:
-        seen = connection.control_plane.observe()
+        plane = connection.control_plane
+        seen = for_placement(plane.observe(), placement, plane)
         known = known_of(cluster, connection, seen.cluster_id)
     ledger, application = known.ledger, application_of(known)
     if application is not None:

@@ -111,7 +111,7 @@ def plan(
     with annotated(annotations, files) as found:
         placement = load_placement(files)
         written = rates_of(rates, measure, save_rates, cluster)
-        seen = observed(cluster)
+        seen = observed(cluster, placement)
         check_age(cluster, seen.snapshot, max_snapshot_age)
         heading = {} if seen.application is None else seen.application.targets
         made = make_plan(

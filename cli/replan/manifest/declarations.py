@@ -6,6 +6,7 @@ from replan.manifest.assignments import ExplicitTopic
 from replan.manifest.yaml_text.problems import KeyPath
 from replan.model.placement import LeaderBlacklist, PreferredLeader, StandingRate, ThrottledReplicas
 from replan.model.policy import Acknowledgement, Limit, Prices, Requirement
+from replan.model.recovery import RecoveryRule
 from replan.model.rules import Balance, LeaderRule, LogDirBlacklist, ReplicaBlacklist, TopicRule
 from replan.model.where import Where
 
@@ -44,7 +45,7 @@ Declared = (
     | (PreferredLeaders | LeaderRule)
     | (LeaderBlacklist | ReplicaBlacklist | LogDirBlacklist)
     | (Rate | Keep | BrokerRate | ThrottledReplicas | StandingRate)
-    | (Requirement | Limit | Acknowledgement | Prices)
+    | (Requirement | Limit | Acknowledgement | Prices | RecoveryRule)
 )
 
 

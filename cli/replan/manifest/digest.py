@@ -19,6 +19,8 @@ from replan.model.placement import Placement
 from replan.model.where import Where
 
 FORMAT = "replan.placement.2"
+LATER = frozenset({"recovery"})
+"""Sections that the format got later: without them a manifest has the digest that it had before."""
 
 
 def with_digest(placement: Placement) -> Placement:
@@ -37,7 +39,8 @@ def digest_of(placement: Placement) -> str:
 
 
 def _head(placement: Placement) -> dict[str, object]:
-    parts = {f.name: _plain(getattr(placement, f.name)) for f in fields(placement)}
+    values = {f.name: getattr(placement, f.name) for f in fields(placement)}
+    parts = {name: _plain(of) for name, of in values.items() if of or name not in LATER}
     rows = placement.explicit.num_rows
     return parts | {"format": FORMAT, "explicit": rows, "digest": "", "throttle_places": []}
 

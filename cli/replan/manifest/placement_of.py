@@ -33,6 +33,7 @@ from replan.model.placement import (
     TopicEntry,
 )
 from replan.model.policy import Acknowledgement, Limit, Prices, Requirement
+from replan.model.recovery import RecoveryRule
 from replan.model.rules import Balance, LeaderRule, LogDirBlacklist, ReplicaBlacklist, TopicRule
 
 Ints = npt.NDArray[np.int64]
@@ -58,6 +59,7 @@ def placement_of(merged: Merged) -> Placement:
         move_throttle=_move_throttle(merged),
         throttle_places={broker: found.where for broker, found in _broker_rates(merged)},
         standing=_standing(merged),
+        recovery=_by_name(merged, RecoveryRule),
         requirements=_by_name(merged, Requirement),
         limits={found.measure: found for found in _sorted(merged, Limit)},
         acknowledged=_sorted(merged, Acknowledgement),

@@ -11,7 +11,13 @@ from fractions import Fraction
 from typing import Any, cast
 
 from replan.manifest.declarations import BrokerRate, Declaration, Keep, Rate
-from replan.manifest.units import parse_expiry, parse_percentage, parse_rate, parse_size
+from replan.manifest.units import (
+    parse_duration,
+    parse_expiry,
+    parse_percentage,
+    parse_rate,
+    parse_size,
+)
 from replan.manifest.yaml_text.problems import KeyPath
 from replan.manifest.yaml_text.sources import Source
 from replan.manifest.yaml_text.values import YamlList, YamlMapping, place_of
@@ -24,6 +30,7 @@ from replan.model.placement import (
     ThrottledReplicas,
 )
 from replan.model.policy import Acknowledgement, Limit, Measure, Prices, Requirement
+from replan.model.recovery import RecoveryRule, RecoveryStrategy
 from replan.model.rules import Balance, LogDirBlacklist, ReplicaBlacklist
 from replan.model.where import Where
 
@@ -163,6 +170,13 @@ def _require(file: _File) -> Iterator[Declaration]:
         yield Declaration(path, where, found)
 
 
+def _recovery(file: _File) -> Iterator[Declaration]:
+    for path, where, entry in file.named("recovery"):
+        wait = parse_duration(entry["wait"]) if "wait" in entry else 0
+        found = RecoveryRule(where, RecoveryStrategy(entry["strategy"]), wait)
+        yield Declaration(path, where, found)
+
+
 def _limits(file: _File) -> Iterator[Declaration]:
     for path, where, value in file.named("limits"):
         most = parse_size(value) if isinstance(value, str) else int(value)
@@ -203,6 +217,7 @@ _READERS: dict[str, Callable[[_File], Iterator[Declaration]]] = {
     "balance": _balance,
     "blacklists": _blacklists,
     "throttles": _throttles,
+    "recovery": _recovery,
     "require": _require,
     "limits": _limits,
     "acknowledged": _acknowledged,

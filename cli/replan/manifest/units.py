@@ -115,6 +115,11 @@ def parse_expiry(text: str) -> str:
     )
 
 
+def parse_duration(text: str) -> int:
+    """Read `90s`, `5m` or `1h` as seconds."""
+    return int(text[:-1]) * {"s": 1, "m": 60, "h": 3600}[text[-1]]
+
+
 def _advice(text: str) -> str:
     if _BARE.fullmatch(text):
         return f"it needs a unit, e.g. {text}MB/s"

@@ -9,7 +9,6 @@ from replan.manifest.yaml_text.values import YamlMapping, key_place_of
 
 _WHOLE: dict[tuple[str, ...], str] = {
     ("blacklists", "logDirs"): "draining log directories",
-    ("recovery",): "recovery of partitions without a leader",
 }
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.policy import Acknowledgement, Limits, Prices, Requirement
+from replan.model.recovery import RecoveryRule
 from replan.model.rules import Balance, LeaderRule, LogDirBlacklist, ReplicaBlacklist, TopicRule
 from replan.model.topic_patterns import winners
 from replan.model.where import Where
@@ -142,6 +143,8 @@ class Placement:
     throttle_places: Mapping[BrokerId, Where] = field(default_factory=dict)
     """Where each broker's own rate is written."""
     standing: StandingThrottles | None = None
+    recovery: Mapping[str, RecoveryRule] = field(default_factory=dict)
+    """Entries of `recovery`: a topic's name or a pattern."""
     requirements: Mapping[str, Requirement] = field(default_factory=dict)
     """Entries of `require`: a topic's name or a pattern."""
     limits: Limits = field(default_factory=dict)

@@ -23,5 +23,5 @@ class RecoveryRule:
 
     where: Where
     strategy: RecoveryStrategy
-    wait_seconds: float = 0.0
+    wait_seconds: int = 0
     """How long a partition must have been without a leader."""

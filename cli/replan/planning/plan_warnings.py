@@ -3,12 +3,13 @@
 Partitions and topics are named, the first twenty of them. The sentences are in `reporting.plan_notes`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from replan.model.names import TopicPartition
 from replan.model.placement import LeaderBlacklist, Placement
 from replan.model.rules import ReplicaBlacklist
 from replan.model.snapshot import Snapshot
@@ -26,11 +27,15 @@ NAMED = 20
 
 
 def plan_warnings(
-    aligned: Alignment, asked: Wanted, left: Unacknowledged, moves: Sequence[Move]
+    aligned: Alignment,
+    asked: Wanted,
+    left: Unacknowledged,
+    moves: Sequence[Move],
+    recovered: Collection[TopicPartition] = (),
 ) -> Iterator[PlanWarning]:
-    """All warnings, the most pressing first."""
+    """All warnings, the most pressing first; `recovered` partitions are led again, or refused, by name."""
     placement, snapshot, differs = aligned.placement, aligned.snapshot, left.differences
-    yield from _leaderless(snapshot, asked, differs)
+    yield from _leaderless(snapshot, asked, differs, recovered)
     for broker in sorted({b for m in moves for b in m.new} - snapshot.live_brokers()):
         yield PlanWarning(WarningKind.FENCED_TARGET, {"broker": broker})
     yield from _unclean(moves)
@@ -90,11 +95,16 @@ def _acknowledged(
             )
 
 
-def _leaderless(snapshot: Snapshot, asked: Wanted, differs: Differences) -> Iterator[PlanWarning]:
+def _leaderless(
+    snapshot: Snapshot, asked: Wanted, differs: Differences, recovered: Collection[TopicPartition]
+) -> Iterator[PlanWarning]:
     """Partitions without a leader that are as declared; where they are not, they are refused by name."""
     lost = asked.rows >= 0
     lost[differs.positions] = False
     lost[lost] = np.asarray(snapshot.partitions.column("leader"))[asked.rows[lost]] < 0
+    for at in np.flatnonzero(lost).tolist() if recovered else ():
+        row = asked.table.slice(at, 1).to_pylist()[0]
+        lost[at] = TopicPartition(row["topic"], row["partition"]) not in recovered
     if lost.any():
         yield PlanWarning(WarningKind.LEADERLESS, _named(asked.table.filter(pa.array(lost))))
 

@@ -36,6 +36,7 @@ from replan.planning.limits import check_limits, raised
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 from replan.planning.plan_warnings import plan_warnings
+from replan.planning.recoveries import Recoveries, declared_wishes, recoveries
 from replan.planning.required_racks import RequiredRacks
 from replan.planning.safety.placing_refusals import placing_refusals
 from replan.planning.safety.plan_invariants import require_invariants
@@ -101,12 +102,20 @@ def make_plan(
             judged.append((move, seen))
             if difference.remember:
                 remember.add(move.partition)
+    recovered = _recoveries(placement, snapshot, within)
+    refused = [r for r in refused if r.partition not in recovered.about] + [*recovered.refused]
     standing = tuple(
         s
         for s in standing_differences(placement, snapshot)
         if not only or _within(s.setting, within)
     )
-    check_limits([move for move, _ in judged], raised(placement.limits, allowed), creates, standing)
+    check_limits(
+        [move for move, _ in judged],
+        raised(placement.limits, allowed),
+        creates,
+        standing,
+        recovered.chosen,
+    )
     judged_by = None
     if rates is not None:
         planned = [move for move, _ in judged]
@@ -118,19 +127,30 @@ def make_plan(
         racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
         moves=tuple(admission_order(judged)),
         creates=creates,
+        recoveries=recovered.chosen,
         standing=standing,
         judged_by=judged_by,
         throttle=placement.move_throttle,
         refusals=tuple(refused),
         warnings=tuple(
             plan_warnings(
-                aligned, asked, replace(left, differences=differs), [m for m, _ in judged]
+                aligned,
+                asked,
+                replace(left, differences=differs),
+                [m for m, _ in judged],
+                recovered.about,
             )
         ),
         remember=frozenset(remember),
         allowed=dict(allowed),
     )
     return require_invariants(placement, snapshot, plan, judged, asked.chosen.findings)
+
+
+def _recoveries(placement: Placement, snapshot: Snapshot, within: Part) -> Recoveries:
+    """What becomes of partitions that nobody leads, where `recovery` has a strategy for them."""
+    wishes = declared_wishes(placement, snapshot)
+    return recoveries(snapshot, {n: wish for n, wish in wishes.items() if within(n)})
 
 
 def _within(name: SettingName, within: Part) -> bool:

@@ -5,16 +5,19 @@ partitions a person or a placement means.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
+from replan.model.placement import Placement
+from replan.model.recovery import RecoveryStrategy
 from replan.model.replica_logs import LogsFound, ReplicaLog
 from replan.model.snapshot import Snapshot
+from replan.model.topic_patterns import winners
 from replan.planning.plan import Refusal, RefusalRule
 from replan.planning.recovery.candidates import Candidate, candidates
 from replan.planning.recovery.choose import Obstacle, Unrecoverable, Wish, choose
-from replan.planning.recovery.recovery import Recovery
+from replan.planning.recovery.recovery import Method, Recovery
 
 RULES = {
     Obstacle.REASSIGNED: RefusalRule.RECOVERY_REASSIGNED,
@@ -32,13 +35,37 @@ class Recoveries:
 
     chosen: tuple[Recovery, ...] = ()
     refused: tuple[Refusal, ...] = ()
-    candidates: Mapping[TopicPartition, tuple[Candidate, ...]] | None = None
+    candidates: Mapping[TopicPartition, tuple[Candidate, ...]] = field(default_factory=dict)
     """Of every partition that was looked at, the refused ones too."""
+
+    @property
+    def about(self) -> frozenset[TopicPartition]:
+        """All of them."""
+        return frozenset(self.candidates)
 
 
 def leaderless(snapshot: Snapshot) -> tuple[TopicPartition, ...]:
     """All partitions that nobody leads."""
     return tuple(state.partition for state in snapshot.leaderless())
+
+
+METHODS = {
+    RecoveryStrategy.BALANCED: Method.BALANCED,
+    RecoveryStrategy.AGGRESSIVE: Method.AGGRESSIVE,
+}
+
+
+def declared_wishes(placement: Placement, snapshot: Snapshot) -> dict[TopicPartition, Wish]:
+    """The partitions without a leader for which the placement has a strategy other than none."""
+    names = leaderless(snapshot) if placement.recovery else ()
+    topics = sorted({name.topic for name in names})
+    entries = winners(placement.recovery, topics)
+    found: dict[TopicPartition, Wish] = {}
+    for name in names:
+        rule = placement.recovery.get(entries.get(name.topic, ""))
+        if rule is not None and rule.strategy in METHODS:
+            found[name] = Wish(METHODS[rule.strategy], wait_seconds=rule.wait_seconds)
+    return found
 
 
 def recoveries(

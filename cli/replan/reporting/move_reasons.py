@@ -13,7 +13,7 @@ REASONS: Mapping[ReasonKind, str] = {
     ReasonKind.LEADER: "leader is {leader}, first of the list is {broker}",
     ReasonKind.PREFERRED_LEADER: "preferred leader {broker}{by_rule}",
     ReasonKind.LEADER_BLACKLIST: "broker {broker} is on the leader blacklist{note}",
-    ReasonKind.REMEMBERED_ORDER: "the order from before the leader blacklist",
+    ReasonKind.REMEMBERED_ORDER: "the order from before a blacklist or a recovery",
     ReasonKind.GIVEN_UP: "the list from before a move that was given up",
     ReasonKind.BACK: "back to before application {application}",
 }

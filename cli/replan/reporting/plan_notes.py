@@ -78,7 +78,7 @@ REFUSALS: Mapping[RefusalRule, str] = {
     ),
     RefusalRule.BETTER_MAY_RETURN: (
         "brokers {brokers} may have a better log, and do not say; bring them back, or give them up by name with "
-        "--give-up-on: what only they have is lost then"
+        "`replan elect best-log --give-up-on`: what only they have is lost then"
     ),
     RefusalRule.NO_LOG_KNOWN: (
         "no live replica says what its log holds, of brokers {brokers}; bring one of them back"
@@ -116,7 +116,10 @@ UNAVAILABLE: Mapping[Unavailable, str] = {
 
 
 WARNINGS: Mapping[WarningKind, str] = {
-    WarningKind.LEADERLESS: "no leader: {named}; no move helps there, bring back a broker that was in sync",
+    WarningKind.LEADERLESS: (
+        "no leader: {named}; no move helps there: bring back a broker that was in sync, or see what "
+        "`replan elect best-log` could do"
+    ),
     WarningKind.FENCED_TARGET: "broker {broker} is fenced: replicas are added to it only once it is back",
     WarningKind.UNCLEAN_ELECTION: (
         "unclean.leader.election.enable is true for {named}: Kafka itself may elect a replica that lost records; "

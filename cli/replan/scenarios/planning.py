@@ -2,11 +2,10 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import PurePath
 
 from replan.applying.journal.originals import before
-from replan.applying.probing import probe
+from replan.applying.probing import with_logs
 from replan.errors import BadScenario
 from replan.faults.token_reader import TokenReader
 from replan.manifest.load import load_sources
@@ -24,6 +23,7 @@ from replan.planning.elections.recover import (
 from replan.planning.elections.selection import Selection
 from replan.planning.plan import Plan
 from replan.planning.planner import make_plan
+from replan.planning.recoveries import declared_wishes
 from replan.planning.recovery.recovery import Method
 from replan.planning.way_back import WayBack, way_back
 from replan.reporting.drift_text import render_drift
@@ -68,7 +68,9 @@ def planned(session: Session) -> Plan:
     """Make a plan of what is declared, and keep it."""
     own = own_application(session)
     heading = {} if own is None else own.targets
-    made = make_plan(_placement(session), session.observe(), heading=heading)
+    placement, seen = _placement(session), session.observe()
+    seen = with_logs(session.plane, seen, declared_wishes(placement, seen))
+    made = make_plan(placement, seen, heading=heading)
     session.keep(made)
     return made
 
@@ -138,9 +140,8 @@ def _recover(session: Session, tokens: TokenReader, kind: str) -> str:
     leaders = () if leader is None else tuple((n, leader) for n in selection.partitions)
     asked = RecoveryRequest(selection, METHODS[kind], leaders, frozenset(given_up))
     seen = session.observe()
-    wanted = partitions_to_probe(selection, seen)
-    logs = probe(session.plane, wanted)
-    found = recovery_elections(asked, replace(seen, logs=logs), session.placement, {})
+    seen = with_logs(session.plane, seen, partitions_to_probe(selection, seen))
+    found = recovery_elections(asked, seen, session.placement, {})
     session.keep(found.plan)
     return render_recoveries(found.plan, found.candidates)
 

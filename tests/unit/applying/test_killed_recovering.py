@@ -1,13 +1,11 @@
 """Killed before or after every effect, or answered by nobody: the best log leads, and nobody else is ever elected."""
 
-from dataclasses import replace
-
 import pytest
 from tests.builders import state
 from tests.unit.applying.lab import Boundary, Killed, Lab, lab
 
 from replan.applying.journal.records import RecoveryRecord, Status
-from replan.applying.probing import probe
+from replan.applying.probing import probe, with_logs
 from replan.applying.reasons.recovery import EvidenceChanged
 from replan.applying.recovering import evidence_differs, lost_records
 from replan.errors import Exit
@@ -73,8 +71,8 @@ def leaderless() -> Lab:
 def planned(made: Lab) -> Plan:
     asked = RecoveryRequest(Selection(everything=True), Method.BALANCED, given_up=frozenset({ONE}))
     seen = made.plane.observe()
-    logs = probe(made.plane, partitions_to_probe(asked.selection, seen))
-    return recovery_elections(asked, replace(seen, logs=logs), None, {}).plan
+    seen = with_logs(made.plane, seen, partitions_to_probe(asked.selection, seen))
+    return recovery_elections(asked, seen, None, {}).plan
 
 
 def recovery(made: Lab) -> Recovery:

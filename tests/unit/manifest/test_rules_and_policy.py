@@ -1,5 +1,6 @@
 """What leaves the choice to the planner, and what is said about plans, arrive as typed values with their places."""
 
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -14,6 +15,7 @@ from replan.manifest.yaml_text.sources import Source
 from replan.model.names import BrokerId
 from replan.model.placement import Placement, StandingRate, StandingThrottles, ThrottledReplicas
 from replan.model.policy import Acknowledgement, Limit, Measure, Prices, Requirement
+from replan.model.recovery import RecoveryStrategy
 from replan.model.rules import (
     BrokerRange,
     LeaderRule,
@@ -50,6 +52,9 @@ require:
 limits: {partitions: 500, bytes: 2TB, bytesPerBroker: 1.5GiB, replicationFactorDecreases: 0}
 acknowledged: [{partitions: "orders-7", reason: waiting for a disk, expires: 2026-11-30}]
 prices: {currency: EUR, crossRackPerGB: 0.02}
+recovery:
+  "payments-*": {strategy: balanced, wait: 5m}
+  logs: {strategy: aggressive}
 """
 
 
@@ -109,6 +114,16 @@ def test_rules_arrive_with_the_place_of_each_key() -> None:
     assert placement.balance.replicas == Fraction(1, 20)
     assert placement.balance.bytes == Fraction(1, 8)
     assert placement.balance.weights == {B(3): Fraction(1, 2), B(14): Fraction(2)}
+
+
+def test_recovery_is_read_with_its_wait_in_seconds_and_counts_in_the_digest() -> None:
+    placement = read(WHOLE)
+    found = {name: (rule.strategy, rule.wait_seconds) for name, rule in placement.recovery.items()}
+    assert found == {
+        "payments-*": (RecoveryStrategy.BALANCED, 300),
+        "logs": (RecoveryStrategy.AGGRESSIVE, 0),
+    }
+    assert digest_of(placement) != digest_of(replace(placement, recovery={}))
 
 
 def test_drains_and_standing_throttles_arrive_sorted() -> None:

@@ -193,7 +193,10 @@ def test_a_restarting_broker_makes_no_plan_even_where_it_held_the_only_replica()
     made = make_plan(placement({"orders": [[1], [1, 2]]}), seen)
     assert made.empty
     assert said(made) == [
-        "no leader: 1 partition (orders-0); no move helps there, bring back a broker that was in sync"
+        (
+            "no leader: 1 partition (orders-0); no move helps there: bring back a broker that was in sync, or see what "
+            "`replan elect best-log` could do"
+        )
     ]
 
 

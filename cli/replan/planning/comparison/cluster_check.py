@@ -136,14 +136,19 @@ def _throttled_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[Mis
 
 
 def _standing_ties(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
-    declared = {} if placement.standing is None else placement.standing.topics
-    for topic, tied in ties(declared, snapshot.topics.column("name").to_pylist()).items():
-        places = ", ".join(f"{pattern} ({declared[pattern].where})" for pattern in tied)
-        yield Mistake(
-            declared[tied[0]].where,
-            f"topic {topic} matches several entries of `throttles.standing.topics` "
-            f"equally well: {places}; name the topic itself, or make one pattern longer",
-        )
+    standing = {} if placement.standing is None else placement.standing.topics
+    sections = {
+        "throttles.standing.topics": {name: of.where for name, of in standing.items()},
+        "recovery": {name: of.where for name, of in placement.recovery.items()},
+    }
+    for section, declared in sections.items():
+        for topic, tied in ties(declared, snapshot.topics.column("name").to_pylist()).items():
+            places = ", ".join(f"{pattern} ({declared[pattern]})" for pattern in tied)
+            yield Mistake(
+                declared[tied[0]],
+                f"topic {topic} matches several entries of `{section}` "
+                f"equally well: {places}; name the topic itself, or make one pattern longer",
+            )
 
 
 def _ids(brokers: list[int]) -> str:

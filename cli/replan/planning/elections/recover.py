@@ -60,16 +60,10 @@ class RecoveryElections:
     candidates: Mapping[TopicPartition, tuple[Candidate, ...]]
 
 
-def partitions_to_probe(
-    selection: Selection, snapshot: Snapshot
-) -> dict[TopicPartition, tuple[BrokerId, ...]]:
-    """The partitions of a selection that nobody leads, with the live brokers that hold them."""
-    live = snapshot.live_brokers()
+def partitions_to_probe(selection: Selection, snapshot: Snapshot) -> tuple[TopicPartition, ...]:
+    """The partitions of a selection that nobody leads."""
     rows = _rows(choose_partitions(selection, snapshot), snapshot, led=False)
-    return {
-        state.partition: tuple(b for b in state.replicas if b in live)
-        for state in snapshot.states(rows)
-    }
+    return tuple(state.partition for state in snapshot.states(rows))
 
 
 def recovery_elections(
@@ -106,7 +100,7 @@ def recovery_elections(
         allowed=dict(allowed),
     )
     lawful = require_lawful(plan, "the plan of these elections")
-    return RecoveryElections(lawful, not_needed, found.candidates or {})
+    return RecoveryElections(lawful, not_needed, found.candidates)
 
 
 def _rows(chosen: Chosen, snapshot: Snapshot, *, led: bool) -> list[int]:
