@@ -6,15 +6,16 @@ values in the journal is needed for it: no plan is read, whatever version wrote 
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from replan.applying.journal.ledger import Ledger, fold, open_applications
 from replan.applying.journal.protocol import Journal
-from replan.applying.journal.records import ApplicationStatus, Order
+from replan.applying.journal.records import ApplicationStatus, Order, changed
 from replan.applying.next_state import Decision
 from replan.applying.observation.look import Observation
 from replan.applying.opening import closing, ended
 from replan.applying.outcome import Ending, Outcome, results_of, summary
-from replan.applying.partitions.intents import left_behind
+from replan.applying.partitions.intents import intent, left_behind
 from replan.applying.reasons.notes import ListsLeft
 from replan.applying.run_state import throttled
 from replan.applying.sending import Sender, intents
@@ -26,7 +27,7 @@ from replan.applying.throttles.tick import (
     WantedThrottles,
     throttle_tick,
 )
-from replan.errors import BadUsage, Exit
+from replan.errors import BadUsage, Exit, Held
 from replan.model.configs import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
@@ -35,8 +36,10 @@ from replan.model.configs import (
     elements,
     override_of,
 )
-from replan.model.control_plane import Clock, ClusterReader, ClusterWriter, Wanted
+from replan.model.control_plane import Clock, ClusterReader, ClusterWriter, OutcomeUnknown, Wanted
 from replan.model.names import BrokerId, TopicPartition
+from replan.planning.requests import CANCEL
+from replan.wording import capped, count
 
 
 def throttle_clear(
@@ -57,6 +60,17 @@ def throttle_clear(
     return outcome
 
 
+class RunningCopies(StrEnum):
+    """What becomes of copies that run when their application is given up."""
+
+    REFUSED = "refused"
+    """Nothing is given up while any runs."""
+    UNTHROTTLED = "unthrottled"
+    """They go on, without a throttle."""
+    CANCELLED = "cancelled"
+    """They are cancelled (null), as `cancel` does; nothing else goes back."""
+
+
 def abandon(
     reader: ClusterReader,
     writer: ClusterWriter,
@@ -65,13 +79,16 @@ def abandon(
     *,
     settings: Settings,
     report: Callable[[str], None] | None = None,
+    copies: RunningCopies = RunningCopies.REFUSED,
 ) -> Outcome:
     """Give the open application up: its moves stay as they are, its throttles are put back; BadUsage without one.
 
-    Copies that run go on without a throttle. It ends when none of its requests may arrive any more. Where two processes
-    wrote to the journal at once, all applications end.
+    It ends when none of its requests may arrive any more. Where two processes wrote to the journal at once, all
+    applications end. Raises Held where copies run and `copies` says nothing of them, before anything is changed.
     """
     records = journal.read()
+    if copies is RunningCopies.REFUSED and len(open_applications(records)) == 1:
+        check_no_copies(fold(records), reader)
     for other in open_applications(records)[:-1]:
         journal.append(
             ended(other, records, ApplicationStatus.ABANDONED, "abandoned", settings.moment())
@@ -82,6 +99,8 @@ def abandon(
     results = results_of(sorted(ledger.owned), ledger, {})
     behind = [r for own in ledger.open.values() for r in left_behind(own, ledger)]
     ports = _Ports(reader, writer, journal, clock)
+    if copies is RunningCopies.CANCELLED:
+        ledger = _without_copies(ports, ledger, settings, report)
     cleared, ledger = _cleared(ports, ledger, settings, report, abandoned=True)
     journal.append(
         (
@@ -100,6 +119,66 @@ class _Ports:
     writer: ClusterWriter
     journal: Journal
     clock: Clock
+
+
+def check_no_copies(ledger: Ledger, reader: ClusterReader) -> None:
+    """Raise Held, naming the copies of the open application that run."""
+    copying = _copying(ledger, reader.look(Wanted(partitions=_expanded(ledger))))
+    if copying:
+        named = ", ".join(capped(list(map(str, copying)), limit=20))
+        raise Held(
+            f"{count(len(copying), 'copy')} of the application still run: {named}; nothing was given up\n"
+            "Three ways on: --cancel-copies cancels them; --unthrottled lets them run on without a throttle; "
+            "`replan cancel` takes back all that is not finished."
+        )
+
+
+def _without_copies(
+    ports: _Ports,
+    ledger: Ledger,
+    settings: Settings,
+    report: Callable[[str], None] | None,
+) -> Ledger:
+    """Cancel what runs to a list of the application, until nothing of it runs; raises Held where that has no effect.
+
+    A list whose outcome is not known may still arrive for the quarantine, so nothing different is asked before.
+    """
+    began, reported = ports.clock.now(), False
+    while True:
+        late, until = ports.clock.now() - began, ports.clock.now() + settings.intent_seconds
+        seen = ports.reader.look(Wanted(partitions=list(ledger.open)))
+        ours = {
+            n: own
+            for n, own in ledger.open.items()
+            if n in seen.running and seen.running[n].target in own.past
+        }
+        unsure = [n for n, own in ledger.open.items() if own.list_pending]
+        waits = late < settings.quarantine_seconds and bool(unsure)
+        if not ours and not waits:
+            return ledger
+        if late > 2 * settings.quarantine_seconds + settings.patience_seconds:
+            named = ", ".join(capped(list(map(str, sorted(ours))), limit=20))
+            raise Held(f"cancelling has no effect on {named}; the application stays open")
+        if waits and not reported and report is not None:
+            report(
+                f"the outcome of requests is unknown; watching {settings.quarantine_seconds:.0f} s"
+            )
+            reported = True
+        due = {n: own for n, own in ours.items() if not (own.list_pending and waits)}
+        if due:
+            asked = [intent(own, CANCEL) for own in due.values()]
+            ports.journal.append(asked)
+            ledger = ledger.after(asked)
+            decision = Decision(resizing=dict.fromkeys(due))
+            answers = Sender(ports.writer, ports.clock, until).send(decision).partitions
+            sure = [n for n in due if not isinstance(answers.get(n), OutcomeUnknown | None)]
+            known = [
+                changed(own, asked=changed(own.asked, confirmed=True))
+                for n in sure
+                if (own := ledger.open[n]).asked is not None
+            ]
+            ledger = ledger.after(known)
+        ports.clock.sleep(settings.poll_seconds)
 
 
 def _cleared(

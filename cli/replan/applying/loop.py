@@ -227,6 +227,8 @@ class ApplicationRun:
         except (BadFile, ClusterUnreachable) as error:
             return self._unwritable(now, error)
         self._written_at = now
+        if self._leaving is None and any(c.verb is Verb.ABANDON for c in tick.commands):
+            self._leaving = _Leaving(now, Ending.LEFT_TO_ANOTHER, now - after.moved_at)
         limit, appended = self._job.settings.intent_seconds, self._ports.clock.now()
         if appended - began > limit and decision.asks:
             decision, after = too_slow(decision, after, JournalSlow(appended - began, limit))
@@ -451,7 +453,8 @@ class ApplicationRun:
         return (*leftovers(self._state.ledger.rates, self._answering), *refused)
 
     def _stopped(self, leaving: _Leaving, decision: Decision) -> Outcome:
-        code = Exit.HELD if leaving.ending is Ending.GAVE_UP else Exit.INTERRUPTED
+        held = leaving.ending in {Ending.GAVE_UP, Ending.LEFT_TO_ANOTHER}
+        code = Exit.HELD if held else Exit.INTERRUPTED
         running = sorted(n for n, own in self._state.ledger.open.items() if own.expanding)
         return replace(
             self._left(code, leaving.ending),

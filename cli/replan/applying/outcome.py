@@ -76,6 +76,8 @@ class Ending(StrEnum):
     """Nothing has moved for as long as it may wait."""
     WINDOW_OVER = "window-over"
     """The time until which it was to work has come."""
+    LEFT_TO_ANOTHER = "left-to-another"
+    """Somebody gives the application up."""
     UNREACHABLE = "unreachable"
     NOT_WRITTEN = "not-written"
     """The journal could not be written, so nothing more was asked."""

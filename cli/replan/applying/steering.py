@@ -72,6 +72,8 @@ def steered(application: Application, commands: Iterable[Command]) -> Applicatio
                 application = changed(application, rate=command.rate)
             case Verb.CANCEL:
                 application = cancelled(application, command.sender)
+            case Verb.ABANDON:
+                pass  # the process leaves; the sender takes the lock, and does it
     return application
 
 

@@ -164,24 +164,47 @@ def resume(*, until: Until = None, detail: Detail, pace: Pace, cluster: LiveTarg
         )
 
 
-def abandon(*, cluster: LiveTarget) -> Exit:
-    """Give up the interrupted application.
+def abandon(
+    *,
+    cancel_copies: Annotated[
+        bool,
+        typer.Option(
+            "--cancel-copies", help="Cancel the copies that run; nothing else is taken back."
+        ),
+    ] = False,
+    unthrottled: Annotated[
+        bool, typer.Option("--unthrottled", help="Let the copies that run go on unthrottled.")
+    ] = False,
+    cluster: LiveTarget,
+) -> Exit:
+    """Give up the open application: partitions stay as they are, throttles are restored.
 
-    Partitions stay as they are, reassignments that run continue, throttles are restored.
+    While copies run it is refused, and they are named: they would go on without a throttle. A process that is at work,
+    on this machine or another, leaves the application to this command, within two of its ticks. `replan cancel` takes
+    back what is not finished instead.
 
     Exit codes:
       0  given up
       1  an error, or nothing to give up
-      4  throttles are still to be restored
+      4  copies run, or throttles are still to be restored
 
     Examples:
       replan abandon --bootstrap-server kafka-1:9092
-      replan abandon --simulated cluster.json
+      replan abandon --cancel-copies --simulated cluster.json
     """
+    from functools import partial
+
+    from replan.applying.clear import RunningCopies
     from replan.applying.clear import abandon as give_up
     from replan.commands.application import with_journal
+    from replan.commands.steer import take_from_process
 
-    return with_journal(give_up, cluster)
+    if cancel_copies and unthrottled:
+        raise BadUsage("--cancel-copies and --unthrottled contradict each other; pass one of them")
+    copies = RunningCopies.CANCELLED if cancel_copies else RunningCopies.REFUSED
+    copies = RunningCopies.UNTHROTTLED if unthrottled else copies
+    take_from_process(cluster, copies)
+    return with_journal(partial(give_up, copies=copies), cluster)
 
 
 def throttle_clear(*, cluster: LiveTarget) -> Exit:

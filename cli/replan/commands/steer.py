@@ -19,10 +19,13 @@ from replan.commands.target import Connection, JournaledTarget, LiveTarget, Targ
 from replan.errors import Exit, Held, ReplanError
 
 if TYPE_CHECKING:
+    from replan.applying.clear import RunningCopies
     from replan.applying.journal.records import Application, Command, Record, Verb
 
 ANSWER_SECONDS = 30.0
 """How long the process at work has to answer: it reads its inbox every second, unless the cluster is silent."""
+LEAVING_SECONDS = 60.0
+"""How long it has to leave: it waits 45 s at most for what it puts back."""
 _PAUSE_SECONDS = 0.2
 
 
@@ -127,6 +130,39 @@ def cancel(*, detail: Detail, pace: Pace, cluster: LiveTarget) -> Exit:
                 return Exit.OK
         settings = pace.settings(watched=is_live(sys.stderr))
         return application.perform(plan, cluster, connection, settings, detail, verb=Verb.CANCEL)
+
+
+def take_from_process(cluster: LiveTarget, copies: "RunningCopies") -> None:
+    """Let the process at work leave the open application to this one, if there is one.
+
+    Raises Held where copies run, and nobody said what becomes of them: then it goes on as before.
+    """
+    from replan.applying.clear import RunningCopies, check_no_copies
+    from replan.applying.journal.records import Verb
+    from replan.commands.journals import known_of
+
+    with cluster.connect() as connection:
+        plane = connection.control_plane
+        known = known_of(cluster, connection, plane.cluster_id())
+        if known.holder is None or known.ledger.application is None:
+            return
+        if copies is RunningCopies.REFUSED:
+            check_no_copies(known.ledger, plane)
+        with noted_if_silent():
+            note(f"left to this command by {ask(cluster, connection, Verb.ABANDON)}")
+            _await_release(cluster, connection)
+
+
+def _await_release(cluster: LiveTarget, connection: Connection) -> None:
+    """Until the process has restored what no copy needs, and left; 90 s at most, as its requests take."""
+    from replan.commands.journals import known_of
+
+    cluster_id = connection.control_plane.cluster_id()
+    until = time.monotonic() + LEAVING_SECONDS
+    while time.monotonic() < until:
+        if known_of(cluster, connection, cluster_id).holder is None:
+            return
+        connection.clock.sleep(_PAUSE_SECONDS)
 
 
 @contextmanager

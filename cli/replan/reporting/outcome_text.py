@@ -62,8 +62,10 @@ def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
         case Ending.GAVE_UP:
             why = f"gave up, as nothing has moved for {duration(outcome.seconds)}"
             lines = [f"{why}: {counts}", *(_held(outcome) if holds else ()), *_goes_on(outcome)]
-        case Ending.WINDOW_OVER:
-            lines = [f"the time of --until has come: {counts}", *_goes_on(outcome)]
+        case Ending.WINDOW_OVER | Ending.LEFT_TO_ANOTHER:
+            window = outcome.ending is Ending.WINDOW_OVER
+            why = "the time of --until has come" if window else "left to whoever abandons it"
+            lines = [f"{why}: {counts}", *(_goes_on(outcome) if window else [])]
         case Ending.UNREACHABLE:
             silent = f"the cluster has not answered for {outcome.seconds:.0f} s"
             lines = [f"{silent}: {outcome.error}", counts, RESUME_HINT]

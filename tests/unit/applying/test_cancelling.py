@@ -5,8 +5,9 @@ from tests.unit.applying.lab import Boundary, Killed, Lab
 from tests.unit.applying.test_kill_points import MOVES, three_moves
 from tests.unit.applying.test_steering import at, ledger_of
 
+from replan.applying.clear import RunningCopies, abandon
 from replan.applying.journal.originals import unpacked
-from replan.applying.journal.records import Application, ApplicationStatus, Verb
+from replan.applying.journal.records import Application, ApplicationStatus, Command, Verb
 from replan.applying.outcome import Ending, Outcome
 from replan.applying.reasons.waits import Cancelling
 from replan.errors import BadUsage, Exit, Held
@@ -141,3 +142,63 @@ def test_a_cancel_lifts_the_pause() -> None:
     sent = at(made, (1, Verb.PAUSE, ""), (COPYING, Verb.CANCEL, ""))
     assert made.apply(arrived=sent).ending is Ending.COMPLETE
     assert is_back(made)
+
+
+def given_up(made: Lab, copies: RunningCopies) -> Outcome:
+    plane, journal, clock = made.plane, made.journal, made.clock
+    return abandon(plane, plane, journal, clock, settings=made.settings, copies=copies)
+
+
+def test_while_copies_run_nothing_is_given_up_unless_somebody_says_what_becomes_of_them() -> None:
+    made = three_moves()
+    made.apply(stop=made.stop_at(COPYING))
+    records, configs = made.journal.read(), made.configs()
+    with pytest.raises(Held, match="orders-0, orders-2"):
+        given_up(made, RunningCopies.REFUSED)
+    assert (made.journal.read(), made.configs()) == (records, configs)
+
+
+@pytest.mark.parametrize("copies", [RunningCopies.CANCELLED, RunningCopies.UNTHROTTLED])
+def test_given_up_its_throttles_are_gone_and_copies_are_as_somebody_says(
+    copies: RunningCopies,
+) -> None:
+    made = three_moves()
+    before = made.configs()
+    made.apply(stop=made.stop_at(COPYING))
+    outcome = given_up(made, copies)
+    assert (outcome.exit_code, outcome.ending) == (Exit.OK, Ending.RESTORED)
+    assert made.configs() == before
+    assert ledger_of(made).application is None
+    made.clock.sleep(120)
+    for move in (MOVES[0], MOVES[2]):
+        found = made.partition(move)
+        cancelled = copies is RunningCopies.CANCELLED
+        assert found.replicas == (move.original if cancelled else move.expanded)
+        assert not found.adding
+
+
+def test_a_process_at_work_leaves_the_application_to_whoever_gives_it_up() -> None:
+    made = three_moves()
+    outcome = made.apply(arrived=at(made, (COPYING, Verb.ABANDON, "")))
+    assert (outcome.exit_code, outcome.ending) == (Exit.HELD, Ending.LEFT_TO_ANOTHER)
+    assert made.reports[-1].at_seconds <= COPYING + 5
+    (command,) = [r for r in made.journal.read() if isinstance(r, Command)]
+    assert command.obeyed_by == "ann@ops-1"
+    assert given_up(made, RunningCopies.CANCELLED).exit_code is Exit.OK
+
+
+def test_a_cancel_of_copies_whose_request_may_be_on_its_way_waits_until_it_is_not() -> None:
+    made = three_moves()
+    with pytest.raises(Killed):
+        made.apply(boundary=Boundary(kill_before=expand_effect()))
+    began = made.clock.now()
+    assert given_up(made, RunningCopies.CANCELLED).exit_code is Exit.OK
+    assert made.clock.now() - began >= made.settings.quarantine_seconds
+
+
+def expand_effect() -> int:
+    """The first request for a list that adds replicas."""
+    counting = Boundary()
+    three_moves().apply(boundary=counting)
+    crossings = [what for what in counting.log if what != "tick"]
+    return crossings.index("reassign") + 1

@@ -52,6 +52,8 @@ class Verb(StrEnum):
     RESUME = "resume"
     THROTTLE = "throttle"
     CANCEL = "cancel"
+    ABANDON = "abandon"
+    """To leave the application to the sender, who gives it up."""
 
 
 class Reached(IntEnum):

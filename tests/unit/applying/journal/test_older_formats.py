@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from replan.applying.clear import abandon, throttle_clear
+from replan.applying.clear import RunningCopies, abandon, throttle_clear
 from replan.applying.journal.file import FileJournal, peek
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import ApplicationStatus, Order, OriginalsChunk
@@ -37,7 +37,14 @@ def test_an_application_of_an_earlier_version_is_abandoned_and_its_throttles_are
         before = fold(journal.read())
         assert before.application is not None
         assert (len(before.entries), len(before.rates)) == (2, 5)
-        outcome = abandon(plane, plane, journal, plane.clock, settings=Settings())
+        outcome = abandon(
+            plane,
+            plane,
+            journal,
+            plane.clock,
+            settings=Settings(),
+            copies=RunningCopies.UNTHROTTLED,
+        )
         after = fold(journal.read())
     found = plane.look(Wanted(topics=["orders"], rates_of=replicas(1, 2, 3, 4, 5)))
     plane.close()
