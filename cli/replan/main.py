@@ -47,6 +47,7 @@ class Replan(CommandGroup):
         "drift": "drift:drift",
         "explain": "explain:explain",
         "throttle RATE": "steer:throttle_rate",
+        "throttle show": "steer:throttle_show",
         "throttle clear": "apply:throttle_clear",
         "lock show": "journal:lock_show",
         "lock release": "journal:lock_release",

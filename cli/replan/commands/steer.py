@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 from uuid import uuid4
 
 import typer
 
-from replan.commands.options import Detail, Pace
+from replan.commands.options import AS, Detail, Pace
 from replan.commands.output import is_live, note, result
 from replan.commands.target import Connection, JournaledTarget, LiveTarget, Target
 from replan.errors import Exit, Held, ReplanError
@@ -95,6 +95,38 @@ def throttle_rate(
     with cluster.connect() as connection:
         who = ask(cluster, connection, Verb.THROTTLE, rate)
     result(f"throttle: {shown(int(rate) if rate.isdigit() else None)}, set by {who}\n")
+    return Exit.OK
+
+
+def throttle_show(
+    *, form: Annotated[Literal["text", "json"], AS] = "text", cluster: JournaledTarget
+) -> Exit:
+    """Show every throttle of the cluster, and whose it is.
+
+    The rates of brokers and the lists of throttled replicas of topics: those that replan has set, with what was there
+    before, and all others. `replan throttle clear` restores what an interrupted application has left.
+
+    Exit codes:
+      0  shown
+      1  an error
+
+    Examples:
+      replan throttle show --bootstrap-server kafka-1:9092
+      replan throttle show --simulated cluster.json --format json
+    """
+    from replan.applying.found_throttles import found_throttles
+    from replan.applying.journal.ledger import Ledger
+    from replan.commands.journals import known_of
+    from replan.reporting.throttle_text import render_throttles, render_throttles_json
+
+    if cluster.snapshot is not None:
+        seen, ledger = cluster.observe(), Ledger()
+    else:
+        with cluster.connect() as connection:
+            seen = connection.control_plane.observe()
+            ledger = known_of(cluster, connection, seen.cluster_id).ledger
+    render = render_throttles_json if form == "json" else render_throttles
+    result(render(found_throttles(seen, ledger), seen.observed_at))
     return Exit.OK
 
 
