@@ -82,7 +82,7 @@ def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
         standing=tuple(standing),
         allowed=wanted.allowed,
         refusals=tuple(refused),
-        warnings=tuple(_warnings(wanted, changed, snapshot)),
+        warnings=tuple(_warnings(wanted, changed, snapshot, goes_back=bool(judged or standing))),
     )
 
 
@@ -137,9 +137,9 @@ def _move(
 
 
 def _warnings(
-    wanted: WayBack, changed: list[TopicPartition], snapshot: Snapshot
+    wanted: WayBack, changed: list[TopicPartition], snapshot: Snapshot, *, goes_back: bool
 ) -> Iterator[PlanWarning]:
-    if wanted.warn_of_placement:
+    if wanted.warn_of_placement and goes_back:
         yield PlanWarning(WarningKind.STILL_DECLARED, {"application": wanted.application})
     for grown in wanted.grown:
         facts: Facts = {"topic": grown.topic, "before": grown.before, "count": grown.count}
