@@ -12,7 +12,7 @@ from replan.model.configs import FOLLOWER_RATE, LEADER_REPLICAS, ConfigScope, Se
 from replan.reporting.throttle_text import render_throttles, render_throttles_json
 
 
-def test_replans_own_are_told_from_others_with_what_was_before() -> None:
+def test_replans_own_throttles_are_apart_from_others_with_what_was_before() -> None:
     made = three_moves()
     made.apply(stop=made.stop_at(COPYING))
     found = found_throttles(made.plane.observe(), ledger_of(made))
