@@ -141,6 +141,8 @@ class Timing:
 
     whole: float
     copying: float
+    copied: float
+    """Until all new replicas were in sync."""
 
 
 def main() -> None:
@@ -223,16 +225,23 @@ def placement_file(shape: Shape, topic: str) -> Path:
     return path
 
 
-def predict(plan: Plan, snapshot: Snapshot, produced: Mapping[TopicPartition, float]) -> Timing:
+def predict(
+    plan: Plan,
+    snapshot: Snapshot,
+    produced: Mapping[TopicPartition, float],
+    *,
+    batch_bytes: int = BATCH_BYTES,
+    settings: Settings = SETTINGS,
+) -> Timing:
     """Perform the plan on the snapshot come to life."""
     start = from_snapshot(snapshot)
-    speeds = replace(start.world.speeds, batch_bytes=BATCH_BYTES)
+    speeds = replace(start.world.speeds, batch_bytes=batch_bytes)
     start = replace(start, world=replace(start.world, speeds=speeds, produce=produced))
     clock = VirtualClock()
-    return timed(plan, SimulatedControlPlane(start, clock), clock)
+    return timed(plan, SimulatedControlPlane(start, clock), clock, settings)
 
 
-def timed(plan: Plan, plane: ControlPlane, clock: Clock) -> Timing:
+def timed(plan: Plan, plane: ControlPlane, clock: Clock, settings: Settings = SETTINGS) -> Timing:
     """Perform a plan, and tell how long it took."""
     seen: list[float] = []
 
@@ -248,14 +257,14 @@ def timed(plan: Plan, plane: ControlPlane, clock: Clock) -> Timing:
         MemoryJournal(),
         clock,
         plan_digest=digest(plan),
-        settings=SETTINGS,
+        settings=settings,
         report=report,
         stop=never,
         end_text=end_text,
     )
     if outcome.exit_code is not Exit.OK:
         sys.exit(f"a move did not end well: {outcome_text(outcome)}")
-    return Timing(clock.now() - began, seen[-1] - seen[0])
+    return Timing(clock.now() - began, seen[-1] - seen[0], seen[-1] - began)
 
 
 def never() -> bool:

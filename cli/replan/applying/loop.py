@@ -195,22 +195,25 @@ class ApplicationRun:
         """Of a cancelled application: why nothing of it is to go back."""
         self._progress: Progress | None = None
         self._answering: frozenset[BrokerId] = frozenset()
+        self._asked = False
 
     def to_end(self) -> Outcome:
         """Tick until there is an outcome, of this application or of the one that takes it back."""
-        clock, pause, overslept = self._ports.clock, self._job.settings.poll_seconds, 0.0
+        clock, overslept = self._ports.clock, 0.0
         while True:
+            began = clock.now()
             outcome = self._tick(overslept)
             if outcome is not None:
                 return outcome
             if self._next is not None:
                 return self._next.to_end()
             before = clock.now()
+            pause = self._job.settings.pause_seconds(before - began, asked=self._asked)
             clock.sleep(pause)
             overslept = clock.now() - before - pause
 
     def _tick(self, overslept: float) -> Outcome | None:
-        now = self._ports.clock.now()
+        now, self._asked = self._ports.clock.now(), False
         self._note_stop(now)
         try:
             tick = self._look(now, overslept)
@@ -234,6 +237,7 @@ class ApplicationRun:
             decision, after = too_slow(decision, after, JournalSlow(appended - began, limit))
         answers = Sender(self._ports.writer, self._ports.clock, began + limit).send(decision)
         self._state = after.answered(answers, self._ports.clock.now())
+        self._asked = decision.asks and not self._state.refused_configs
         self._changed = answers.configs.keys() | answers.standing.keys()
         self._report(tick, reported, decision)
         return self._outcome(tick, decision)

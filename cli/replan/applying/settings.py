@@ -17,6 +17,8 @@ class Settings:
     slots_per_broker: int = SLOTS
     """Copies that a broker sends or receives at once."""
     poll_seconds: float = 1.0
+    soon_seconds: float = 1.0
+    """How soon after a tick that asked for something its effect is looked for: a copy waits for its throttle so long."""
     settle_seconds: float = 15.0
     """Longer than broker.session.timeout.ms (9 s): a killed broker counts as in sync for so long."""
     quarantine_seconds: float = 90.0
@@ -64,6 +66,11 @@ class Settings:
     def idle_seconds(self) -> float:
         """After so long without anything moving none of these times can move anything any more."""
         return self.stalled_seconds + self.quarantine_seconds + self.settle_seconds
+
+    def pause_seconds(self, took: float, *, asked: bool) -> float:
+        """Until the next tick; a short pause is ten times as long as the tick took, so that it costs little."""
+        shortest = max(self.soon_seconds, 10 * took) if asked else self.poll_seconds
+        return min(self.poll_seconds, shortest)
 
     def sizes_period(self, brokers: int) -> float:
         """Seconds between two readings of sizes on so many brokers: at most four requests a second on average."""

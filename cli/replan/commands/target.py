@@ -40,6 +40,10 @@ def seconds(text: str | float) -> float:
     return float(found[1]) * units[found[2]]
 
 
+SOON_SECONDS = 0.25
+"""A request shows on a real cluster within some tens of milliseconds."""
+
+
 @dataclass(frozen=True, slots=True)
 class Connection:
     """An open control plane and the clock that its time runs by."""
@@ -50,6 +54,8 @@ class Connection:
     """Ends what is waited for at this moment, from a signal handler."""
     idle: Callable[[], bool] = lambda: False
     """Whether nothing will happen to the cluster by itself any more, as only an embedded one knows."""
+    soon_seconds: float = 1.0
+    """How soon after a request its effect is looked for; virtual seconds cost nothing."""
     journal_topic: "Callable[[str], JournalTopic] | None" = None
     """The topic of a name that may hold the journal; None on a simulated cluster."""
 
@@ -172,7 +178,13 @@ class Target:
             spent_seconds=process_seconds(),
         )
         try:
-            yield Connection(real, clock, clock.interrupt, journal_topic=real.journal)
+            yield Connection(
+                real,
+                clock,
+                clock.interrupt,
+                soon_seconds=SOON_SECONDS,
+                journal_topic=real.journal,
+            )
         finally:
             real.close()
 

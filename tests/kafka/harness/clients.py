@@ -97,7 +97,14 @@ def partition_metadata(client: AdminClient, topic: str) -> dict[int, Any]:
     return {} if found.error else dict(found.partitions)
 
 
-def fill(bootstrap: str, topic: str, bytes_per_partition: int) -> None:
+def fill(
+    bootstrap: str,
+    topic: str,
+    bytes_per_partition: int,
+    *,
+    record_bytes: int = RECORD_BYTES,
+    batch_bytes: int = 1_000_000,
+) -> None:
     """Write at least so many incompressible bytes to each partition, and wait for all acks.
 
     Raises:
@@ -109,14 +116,14 @@ def fill(bootstrap: str, topic: str, bytes_per_partition: int) -> None:
             "log_level": 0,
             "acks": "all",
             "linger.ms": 5,
-            "batch.size": 1_000_000,
+            "batch.size": batch_bytes,
             "queue.buffering.max.kbytes": 64_000,
         }
     )
     failed: list[Any] = []
-    payload = os.urandom(RECORD_BYTES)
+    payload = os.urandom(record_bytes)
     partitions = partition_metadata(admin(bootstrap), topic)
-    for _ in range(-(-bytes_per_partition // RECORD_BYTES)):
+    for _ in range(-(-bytes_per_partition // record_bytes)):
         for partition in partitions:
             _produce(producer, topic, partition, payload, failed)
     producer.flush(120)

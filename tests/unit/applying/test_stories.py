@@ -533,3 +533,24 @@ def test_readings_that_are_too_far_apart_start_the_settle_time_again_and_are_not
         if isinstance(note, ReadingsApart)
     ]
     assert [(note.seconds > 8, note.silent) for note in apart] == [(True, ())]
+
+
+def test_what_a_request_leads_to_may_be_looked_for_sooner() -> None:
+    """The throttle before the copy, the assign after the settle time, and what is restored at the end."""
+    took: dict[float, float] = {}
+    for soon in (1.0, 0.25):
+        settings = Settings(soon_seconds=soon)
+        made = lab([state([1, 2, 3], size=50 * MB)], [GROW], throttle=FAST, settings=settings)
+        assert made.apply().exit_code is Exit.OK
+        assert made.partition(GROW).replicas == GROW.target
+        took[soon] = made.clock.now()
+
+    assert took[1.0] - took[0.25] >= 1.5
+
+
+def test_short_pauses_cost_little() -> None:
+    settings = Settings(soon_seconds=0.25)
+    assert settings.pause_seconds(0.01, asked=False) == 1
+    assert settings.pause_seconds(0.01, asked=True) == 0.25
+    assert settings.pause_seconds(0.05, asked=True) == 0.5
+    assert settings.pause_seconds(2.0, asked=True) == 1
