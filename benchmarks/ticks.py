@@ -2,6 +2,7 @@
 
     python benchmarks/ticks.py              the table of benchmarks/README.md
     python benchmarks/ticks.py 100 100000 50 500 4.3    brokers, partitions, partitions per topic, moves, Kafka
+    python benchmarks/ticks.py applier      the whole applier with 1,000 throttled copies in flight, for a minute each
 
 The cluster exists on the wire only (tests/kafka/harness/fake_cluster.py) and is a process of its own, so the CPU is the
 client's alone. Each row is a process of its own too, so that memory is measured from the start.
@@ -12,7 +13,8 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -20,11 +22,25 @@ sys.path[:0] = [str(ROOT), str(ROOT / "cli")]
 
 from tests.kafka.harness.fake_cluster import Shape  # noqa: E402
 
+from replan.applying.journal.ledger import fold  # noqa: E402
+from replan.applying.journal.protocol import MemoryJournal  # noqa: E402
+from replan.applying.loop import apply_plan  # noqa: E402
 from replan.applying.observation.look import Readings  # noqa: E402
+from replan.applying.opening import opening  # noqa: E402
+from replan.applying.partitions.intents import begun, intent  # noqa: E402
+from replan.applying.progress import Progress  # noqa: E402
 from replan.applying.settings import Settings  # noqa: E402
+from replan.kafka.clock import SystemClock  # noqa: E402
 from replan.kafka.control_plane import KafkaControlPlane, open_cluster  # noqa: E402
 from replan.model.control_plane import Wanted  # noqa: E402
 from replan.model.names import BrokerId, TopicPartition  # noqa: E402
+from replan.model.placement import MoveThrottle  # noqa: E402
+from replan.planning.move_reasons import MoveReason, ReasonKind  # noqa: E402
+from replan.planning.moves import Move  # noqa: E402
+from replan.planning.plan import Plan  # noqa: E402
+from replan.planning.plan_file import digest  # noqa: E402
+from replan.planning.requests import Request, RequestKind  # noqa: E402
+from replan.reporting.hold_text import end_text  # noqa: E402
 
 TICKS = 60
 SETTINGS = Settings()
@@ -50,6 +66,10 @@ HEADER = (
     "requests",
     "bytes",
 )
+
+APPLIER = ("partitions", "brokers", "copies", "tick: CPU", "of a core", "requests a second")
+BEFORE_SECONDS = 10.0
+"""Until the throttle is set and everything was read once."""
 
 
 class Cluster:
@@ -147,6 +167,81 @@ def ticks(shape: Shape, connected: KafkaControlPlane, cluster: Cluster) -> dict[
     }
 
 
+def applier(shape: Shape) -> str:
+    """A minute of a whole application whose copies all run: what share of a core it takes, and its requests."""
+    cluster = Cluster(shape)
+    with open_cluster(cluster.bootstrap, None) as connected:
+        moves = tuple(moving(shape, connected))
+        racks = {BrokerId(b): f"r{b % 3}" for b in range(1, shape.brokers + 1)}
+        throttle = MoveThrottle(50_000_000)
+        plan = Plan(connected.cluster_id(), "0" * 64, racks, moves, throttle)
+        journal = MemoryJournal()
+        journal.append(opening(plan, digest(plan), fold(()), SETTINGS))
+        ledger = fold(journal.read())
+        journal.append(
+            [intent(begun(m, ledger), Request(RequestKind.EXPAND, m.expanded)) for m in moves]
+        )
+        clock = SystemClock()
+        counts: list[tuple[float, float, int]] = []
+        ticks = 0
+
+        def report(progress: Progress) -> None:
+            nonlocal ticks
+            ticks += bool(counts)
+            if progress.at_seconds >= BEFORE_SECONDS and not counts:
+                cluster.counts()
+                counts.append((clock.now(), time.process_time(), 0))
+
+        def stop() -> bool:
+            over = bool(counts) and clock.now() - counts[0][0] >= TICKS
+            if over and len(counts) == 1:
+                counts.append((clock.now(), time.process_time(), cluster.counts()["requests"]))
+            return over
+
+        settings = Settings(slots_per_broker=shape.moves, patience_seconds=0.0)
+        apply_plan(
+            plan,
+            connected,
+            connected,
+            journal,
+            clock,
+            plan_digest=digest(plan),
+            settings=replace(settings, soon_seconds=0.25),
+            report=report,
+            stop=stop,
+            end_text=end_text,
+        )
+    cluster.close()
+    (began, spent, _), (ended, spent_then, requests) = counts
+    seconds = ended - began
+    cells = (
+        f"{shape.partitions:,}",
+        f"{shape.brokers:,}",
+        f"{shape.moves:,}",
+        f"{(spent_then - spent) / ticks:.3f} s",
+        f"{100 * (spent_then - spent) / seconds:.1f} %",
+        f"{requests / seconds:.1f}",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def moving(shape: Shape, connected: KafkaControlPlane) -> Iterator[Move]:
+    """The moves whose copies run."""
+    names = [TopicPartition(f"t{topic:05d}", p) for topic, p in shape.moving()]
+    for name, state in connected.look(Wanted(partitions=names)).partitions.items():
+        original = tuple(b for b in state.replicas if b not in state.adding)
+        yield Move(
+            name,
+            state.topic_id,
+            original,
+            (*original[:2], *state.adding),
+            min_insync_replicas=2,
+            unclean_election=False,
+            reason=MoveReason(ReasonKind.DECLARED),
+            bytes=1_000_000_000,
+        )
+
+
 def row(shape: Shape, found: dict[str, float]) -> str:
     """One row of the table."""
     cells = (
@@ -165,6 +260,11 @@ def row(shape: Shape, found: dict[str, float]) -> str:
 
 def main() -> None:
     """Print the row that is asked for, or the whole table."""
+    if sys.argv[1:] == ["applier"]:
+        print(f"| {' | '.join(APPLIER)} |\n|{' ---: |' * len(APPLIER)}", flush=True)
+        for brokers in (10, 100):
+            print(applier(Shape(brokers, 100_000, 50, 1_000)), flush=True)
+        return
     if len(sys.argv) > 1:
         brokers, partitions, per_topic, moves = map(int, sys.argv[1:5])
         major, minor = (sys.argv[5] if len(sys.argv) > 5 else "4.3").split(".")

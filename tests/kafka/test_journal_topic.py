@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -10,7 +10,8 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 from tests.kafka.clusters import one_jvm_cluster
-from tests.kafka.harness.clients import admin, until
+from tests.kafka.harness.clients import admin, partition_metadata, until
+from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.unit.applying.journal.test_stores import StoreLaws
@@ -26,6 +27,7 @@ from replan.applying.journal.records import (
     Record,
     SavedRate,
 )
+from replan.applying.settings import Settings
 from replan.commands.journal_place import DEFAULT_TOPIC, Place
 from replan.commands.journals import known_of, owned_journal
 from replan.commands.target import LiveTarget
@@ -338,6 +340,28 @@ class TestTopicStore(StoreLaws):
 def answered(records: Sequence[Record]) -> list[Record]:
     """All but the commands that wait: others write those."""
     return [r for r in records if not isinstance(r, Command) or r.obeyed_by]
+
+
+def test_an_append_waits_for_no_frozen_leader(
+    kafka_cluster: Callable[..., Cluster], layout: Layout
+) -> None:
+    """Its connections stay open: a producer waits for its answers, by default for a minute."""
+    cluster = kafka_cluster(replace(layout, racks={1: "a", 2: "b", 3: "c"}))
+    machines = Machines(cluster.bootstrap, "__journal-frozen")
+    with machines.take("ann", Hand()) as journal:
+        leader = partition_metadata(admin(cluster.bootstrap), machines.name)[0].leader
+        cluster.freeze(leader)
+
+        def appended() -> bool:
+            try:
+                journal.append([APP])
+            except ClusterUnreachable:
+                return False
+            return True
+
+        until(appended, "an append", limit_seconds=Settings().journal_patience_seconds)
+        cluster.thaw(leader)
+    machines.close()
 
 
 @pytest.fixture

@@ -319,8 +319,10 @@ class TickBuilder:
 
     def _others_suffer(self) -> OthersUnderMinIsr | None:
         """Why nothing more is begun beside the copies that run, if partitions of others suffer on their brokers."""
+        if not self._state.neighbours.fallen or not self._tick.admitting:
+            return None
         loaded = frozenset(loaded_by(self._tick, self._state))
-        suffering = self._state.neighbours.suffering(loaded) if self._tick.admitting else ()
+        suffering = self._state.neighbours.suffering(loaded)
         if not suffering:
             return None
         theirs = {b for n in suffering for b in self._state.neighbours.fallen[n]}

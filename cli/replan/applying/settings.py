@@ -18,7 +18,7 @@ class Settings:
     """Copies that a broker sends or receives at once."""
     poll_seconds: float = 1.0
     soon_seconds: float = 1.0
-    """How soon after a tick that asked for something its effect is looked for: a copy waits for its throttle so long."""
+    """How soon after a tick that asked for something its effect is looked for."""
     settle_seconds: float = 15.0
     """Longer than broker.session.timeout.ms (9 s): a killed broker counts as in sync for so long."""
     quarantine_seconds: float = 90.0

@@ -4,7 +4,7 @@ Letters used in this package, as in docs/life-of-a-move.md: O original, T target
 E the list that expand asks for.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
@@ -44,17 +44,17 @@ class Move:
     election: Election | None = None
     """The kind of election that the move is, where it is one; original and target are the observed list then."""
 
+    new: Replicas = field(init=False, repr=False, compare=False)
+    """N: the replicas that have to be copied, in target order; asked for many times in each tick."""
+
     def __post_init__(self) -> None:
+        new = tuple(b for b in self.target if b not in self.original)
+        object.__setattr__(self, "new", new)
         for name, brokers in (("original", self.original), ("target", self.target)):
             if not brokers:
                 raise ValueError(f"{self.partition}: empty {name}")
             if len(set(brokers)) != len(brokers):
                 raise ValueError(f"{self.partition}: duplicate replica in {name} {list(brokers)}")
-
-    @property
-    def new(self) -> Replicas:
-        """N: the replicas that have to be copied, in target order."""
-        return tuple(b for b in self.target if b not in self.original)
 
     @property
     def leaving(self) -> Replicas:

@@ -1,8 +1,8 @@
 """A cluster that exists on the wire only: any number of brokers and partitions, in one process without a JVM.
 
 For what real brokers cannot show quickly: a thousand brokers, a million partitions, a broker that stays silent, an
-answer that no broker gives twice. It answers what replan asks, and changes nothing. It runs in a thread (tests), or
-as a process of its own (benchmarks, so that the client's CPU is measured alone):
+answer that no broker gives twice. It answers what replan asks, keeps configurations, and changes nothing else. It runs
+in a thread (tests), or as a process of its own (benchmarks, so that the client's CPU is measured alone):
 
     python -m tests.kafka.harness.fake_cluster --brokers 100 --partitions 100000 --moves 500
 """
@@ -146,6 +146,8 @@ class FakeCluster:
         self._writers: set[asyncio.StreamWriter] = set()
         self._servers: list[asyncio.Server] = []
         self._logs: dict[int, bytes] = {}
+        self._kept: dict[tuple[int, str], dict[str, str]] = {}
+        """Configurations that were set, of topics (2) and brokers (4)."""
 
     @property
     def bootstrap(self) -> str:
@@ -226,6 +228,7 @@ class FakeCluster:
             60: lambda: self._cluster(version, asked),
             32: lambda: self._configs(asked),
             46: lambda: self._running(asked),
+            44: lambda: self._altered(asked),
         }
         message = messages[key]() if key in messages else _accepted(key, asked)
         return bytes(message.encode(version=version))
@@ -419,6 +422,7 @@ class FakeCluster:
         response = admin.DescribeConfigsResponse
         result = response.DescribeConfigsResult
         values = {"min.insync.replicas": "2", "unclean.leader.election.enable": "false"}
+        kept = self._kept
         return response(
             throttle_time_ms=0,
             results=[
@@ -430,19 +434,39 @@ class FakeCluster:
                     configs=[
                         result.DescribeConfigsResourceResult(
                             name=name,
-                            value=values.get(name, ""),
+                            value=own.get(name, values.get(name, "")),
                             read_only=False,
-                            config_source=5,
+                            config_source=resource.resource_type // 2 if name in own else 5,
                             is_sensitive=False,
                             synonyms=[],
                             config_type=2,
                             documentation=None,
                         )
+                        for own in [kept.get((resource.resource_type, resource.resource_name), {})]
                         for name in resource.configuration_keys or ()
-                        if resource.resource_type == 2
+                        if resource.resource_type == 2 or name in own
                     ],
                 )
                 for resource in asked.resources
+            ],
+        )
+
+    def _altered(self, asked: Any) -> Any:
+        response = admin.IncrementalAlterConfigsResponse
+        for where in asked.resources:
+            own = self._kept.setdefault((where.resource_type, where.resource_name), {})
+            for config in where.configs:
+                _alter(own, config.name, config.config_operation, config.value or "")
+        return response(
+            throttle_time_ms=0,
+            responses=[
+                response.AlterConfigsResourceResponse(
+                    error_code=0,
+                    error_message=None,
+                    resource_type=where.resource_type,
+                    resource_name=where.resource_name,
+                )
+                for where in asked.resources
             ],
         )
 
@@ -490,6 +514,16 @@ class FakeCluster:
                 yield _text(wanted.topic) + _varint(len(here) + 1) + rows + b"\0"
 
 
+def _alter(own: dict[str, str], name: str, operation: int, value: str) -> None:
+    """SET, DELETE, APPEND or SUBTRACT, as AlterConfigOp numbers them."""
+    items, given = [i for i in own.get(name, "").split(",") if i], value.split(",")
+    if operation == 1:
+        own.pop(name, None)
+    else:
+        wanted = (value, "", ",".join(dict.fromkeys([*items, *given])))
+        own[name] = (*wanted, ",".join(i for i in items if i not in given))[operation]
+
+
 def _accepted(key: int, asked: Any) -> Any:
     """Yes to every write, whatever it asks."""
     match key:
@@ -512,20 +546,6 @@ def _accepted(key: int, asked: Any) -> Any:
                         ],
                     )
                     for t in asked.topics
-                ],
-            )
-        case 44:
-            altered = admin.IncrementalAlterConfigsResponse
-            return altered(
-                throttle_time_ms=0,
-                responses=[
-                    altered.AlterConfigsResourceResponse(
-                        error_code=0,
-                        error_message=None,
-                        resource_type=r.resource_type,
-                        resource_name=r.resource_name,
-                    )
-                    for r in asked.resources
                 ],
             )
         case _:

@@ -110,7 +110,8 @@ def judge(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
     """The record of a partition as it stands now, and what to do about it."""
     refused = isinstance(sight.answer, Rejected) and sight.answer.code == INVALID_ASSIGNMENT
     move = as_nameable(sight.move, sight.own, sight.state, sight.seen, refused=refused)
-    sight = replace(sight, move=move)
+    if move is not sight.move:
+        sight = replace(sight, move=move)
     if move.partition in sight.seen.unclear:
         return sight.own, Hold(MetadataBehind(), soon=True)
     needed = next_request(move, sight.state, settled=sight.settled)

@@ -48,4 +48,4 @@ def as_nameable(
         gone = set(known) | (gone if refused else set())
         if state is not None and state.replicas == move.original and state.running is None:
             gone -= {b for b in isr if seen.live(b)} - cordoned
-    return replace(move, unnameable=frozenset(gone))
+    return move if gone == move.unnameable else replace(move, unnameable=frozenset(gone))

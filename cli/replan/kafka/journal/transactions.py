@@ -20,6 +20,11 @@ TRANSACTION_SECONDS = 60
 """After which the coordinator aborts a transaction that nobody ends; a taker ends it at once. The applier gives up
 sooner, since a transaction that timed out leaves a producer that can do no more (INVALID_TXN_STATE, with KIP-890)."""
 MESSAGE_SECONDS = 55
+_REQUEST_SECONDS = 5
+"""For one request of the producer (socket.timeout.ms). A frozen broker keeps its connections, and nothing is sent
+to the next leader before a request to the former one has timed out; by default that takes a minute."""
+_METADATA_SECONDS = 2
+"""How soon it learns of another leader."""
 _CALL_SECONDS = 10.0
 _FENCED = frozenset(
     {KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED}
@@ -54,6 +59,9 @@ class Transactions:
                 "transactional.id": self.transactional_id,
                 "transaction.timeout.ms": TRANSACTION_SECONDS * 1000,
                 "message.timeout.ms": MESSAGE_SECONDS * 1000,
+                "socket.timeout.ms": _REQUEST_SECONDS * 1000,
+                "topic.metadata.refresh.interval.ms": _METADATA_SECONDS * 1000,
+                "reconnect.backoff.max.ms": 1000,
                 "allow.auto.create.topics": "false",
                 "compression.type": "gzip",
                 "linger.ms": 0,
