@@ -152,7 +152,7 @@ def measured(
         snapshot = plane.observe()
         plan = make_plan(load_placement([file]), snapshot)
         useful = min(batch, BATCH_BYTES)
-        foretold = predict(plan, snapshot, {}, batch_bytes=useful, settings=Settings())
+        predicted = predict(plan, snapshot, {}, batch_bytes=useful, settings=Settings())
         watch = Watch(cluster.bootstrap, names)
         thread = threading.Thread(target=watch.look_on)
         thread.start()
@@ -167,7 +167,7 @@ def measured(
             watch.over.set()
             thread.join()
     copied = next(at for at, _, in_sync in watch.seen if in_sync) - began
-    return Run(copied, whole, watch.peak()), (foretold.copied, foretold.whole)
+    return Run(copied, whole, watch.peak()), (predicted.copied, predicted.whole)
 
 
 def by_replan(plan: Plan, plane: KafkaControlPlane) -> None:
