@@ -19,6 +19,7 @@ from replan.model.names import (
 from replan.model.partition import PartitionState
 from replan.model.placement import (
     LeaderBlacklist,
+    LeaderMove,
     MoveThrottle,
     Placement,
     PreferredLeader,
@@ -243,6 +244,8 @@ def listed_leader(
     reason: str | None = None,
     expires: str | None = None,
     line: int = 201,
+    later: bool = False,
+    until_caught_up: bool = False,
 ) -> LeaderBlacklist:
     """An entry of the leader blacklist."""
     return LeaderBlacklist(
@@ -251,6 +254,8 @@ def listed_leader(
         reason=reason,
         expires=expires,
         topics=None if topics is None else tuple(topics),
+        move=LeaderMove.LATER if later else LeaderMove.NOW,
+        until_caught_up=until_caught_up,
     )
 
 

@@ -99,9 +99,13 @@ def blacklists() -> st.SearchStrategy[list[LeaderBlacklist]]:
     """Some entries, on all topics or on some."""
     topics = st.sampled_from([None, ("orders",), ("orders*", "clicks"), ("__*",)])
     entry = st.builds(
-        lambda broker, topics, line: listed_leader(broker, topics=topics, line=line),
+        lambda broker, topics, line, later, caught_up: listed_leader(
+            broker, topics=topics, line=line, later=later, until_caught_up=caught_up
+        ),
         st.integers(1, 8),
         topics,
         st.integers(201, 209),
+        st.booleans(),
+        st.booleans(),
     )
     return st.lists(entry, max_size=3)

@@ -38,6 +38,9 @@ class Replan(CommandGroup):
         "elect best-log": "elect_unclean:elect_best_log",
         "elect unclean": "elect_unclean:elect_unclean",
         "elect designated": "elect_unclean:elect_designated",
+        "blacklist show": "blacklist:show",
+        "blacklist add": "blacklist:add",
+        "blacklist remove": "blacklist:remove",
         "status": "status:status",
         "resume": "apply:resume",
         "pause": "steer:pause",
@@ -57,6 +60,7 @@ class Replan(CommandGroup):
         "fleet maintain": "fleet:maintain",
     }
     group_help: ClassVar = {
+        "blacklist": "Brokers that lead nothing (KIP-491).",
         "elect": "Leader elections, by topic, partition or file, or of everything.",
         "throttle": "The throttles that replan sets.",
         "lock": "The lock of a cluster: one process applies at a time.",

@@ -135,6 +135,7 @@ def test_help_lists_every_command_in_the_order_of_the_work(tmp_path: Path) -> No
         *("validate", "schema", "export", "snapshot", "plan", "show", "rehearse", "apply"),
         *(
             "elect",
+            "blacklist",
             "status",
             "resume",
             "pause",

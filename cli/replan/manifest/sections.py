@@ -25,6 +25,7 @@ from replan.model.names import BrokerId
 from replan.model.placement import (
     ALL_REPLICAS,
     LeaderBlacklist,
+    LeaderMove,
     Side,
     StandingRate,
     ThrottledReplicas,
@@ -107,6 +108,8 @@ def _blacklists(file: _File) -> Iterator[Declaration]:
         leader = LeaderBlacklist(
             where=where,
             topics=tuple(sorted(set(topics))) if topics else None,
+            move=LeaderMove(entry.get("move", LeaderMove.NOW)),
+            until_caught_up="until" in entry,
             **_listed_broker(entry),
         )
         yield _item("leaders", (leader.broker,), f"broker {leader.broker}", leader)

@@ -39,6 +39,15 @@ class PreferredLeader:
     where: Where
 
 
+class LeaderMove(StrEnum):
+    """When the leaderships that a listed broker has go elsewhere."""
+
+    NOW = "now"
+    """An election follows the change of order."""
+    LATER = "later"
+    """When something else moves them: a restart, or the controller's own rebalance (KIP-491's own meaning)."""
+
+
 @dataclass(frozen=True, slots=True)
 class LeaderBlacklist:
     """A broker that shall lead nothing (KIP-491), everywhere or on some topics."""
@@ -51,6 +60,9 @@ class LeaderBlacklist:
     """RFC 3339 date; an expired entry stays in force, with a warning."""
     topics: tuple[str, ...] | None = None
     """Names or globs; None means every topic."""
+    move: LeaderMove = LeaderMove.NOW
+    until_caught_up: bool = False
+    """The entry ends once the broker is in the ISR of every partition that it reaches."""
 
 
 class Side(StrEnum):

@@ -13,6 +13,7 @@ from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import without_acknowledged
 from replan.planning.comparison.alignment import NOWHERE, Alignment, Heading
+from replan.planning.comparison.blacklist import without_ended
 from replan.planning.comparison.cluster_check import check_cluster
 from replan.planning.comparison.diff import DifferenceKind, compare
 from replan.planning.comparison.overlays import Wanted, wanted
@@ -78,6 +79,7 @@ def find_drift(
     converges.
     """
     check_cluster(placement, snapshot)
+    placement = without_ended(placement, snapshot)
     aligned = Alignment.of(placement, snapshot, heading)
     asked = wanted(aligned)
     differs = compare(asked.table, snapshot.partitions, asked.rows)

@@ -21,9 +21,9 @@ from replan.model.snapshot import Snapshot
 from replan.model.topic_patterns import matches, winners
 from replan.model.where import Where
 from replan.planning.comparison.acknowledged import acknowledgement_of
+from replan.planning.comparison.blacklist import blacklist_reaches
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.comparison.leader_order import leader_rules
-from replan.planning.comparison.overlays import blacklist_reaches
 from replan.planning.drift import find_drift
 from replan.planning.limits import Exceeded, LimitExceeded
 from replan.planning.moves import Move

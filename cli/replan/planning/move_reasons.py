@@ -42,5 +42,9 @@ class MoveReason:
     leader: BrokerId | None = None
     rule: str | None = None
     note: str | None = None
+    owner: str | None = None
+    """Whom to ask about the entry of a blacklist."""
+    expires: str | None = None
+    """When such an entry ends, RFC 3339."""
     order: "MoveReason | None" = None
     """Why the list gets its order, where its replicas change and something else asks for the order."""

@@ -72,6 +72,7 @@ class WarningKind(StrEnum):
     CONVERGING = "converging"
     BLACKLIST_UNREGISTERED = "blacklist-unregistered"
     BLACKLIST_EXPIRED = "blacklist-expired"
+    BLACKLIST_CAUGHT_UP = "blacklist-caught-up"
     PREFERRED_BLACKLISTED = "preferred-blacklisted"
     PREFERRED_DRAINED = "preferred-drained"
     FEWER_RACKS = "fewer-racks"
@@ -127,6 +128,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.CONVERGING: ("partitions", "count"),
     WarningKind.BLACKLIST_UNREGISTERED: ("where", "broker"),
     WarningKind.BLACKLIST_EXPIRED: ("where", "broker", "expires"),
+    WarningKind.BLACKLIST_CAUGHT_UP: ("where", "broker"),
     WarningKind.PREFERRED_BLACKLISTED: ("where", "partition", "broker"),
     WarningKind.PREFERRED_DRAINED: ("where", "partition", "broker"),
     WarningKind.FEWER_RACKS: ("where", "racks", "partitions", "count"),

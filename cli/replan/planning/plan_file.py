@@ -160,6 +160,8 @@ class ReasonForm(Form, frozen=True):
     leader: Broker | None = None
     rule: Text | None = None
     note: Text | None = None
+    owner: Text | None = None
+    expires: Text | None = None
     order: "ReasonForm | None" = None
 
 
@@ -418,12 +420,30 @@ def _read_recovery(form: RecoveryForm) -> Recovery:
 
 def _reason(reason: MoveReason) -> ReasonForm:
     order = None if reason.order is None else _reason(reason.order)
-    return ReasonForm(reason.kind, reason.broker, reason.leader, reason.rule, reason.note, order)
+    return ReasonForm(
+        reason.kind,
+        reason.broker,
+        reason.leader,
+        reason.rule,
+        reason.note,
+        reason.owner,
+        reason.expires,
+        order,
+    )
 
 
 def _read_reason(form: ReasonForm) -> MoveReason:
     order = None if form.order is None else _read_reason(form.order)
-    return MoveReason(form.kind, form.broker, form.leader, form.rule, form.note, order)
+    return MoveReason(
+        form.kind,
+        form.broker,
+        form.leader,
+        form.rule,
+        form.note,
+        form.owner,
+        form.expires,
+        order,
+    )
 
 
 def _throttle(throttle: MoveThrottle | None) -> ThrottleForm | None:

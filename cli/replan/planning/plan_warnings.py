@@ -15,8 +15,9 @@ from replan.model.rules import ReplicaBlacklist
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import Unacknowledged, expired
 from replan.planning.comparison.alignment import Alignment, topics_of
+from replan.planning.comparison.blacklist import blacklist_reaches, has_ended
 from replan.planning.comparison.diff import DifferenceKind, Differences
-from replan.planning.comparison.overlays import Wanted, blacklist_reaches
+from replan.planning.comparison.overlays import Wanted
 from replan.planning.drift import PartitionCount, partition_counts
 from replan.planning.moves import Move
 from replan.planning.plan import Facts, PlanWarning, WarningKind
@@ -152,6 +153,14 @@ def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning
             for entry in placement.leader_blacklist
         ):
             yield PlanWarning(WarningKind.PREFERRED_BLACKLISTED, {**at, "broker": preferred.broker})
+
+
+def ended_entries(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
+    """Entries of the leader blacklist that were to hold until their broker has caught up, and it has."""
+    for entry in sorted(placement.leader_blacklist, key=lambda e: (e.broker, str(e.where))):
+        if has_ended(entry, snapshot):
+            facts: Facts = {"where": str(entry.where), "broker": entry.broker}
+            yield PlanWarning(WarningKind.BLACKLIST_CAUGHT_UP, facts)
 
 
 def _expired(

@@ -23,11 +23,12 @@ from replan.model.snapshot import Snapshot
 from replan.planning.admission_order import admission_order
 from replan.planning.comparison.acknowledged import without_acknowledged
 from replan.planning.comparison.alignment import NOWHERE, Alignment, Heading
+from replan.planning.comparison.blacklist import blacklist_reaches, without_ended
 from replan.planning.comparison.chosen import topic_rules
 from replan.planning.comparison.cluster_check import check_cluster, check_names
 from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences, compare
 from replan.planning.comparison.leader_order import leader_rules
-from replan.planning.comparison.overlays import Wanted, blacklist_reaches, wanted
+from replan.planning.comparison.overlays import Wanted, wanted
 from replan.planning.comparison.part import Part, chosen_part, part_of
 from replan.planning.convergence import check_convergence
 from replan.planning.drift import unplaceable
@@ -35,7 +36,7 @@ from replan.planning.growth import fewer_partitions, grown
 from replan.planning.limits import check_limits, raised
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
-from replan.planning.plan_warnings import plan_warnings
+from replan.planning.plan_warnings import ended_entries, plan_warnings
 from replan.planning.recoveries import Recoveries, declared_wishes, recoveries
 from replan.planning.required_racks import RequiredRacks
 from replan.planning.safety.placing_refusals import placing_refusals
@@ -68,6 +69,7 @@ def make_plan(
     other partitions are planned all the same. Raises UnsafePlan where a bug of replan made a plan that breaks a law.
     """
     check_cluster(placement, snapshot)
+    declared, placement = placement, without_ended(placement, snapshot)
     growth = grown(placement, snapshot, heading)
     snapshot = growth.snapshot
     aligned = Alignment.of(placement, snapshot, heading)
@@ -132,14 +134,15 @@ def make_plan(
         judged_by=judged_by,
         throttle=placement.move_throttle,
         refusals=tuple(refused),
-        warnings=tuple(
-            plan_warnings(
+        warnings=(
+            *plan_warnings(
                 aligned,
                 asked,
                 replace(left, differences=differs),
                 [m for m, _ in judged],
                 recovered.about,
-            )
+            ),
+            *ended_entries(declared, snapshot),
         ),
         remember=frozenset(remember),
         allowed=dict(allowed),
@@ -188,6 +191,7 @@ def _differences(
         asked.demoted[at],
         asked.remember[at],
         asked.ordered[at],
+        asked.led[at],
         asked.chosen.for_balance[rows],
     )
     states = snapshot.states(rows.tolist())
@@ -209,7 +213,8 @@ def _move(difference: Difference, seen: PartitionState, facts: Facts) -> Move:
         unclean_election=settings.unclean_election,
         reason=reason_of(difference, seen, facts),
         bytes=seen.bytes,
-        elect=difference.ordered or difference.kind is not DifferenceKind.REPLICAS,
+        elect=difference.led
+        and (difference.ordered or difference.kind is not DifferenceKind.REPLICAS),
         unnameable=frozenset(seen.replicas) - facts.nameable,
         below_min_isr=entry is not None and entry.below_min_isr,
         leader=seen.leader,

@@ -24,6 +24,8 @@ class Difference:
     remember: bool
     ordered: bool
     """Its order is declared, or changed by the leader blacklist; otherwise its set alone."""
+    led: bool
+    """The first of its list is wanted as leader now."""
     balanced: bool
     """It kept its rule, and changes for the balance."""
 
@@ -57,7 +59,7 @@ def _replicas(difference: Difference, seen: PartitionState, facts: Facts) -> Mov
     leaving = sorted(set(seen.replicas) - set(difference.declared))
     drained = [facts.drained[b] for b in leaving if b in facts.drained]
     if drained:
-        return MoveReason(ReasonKind.DRAIN, broker=drained[0].broker, note=_note(drained[0]))
+        return _entry(ReasonKind.DRAIN, drained[0])
     if difference.explicit:
         return MoveReason(ReasonKind.DECLARED)
     if difference.balanced:
@@ -77,9 +79,7 @@ def _order(difference: Difference, seen: PartitionState, facts: Facts) -> MoveRe
     listed = [entries[b] for b in asked if b is not None and b in entries]
     led = difference.kind is DifferenceKind.LEADER and seen.leader in entries
     if listed and (difference.demoted or led):
-        return MoveReason(
-            ReasonKind.LEADER_BLACKLIST, broker=listed[0].broker, note=_note(listed[0])
-        )
+        return _entry(ReasonKind.LEADER_BLACKLIST, listed[0])
     first = difference.declared[0]
     preferred = facts.placement.preferred_leaders.get(seen.partition)
     if preferred is not None and preferred.broker == first:
@@ -100,6 +100,7 @@ def _plain(difference: Difference, seen: PartitionState, facts: Facts) -> MoveRe
     return MoveReason(ReasonKind.ORDER if difference.explicit else ReasonKind.REMEMBERED_ORDER)
 
 
-def _note(entry: LeaderBlacklist | ReplicaBlacklist) -> str | None:
-    """The reason of an entry, on one line."""
-    return " ".join((entry.reason or "").split()) or None
+def _entry(kind: ReasonKind, entry: LeaderBlacklist | ReplicaBlacklist) -> MoveReason:
+    """What an entry of a blacklist says of itself, each on one line."""
+    note, owner = (" ".join((text or "").split()) or None for text in (entry.reason, entry.owner))
+    return MoveReason(kind, entry.broker, note=note, owner=owner, expires=entry.expires)

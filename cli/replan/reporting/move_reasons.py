@@ -25,8 +25,15 @@ def reason_text(reason: MoveReason) -> str:
         broker=reason.broker,
         leader=reason.leader,
         rule=reason.rule,
-        note=f": {reason.note}" if reason.note else "",
+        note=_note(reason),
         application=reason.note,
         by_rule=f" by rule {reason.rule}" if reason.rule else "",
     )
     return text if reason.order is None else f"{text}; {reason_text(reason.order)}"
+
+
+def _note(reason: MoveReason) -> str:
+    """What the entry of a blacklist says: `: disk at 92 % [storage, until 2026-12-01]`."""
+    until = f"until {reason.expires}" if reason.expires else None
+    of = ", ".join(filter(None, (reason.owner, until)))
+    return (f": {reason.note}" if reason.note else "") + (f" [{of}]" if of else "")

@@ -132,6 +132,10 @@ WARNINGS: Mapping[WarningKind, str] = {
     WarningKind.BLACKLIST_EXPIRED: (
         "{where}: the blacklist entry of broker {broker} expired on {expires}; it stays in force until it is taken out"
     ),
+    WarningKind.BLACKLIST_CAUGHT_UP: (
+        "{where}: broker {broker} is in sync for every partition that its blacklist entry reaches, so the entry has "
+        "ended (until: caught-up); take it out"
+    ),
     WarningKind.PREFERRED_BLACKLISTED: (
         "{where}: broker {broker} is the preferred leader of {partition} and on the leader blacklist, which wins; take "
         "one of the two out"

@@ -30,6 +30,7 @@ UNCLEAN_HINT = (
 )
 SHOWN = 500
 """Moves that are listed one by one; the rest is counted (all of them with `show --all`)."""
+BY_ITSELF = "Kafka may also elect a new first replica by itself, within 300 s (auto.leader.rebalance.enable)."
 FOR_GOOD = (
     "New partitions cannot be taken away again, and keys map to other partitions from then on."
 )
@@ -210,6 +211,8 @@ def summary(plan: Plan, findings: Sequence[str] = ()) -> Iterator[str]:
         yield UNCLEAN_HINT
     if plan.moves or plan.creates or plan.standing or not plan.recoveries:
         yield f"Plan: {created}{count(len(plan.moves), 'move')}; {copied}; {leaders}."
+    if any(m.original[0] != m.target[0] for m in plan.moves):
+        yield BY_ITSELF
     if new:
         yield FOR_GOOD
     if left:

@@ -41,6 +41,10 @@ DIFFERENCE_SCHEMA = pa.schema(
 )
 
 
+LED = "led"
+"""The column of declared tables that says whether the first replica is wanted as leader now; without it all are."""
+
+
 class DifferenceKind(StrEnum):
     """How a partition differs; the first that fits."""
 
@@ -85,7 +89,8 @@ def differing(declared: pa.Table, observed: pa.Table) -> pa.Table:
 def compare(declared: pa.Table, observed: pa.Table, rows: Ints) -> Differences:
     """Partitions that differ from what is declared.
 
-    `declared`: columns topic, partition, replicas (lists without repetition); `rows`: the observed row of each.
+    `declared`: columns topic, partition, replicas (lists without repetition), and LED or not; `rows`: the observed row
+    of each.
     `observed`: columns as `model.snapshot.PARTITIONS_SCHEMA`. Neither needs to be sorted.
     """
     lists = to_matrix(declared.column("replicas"))
@@ -96,7 +101,10 @@ def compare(declared: pa.Table, observed: pa.Table, rows: Ints) -> Differences:
     compared = observed if aligned else observed.take(pa.array(rows[found]))
     targets, running = targets_of(compared)
     wanted, targets = same_width(lists[found], targets)
-    kind[found] = _kinds(wanted, targets, running, compared)
+    led = np.full(len(found), True)
+    if LED in declared.column_names:
+        led = np.asarray(declared.column(LED))[found]
+    kind[found] = _kinds(wanted, targets, running, compared, led)
     chosen = np.flatnonzero(kind >= 0)
     table = _table(declared, lists, chosen, kind, found, targets, compared)
     order = pc.sort_indices(table, [("topic", "ascending"), ("partition", "ascending")])
@@ -133,7 +141,7 @@ def _without(lists: Matrix, leaving: Matrix) -> Matrix:
 
 
 def _kinds(
-    wanted: Matrix, targets: Matrix, running: Flags, observed: pa.Table
+    wanted: Matrix, targets: Matrix, running: Flags, observed: pa.Table, led: Flags
 ) -> npt.NDArray[np.int8]:
     kind = np.full(len(wanted), -1, dtype=np.int8)
     different = (wanted != targets).any(axis=1)
@@ -143,7 +151,7 @@ def _kinds(
     kind[~different & running] = _RUNNING
     if wanted.shape[1]:
         leaders = np.asarray(observed.column("leader"), dtype=np.int32)
-        other = (leaders != wanted[:, 0]) & (leaders >= 0)
+        other = (leaders != wanted[:, 0]) & (leaders >= 0) & led
         rows = np.flatnonzero(~different & ~running & other)
         isr = to_matrix(observed.column("isr").take(pa.array(rows)))
         electable = (isr == wanted[rows, :1]).any(axis=1)

@@ -9,21 +9,21 @@ Not here: comparing with the cluster (`diff`), whether it is safe or possible (`
 """
 
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from replan.model.columns import PAD, Ints, Matrix, from_matrix, row, same_width
-from replan.model.names import BrokerId, Replicas, is_internal, replicas
+from replan.model.names import BrokerId, Replicas, replicas
 from replan.model.partition import PartitionState
-from replan.model.placement import LeaderBlacklist, Placement
+from replan.model.placement import Placement
 from replan.model.rules import LeaderRule
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of
+from replan.planning.comparison.blacklist import in_force, listed, within
 from replan.planning.comparison.chosen import Chosen, chosen, topic_rules
-from replan.planning.comparison.diff import targets_of
+from replan.planning.comparison.diff import LED, targets_of
 from replan.planning.comparison.leader_order import leader_rules, ordered_by_rule
 
 Flags = npt.NDArray[np.bool_]
@@ -48,7 +48,7 @@ class Wanted:
     """The list that each partition in reach should have."""
 
     table: pa.Table
-    """Topic, partition, replicas."""
+    """Topic, partition, replicas; and `led`, as the column LED."""
     rows: Ints
     """The observed row of each, -1 where the cluster has none."""
     explicit: Flags
@@ -59,6 +59,8 @@ class Wanted:
     """The observed order is written down nowhere else, and is about to be changed."""
     ordered: Flags
     """An order is declared, or changed here; otherwise only the set counts, and who leads is left as it is."""
+    led: Flags
+    """The first of the list is wanted as leader now, and not where a listed broker may lead on (`move: later`)."""
     chosen: Chosen
     """What rules and drains made of the lists."""
 
@@ -73,10 +75,13 @@ def wanted(aligned: Alignment) -> Wanted:
     led = rows_of(named_partitions(placement.preferred_leaders), names)
     by_rule = _leader_rules(placement, names)
     preferred = _prefer(bases, led, placement)
-    listed = _listed(preferred, names, placement, snapshot)
-    preferred = ordered_by_rule(preferred, listed, by_rule, found, snapshot)
-    listed = _listed(preferred, names, placement, snapshot)
-    lists = _lead_for_now(*_listed_last(preferred, listed), found, snapshot)
+    entries = in_force(placement, snapshot)
+    demoting = listed(preferred, names, entries).every
+    preferred = ordered_by_rule(preferred, demoting, by_rule, found, snapshot)
+    marks = listed(preferred, names, entries)
+    led_by = preferred == _leaders(found, snapshot)[:, None]
+    led_by_listed, pressed = ((led_by & of).any(axis=1) for of in (marks.every, marks.now))
+    lists = _lead_for_now(*_listed_last(preferred, marks.every), pressed, found, snapshot)
     named = np.arange(len(lists)) < explicit.num_rows
     demoted = (lists != preferred).any(axis=1)
     remember = demoted & ~named
@@ -85,13 +90,14 @@ def wanted(aligned: Alignment) -> Wanted:
     ours[led[led >= 0]] = True
     ours[[row for row, rule in enumerate(by_rule) if rule is not None]] = True
     ordered = ours.copy()
-    ours |= ((preferred == _leaders(found, snapshot)[:, None]) & listed).any(axis=1)
+    ours |= pressed
     ordered |= ours | demoted
     asked, observed = same_width(lists[explicit.num_rows :], reached.observed)
     ours[explicit.num_rows :] |= (asked != observed).any(axis=1)
     refused = [at for reason in reached.chosen.impossible for at in reason.partitions]
     ours &= ~np.isin(found, refused)
-    table = names.append_column("replicas", from_matrix(lists))
+    led = ~led_by_listed | pressed
+    table = names.append_column("replicas", from_matrix(lists)).append_column(LED, pa.array(led))
     return Wanted(
         table.filter(pa.array(ours)),
         found[ours],
@@ -99,6 +105,7 @@ def wanted(aligned: Alignment) -> Wanted:
         demoted[ours],
         remember[ours],
         ordered[ours],
+        led[ours],
         reached.chosen,
     )
 
@@ -111,8 +118,8 @@ def _undeclared(aligned: Alignment) -> _Undeclared:
     snapshot, partitions = aligned.snapshot, aligned.snapshot.partitions
     lists, running = targets_of(partitions)
     reached = np.zeros(partitions.num_rows, dtype=bool)
-    for entry in _in_force(aligned.placement, snapshot):
-        reached |= (lists == entry.broker).any(axis=1) & _within(entry, partitions)
+    for entry in in_force(aligned.placement, snapshot):
+        reached |= (lists == entry.broker).any(axis=1) & within(entry, partitions)
     bases, known = _recalled(lists, aligned)
     shorter = _given_up(lists, aligned, bases)
     known |= shorter
@@ -211,29 +218,6 @@ def _names_of(explicit: pa.Table, reached: pa.Table) -> pa.Table:
     return pa.concat_tables(parts)
 
 
-def _in_force(placement: Placement, snapshot: Snapshot) -> list[LeaderBlacklist]:
-    """The entries whose broker is registered; a list that names another broker cannot be changed."""
-    registered = snapshot.broker_ids()
-    return [entry for entry in placement.leader_blacklist if entry.broker in registered]
-
-
-def _within(entry: LeaderBlacklist, rows: pa.Table) -> Flags:
-    """Which rows an entry's topics mean."""
-    names, codes = topics_of(rows)
-    reached = [blacklist_reaches(entry, name) for name in names.to_pylist()]
-    return np.array(reached, dtype=bool)[codes]
-
-
-def blacklist_reaches(entry: LeaderBlacklist, topic: str) -> bool:
-    """Whether an entry concerns a topic; internal topics only when their two underscores are written."""
-    if entry.topics is None:
-        return not is_internal(topic)
-    return any(
-        fnmatchcase(topic, pattern) and (not is_internal(topic) or pattern.startswith("__"))
-        for pattern in entry.topics
-    )
-
-
 def _prefer(lists: Matrix, found: Ints, placement: Placement) -> Matrix:
     """Put each preferred leader first; the rest keeps its order. One not in the list changes nothing.
 
@@ -248,14 +232,6 @@ def _prefer(lists: Matrix, found: Ints, placement: Placement) -> Matrix:
     return changed
 
 
-def _listed(lists: Matrix, rows: pa.Table, placement: Placement, snapshot: Snapshot) -> Flags:
-    """Which members of each list are on the leader blacklist."""
-    listed = np.zeros(lists.shape, dtype=bool)
-    for entry in _in_force(placement, snapshot):
-        listed |= (lists == entry.broker) & _within(entry, rows)[:, None]
-    return listed
-
-
 def _listed_last(lists: Matrix, listed: Flags) -> tuple[Matrix, Flags]:
     """Listed brokers last, in a stable order; a list of only listed brokers stays as it is (KIP-491)."""
     order = _stable(np.where(lists == PAD, 2, listed))
@@ -267,9 +243,12 @@ def _stable(rank: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.argsort(rank, axis=1, kind="stable")
 
 
-def _lead_for_now(lists: Matrix, listed: Flags, found: Ints, snapshot: Snapshot) -> Matrix:
-    """Where a listed broker leads and the first of the order is out of sync, an unlisted one in sync leads.
+def _lead_for_now(
+    lists: Matrix, listed: Flags, pressed: Flags, found: Ints, snapshot: Snapshot
+) -> Matrix:
+    """Where a listed broker leads, and the first of the order is out of sync, an unlisted one that is in sync leads.
 
+    `pressed`: where the listed leader is to go at once; where it may lead on, nobody needs to stand in.
     Kafka's preferred election would answer 80 there (PREFERRED_LEADER_NOT_AVAILABLE) and leave the listed one.
     The substitute then stays, until the first of the order is in sync again.
     """
@@ -281,13 +260,16 @@ def _lead_for_now(lists: Matrix, listed: Flags, found: Ints, snapshot: Snapshot)
     changed = lists.copy()
     for at, seen in zip(chosen, snapshot.states(found[chosen]), strict=True):
         order = replicas(*row(lists, int(at)))
-        stand_in = _stand_in(order, {int(b) for b in lists[at][listed[at]]}, seen)
+        demoted = {int(b) for b in lists[at][listed[at]]}
+        stand_in = _stand_in(order, demoted, seen, pressed=bool(pressed[at]))
         if stand_in is not None:
             changed[at, : len(stand_in)] = stand_in
     return changed
 
 
-def _stand_in(order: Replicas, demoted: set[int], seen: PartitionState) -> Replicas | None:
+def _stand_in(
+    order: Replicas, demoted: set[int], seen: PartitionState, *, pressed: bool
+) -> Replicas | None:
     """The order with another one first for now; None where the order itself will do.
 
     A new replica at the head is in sync when it is assigned, and so are all where one leaves: no substitute is needed.
@@ -297,7 +279,7 @@ def _stand_in(order: Replicas, demoted: set[int], seen: PartitionState) -> Repli
     if not set(seen.replicas) <= set(order):
         return None
     unlisted = [b for b in order if b in seen.isr and b not in demoted]
-    if seen.leader in demoted and unlisted:
+    if pressed and unlisted:
         return _first(unlisted[0], order)
     stays = [b for b in unlisted if b == seen.leader and seen.replicas == _first(b, order)]
     return seen.replicas if stays else None

@@ -18,8 +18,8 @@ from replan.model.partition import PartitionState
 from replan.model.placement import Placement
 from replan.model.policy import Measure
 from replan.model.snapshot import Snapshot
+from replan.planning.comparison.blacklist import blacklist_reaches, in_force, without_ended
 from replan.planning.comparison.cluster_check import check_cluster
-from replan.planning.comparison.overlays import blacklist_reaches
 from replan.planning.elections.available import unavailable
 from replan.planning.elections.selection import Selection, choose_partitions
 from replan.planning.limits import check_limits, raised
@@ -61,6 +61,7 @@ def preferred_elections(
     """
     if placement is not None:
         check_cluster(placement, snapshot)
+        placement = without_ended(placement, snapshot)
     chosen = choose_partitions(selection, snapshot)
     rows = snapshot.partitions.take(chosen.rows)
     leaders = np.asarray(rows.column("leader"))
@@ -112,7 +113,7 @@ def _unavailable(
 ) -> Iterator[Refusal]:
     """Why the preferred replica must not, or cannot, lead now."""
     first = seen.replicas[0]
-    for entry in () if placement is None else placement.leader_blacklist:
+    for entry in () if placement is None else in_force(placement, snapshot):
         if entry.broker == first and blacklist_reaches(entry, seen.partition.topic):
             facts: Facts = {"broker": first, "where": str(entry.where)}
             yield Refusal(seen.partition, RefusalRule.REPLICA_BLACKLISTED, facts)

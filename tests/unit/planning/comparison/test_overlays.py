@@ -11,7 +11,7 @@ from replan.model.placement import Placement
 from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.planning.comparison import overlays
 from replan.planning.comparison.alignment import Alignment
-from replan.planning.comparison.overlays import blacklist_reaches
+from replan.planning.comparison.blacklist import blacklist_reaches, without_ended
 
 Rows = dict[str, list[int]]
 
@@ -260,3 +260,51 @@ def test_marks_tell_declared_lists_from_reached_ones_and_which_the_blacklist_cha
     assert marks(asked, seen, "explicit") == ["orders-0", "orders-2"]
     assert marks(asked, seen, "demoted") == ["orders-0", "orders-1"]
     assert marks(asked, seen, "remember") == ["orders-1"]
+
+
+LATER = listed_leader(1, later=True)
+
+
+def test_what_may_lead_on_is_only_reordered() -> None:
+    asked, seen = placement({"orders": [[1, 2, 3]]}, blacklist=[LATER]), one([1, 2, 3])
+    assert wanted(asked, seen) == {"orders-0": [2, 3, 1]}
+    assert marks(asked, seen, "demoted") == ["orders-0"]
+    assert marks(asked, seen, "led") == []
+
+
+def test_a_listed_leader_that_may_lead_on_needs_no_stand_in_and_no_election() -> None:
+    asked = placement(blacklist=[LATER])
+    assert wanted(asked, one([1, 2, 3], [1, 3], leader=1)) == {"orders-0": [2, 3, 1]}
+    assert wanted(asked, one([2, 3, 1], leader=1)) == {}
+
+
+def test_of_two_entries_of_a_broker_the_one_that_moves_now_counts() -> None:
+    asked = placement(blacklist=[LATER, listed_leader(1, line=202)])
+    assert marks(asked, one([1, 2, 3]), "led") == ["orders-0"]
+
+
+CATCHING_UP = listed_leader(1, until_caught_up=True)
+
+
+def test_an_entry_until_its_broker_has_caught_up_holds_while_one_partition_lacks_it() -> None:
+    behind = state([3, 1, 2], [3, 2], partition=1)
+    asked = placement(blacklist=[CATCHING_UP])
+    seen = snapshot([state([1, 2, 3], leader=2), behind])
+    assert without_ended(asked, seen).leader_blacklist == (listed_leader(1),)
+    assert wanted(without_ended(asked, seen), seen) == {
+        "orders-0": [2, 3, 1],
+        "orders-1": [3, 2, 1],
+    }
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        snapshot([state([1, 2, 3]), state([2, 3], partition=1)]),
+        snapshot([state([1, 2, 3]), state([1, 2], [2], topic="__internal")]),
+        snapshot([state([2, 3])]),
+    ],
+    ids=["in sync everywhere", "behind only where it does not reach", "holds nothing"],
+)
+def test_it_ends_once_its_broker_is_in_sync_for_all_that_it_reaches(seen: Snapshot) -> None:
+    assert without_ended(placement(blacklist=[CATCHING_UP]), seen).leader_blacklist == ()

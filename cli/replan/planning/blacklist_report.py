@@ -1,0 +1,85 @@
+"""What the entries of a leader blacklist do at this moment, and the orders that come back when they go."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from replan.model.columns import to_matrix
+from replan.model.names import Replicas, TopicPartition
+from replan.model.placement import LeaderBlacklist, Placement
+from replan.model.snapshot import Snapshot
+from replan.planning.comparison.acknowledged import expired
+from replan.planning.comparison.blacklist import has_ended, within
+from replan.planning.comparison.cluster_check import check_cluster
+
+
+class EntryState(StrEnum):
+    """Whether an entry counts."""
+
+    IN_FORCE = "in-force"
+    EXPIRED = "expired"
+    """In force all the same: expiry never moves data."""
+    ENDED = "ended"
+    """Its broker has caught up (`until: caught-up`)."""
+    UNREGISTERED = "unregistered"
+    """Its broker is not registered: it does nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryReport:
+    """One entry."""
+
+    entry: LeaderBlacklist
+    state: EntryState
+    replicas: int
+    """Partitions that it reaches."""
+    leads: int
+    """Of them: how many its broker leads."""
+    behind: int
+    """Of them: for how many its broker is out of sync."""
+    last: int
+    """Of them: how many lists name its broker last."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlacklistReport:
+    """All entries, and the remembered orders."""
+
+    entries: tuple[EntryReport, ...]
+    remembered: tuple[tuple[TopicPartition, Replicas], ...]
+
+
+def blacklist_report(placement: Placement, snapshot: Snapshot) -> BlacklistReport:
+    """Judge every entry; raises WrongCluster."""
+    check_cluster(placement, snapshot)
+    entries = sorted(placement.leader_blacklist, key=lambda e: (e.broker, str(e.where)))
+    orders = sorted((name, kept.order) for name, kept in snapshot.remembered.items())
+    return BlacklistReport(tuple(_judged(e, snapshot) for e in entries), tuple(orders))
+
+
+def _judged(entry: LeaderBlacklist, snapshot: Snapshot) -> EntryReport:
+    partitions = snapshot.partitions
+    lists = to_matrix(partitions.column("replicas"))
+    named = (lists == entry.broker).any(axis=1) & within(entry, partitions)
+    in_sync = (to_matrix(partitions.column("isr")) == entry.broker).any(axis=1)
+    leads = np.asarray(partitions.column("leader")) == entry.broker
+    lengths = (lists >= 0).sum(axis=1)
+    last = np.zeros(len(lists), dtype=bool)
+    last[lengths > 0] = lists[lengths > 0, lengths[lengths > 0] - 1] == entry.broker
+    return EntryReport(
+        entry,
+        _state(entry, snapshot),
+        int(named.sum()),
+        int((named & leads).sum()),
+        int((named & ~in_sync).sum()),
+        int((named & last).sum()),
+    )
+
+
+def _state(entry: LeaderBlacklist, snapshot: Snapshot) -> EntryState:
+    if entry.broker not in snapshot.broker_ids():
+        return EntryState.UNREGISTERED
+    if has_ended(entry, snapshot):
+        return EntryState.ENDED
+    return EntryState.EXPIRED if expired(entry, snapshot) else EntryState.IN_FORCE

@@ -1,0 +1,111 @@
+"""The leader blacklist on real brokers whose controller rebalances leaders by itself, every second (KIP-491)."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.commandline import replan
+from tests.kafka.clusters import one_jvm_cluster
+from tests.kafka.harness.clients import admin, create_topic, partition_metadata, until
+from tests.kafka.harness.layout import Layout
+from tests.kafka.harness.one_jvm import OneJvmCluster
+from tests.kafka.harness.tools import run_tool_warm
+
+ORDERS = [[1, 2, 3], [2, 1, 3], [3, 2, 1]]
+CLICKS = [[1, 3, 2], [3, 1, 2]]
+
+
+@pytest.fixture
+def cluster(kafka_version: str, pytestconfig: pytest.Config) -> Iterator[OneJvmCluster]:
+    layout = Layout(
+        version=kafka_version,
+        racks={1: "a", 2: "b", 3: "c"},
+        broker_session_timeout_ms=2000,
+        controller_properties={
+            "auto.leader.rebalance.enable": "true",
+            "leader.imbalance.check.interval.seconds": "1",
+        },
+    )
+    with one_jvm_cluster(layout, pytestconfig) as running:
+        yield running
+
+
+def described(cluster: OneJvmCluster, topic: str) -> list[tuple[list[int], int]]:
+    """List and leader of each partition, as kafka-topics says them."""
+    flags = ("--bootstrap-server", cluster.bootstrap, "--describe", "--topic", topic)
+    text = run_tool_warm(cluster.ground.kafka, "kafka-topics", *flags)
+    found = re.findall(r"Leader: (\d+)\tReplicas: ([\d,]+)", text)
+    return [([int(b) for b in listed.split(",")], int(leader)) for leader, listed in found]
+
+
+def restarted(cluster: OneJvmCluster, broker: int) -> None:
+    """Restart a broker, and wait until it is in sync everywhere."""
+    cluster.stop(broker)
+    cluster.start(broker)
+    client = admin(cluster.bootstrap)
+    until(
+        lambda: all(
+            broker in p.isrs
+            for topic in ("orders", "clicks", "control")
+            for p in partition_metadata(client, topic).values()
+            if broker in p.replicas
+        ),
+        f"{broker} in sync",
+        limit_seconds=60,
+    )
+
+
+def test_a_listed_broker_never_leads_again_until_it_is_taken_off(
+    cluster: OneJvmCluster, tmp_path: Path
+) -> None:
+    """`clicks` is declared nowhere; the leader of `control` shows that the controller has rebalanced since."""
+    flags = ("--bootstrap-server", cluster.bootstrap)
+
+    def run(*arguments: str, wanted: int = 0) -> str:
+        done = replan(*arguments, folder=tmp_path)
+        assert done.returncode == wanted, f"{arguments}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def applied() -> None:
+        run("apply", "-f", "placement.yaml", "--auto-approve", *flags)
+
+    def rebalanced() -> None:
+        restarted(cluster, 2)
+        until(
+            lambda: described(cluster, "control")[0][1] == 2,
+            "2 leading again by itself",
+            limit_seconds=60,
+        )
+
+    for topic, lists in (("orders", ORDERS), ("clicks", CLICKS), ("control", [[2, 3]])):
+        create_topic(cluster.bootstrap, topic, lists)
+    (tmp_path / "placement.yaml").write_text(
+        f"version: 1\nassignments:\n  orders: {{partitions: {ORDERS}}}  # as it was\n"
+    )
+    run("blacklist", "add", "1", "--reason", "flaps")
+    run("plan", *flags, wanted=2)
+    applied()
+    for topic in ("orders", "clicks"):
+        assert all(listed[-1] == 1 and leader != 1 for listed, leader in described(cluster, topic))
+    restarted(cluster, 1)
+    rebalanced()
+    for topic in ("orders", "clicks"):
+        assert 1 not in [leader for _, leader in described(cluster, topic)]
+    run("drift", *flags)
+    shown = run("blacklist", "show", *flags)
+    assert "clicks-0  [1, 3, 2]" in shown
+
+    create_topic(cluster.bootstrap, "new", [[1, 2]])
+    assert "new-0" in run("drift", *flags, wanted=2)
+
+    run("blacklist", "remove", "1")
+    applied()
+    run("plan", *flags)
+    assert described(cluster, "orders") == [(listed, listed[0]) for listed in ORDERS]
+    assert [listed for listed, _ in described(cluster, "clicks")] == CLICKS
+    until(
+        lambda: [leader for _, leader in described(cluster, "clicks")] == [1, 3],
+        "the old leaders",
+        limit_seconds=60,
+    )
