@@ -59,6 +59,16 @@ class PartitionState:
     """Size of its largest replica on disk; 0 where it was not asked for."""
 
     @property
+    def eligible(self) -> Replicas:
+        """The eligible leader replicas (KIP-966) that are replicas, in list order: Kafka keeps others, too."""
+        return tuple(b for b in self.replicas if b in self.elr)
+
+    @property
+    def electable(self) -> int:
+        """How many replicas could lead without a loss: |ISR ∪ ELR|."""
+        return len({*self.isr, *self.eligible})
+
+    @property
     def running(self) -> Reassignment | None:
         """The reassignment that runs on it, if any."""
         if not self.adding and not self.removing:

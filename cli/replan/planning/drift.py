@@ -18,6 +18,7 @@ from replan.planning.comparison.cluster_check import check_cluster
 from replan.planning.comparison.diff import DifferenceKind, compare
 from replan.planning.comparison.overlays import Wanted, wanted
 from replan.planning.comparison.preferred import absent_leaders
+from replan.planning.health import judge, unclean_topics
 from replan.planning.placing.problem import OF_THE_BALANCE, Impossible
 from replan.planning.standing_throttles import ThrottleSetting, standing_differences
 
@@ -59,6 +60,10 @@ class Drift:
     """Why the balance cannot be reached, where it cannot: replicas or bytes are out of their bounds."""
     standing: tuple[ThrottleSetting, ...] = ()
     """Throttle settings that are not as they are declared to stay."""
+    unclean: tuple[str, ...] = ()
+    """Topics where unclean election is on; a warning, no difference."""
+    elr_gone: tuple[TopicPartition, ...] = ()
+    """Partitions whose ELR has been cleared while they are under their minimum; a warning, no difference."""
 
     @property
     def none(self) -> bool:
@@ -115,6 +120,8 @@ def find_drift(
         tuple(sorted(name for _, names in left.known for name in names)),
         tuple(r for r in asked.chosen.impossible if r.obstacle in OF_THE_BALANCE),
         tuple(standing_differences(placement, snapshot)),
+        unclean_topics(snapshot),
+        tuple(sorted(u.state.partition for u in judge(snapshot).unhealthy if u.elr_gone)),
     )
 
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from replan.errors import BadUsage
 from replan.model.names import Replicas, TopicPartition
-from replan.model.partition import PartitionState
+from replan.model.partition import PartitionState, effective_min_isr
 from replan.model.placement import LeaderBlacklist, Placement, PreferredLeader
 from replan.model.policy import Acknowledgement, Requirement
 from replan.model.rules import LeaderRule, ReplicaBlacklist, TopicRule
@@ -25,10 +25,12 @@ from replan.planning.comparison.blacklist import blacklist_reaches
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.drift import find_drift
+from replan.planning.health import elr_gone
 from replan.planning.limits import Exceeded, LimitExceeded
 from replan.planning.moves import Move
 from replan.planning.plan import Refusal
 from replan.planning.planner import make_plan
+from replan.planning.returning import Awaited, awaited
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,10 @@ class Explanation:
     covered: bool
     """It differs and is neither reported nor planned, because it is acknowledged."""
     observed: PartitionState | None
+    elr_gone: bool
+    """Its ELR has been cleared while it is under its minimum."""
+    awaited: Awaited | None
+    """Whose return Kafka awaits by itself; None where somebody leads."""
     min_insync_replicas: int
     wanted: Replicas | None
     """The list that the placement asks for, with all its parts; None where it differs in nothing, or has none."""
@@ -92,6 +98,9 @@ def explain(placement: Placement, snapshot: Snapshot, name: TopicPartition) -> E
         exceeded = refused.exceeded
         plan = make_plan(replace(placement, limits={}), snapshot)
     settings = snapshot.settings(name.topic)
+    unclean = settings is not None and settings.unclean_election
+    configured = settings.min_insync_replicas if settings else 1
+    minimum = effective_min_isr(configured, len(seen.replicas) if seen else configured)
     lists = (
         seen.replicas if seen else (),
         found.declared if found else (),
@@ -114,7 +123,9 @@ def explain(placement: Placement, snapshot: Snapshot, name: TopicPartition) -> E
         acknowledged=acknowledgement_of(name, placement, snapshot),
         covered=name in drift.acknowledged,
         observed=seen,
-        min_insync_replicas=settings.min_insync_replicas if settings else 1,
+        elr_gone=seen is not None and elr_gone(seen, minimum, snapshot),
+        awaited=None if seen is None else awaited(seen, unclean_election=unclean),
+        min_insync_replicas=configured,
         wanted=found.declared or None if found else None,
         kind=found.kind if found else None,
         move=next((m for m in plan.moves if m.partition == name), None),

@@ -35,6 +35,8 @@ class Unhealthy:
     health: HealthState
     min_insync: int
     """The effective minimum."""
+    elr_gone: bool = False
+    """It is under its minimum without reassignment, and its ELR is empty: something has cleared it (KIP-966)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ class Health:
     """Worst first, then by name."""
     running: tuple[PartitionState, ...]
     fenced: tuple[Broker, ...]
+    unclean: tuple[str, ...] = ()
+    """Topics whose partitions Kafka itself may give to a replica that lost records."""
 
     def count(self, health: HealthState) -> int:
         """How many partitions are in this state."""
@@ -79,7 +83,12 @@ def judge(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> Health:
     chosen = _chosen(snapshot, topics)
     rows = np.flatnonzero((word >= 0) & chosen)
     unhealthy = [
-        Unhealthy(state, STATES[int(word[at])], int(minimum[at]))
+        Unhealthy(
+            state,
+            STATES[int(word[at])],
+            int(minimum[at]),
+            elr_gone(state, int(minimum[at]), snapshot),
+        )
         for at, state in zip(rows, snapshot.states(rows), strict=True)
     ]
     return Health(
@@ -89,7 +98,26 @@ def judge(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> Health:
         ),
         running=tuple(snapshot.states(np.flatnonzero(moving & chosen))),
         fenced=tuple(b for b in snapshot.brokers if b.fenced),
+        unclean=unclean_topics(snapshot, topics),
     )
+
+
+def elr_gone(seen: PartitionState, minimum: int, snapshot: Snapshot) -> bool:
+    """Whether an ELR should be there and is not.
+
+    Whoever leaves the ISR while it is under the minimum joins the ELR (PartitionChangeBuilder.maybePopulateTargetElr).
+    A write to min.insync.replicas of the topic clears it (ClearElrRecord, from 4.0 on), as an unclean election does; a
+    member that restarts uncleanly leaves it.
+    """
+    expected = snapshot.features.eligible_leader_replicas and len(seen.isr) < minimum
+    return expected and seen.running is None and not seen.eligible
+
+
+def unclean_topics(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """The topics, of all or of some, where unclean.leader.election.enable is on; by name."""
+    on = snapshot.topics.filter(snapshot.topics.column("unclean_election"))
+    names: list[str] = on.column("name").to_pylist()
+    return tuple(name for name in names if not topics or name in topics)
 
 
 def _chosen(

@@ -67,6 +67,8 @@ class WarningKind(StrEnum):
     """What stops nothing, and should be known."""
 
     LEADERLESS = "leaderless"
+    AWAITED = "awaited"
+    """Which broker Kafka elects by itself, once it is back, for partitions that nobody leads."""
     FENCED_TARGET = "fenced-target"
     UNCLEAN_ELECTION = "unclean-election"
     CONVERGING = "converging"
@@ -92,7 +94,8 @@ class WarningKind(StrEnum):
     """A plan goes back, and these were changed by somebody since: they are left as they are."""
 
 
-Facts = Mapping[str, int | str | tuple[int, ...] | tuple[str, ...]]
+Fact = int | str | tuple[int, ...] | tuple[str, ...]
+Facts = Mapping[str, Fact]
 """Measures and limits by name, as plan files spell them; which ones a rule or a kind has is in `FACTS`."""
 
 FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
@@ -123,6 +126,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     RefusalRule.CHOSEN_NOT_LIVE: ("brokers",),
     RefusalRule.CHOSEN_UNKNOWN: ("brokers",),
     WarningKind.LEADERLESS: ("partitions", "count"),
+    WarningKind.AWAITED: ("why", "brokers", "partitions", "count"),
     WarningKind.FENCED_TARGET: ("broker",),
     WarningKind.UNCLEAN_ELECTION: ("topics", "count"),
     WarningKind.CONVERGING: ("partitions", "count"),

@@ -19,9 +19,11 @@ from replan.planning.comparison.blacklist import blacklist_reaches, has_ended
 from replan.planning.comparison.diff import DifferenceKind, Differences
 from replan.planning.comparison.overlays import Wanted
 from replan.planning.drift import PartitionCount, partition_counts
+from replan.planning.health import unclean_topics
 from replan.planning.moves import Move
 from replan.planning.plan import Facts, PlanWarning, WarningKind
 from replan.planning.required_racks import RequiredRacks
+from replan.planning.returning import Awaited, awaited
 from replan.planning.standing_throttles import unread_brokers
 
 NAMED = 20
@@ -39,7 +41,8 @@ def plan_warnings(
     yield from _leaderless(snapshot, asked, differs, recovered)
     for broker in sorted({b for m in moves for b in m.new} - snapshot.live_brokers()):
         yield PlanWarning(WarningKind.FENCED_TARGET, {"broker": broker})
-    yield from _unclean(moves)
+    yield from _awaited(snapshot, asked)
+    yield from _unclean(snapshot)
     yield from _fewer_racks(placement, snapshot, moves)
     kinds = differs.table.column("kind")
     converging = differs.table.filter(pc.equal(kinds, DifferenceKind.RUNNING))
@@ -110,10 +113,26 @@ def _leaderless(
         yield PlanWarning(WarningKind.LEADERLESS, _named(asked.table.filter(pa.array(lost))))
 
 
-def _unclean(moves: Sequence[Move]) -> Iterator[PlanWarning]:
-    topics = sorted({m.partition.topic for m in moves if m.unclean_election})
+def _awaited(snapshot: Snapshot, asked: Wanted) -> Iterator[PlanWarning]:
+    """Whose return Kafka awaits by itself, for each partition in reach that nobody leads."""
+    rows = np.unique(asked.rows[asked.rows >= 0])
+    lost = rows[np.asarray(snapshot.partitions.column("leader"))[rows] < 0]
+    unclean = set(unclean_topics(snapshot))
+    alike: dict[Awaited, list[str]] = {}
+    for seen in snapshot.states(lost.tolist()):
+        found = awaited(seen, unclean_election=seen.partition.topic in unclean)
+        if found is not None:
+            alike.setdefault(found, []).append(str(seen.partition))
+    for found, names in alike.items():
+        facts: Facts = {"why": str(found.why), "brokers": found.brokers}
+        listed: Facts = {"partitions": tuple(names[:NAMED]), "count": len(names)}
+        yield PlanWarning(WarningKind.AWAITED, {**facts, **listed})
+
+
+def _unclean(snapshot: Snapshot) -> Iterator[PlanWarning]:
+    topics = unclean_topics(snapshot)
     if topics:
-        facts: Facts = {"topics": tuple(topics[:NAMED]), "count": len(topics)}
+        facts: Facts = {"topics": topics[:NAMED], "count": len(topics)}
         yield PlanWarning(WarningKind.UNCLEAN_ELECTION, facts)
 
 

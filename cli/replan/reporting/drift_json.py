@@ -46,6 +46,8 @@ def render_drift_json(report: DriftReport, *, unmanaged: bool = False) -> str:
         "acknowledged": [
             {"topic": tp.topic, "partition": tp.partition} for tp in drift.acknowledged
         ],
+        "uncleanElection": list(report.drift.unclean),
+        "elrCleared": [{"topic": n.topic, "partition": n.partition} for n in report.drift.elr_gone],
         "electable": {
             "fewest": report.electable.least,
             "atRisk": report.electable.at_risk,

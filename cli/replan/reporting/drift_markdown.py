@@ -13,6 +13,7 @@ from replan.reporting.drift_words import (
     electable,
     subject,
     summary,
+    warnings,
 )
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row, weight
 from replan.wording import count
@@ -36,6 +37,7 @@ def render_drift_markdown(
         "",
         f"**{summary(report)}**" + (f" {tally}." if tally else ""),
         *(f"\n{escape(line)}" for line in [*electable(report), *acknowledged(report)]),
+        *(f"\n**Warning:** {escape(line)}" for line in warnings(report)),
         *(f"\n{escape(balance_text(reason))}." for reason in drift.unbalanced),
         "",
     ]

@@ -14,6 +14,7 @@ from replan.reporting.drift_words import (
     electable,
     subject,
     summary,
+    warnings,
 )
 from replan.reporting.plan_text import throttle_value
 from replan.reporting.quantities import brokers
@@ -38,6 +39,7 @@ def render_drift(report: DriftReport, *, everything: bool = False, unmanaged: bo
         number = count(len(report.drift.converging), "partition")
         lines.append(f"{number} on the way to the declared list.")
     lines += [*acknowledged(report), *electable(report)]
+    lines += [f"Warning: {line}" for line in warnings(report)]
     tally = by_class(report)
     if "," in tally:
         lines.append(f"By cause: {tally}.")

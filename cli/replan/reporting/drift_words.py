@@ -6,6 +6,7 @@ from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.drift_classes import Classified, DriftClass
 from replan.planning.drift_report import DriftReport
 from replan.reporting.quantities import brokers
+from replan.reporting.status_text import elr_gone_text, unclean_text
 from replan.wording import capped, count, left_out
 
 MEANINGS: Mapping[str, str] = {
@@ -108,3 +109,10 @@ def electable(report: DriftReport) -> list[str]:
     return [
         f"{count(number, 'partition')} with at most one electable replica (ISR or ELR): {named}."
     ]
+
+
+def warnings(report: DriftReport) -> list[str]:
+    """What is no difference, and should be known: topics with unclean election, an ELR that is gone."""
+    drift = report.drift
+    found = [unclean_text(drift.unclean)] if drift.unclean else []
+    return found + ([elr_gone_text(drift.elr_gone)] if drift.elr_gone else [])

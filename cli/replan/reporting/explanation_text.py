@@ -3,14 +3,16 @@
 import json
 from collections.abc import Iterator
 
+from replan.model.partition import PartitionState
 from replan.model.placement import PreferredLeader
 from replan.model.rules import BrokerRange, LeaderRule, Spread, TopicRule
 from replan.planning.explanation import DeclaredList, Explanation
 from replan.planning.preview import planned_requests
 from replan.reporting.drift_words import MEANINGS
-from replan.reporting.plan_notes import refusal_text
+from replan.reporting.plan_notes import awaited_text, refusal_text
 from replan.reporting.plan_text import change, describe
 from replan.reporting.quantities import brokers
+from replan.reporting.status_text import elr_gone_text
 from replan.reporting.table import columns
 from replan.wording import count
 
@@ -92,6 +94,7 @@ def _observed(found: Explanation) -> Iterator[Line]:
         leader = "no leader" if seen.leader is None else f"leader {seen.leader}"
         lists = f"{brokers(seen.replicas)}, in sync {brokers(seen.isr)}"
         yield "observed", f"{lists}, {leader}, min.insync.replicas {found.min_insync_replicas}"
+        yield from _leadable(found, seen)
         if seen.running is not None:
             yield "observed", f"a reassignment to {brokers(seen.running.target)} is running on it"
     if found.kind is not None:
@@ -99,6 +102,17 @@ def _observed(found: Explanation) -> Iterator[Line]:
         yield "differs", MEANINGS[found.kind] + asked
     else:
         yield "differs", "yes, and it is acknowledged" if found.covered else "no"
+
+
+def _leadable(found: Explanation, seen: PartitionState) -> Iterator[Line]:
+    """Who could lead beside the ISR, and who will by itself."""
+    if seen.eligible or seen.last_known_elr:
+        last = "".join(f", last known leader {b}" for b in seen.last_known_elr)
+        yield "observed", f"eligible to lead {brokers(seen.eligible)}{last}"
+    if found.elr_gone:
+        yield "observed", elr_gone_text([seen.partition])
+    if found.awaited is not None:
+        yield "awaited", awaited_text(found.awaited.why, found.awaited.brokers)
 
 
 def _planned(found: Explanation) -> Iterator[Line]:
@@ -145,7 +159,17 @@ def render_explanation_json(found: Explanation) -> str:
         "drained": [{"broker": e.broker, "where": str(e.where)} for e in found.drained],
         "observed": None
         if seen is None
-        else {"replicas": list(seen.replicas), "isr": list(seen.isr), "leader": seen.leader},
+        else {
+            "replicas": list(seen.replicas),
+            "isr": list(seen.isr),
+            "leader": seen.leader,
+            "elr": list(seen.eligible),
+            "lastKnownElr": list(seen.last_known_elr),
+            "elrCleared": found.elr_gone,
+        },
+        "awaited": None
+        if found.awaited is None
+        else {"why": found.awaited.why, "brokers": list(found.awaited.brokers)},
         "minInsyncReplicas": found.min_insync_replicas,
         "wanted": None if found.wanted is None else list(found.wanted),
         "class": found.kind,

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from replan.planning.elections.available import Unavailable
-from replan.planning.plan import Facts, PlanWarning, Refusal, RefusalRule, WarningKind
+from replan.planning.plan import Fact, Facts, PlanWarning, Refusal, RefusalRule, WarningKind
+from replan.planning.returning import Comeback
 from replan.wording import count, left_out
 
 REFUSALS: Mapping[RefusalRule, str] = {
@@ -120,6 +121,7 @@ WARNINGS: Mapping[WarningKind, str] = {
         "no leader: {named}; no move helps there: bring back a broker that was in sync, or see what "
         "`replan elect best-log` could do"
     ),
+    WarningKind.AWAITED: "{comeback}: {named}",
     WarningKind.FENCED_TARGET: "broker {broker} is fenced: replicas are added to it only once it is back",
     WarningKind.UNCLEAN_ELECTION: (
         "unclean.leader.election.enable is true for {named}: Kafka itself may elect a replica that lost records; "
@@ -200,7 +202,29 @@ def warning_text(warning: PlanWarning) -> str:
             facts["named"] = (
                 f"{count(number, noun)} ({', '.join(map(str, names))}{''.join(f' {m}' for m in more)})"
             )
+    if warning.kind is WarningKind.AWAITED:
+        facts["comeback"] = awaited_text(Comeback(str(facts["why"])), facts["brokers"])
     return _filled(WARNINGS[warning.kind], facts)
+
+
+COMEBACKS: Mapping[Comeback, str] = {
+    Comeback.IN_SYNC: "Kafka elects {which} by itself once it is back: it is in sync",
+    Comeback.ELIGIBLE: (
+        "Kafka elects {which} by itself once it is back: it is eligible (ELR), if it had stopped cleanly"
+    ),
+    Comeback.LAST_KNOWN_LEADER: "Kafka elects {which} by itself once it is back: the last known leader",
+    Comeback.ANY: (
+        "unclean election is on: Kafka elects {which} by itself once it is back, with all that it lacks"
+    ),
+    Comeback.NOBODY: "Kafka elects nobody by itself, whichever broker returns",
+}
+
+
+def awaited_text(why: Comeback, brokers: Fact) -> str:
+    """Which broker leads by itself once it is back; the first of several."""
+    listed = brokers if isinstance(brokers, tuple) else (brokers,)
+    one = f"broker {listed[0]}" if len(listed) == 1 else f"the first of brokers {list(listed)}"
+    return COMEBACKS[why].format(which=one if listed else "nobody")
 
 
 def _filled(sentence: str, facts: Facts) -> str:

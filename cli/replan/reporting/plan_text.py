@@ -211,10 +211,7 @@ def summary(plan: Plan, findings: Sequence[str] = ()) -> Iterator[str]:
         yield UNCLEAN_HINT
     if plan.moves or plan.creates or plan.standing or not plan.recoveries:
         yield f"Plan: {created}{count(len(plan.moves), 'move')}; {copied}; {leaders}."
-    if any(m.original[0] != m.target[0] for m in plan.moves):
-        yield BY_ITSELF
-    if new:
-        yield FOR_GOOD
+    yield from _by_itself_and_for_good(plan)
     if left:
         yield (
             f"Left out: {left}. `replan apply` performs the rest and ends with {plan.left_out:d}; "
@@ -225,6 +222,14 @@ def summary(plan: Plan, findings: Sequence[str] = ()) -> Iterator[str]:
     yield from findings
     name = f"{plan.cluster_name}, " if plan.cluster_name else ""
     yield f"Plan digest {digest(plan)[:16]}, for cluster {name}{plan.cluster_id}."
+
+
+def _by_itself_and_for_good(plan: Plan) -> Iterator[str]:
+    """What happens without being asked for, and what cannot be undone."""
+    if any(m.original[0] != m.target[0] for m in plan.moves):
+        yield BY_ITSELF
+    if plan.creates:
+        yield FOR_GOOD
 
 
 def throttle_text(plan: Plan) -> str:

@@ -1,11 +1,12 @@
 """Health and running reassignments as text, markdown and json: the worst first, every replica that comes or goes."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from replan.applying.standing import OpenApplication, StandingThrottle
 from replan.model.names import BrokerId, TopicPartition
+from replan.model.partition import PartitionState
 from replan.planning.health import Health, HealthState, Unhealthy
 from replan.reporting.application_text import (
     application_json,
@@ -95,6 +96,7 @@ def render_status(status: Status) -> str:
     lines = [status.summary]
     if health.fenced:
         lines.append("Fenced: " + ", ".join(f"broker {b.id}" for b in health.fenced) + ".")
+    lines += [f"Warning: {line}" for line in health_warnings(health)]
     lines += [f"  {line}" for line in capped(health.unhealthy, _unhealthy)]
     lines += _running(rows) if rows else ["No reassignment is running."]
     return "\n".join([*lines, *status.known, f"As of {status.observed_at}."]) + "\n"
@@ -105,7 +107,41 @@ def _unhealthy(found: Unhealthy) -> str:
     leader = "no leader" if state.leader is None else f"leader {state.leader}"
     return (
         f"{state.partition}  {found.health}  in sync {brokers(state.isr)} of {brokers(state.replicas)}, "
-        f"minimum {found.min_insync}, {leader}"
+        f"minimum {found.min_insync}, {leader}{_electable(state)}"
+    )
+
+
+def _electable(state: PartitionState) -> str:
+    """Who could lead beside the ISR, and how many in all; empty where nobody could."""
+    if not state.eligible and not state.last_known_elr:
+        return ""
+    last = "".join(f", last known leader {b}" for b in state.last_known_elr)
+    return f", eligible {brokers(state.eligible)}{last}, electable {state.electable}"
+
+
+def health_warnings(health: Health) -> Iterator[str]:
+    """What a person should know of the health beside the partitions."""
+    if health.unclean:
+        yield unclean_text(health.unclean)
+    gone = [u.state.partition for u in health.unhealthy if u.elr_gone]
+    if gone:
+        yield elr_gone_text(gone)
+
+
+def unclean_text(topics: Sequence[str]) -> str:
+    """Topics where unclean election is on, and what that means."""
+    return (
+        f"unclean.leader.election.enable is true for {count(len(topics), 'topic')} "
+        f"({', '.join(capped(topics, limit=SHOWN))}): Kafka itself may elect a replica that lost records"
+    )
+
+
+def elr_gone_text(partitions: Sequence[TopicPartition]) -> str:
+    """Partitions whose ELR has been cleared, and by what."""
+    named = ", ".join(capped(partitions, str, limit=SHOWN))
+    return (
+        f"no eligible replica although under min ISR: {count(len(partitions), 'partition')} ({named}): a change of "
+        "min.insync.replicas clears the ELR of a topic, as an unclean election or unclean restarts do"
     )
 
 
@@ -131,6 +167,7 @@ def render_status_markdown(status: Status) -> str:
     text = f"## replan status\n\n{status.summary} As of {status.observed_at}.\n"
     if health.fenced:
         text += "\nFenced: " + ", ".join(f"broker {b.id}" for b in health.fenced) + ".\n"
+    text += "".join(f"\n**Warning:** {escape(line)}\n" for line in health_warnings(health))
     if status.known:
         text += "\n" + "".join(f"> {escape(line.strip())}  \n" for line in status.known)
     if health.unhealthy:
@@ -165,6 +202,7 @@ def render_status_json(status: Status) -> str:
         "partitions": health.partitions,
         "health": {state: health.count(state) for state in HealthState},
         "fenced": [b.id for b in health.fenced],
+        "uncleanElection": list(health.unclean),
         "unhealthy": [
             {
                 "topic": a.state.partition.topic,
@@ -174,6 +212,10 @@ def render_status_json(status: Status) -> str:
                 "replicas": list(a.state.replicas),
                 "leader": a.state.leader,
                 "effectiveMinInsync": a.min_insync,
+                "elr": list(a.state.eligible),
+                "lastKnownElr": list(a.state.last_known_elr),
+                "electable": a.state.electable,
+                "elrCleared": a.elr_gone,
             }
             for a in health.unhealthy
         ],
