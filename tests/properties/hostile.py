@@ -26,6 +26,7 @@ from replan.model.configs import (
 )
 from replan.model.control_plane import Clock
 from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.partition import PartitionState
 from replan.model.placement import MoveThrottle
 from replan.model.snapshot import Features
 from replan.planning.plan import Plan
@@ -211,6 +212,27 @@ def claiming(draw: st.DrawFn, plan: Plan) -> Plan:
     return replace(plan, moves=tuple(moves), racks=racks)
 
 
+def growths() -> st.SearchStrategy[list[str]]:
+    """The topics that get partitions; mostly none."""
+    return st.sampled_from([[], [], [], ["orders"], ["clicks", "orders"]])
+
+
+@st.composite
+def growing(
+    draw: st.DrawFn,
+    topic: str,
+    states: Sequence[PartitionState],
+    declared: Mapping[str, Mapping[int, Replicas]],
+) -> list[Replicas]:
+    """All lists of a topic, with one or two beyond those that it has; none where it does not exist."""
+    known = [s for s in states if s.partition.topic == topic]
+    if not known:
+        return []
+    factor, moved = len(known[0].replicas), declared.get(topic, {})
+    there = [moved.get(s.partition.partition, s.replicas) for s in known]
+    return [*there, *(draw(lists(factor, factor)) for _ in range(draw(st.integers(1, 2))))]
+
+
 @st.composite
 def cases(draw: st.DrawFn, *, others: bool = True, kinds: Sequence[str] = tuple(FAULTS)) -> Case:
     """`kinds`: of the faults that no other tool makes; `others`: other tools and people act too."""
@@ -222,6 +244,7 @@ def cases(draw: st.DrawFn, *, others: bool = True, kinds: Sequence[str] = tuple(
             kept = tuple(draw(st.permutations(seen.replicas)))
             goal = draw(st.sampled_from([kept, draw(lists()), draw(lists(2, 4))]))
             declared.setdefault(topic, {})[number] = goal
+    grown = {topic: draw(growing(topic, states, declared)) for topic in draw(growths())}
     version = draw(st.sampled_from(VERSIONS))
     rules = rules_of(version)
     seen_whole = snapshot(
@@ -234,18 +257,19 @@ def cases(draw: st.DrawFn, *, others: bool = True, kinds: Sequence[str] = tuple(
     throttle = draw(st.sampled_from([None, MoveThrottle(5 * MB), MoveThrottle(30 * MB)]))
     plan = make_plan(
         placement(
-            declared,
+            {**declared, **{topic: more for topic, more in grown.items() if more}},
             below_min_isr=draw(st.sampled_from([(), ("orders",)])),
             throttle=throttle,
         ),
         seen_whole,
     )
-    assume(plan.moves)
+    assume(plan.changes)
     plan = draw(claiming(plan))
     stage = from_snapshot(seen_whole, version)
     place = Place(
         tuple(sorted(s.partition for s in states)),
-        {m.partition: (m.original, m.expanded, m.target) for m in plan.moves},
+        {m.partition: (m.original, m.expanded, m.target) for m in plan.moves}
+        or {states[0].partition: (states[0].replicas,)},
     )
     for change in draw(st.lists(throttle_changes(place.names), max_size=2)):
         stage, _ = ask(stage, AlterConfigs((change,)))

@@ -35,7 +35,7 @@ from replan.model.configs import (
     MIN_INSYNC_REPLICAS,
     UNCLEAN_ELECTION,
 )
-from replan.model.names import TopicPartition
+from replan.model.names import BrokerId, TopicPartition
 from replan.planning.moves import Move
 from replan.planning.safety.plan_laws import Broken
 from replan.planning.safety.run_invariants import (
@@ -54,6 +54,7 @@ from replan.rehearsal.setup import with_plan_applied
 from replan.simulator.cluster.apply_fault import scheduled
 from replan.simulator.cluster.faults import Ask, Disconnect, LagMetadata, LoseRequests, SlowLooks
 from replan.simulator.controller.commands import AlterConfigs, CordonDirs
+from replan.simulator.controller.versions import rules_of
 
 CASES = {"fast": 10, "ci": 250, "nightly": 20_000}
 HARD = settings(max_examples=CASES.get(os.environ.get("HYPOTHESIS_PROFILE", "ci"), 250))
@@ -112,7 +113,7 @@ def broken_by(case: Case) -> Iterator[Broken]:
         )
         yield from harms_nobody(ours, ends, slack(case, run))
         yield from drops_only_what_was_replaced(
-            move, ours, SETTLE_SECONDS, blindness(case), move.unnameable & case.cordoned()
+            move, ours, SETTLE_SECONDS, blindness(case), unnameable(case, move)
         )
     known = frozenset(
         ("topic", r.topic, r.config)
@@ -132,6 +133,13 @@ def before_second(history: Trajectory, seconds: float) -> Trajectory:
     """What was before; at least the first sample."""
     samples = tuple(s for i, s in enumerate(history.samples) if i == 0 or s.at < seconds)
     return Trajectory(history.partition, samples, min(history.ended, seconds))
+
+
+def unnameable(case: Case, move: Move) -> frozenset[BrokerId]:
+    """Whom the cluster allowed no list to name: their replicas Kafka drops with the copy."""
+    refused = rules_of(case.stage.cluster.version).refuses_cordoned
+    cordoned = case.cordoned() if refused else case.cordoned() & move.unnameable
+    return cordoned | case.unregistered()
 
 
 def slack(case: Case, run: Run) -> Slack:
@@ -210,15 +218,34 @@ def not_ended(
         yield Broken("it-ends", "", "no process came to an outcome")
         return
     last = run.outcomes[-1]
+    moves = {m.partition: m for m in case.plan.moves}
     for result in last.results:
-        move = next(m for m in case.plan.moves if m.partition == result.partition)
-        yield from not_there(case, run, move, result, histories)
+        if result.partition in moves:
+            yield from not_there(case, run, moves[result.partition], result, histories)
+        else:
+            yield from not_created(case, run, result)
     if last.exit_code is Exit.OK:
         after, before = throttles_of(run.cluster.cluster), throttles_of(case.stage.cluster)
         theirs = frozenset(case.configured())
         yield from throttles_are_known(before, after, theirs)
     elif last.exit_code is Exit.HELD and not any(True for _ in case.by_others()):
         yield Broken("it-ends", "", f"it ended with {last}")
+
+
+def not_created(case: Case, run: Run, result: PartitionResult) -> Iterator[Broken]:
+    """New partitions that are not as wanted although nobody else acts, or do not say what they wait for."""
+    name, acts = result.partition, [*case.by_others()]
+    create = next(c for c in case.plan.creates if c.first == name)
+    if result.result is Result.DONE and not acts:
+        for new, listed in create.partitions.items():
+            found = run.cluster.cluster.partition(new)
+            if found is None or found.replicas != listed:
+                yield Broken("arrives", str(new), f"{new}: {listed} is done, and is {found}")
+    elif result.result in {Result.WAITING, Result.RUNNING}:
+        if result.hold is None:
+            yield Broken("says-why", str(name), f"{name}: {result}")
+        elif not acts:
+            yield Broken("it-ends", str(name), f"{name}: {result}")
 
 
 def not_there(

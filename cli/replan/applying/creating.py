@@ -18,18 +18,23 @@ from replan.applying.reasons.waits import (
     Cancelling,
     HoldReason,
     MetadataBehind,
+    NewBrokerFenced,
     PartitionsUnseen,
     Rechecking,
     TopicUnsettled,
 )
 from replan.applying.tick_input import Job, TickInput
 from replan.model.control_plane import Answer, NewPartitions, Rejected
-from replan.model.names import TopicPartition
+from replan.model.names import BrokerId, TopicPartition
 from replan.planning.creates import Create
 
 LOOK_AGAIN = frozenset({3, 37, 89})
 """Rejections that say: look, and ask again. Unknown topic, as many partitions already, too many changes at once
 (KIP-599)."""
+
+
+INVALID_ASSIGNMENT = 39
+"""All brokers of a list are fenced or shutting down; or one is not registered or cordoned, for which it is final."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +176,31 @@ def _not_there(
     factors = {len(seen.partitions[n].replicas) for n in present} - {create.factor}
     if factors:
         return _unsure(NotAsPlanned(Fact.FACTOR, create.factor, min(factors)))
+    away = [b for b in _brokers(create) if b in seen.brokers and not seen.live(b)]
+    return Hold(NewBrokerFenced(away[0])) if away else _asked(create, seen, answer, asked=asked)
+
+
+def _asked(
+    create: Create, seen: Observation, answer: Answer | None, *, asked: bool
+) -> Ask | End | Unsure:
+    """What to do where nothing but Kafka's answer is in the way."""
     if not isinstance(answer, Rejected):
         return Unsure(Ask(), PartitionsUnseen()) if asked else Ask()
-    if answer.code in LOOK_AGAIN:
+    known = [seen.brokers.get(b) for b in _brokers(create)]
+    back = all(broker is not None and not broker.cordoned for broker in known)
+    if answer.code in LOOK_AGAIN or (answer.code == INVALID_ASSIGNMENT and back):
         return Unsure(Ask(), PartitionsUnseen(answer.code, answer.name))
     return End(Status.REJECTED, RejectedByKafka(answer.code, answer.name, answer.message))
+
+
+def _brokers(create: Create) -> list[BrokerId]:
+    return sorted({b for listed in create.lists for b in listed})
+
+
+def perhaps_cordoned(job: Job, ledger: Ledger, known: Creating) -> set[BrokerId]:
+    """The brokers of lists that Kafka refused: they were away for a moment, or are cordoned."""
+    refused = (c for c in pending(job, ledger) if isinstance(known.answers.get(c.topic), Rejected))
+    return {b for create in refused for b in _brokers(create)}
 
 
 def _unsure(reason: NotAsPlanned | OtherPartitions) -> Unsure:

@@ -10,7 +10,7 @@ from replan.applying.admission.disk_space import Room
 from replan.applying.admission.gates import internal
 from replan.applying.admission.queue import AdmissionQueue
 from replan.applying.admission.slots import Slots, halved
-from replan.applying.creating import Creating, looked_at, pending
+from replan.applying.creating import Creating, looked_at, pending, perhaps_cordoned
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Reached, Status
 from replan.applying.observation.history import PartitionHistory, held_since
@@ -172,6 +172,7 @@ class RunState:
         New ones; leaving ones of a list that Kafka refused, and those that a list leaves out and that may be back.
         """
         brokers = {b for n in self.admitted for b in job.moves[n].new}
+        brokers |= perhaps_cordoned(job, self.ledger, self.creating)
         refused = [n for n, answer in self.answers.items() if isinstance(answer, Rejected)]
         for name in names:
             own = self.ledger.owned.get(name)

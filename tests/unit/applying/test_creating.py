@@ -6,9 +6,15 @@ from replan.applying.creating import Ask, Unsure, judge_create, looked_at
 from replan.applying.journal.records import Status
 from replan.applying.partitions.judge import End, Hold
 from replan.applying.reasons.ends import Fact, NotAsPlanned, OtherPartitions, RejectedByKafka
-from replan.applying.reasons.waits import MetadataBehind, PartitionsUnseen, TopicUnsettled
+from replan.applying.reasons.waits import (
+    MetadataBehind,
+    NewBrokerFenced,
+    PartitionsUnseen,
+    TopicUnsettled,
+)
+from replan.model.broker import Broker
 from replan.model.control_plane import Accepted, Answer, Look, OutcomeUnknown, Rejected
-from replan.model.names import TopicId, TopicPartition, replicas
+from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.model.partition import PartitionState, Reassignment
 from replan.planning.creates import Create
 
@@ -18,7 +24,7 @@ NEW = [state([3, 4, 5], partition=2), state([4, 5, 1], partition=3)]
 
 
 def look(*states: PartitionState, **more: object) -> Look:
-    return Look(brokers={}, partitions={s.partition: s for s in states}, **more)  # type: ignore[arg-type]
+    return Look(partitions={s.partition: s for s in states}, **{"brokers": {}, **more})  # type: ignore[arg-type]
 
 
 def judged(seen: Look, *, asked: bool = False, answer: Answer | None = None) -> object:
@@ -59,6 +65,24 @@ def test_a_policy_that_forbids_it_ends_it() -> None:
     answer = Rejected(44, "POLICY_VIOLATION", "no.")
     reason = RejectedByKafka(44, "POLICY_VIOLATION", "no.")
     assert judged(look(*OLD), asked=True, answer=answer) == End(Status.REJECTED, reason)
+
+
+def test_it_waits_for_a_broker_that_is_away_and_asks_again_after_a_refusal_for_that() -> None:
+    """All brokers of a list are fenced or shut down (39): that passes; one that is gone or cordoned does not."""
+    here = {BrokerId(b): Broker(BrokerId(b)) for b in range(1, 6)}
+    fenced = {**here, BrokerId(4): Broker(BrokerId(4), fenced=True)}
+    cordoned = {**here, BrokerId(4): Broker(BrokerId(4), cordoned=True)}
+    gone = {b: broker for b, broker in here.items() if b != 4}
+    refused = Rejected(39, "INVALID_REPLICA_ASSIGNMENT", "All brokers are fenced.")
+    ends = End(Status.REJECTED, RejectedByKafka(refused.code, refused.name, refused.message))
+    assert judged(look(*OLD, brokers=fenced)) == Hold(NewBrokerFenced(BrokerId(4)))
+    for brokers, verdict in (
+        (here, Unsure(Ask(), PartitionsUnseen(refused.code, refused.name))),
+        (fenced, Hold(NewBrokerFenced(BrokerId(4)))),
+        (cordoned, ends),
+        (gone, ends),
+    ):
+        assert judged(look(*OLD, brokers=brokers), asked=True, answer=refused) == verdict
 
 
 def test_partitions_of_another_tool_are_left_as_they_are() -> None:
