@@ -13,9 +13,7 @@ from typing import Any
 import yaml
 
 from replan.manifest.schema.schemas import PLACEMENT, Schema, read_schema
-from replan.manifest.unsupported import unsupported_keys
 
-NOT_YET = "not yet"
 _INTRODUCTION = """\
 # The placement file
 
@@ -28,7 +26,6 @@ it is. Editors with a YAML language server check it as you type: put what `repla
 file, as `placement.v1.json`, and begin the file with `# yaml-language-server: $schema=placement.v1.json`.
 
 In the tables, TOPIC, BROKER and PARTITION are a name or number that you choose; `[]` is an element of a list.
-"{not_yet}" under *since*: this release refuses the key, with file and line.
 
 ```yaml
 {example}```
@@ -53,12 +50,8 @@ def reference() -> str:
     root = read_schema(PLACEMENT)
     found = list(keys(root))
     sections = [key for key in found if len(key.path) == 1]
-    shown = {k.path[0]: example_of(k, found) for k in sections if k.since != NOT_YET}
-    parts = [
-        _INTRODUCTION.format(
-            description=root["description"], not_yet=NOT_YET, example=as_yaml(shown)
-        )
-    ]
+    shown = {k.path[0]: example_of(k, found) for k in sections}
+    parts = [_INTRODUCTION.format(description=root["description"], example=as_yaml(shown))]
     parts += [_section(key, found) for key in sections]
     parts.append(_types(root))
     return "\n".join(parts)
@@ -74,8 +67,7 @@ def _keys(
 ) -> Iterator[Key]:
     for step, name, inner, required in _inside(root, at):
         below = (*path, step)
-        refused = NOT_YET if below in unsupported_keys() or since == NOT_YET else None
-        inner_since = refused or inner.get("x-since", since)
+        inner_since = inner.get("x-since", since)
         if step == "[]":
             yield from _keys(root, inner, below, (*names[:-1], f"{names[-1]}[]"), inner_since)
             continue
@@ -129,7 +121,7 @@ def as_yaml(value: Any, *, on_one_line: bool = False) -> str:
 def _section(section: Key, found: list[Key]) -> str:
     name = section.path[0]
     lines = [f"## {name}", "", section.schema["description"], ""]
-    if section.since != NOT_YET and section.path != ("version",):
+    if section.path != ("version",):
         lines += ["```yaml", as_yaml({name: example_of(section, found)}).rstrip(), "```", ""]
     rows = [k for k in found if k.path[0] == name and (len(k.path) > 1 or name == "version")]
     lines += ["| key | meaning | type | default | example | since |", f"|{' --- |' * 6}"]

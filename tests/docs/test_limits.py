@@ -4,17 +4,8 @@ from tests.docs.pages import DOCS, check_section
 from tests.kafka.harness.distribution import VERSIONS
 
 from replan.kafka.properties.security import PASSWORD_MECHANISMS
-from replan.manifest.unsupported import unsupported_keys
 from replan.simulator.controller.versions import RULES
 
-NOT_SUPPORTED = """\
-The parser refuses these keys of the placement file, with file and line. What they will mean is in
-[the reference](placement-file.md).
-
-| key | what for |
-| --- | --- |
-{rows}
-"""
 KAFKA = """\
 | | |
 | --- | --- |
@@ -25,14 +16,6 @@ KRaft only; ZooKeeper is not supported. Managed services that forbid AlterPartit
 IncrementalAlterConfigs on brokers cannot be changed; reading them works where their ACLs let it. Sizes come from
 DescribeLogDirs: a broker that does not answer it leaves sizes unknown, and the rehearsal without them.
 """
-
-
-def test_the_refused_keys_are_those_of_the_parser() -> None:
-    rows = (
-        f"| `{'.'.join(path).replace('*', 'TOPIC')}` | {what} |"
-        for path, what in unsupported_keys().items()
-    )
-    check_section("limits.md", "## Not supported yet", NOT_SUPPORTED.format(rows="\n".join(rows)))
 
 
 def test_the_versions_are_those_of_the_simulator_and_of_the_tests() -> None:

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from replan.applying.journal.ledger import Ledger, fold, open_applications
 from replan.applying.journal.protocol import Journal
-from replan.applying.journal.records import ApplicationStatus, Order, changed
+from replan.applying.journal.records import ApplicationStatus, Order, Status, changed
 from replan.applying.next_state import Decision
 from replan.applying.observation.look import Observation
 from replan.applying.opening import closing, ended
@@ -33,10 +33,18 @@ from replan.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
+    LOG_DIRS_RATE,
     elements,
     override_of,
 )
-from replan.model.control_plane import Clock, ClusterReader, ClusterWriter, OutcomeUnknown, Wanted
+from replan.model.control_plane import (
+    Clock,
+    ClusterReader,
+    ClusterWriter,
+    LogPlace,
+    OutcomeUnknown,
+    Wanted,
+)
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.requests import CANCEL
 from replan.wording import capped, count
@@ -199,7 +207,9 @@ def _cleared(
         copying = [] if abandoned else _copying(ledger, seen)
         history = ThrottleHistory(may_arrive=touched if waits else frozenset())
         view = ThrottleInput(seen.topics, seen.rates, history)
-        tick = throttle_tick(_kept(copying, ledger, seen), ledger, view, keep_rates=False)
+        tick = throttle_tick(
+            _kept(copying, ledger, seen, abandoned=abandoned), ledger, view, keep_rates=False
+        )
         if tick.quiet and waits and not reported:
             reported = _report(report, settings.quarantine_seconds - late)
         over = late >= settings.quarantine_seconds + settings.patience_seconds
@@ -224,7 +234,16 @@ def _wanted(ledger: Ledger) -> Wanted:
         partitions=_expanded(ledger),
         topics={topic for topic, _ in ledger.entries},
         rates_of={broker for broker, _ in ledger.rates},
+        places_of=_log_moves(ledger),
     )
+
+
+def _log_moves(ledger: Ledger) -> dict[BrokerId, list[TopicPartition]]:
+    found: dict[BrokerId, list[TopicPartition]] = {}
+    for (name, broker), record in ledger.log_moves.items():
+        if record.status is Status.OPEN:
+            found.setdefault(broker, []).append(name)
+    return found
 
 
 def _expanded(ledger: Ledger) -> list[TopicPartition]:
@@ -245,7 +264,9 @@ def _copying(ledger: Ledger, seen: Observation) -> list[TopicPartition]:
     return found
 
 
-def _kept(copying: Iterable[TopicPartition], ledger: Ledger, seen: Observation) -> WantedThrottles:
+def _kept(
+    copying: Iterable[TopicPartition], ledger: Ledger, seen: Observation, *, abandoned: bool
+) -> WantedThrottles:
     """What running copies need of what is set; what was saved says it, no plan is read."""
     numbers: dict[str, set[str]] = {}
     for name in copying:
@@ -265,14 +286,22 @@ def _kept(copying: Iterable[TopicPartition], ledger: Ledger, seen: Observation) 
         for (_, config), kept in entries.items()
         for entry in kept
     }
+    within = {
+        (broker, LOG_DIRS_RATE)
+        for (name, broker), record in ledger.log_moves.items()
+        if not abandoned
+        and record.status is Status.OPEN
+        and seen.places.get(broker, {}).get(name, GONE).future_path
+    }
     rates = {
         where: int(prior.ours[-1])
         for where, prior in ledger.rates.items()
-        if (where[1], where[0]) in brokers
+        if (where[1], where[0]) in brokers or where in within
     }
     return WantedThrottles({where: kept for where, kept in entries.items() if kept}, rates)
 
 
+GONE = LogPlace(None)
 RATE_OF = {LEADER_REPLICAS: LEADER_RATE, FOLLOWER_REPLICAS: FOLLOWER_RATE}
 """The rate that a list of throttled replicas goes with."""
 

@@ -6,6 +6,7 @@ need, how many requests travel together, and what is written down. Nothing here 
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from replan.applying.admission.gates import closed_gate, others_by_topic, under_min_isr
 from replan.applying.admission.slots import Slots
@@ -20,6 +21,7 @@ from replan.applying.copies import (
 )
 from replan.applying.creating import CreateTick, create_tick, pending
 from replan.applying.journal.records import MoveRecord, Record, Status, changed
+from replan.applying.log_moves import LogMoveTick, log_move_tick
 from replan.applying.next_state import Decision, next_state
 from replan.applying.partitions.intents import begun, forgetting, intent, left_behind, remembering
 from replan.applying.partitions.judge import (
@@ -143,6 +145,7 @@ class TickBuilder:
         self._room = state.room
         self._throttles = ThrottleTick()
         self._standing = StandingTick()
+        self._log_moves = LogMoveTick()
         self._creates, self._growing = CreateTick(), set[str]()
         self._recoveries = RecoveryTick()
         self._resizing: dict[TopicPartition, Replicas | None] = {}
@@ -316,6 +319,17 @@ class TickBuilder:
         for name, ask in list(self._to_start.items()):
             if not self._admits(name, ask):
                 del self._to_start[name]
+        ledger, plan = self._state.ledger, self._tick.job.plan
+        over = {n for n, r in ledger.owned.items() if r.status is not Status.OPEN}
+        moving = self._tick.job.moves.keys() - over if plan.log_moves else frozenset()
+        self._log_moves = log_move_tick(
+            self._tick,
+            ledger,
+            self._state.log_moving,
+            self._nothing_new() or self._admission,
+            self._slots,
+            frozenset(moving),
+        )
 
     def _others_suffer(self) -> OthersUnderMinIsr | None:
         """Why nothing more is begun beside the copies that run, if partitions of others suffer on their brokers."""
@@ -368,6 +382,7 @@ class TickBuilder:
         keeps = keeps_throttles(self._throttle, state.ledger.application)
         cancelling = isinstance(self._admission, Cancelling)
         wanted = WantedThrottles.of(copies, self._throttle)
+        wanted = replace(wanted, rates={**wanted.rates, **self._log_moves.rates(self._throttle)})
         if keeps:
             wanted = with_kept(wanted, copies, state.ledger, view, released)
         waiting = tick.admitting and state.copies_waiting > 0 and not cancelling
@@ -390,6 +405,9 @@ class TickBuilder:
         for name, ask in self._to_start.items():
             if self._throttled(name):
                 self._ask_list(name, ask)
+        ledger, in_force = self._state.ledger, self._throttles.rates_in_force
+        self._log_moves.ask(in_force, self._throttle, ledger)
+        self._records.extend(self._log_moves.records)
 
     def _throttled(self, name: TopicPartition) -> bool:
         """Whether the throttle of a copy is in force; holds it if not, or ends it where it never will be."""
@@ -459,6 +477,7 @@ class TickBuilder:
             creates=self._creates,
             standing=self._standing,
             recoveries=self._recoveries,
+            log_moves=self._log_moves,
             throttles=self._throttles,
             notes=notes_of(self._tick.commands),
             phases=self._phases,

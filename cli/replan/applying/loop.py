@@ -17,17 +17,21 @@ from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.originals import finished_before
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import ApplicationStatus, Command, Record, Status, Verb
+from replan.applying.log_moves import pending as logs_pending
 from replan.applying.next_state import Decision, too_slow
 from replan.applying.observation.look import Readings
 from replan.applying.opening import check_cluster, closing, finished, kept, opening
 from replan.applying.outcome import (
+    AnyResult,
     Ending,
+    LogMoveResult,
     Outcome,
     PartitionResult,
     Result,
     SettingResult,
     create_results,
     exit_code_of,
+    log_move_results,
     recovery_results,
     results_of,
     setting_results,
@@ -104,6 +108,7 @@ def apply_plan(
             *(m.partition for m in plan.moves),
         ]
         results = tuple(PartitionResult(name, Result.DONE) for name in names)
+        moved = (LogMoveResult(m.partition, m.broker, Result.DONE) for m in plan.log_moves)
         settings_there = tuple(SettingResult(s.setting, Result.DONE) for s in plan.standing)
         if not ledger.throttles:
             return Outcome(
@@ -111,6 +116,7 @@ def apply_plan(
                 ending=Ending.NOTHING_TO_DO,
                 results=results,
                 settings=settings_there,
+                log_moves=tuple(moved),
                 refusals=plan.refusals,
             )
     opened = opening(plan, plan_digest, ledger, settings, resumes=verb is not None)
@@ -327,10 +333,12 @@ class ApplicationRun:
     def _report(self, tick: TickInput, reported: int, decision: Decision) -> None:
         plan, state = self._job.plan, self._state
         total = len(plan.moves) + len(plan.creates) + len(plan.standing) + len(plan.recoveries)
+        total += len(plan.log_moves)
         owned = [r.status for r in state.ledger.owned.values()]
         owned += [r.status for r in state.ledger.creates.values()]
         owned += [r.status for r in state.ledger.standing.values()]
         owned += [r.status for r in state.ledger.recoveries.values()]
+        owned += [r.status for r in state.ledger.log_moves.values()]
         done, running = owned.count(Status.DONE), owned.count(Status.OPEN)
         notes = state.notes[reported:]
         copies = copies_in_progress(tick, state, decision.holds)
@@ -381,8 +389,13 @@ class ApplicationRun:
             return any(c.topic in state.ledger.creates for c in creates) or any(
                 r.partition in state.ledger.recoveries for r in leaderless
             )
+        within = logs_pending(self._job, state.ledger)
         return bool(
-            len(state.queue) or creates or leaderless or still_to_set(self._job, state.ledger)
+            len(state.queue)
+            or creates
+            or leaderless
+            or within
+            or still_to_set(self._job, state.ledger)
         )
 
     def _turned(self, tick: TickInput) -> Outcome | None:
@@ -419,7 +432,7 @@ class ApplicationRun:
     def _closed(self) -> Outcome | None:
         plan, ledger, back = self._job.plan, self._state.ledger, self._way_back
         refusals, left_out = (back or plan).refusals, (back or plan).left_out
-        results: list[PartitionResult | SettingResult] = [*self._settings(), *self._results()]
+        results: list[AnyResult] = [*self._settings(), *self._results(), *self._log_moves()]
         status = ApplicationStatus.CLOSED if back is None else ApplicationStatus.CANCELLED
         text, at = summary(results, refusals), self._job.settings.moment()
         outcome = self._left(exit_code_of(results, left_out), Ending.COMPLETE)
@@ -447,6 +460,10 @@ class ApplicationRun:
     def _settings(self) -> tuple[SettingResult, ...]:
         state = self._state
         return setting_results(self._job.plan.standing, state.ledger, state.setting_holds)
+
+    def _log_moves(self) -> tuple[LogMoveResult, ...]:
+        state = self._state
+        return log_move_results(self._job.plan.log_moves, state.ledger, state.log_holds)
 
     def _leftovers(self) -> tuple[Leftover, ...]:
         """Settings of replan that are still there and that no running copy needs."""
@@ -511,6 +528,7 @@ class ApplicationRun:
             finished=tuple(sorted(finished)),
             results=self._results(),
             settings=self._settings(),
+            log_moves=self._log_moves(),
             notes=self._state.notes,
             refusals=self._job.plan.refusals,
         )

@@ -7,6 +7,7 @@ from replan.applying.admission.disk_space import Room
 from replan.applying.admission.slots import Slots, grown
 from replan.applying.creating import CreateTick
 from replan.applying.journal.records import MoveRecord, Record
+from replan.applying.log_moves import LogMoveTick
 from replan.applying.observation.history import held_since
 from replan.applying.partitions.judge import End
 from replan.applying.partitions.phase import (
@@ -44,6 +45,7 @@ class Decision:
     creates: CreateTick = field(default_factory=CreateTick)
     standing: StandingTick = field(default_factory=StandingTick)
     recoveries: RecoveryTick = field(default_factory=RecoveryTick)
+    log_moves: LogMoveTick = field(default_factory=LogMoveTick)
     throttles: ThrottleTick = field(default_factory=ThrottleTick)
     notes: tuple[Note, ...] = ()
     """Beside those of the throttles."""
@@ -67,6 +69,7 @@ class Decision:
             or self.creates.asks
             or self.standing.changes
             or self.recoveries.asks
+            or self.log_moves.asks
             or self.throttles.removals
             or self.throttles.additions
         )
@@ -111,6 +114,8 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
         creating=replace(state.creating, suspected=decision.creates.suspected),
         standing=replace(state.standing, suspected=decision.standing.suspected),
         setting_holds=decision.standing.holds,
+        log_moving=replace(state.log_moving, suspected=decision.log_moves.suspected),
+        log_holds=decision.log_moves.holds,
         repeats={n: r for n, r in state.repeats.items() if n not in ended},
         moved_at=tick.now if _moves(state, decision) else state.moved_at,
     )

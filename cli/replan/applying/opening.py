@@ -14,6 +14,7 @@ from replan.applying.journal.records import (
     Command,
     CreateRecord,
     Forget,
+    LogMoveRecord,
     MoveRecord,
     OriginalsChunk,
     PlanChunk,
@@ -22,6 +23,9 @@ from replan.applying.journal.records import (
     StandingRecord,
     changed,
 )
+from replan.applying.log_moves import judge_log_move
+from replan.applying.partitions.judge import End
+from replan.applying.run_state import places_of
 from replan.applying.settings import Settings
 from replan.applying.standing_throttles import is_set
 from replan.errors import Held, WrongCluster
@@ -63,9 +67,12 @@ def finished(plan: Plan, plan_digest: str, ledger: Ledger, cluster: ClusterReade
             partitions=sorted(created | touched),
             topics=sorted(topics),
             rates_of=sorted(BrokerId(int(name)) for name in brokers),
+            places_of=places_of(plan.log_moves),
         )
     )
     if not all(is_set(wanted, seen) for wanted in plan.standing):
+        return False
+    if not all(isinstance(judge_log_move(m, seen, None), End) for m in plan.log_moves):
         return False
     led = (seen.partitions.get(r.partition) for r in plan.recoveries)
     if not all(state is not None and state.leader is not None for state in led):
@@ -190,7 +197,9 @@ def ended(
     over = {
         r.key: Forget(r.key)
         for r in records
-        if isinstance(r, MoveRecord | CreateRecord | StandingRecord | PlanChunk | Command)
+        if isinstance(
+            r, MoveRecord | CreateRecord | StandingRecord | LogMoveRecord | PlanChunk | Command
+        )
         and r.application == application.id
     }
     return changed(application, status=status, summary=summary, ended_at=at), *over.values()

@@ -11,8 +11,10 @@ from replan.applying.reasons.notes import Leftover, Note
 from replan.applying.reasons.waits import HoldReason
 from replan.errors import Exit
 from replan.model.configs import SettingName
-from replan.model.names import TopicPartition
+from replan.model.control_plane import ReplicaName
+from replan.model.names import BrokerId, TopicPartition
 from replan.planning.creates import Create
+from replan.planning.log_dirs import LogMove
 from replan.planning.plan import Refusal
 from replan.planning.recovery.recovery import Recovery
 from replan.planning.standing_throttles import ThrottleSetting
@@ -54,6 +56,22 @@ class PartitionResult:
 
 
 @dataclass(frozen=True, slots=True)
+class LogMoveResult:
+    """One replica that was to lie in another log directory, in the end."""
+
+    partition: TopicPartition
+    broker: BrokerId
+    result: Result
+    message: str = ""
+    hold: HoldReason | None = None
+
+    @property
+    def subject(self) -> str:
+        """What this is about."""
+        return f"{self.partition} on broker {self.broker}"
+
+
+@dataclass(frozen=True, slots=True)
 class SettingResult:
     """One standing throttle setting in the end."""
 
@@ -88,6 +106,8 @@ class Ending(StrEnum):
     NOT_RESTORED = "not-restored"
 
 
+AnyResult = PartitionResult | SettingResult | LogMoveResult
+
 RESUMABLE = frozenset(
     {
         Ending.INTERRUPTED,
@@ -108,6 +128,7 @@ class Outcome:
     results: tuple[PartitionResult, ...] = ()
     """In plan order."""
     settings: tuple[SettingResult, ...] = ()
+    log_moves: tuple[LogMoveResult, ...] = ()
     seconds: float = 0.0
     """For how long nothing has moved, the cluster has not answered, or the journal could not be written."""
     error: str = ""
@@ -136,9 +157,9 @@ class Outcome:
         return self.ending in RESUMABLE
 
     @property
-    def all_results(self) -> tuple[PartitionResult | SettingResult, ...]:
-        """Of settings and partitions."""
-        return (*self.settings, *self.results)
+    def all_results(self) -> tuple[AnyResult, ...]:
+        """Of settings, partitions and log directories."""
+        return (*self.settings, *self.results, *self.log_moves)
 
     def count(self, result: Result) -> int:
         """How many partitions stand so."""
@@ -157,6 +178,23 @@ def create_results(
 ) -> tuple[PartitionResult, ...]:
     """How the new partitions of each topic stand, by the first of them."""
     return tuple(_result(c.first, ledger.creates.get(c.topic), holds.get(c.first)) for c in creates)
+
+
+def log_move_results(
+    moves: Iterable[LogMove], ledger: Ledger, holds: Mapping[ReplicaName, HoldReason]
+) -> tuple[LogMoveResult, ...]:
+    """How each replica stands that was to lie in another log directory."""
+    found = []
+    for move in moves:
+        record = ledger.log_moves.get(move.replica)
+        if record is None or record.status is Status.OPEN:
+            now = Result.WAITING if record is None else Result.RUNNING
+            hold = holds.get(move.replica)
+            found.append(LogMoveResult(move.partition, move.broker, now, hold=hold))
+        else:
+            result = Result(record.status.value)
+            found.append(LogMoveResult(move.partition, move.broker, result, record.message))
+    return tuple(found)
 
 
 def setting_results(
@@ -197,7 +235,7 @@ def _result(
     return PartitionResult(name, Result(own.status.value), own.message, lost=lost)
 
 
-def exit_code_of(results: Iterable[PartitionResult | SettingResult], left_out: Exit) -> Exit:
+def exit_code_of(results: Iterable[AnyResult], left_out: Exit) -> Exit:
     """The exit code of an application that has come to its end, of a plan that leaves something out (`Plan.left_out`).
 
     3 where something else than another party is in the way as well.
@@ -208,9 +246,7 @@ def exit_code_of(results: Iterable[PartitionResult | SettingResult], left_out: E
     return Exit.HELD if Result.FOREIGN in found else left_out
 
 
-def summary(
-    results: Iterable[PartitionResult | SettingResult], refusals: Iterable[Refusal] = ()
-) -> str:
+def summary(results: Iterable[AnyResult], refusals: Iterable[Refusal] = ()) -> str:
     """The counts in words: `3 done, 1 stale; 1 partition refused`."""
     counts = Counter(r.result for r in results)
     found = ", ".join(f"{counts[kind]} {kind}" for kind in Result if kind in counts)

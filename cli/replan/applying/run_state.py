@@ -13,6 +13,8 @@ from replan.applying.admission.slots import Slots, halved
 from replan.applying.creating import Creating, looked_at, pending, perhaps_cordoned
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Reached, Status
+from replan.applying.log_moves import LogMoving
+from replan.applying.log_moves import looked_at as looked_at_logs
 from replan.applying.observation.history import PartitionHistory, held_since
 from replan.applying.observation.neighbours import Neighbours
 from replan.applying.partitions.judge import End
@@ -29,9 +31,10 @@ from replan.applying.throttles.tick import ThrottleHistory
 from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import LogDir
 from replan.model.configs import ConfigScope, SettingName
-from replan.model.control_plane import Answer, OutcomeUnknown, Rejected, Wanted
+from replan.model.control_plane import Answer, OutcomeUnknown, Rejected, ReplicaName, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.placement import MoveThrottle
+from replan.planning.log_dirs import LogMove
 from replan.planning.requests import Request
 
 LEAST_WINDOW = 500
@@ -54,6 +57,7 @@ class Answers:
     """By topic."""
     standing: dict[Configured, Answer] = field(default_factory=dict)
     recoveries: dict[TopicPartition, Answer] = field(default_factory=dict)
+    log_moves: dict[ReplicaName, Answer] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,9 @@ class RunState:
     setting_holds: Mapping[SettingName, HoldReason] = field(default_factory=dict)
     """Why each standing throttle setting waits."""
     recovering: Recovering = field(default_factory=Recovering)
+    log_moving: LogMoving = field(default_factory=LogMoving)
+    log_holds: Mapping[ReplicaName, HoldReason] = field(default_factory=dict)
+    """Why each replica waits that is to lie in another log directory."""
     notes: tuple[Note, ...] = ()
     moved_at: float = 0.0
     """When something last moved: bytes, an ISR, a phase, a request that is not a repeated one, a throttle."""
@@ -145,11 +152,13 @@ class RunState:
         """What this tick is decided by; `Readings` says what of it is read now."""
         names = {*self.ledger.open, *self.admitted, *candidates}
         names.update(self.given_up)
+        within = looked_at_logs(job, self.ledger)
         set_places = standing_places(job, self.ledger)
         topics = {n.topic for n in names} | {topic for topic, _ in self.ledger.entries}
         topics |= {name for scope, name in set_places if scope is ConfigScope.TOPIC}
         brokers = {broker for broker, _ in self.ledger.rates} | own_brokers(set_places)
         if self.throttle(job) is not None:
+            brokers.update(move.broker for move in within)
             for name in names:
                 move = job.moves[name]
                 brokers.update((*move.original, *move.new) if move.new else ())
@@ -164,6 +173,7 @@ class RunState:
             rates_of=sorted(brokers),
             cordons_of=sorted(self._to_be_cordoned(job, names)),
             registered=job.plan.racks.keys(),
+            places_of=places_of(within),
         )
 
     def _to_be_cordoned(self, job: Job, names: Iterable[TopicPartition]) -> set[BrokerId]:
@@ -190,6 +200,7 @@ class RunState:
         soon = job.settings.settle_seconds - 2 * job.settings.poll_seconds
         own = own_brokers((*changed, *self.configs_unknown_since))
         own |= own_brokers(standing_places(job, self.ledger))
+        own |= {move.broker for move in looked_at_logs(job, self.ledger)}
         copying, ending = set[BrokerId](), set[BrokerId]()
         for name, replicas in self.copying(job).items():
             (ending if self.history.copied(name, soon) else copying).update(replicas)
@@ -267,6 +278,7 @@ class RunState:
             creating=replace(self.creating, answers={**self.creating.answers, **answers.creates}),
             standing=replace(self.standing, answers=answers.standing),
             recovering=self.recovering.answered(answers.recoveries, now),
+            log_moving=replace(self.log_moving, answers=answers.log_moves),
             repeats=repeats,
             unknown_since=dict(self.unknown_since)
             | {n: now for n, a in answers.partitions.items() if isinstance(a, OutcomeUnknown)},
@@ -345,3 +357,11 @@ def own_brokers(places: Iterable[Configured]) -> set[BrokerId]:
 def standing_places(job: Job, ledger: Ledger) -> set[Configured]:
     """The topics and brokers whose throttles are still to be set for good."""
     return {(s.setting.scope, s.setting.name) for s in still_to_set(job, ledger)}
+
+
+def places_of(moves: Iterable[LogMove]) -> dict[BrokerId, list[TopicPartition]]:
+    """The replicas of these, by their broker."""
+    found: dict[BrokerId, list[TopicPartition]] = {}
+    for move in moves:
+        found.setdefault(move.broker, []).append(move.partition)
+    return found

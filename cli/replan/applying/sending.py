@@ -40,6 +40,7 @@ def intents(decision: Decision, ledger: Ledger) -> Sequence[Record]:
         *ledger.creates.values(),
         *ledger.standing.values(),
         *ledger.recoveries.values(),
+        *ledger.log_moves.values(),
     )
     return next(([record] for record in standing if record is not None), [])
 
@@ -59,6 +60,8 @@ class Sender:
         for changes in (decision.throttles.removals, decision.throttles.additions):
             answers.configs.update(self._configure(changes))
         answers.standing.update(self._configure(decision.standing.changes))
+        paths = decision.log_moves.asks
+        answers.log_moves.update(self._sent(list(paths), lambda: self.writer.move_logs(paths)))
         asks = decision.creates.asks
         answers.creates.update(self._sent(list(asks), lambda: self.writer.create_partitions(asks)))
         answers.partitions.update(self._reassign(decision.resizing, may_resize=True))

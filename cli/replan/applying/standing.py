@@ -16,6 +16,7 @@ from replan.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
+    LOG_DIRS_RATE,
     ConfigScope,
     ConfigSource,
 )
@@ -92,7 +93,7 @@ def unknown_throttles(snapshot: Snapshot, ledger: Ledger) -> list[StandingThrott
     """The dynamic throttle settings of a cluster that its journal does not know: nobody can say whose they are."""
     found = list[StandingThrottle]()
     for broker, configs in sorted(snapshot.broker_configs.items()):
-        for key in (LEADER_RATE, FOLLOWER_RATE):
+        for key in (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE):
             rate, known = configs.get(key), ledger.rates.get((broker, key))
             ours = () if known is None else known.ours
             if rate is not None and rate.source is ConfigSource.BROKER and rate.value not in ours:

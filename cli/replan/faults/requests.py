@@ -20,6 +20,7 @@ REQUESTS = {
     "elect": RequestKind.ELECT,
     "configs": RequestKind.CONFIGURE,
     "create": RequestKind.CREATE,
+    "log-dirs": RequestKind.MOVE_LOGS,
 }
 
 

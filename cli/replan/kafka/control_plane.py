@@ -16,10 +16,18 @@ from replan.kafka.wire.wire import Wire
 from replan.kafka.writes.alter import alter
 from replan.kafka.writes.create import create_partitions
 from replan.kafka.writes.elect import elect
+from replan.kafka.writes.log_dirs import move_logs
 from replan.kafka.writes.reassign import reassign
 from replan.model.broker import LogDir
 from replan.model.configs import ConfigChange, ConfigScope
-from replan.model.control_plane import Answer, ElectionType, Look, NewPartitions, Wanted
+from replan.model.control_plane import (
+    Answer,
+    ElectionType,
+    Look,
+    NewPartitions,
+    ReplicaName,
+    Wanted,
+)
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.replica_logs import EpochEnd, LogEnd, ProbeFailure
 from replan.model.snapshot import Features, Snapshot
@@ -108,6 +116,10 @@ class KafkaControlPlane:
     def create_partitions(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
         """Add partitions to topics."""
         return create_partitions(self._wire, added)
+
+    def move_logs(self, paths: Mapping[ReplicaName, str]) -> Mapping[ReplicaName, Answer]:
+        """Copy replicas to other log directories of their brokers."""
+        return move_logs(self._wire, paths)
 
     def alter_configs(
         self, changes: Sequence[ConfigChange]

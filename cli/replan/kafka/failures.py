@@ -63,6 +63,7 @@ LIST_REASSIGNMENTS = Operation("ListPartitionReassignments", "Describe on Cluste
 ALTER_REASSIGNMENTS = Operation("AlterPartitionReassignments", "Alter on Cluster")
 CREATE_PARTITIONS = Operation("CreatePartitions", "Alter on Topic")
 ELECT_LEADERS = Operation("ElectLeaders", "Alter on Cluster")
+ALTER_LOG_DIRS = Operation("AlterReplicaLogDirs", "Alter on Cluster")
 DESCRIBE_LOG_DIRS = Operation("DescribeLogDirs", "Describe on Cluster")
 DESCRIBE_TOPIC_CONFIGS = Operation("DescribeConfigs of topics", "DescribeConfigs on Topic")
 DESCRIBE_BROKER_CONFIGS = Operation("DescribeConfigs of brokers", "DescribeConfigs on Cluster")

@@ -63,6 +63,7 @@ def request_class(name: str) -> Any:
 
 
 AlterPartitionReassignments = request_class("AlterPartitionReassignments")
+AlterReplicaLogDirs = request_class("AlterReplicaLogDirs")
 ApiVersions = request_class("ApiVersions")
 CreatePartitions = request_class("CreatePartitions")
 DescribeCluster = request_class("DescribeCluster")

@@ -17,7 +17,6 @@ from replan.manifest.schema.schema_check import accepts
 from replan.manifest.schema.schemas import PLACEMENT, Schema, read_schema
 from replan.manifest.sections import read_small_sections
 from replan.manifest.topic_entries import read_assignments, read_preferred_leaders
-from replan.manifest.unsupported import note_unsupported
 from replan.manifest.yaml_text.events import EventParser, fastest_parser, read_document
 from replan.manifest.yaml_text.problems import Problems
 from replan.manifest.yaml_text.sources import Source, find_files, read_source
@@ -60,7 +59,6 @@ def read_sources(sources: Sequence[Source], parser_of: Callable[[str], EventPars
 def _read_file(
     source: Source, root: YamlMapping, schema: Schema, problems: Problems
 ) -> list[Declaration]:
-    unsupported = note_unsupported(root, source, problems)
     declarations: list[Declaration] = []
     for_schema: dict[str, object] = dict(root)
     for section, read in (
@@ -75,7 +73,7 @@ def _read_file(
         # It imports jsonschema, which takes as long as to read a small manifest.
         from replan.manifest.schema.schema_messages import note_schema_problems  # noqa: PLC0415
 
-        note_schema_problems(for_schema, root, source, schema, problems, unsupported)
+        note_schema_problems(for_schema, root, source, schema, problems)
     unsound = problems.sections(source.name)
     declarations += read_rules(source, root, unsound)
     declarations += read_small_sections(source, root, unsound)

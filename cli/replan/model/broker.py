@@ -1,6 +1,7 @@
 """A broker as the controller knows it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from replan.model.names import BrokerId
 
@@ -34,3 +35,5 @@ class LogDir:
     """How many logs it holds: a new replica is placed where there are fewest."""
     cordoned: bool = False
     error: str | None = None
+    replicas: Mapping[str, tuple[int, ...]] = field(default_factory=dict, compare=False)
+    """The partitions whose replica lies in it, by topic; only of a broker that has several directories."""

@@ -10,6 +10,8 @@ LEADER_RATE = "leader.replication.throttled.rate"
 FOLLOWER_RATE = "follower.replication.throttled.rate"
 LEADER_REPLICAS = "leader.replication.throttled.replicas"
 FOLLOWER_REPLICAS = "follower.replication.throttled.replicas"
+LOG_DIRS_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
+"""Of copies between the log directories of one broker (KIP-113)."""
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
 UNCLEAN_ELECTION = "unclean.leader.election.enable"
 
@@ -44,7 +46,7 @@ def own_value(configs: Configs, key: str) -> str | None:
 
 def can_hold(key: str, value: str) -> bool:
     """Whether a key takes a value: a throttle rate is a LONG of at least 0 (KIP-73), other keys take any."""
-    if key not in {LEADER_RATE, FOLLOWER_RATE}:
+    if key not in {LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE}:
         return True
     return value.isascii() and value.isdecimal() and len(value) < 20 and int(value) < 2**63
 

@@ -69,6 +69,22 @@ class ElectionType(IntEnum):
     UNCLEAN = 1
 
 
+ReplicaName = tuple[TopicPartition, BrokerId]
+"""One replica of a partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogPlace:
+    """In which log directories a replica lies."""
+
+    path: str | None
+    """Where it serves from; None where no directory that works has it."""
+    bytes: int = 0
+    future_path: str | None = None
+    """Where it is being copied to on the same broker (KIP-113)."""
+    future_bytes: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """What a look is to read; what is not wanted costs nothing."""
@@ -82,6 +98,8 @@ class Wanted:
     """Of which brokers it is to be read whether all their directories are cordoned: one request each."""
     sizes_of: Mapping[BrokerId, Collection[TopicPartition]] = field(default_factory=dict)
     """The replicas whose sizes on disk are read, by their broker: one request each."""
+    places_of: Mapping[BrokerId, Collection[TopicPartition]] = field(default_factory=dict)
+    """The replicas whose log directories are read, by their broker: one request each."""
     registered: Collection[BrokerId] = ()
     """Brokers that were registered when the caller last knew: before Kafka 4.1 nobody lists one that is fenced, so
     these are taken to be fenced when they are not live."""
@@ -105,6 +123,8 @@ class Look:
     """Throttle rates of the wanted live brokers that answered, each with its source."""
     sizes: Mapping[BrokerId, Mapping[TopicPartition, int]] = field(default_factory=dict)
     """Bytes of the wanted replicas on the brokers that answered; a replica that has no log there is left out."""
+    places: Mapping[BrokerId, Mapping[TopicPartition, LogPlace]] = field(default_factory=dict)
+    """Where the wanted replicas lie, on the brokers that answered; each that was asked for is there."""
     silent: Mapping[BrokerId, str] = field(default_factory=dict)
     """Live brokers that were asked about themselves and did not answer, with the reason."""
     features: Features = field(default_factory=Features)
@@ -192,6 +212,13 @@ class ClusterWriter(Protocol):
         """Add partitions to topics (KIP-195); one answer per topic.
 
         The count is absolute, so the same request once more changes nothing: 37 where the topic has as many already.
+        """
+        ...
+
+    def move_logs(self, paths: Mapping[ReplicaName, str]) -> Mapping[ReplicaName, Answer]:
+        """Copy replicas to other log directories of their brokers, each of which is asked itself (KIP-113).
+
+        The same once more changes nothing, also when it is done.
         """
         ...
 

@@ -19,6 +19,7 @@ from replan.planning.comparison.diff import DifferenceKind, compare
 from replan.planning.comparison.overlays import Wanted, wanted
 from replan.planning.comparison.preferred import absent_leaders
 from replan.planning.health import judge, unclean_topics
+from replan.planning.log_dirs import log_drains
 from replan.planning.placing.problem import OF_THE_BALANCE, Impossible
 from replan.planning.standing_throttles import ThrottleSetting, standing_differences
 
@@ -58,6 +59,8 @@ class Drift:
 
     unbalanced: tuple[Impossible, ...] = ()
     """Why the balance cannot be reached, where it cannot: replicas or bytes are out of their bounds."""
+    log_dirs: tuple[tuple[TopicPartition, BrokerId, str], ...] = ()
+    """Replicas in log directories that are to be empty, with their broker and the directory."""
     standing: tuple[ThrottleSetting, ...] = ()
     """Throttle settings that are not as they are declared to stay."""
     unclean: tuple[str, ...] = ()
@@ -68,7 +71,9 @@ class Drift:
     @property
     def none(self) -> bool:
         """Whether nothing drifted."""
-        return not (self.partitions or self.counts or self.unbalanced or self.standing)
+        return not (
+            self.partitions or self.counts or self.unbalanced or self.standing or self.log_dirs
+        )
 
 
 def find_drift(
@@ -119,6 +124,7 @@ def find_drift(
         tuple(d.partition for d in differing if d.partition in converging),
         tuple(sorted(name for _, names in left.known for name in names)),
         tuple(r for r in asked.chosen.impossible if r.obstacle in OF_THE_BALANCE),
+        _lying_there(placement, snapshot),
         tuple(standing_differences(placement, snapshot)),
         unclean_topics(snapshot),
         tuple(sorted(u.state.partition for u in judge(snapshot).unhealthy if u.elr_gone)),
@@ -133,6 +139,14 @@ def _absent_leaders(aligned: Alignment, asked: Wanted) -> Iterator[Drifted]:
         yield Drifted(
             found.partition, kind, (found.preferred.broker,), found.replicas or (), leader
         )
+
+
+def _lying_there(
+    placement: Placement, snapshot: Snapshot
+) -> tuple[tuple[TopicPartition, BrokerId, str], ...]:
+    found = log_drains(placement, snapshot, {})
+    lying = [(m.partition, m.broker, m.source) for m in found.moves]
+    return tuple(sorted([*lying, *((m.partition, m.broker, m.source) for m in found.no_room)]))
 
 
 def unplaceable(reasons: Sequence[Impossible]) -> list[int]:

@@ -17,6 +17,7 @@ from replan.model.placement import MoveThrottle
 from replan.model.policy import Measure
 from replan.model.rates import JudgedBy
 from replan.planning.creates import Create
+from replan.planning.log_dirs import LogMove
 from replan.planning.moves import Move
 from replan.planning.recovery.recovery import Recovery
 from replan.planning.standing_throttles import ThrottleSetting
@@ -46,6 +47,8 @@ class RefusalRule(StrEnum):
     """It is to be created, and a reassignment runs on its topic: held rather than refused."""
     FACTORS_DIFFER = "factors-differ"
     """It is to be created, and the partitions of its topic have different numbers of replicas."""
+    NO_ROOM_IN_LOG_DIRS = "no-room-in-log-dirs"
+    """It is to leave a log directory, and fits into no other of its broker."""
     RECOVERY_REASSIGNED = "recovery-reassigned"
     """The others up to the last: nobody is chosen to lead it again (`recovery.choose.Obstacle`)."""
     BETTER_MAY_RETURN = "better-may-return"
@@ -81,6 +84,8 @@ class WarningKind(StrEnum):
     FEWER_DECLARED = "fewer-declared"
     MIN_ISR_ABOVE_REPLICAS = "min-isr-above-replicas"
     STANDING_UNREAD = "standing-unread"
+    LOG_DIR_UNREAD = "log-dir-unread"
+    LOG_DIR_UNCORDONED = "log-dir-uncordoned"
     ACKNOWLEDGED = "acknowledged"
     ACKNOWLEDGEMENT_EXPIRED = "acknowledgement-expired"
     ELECTION_NOT_NEEDED = "election-not-needed"
@@ -115,6 +120,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     RefusalRule.NO_RACK_IS_LARGE_ENOUGH: ("rule", "needed", "available"),
     RefusalRule.TOPIC_RUNNING: ("partitions", "count"),
     RefusalRule.FACTORS_DIFFER: ("factors",),
+    RefusalRule.NO_ROOM_IN_LOG_DIRS: ("broker", "path", "bytes", "largest"),
     RefusalRule.FEWER_PARTITIONS: ("rule", "declared", "observed"),
     RefusalRule.PREFERRED_UNAVAILABLE: ("broker", "why", "inSync"),
     RefusalRule.REPLICA_BLACKLISTED: ("broker", "where"),
@@ -139,6 +145,8 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.FEWER_DECLARED: ("topic", "declared", "observed"),
     WarningKind.MIN_ISR_ABOVE_REPLICAS: ("minInsyncReplicas", "replicas", "topics", "count"),
     WarningKind.STANDING_UNREAD: ("where", "broker"),
+    WarningKind.LOG_DIR_UNREAD: ("where", "broker", "path"),
+    WarningKind.LOG_DIR_UNCORDONED: ("where", "broker", "path"),
     WarningKind.ACKNOWLEDGED: ("where", "reason", "expires", "partitions", "count"),
     WarningKind.ACKNOWLEDGEMENT_EXPIRED: ("where", "acknowledged", "expires"),
     WarningKind.ELECTION_NOT_NEEDED: ("partitions", "count"),
@@ -201,6 +209,8 @@ class Plan:
     standing: tuple[ThrottleSetting, ...] = ()
     """Throttle settings that stay; before anything that needs one of them for a copy."""
 
+    log_moves: tuple[LogMove, ...] = ()
+    """Replicas that move to other log directories of their brokers."""
     recoveries: tuple[Recovery, ...] = ()
     """By partition; of partitions that no move touches."""
 
@@ -222,7 +232,9 @@ class Plan:
     @property
     def changes(self) -> bool:
         """Whether there is anything to do."""
-        return bool(self.moves or self.creates or self.standing or self.recoveries)
+        return bool(
+            self.moves or self.creates or self.standing or self.recoveries or self.log_moves
+        )
 
     @property
     def empty(self) -> bool:

@@ -33,6 +33,7 @@ from replan.model.placement import MoveThrottle, SideRates
 from replan.model.policy import Measure
 from replan.model.rates import JudgedBy
 from replan.planning.creates import Create
+from replan.planning.log_dirs import LogMove
 from replan.planning.move_reasons import MoveReason, ReasonKind
 from replan.planning.moves import Election, Move
 from replan.planning.plan import FACTS, Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
@@ -152,6 +153,22 @@ class RecoveryForm(Form, frozen=True, kw_only=True):
             raise ValueError(".candidates: expected the brokers of `original`, in that order")
 
 
+class LogMoveForm(Form, frozen=True):
+    """A replica that is to lie in another log directory of its broker."""
+
+    topic: Text
+    topic_id: TopicId
+    partition: Int32
+    broker: Broker
+    source: Text
+    target: Text
+    bytes: Int64
+
+    def __post_init__(self) -> None:
+        if self.source == self.target:
+            raise ValueError(": it lies there already")
+
+
 class ReasonForm(Form, frozen=True):
     """Why moves are made; fields that its kind does not have are left out."""
 
@@ -231,6 +248,7 @@ class PlanForm(Form, frozen=True, kw_only=True):
     standing: tuple[StandingForm, ...] = ()
     creates: tuple[CreateForm, ...] = ()
     recoveries: tuple[RecoveryForm, ...] = ()
+    log_moves: tuple[LogMoveForm, ...] = ()
     moves: tuple[MoveForm, ...]
     digest: str
 
@@ -239,6 +257,9 @@ class PlanForm(Form, frozen=True, kw_only=True):
         grown = twice(row.topic for row in self.creates)
         if grown is not None:
             raise ValueError(f".creates: {grown} gets partitions twice")
+        copied = twice((row.topic, row.partition, row.broker) for row in self.log_moves)
+        if copied is not None:
+            raise ValueError(f".logMoves: {copied[0]}-{copied[1]} moves twice on {copied[2]}")
         configured = twice((row.scope, row.name, row.key) for row in self.standing)
         if configured is not None:
             raise ValueError(f".standing: {configured[2]} of {configured[1]} is set twice")
@@ -323,7 +344,7 @@ def _body(plan: Plan) -> str:
 
 
 def _part(key: str, value: Any) -> str:
-    if key not in {"topics", "standing", "creates", "recoveries", "moves"}:
+    if key not in {"topics", "standing", "creates", "recoveries", "logMoves", "moves"}:
         return f"{_json(key)}: {_json(value)}"
     rows = ",".join("\n  " + _json(row) for row in value)
     return f"{_json(key)}: [{rows}" + ("\n]" if rows else "]")
@@ -361,6 +382,18 @@ def _form(plan: Plan) -> PlanForm:
                 s.after,
             )
             for s in plan.standing
+        ),
+        log_moves=tuple(
+            LogMoveForm(
+                m.partition.topic,
+                m.topic_id,
+                m.partition.partition,
+                m.broker,
+                m.source,
+                m.target,
+                m.bytes,
+            )
+            for m in plan.log_moves
         ),
         creates=tuple(CreateForm(c.topic, c.topic_id, c.present, c.lists) for c in plan.creates),
         recoveries=tuple(_recovery(r) for r in plan.recoveries),
@@ -476,6 +509,17 @@ def _plan(form: PlanForm) -> Plan:
         standing=tuple(
             ThrottleSetting(SettingName(s.scope, s.name, s.key), s.before, s.after)
             for s in form.standing
+        ),
+        log_moves=tuple(
+            LogMove(
+                TopicPartition(m.topic, m.partition),
+                m.topic_id,
+                BrokerId(m.broker),
+                m.source,
+                m.target,
+                m.bytes,
+            )
+            for m in form.log_moves
         ),
         creates=tuple(Create(c.topic, c.topic_id, c.present, c.lists) for c in form.creates),
         recoveries=tuple(_read_recovery(row) for row in form.recoveries),

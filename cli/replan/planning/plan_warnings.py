@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from replan.model.names import TopicPartition
 from replan.model.placement import LeaderBlacklist, Placement
-from replan.model.rules import ReplicaBlacklist
+from replan.model.rules import LogDirBlacklist, ReplicaBlacklist
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import Unacknowledged, expired
 from replan.planning.comparison.alignment import Alignment, topics_of
@@ -20,6 +20,7 @@ from replan.planning.comparison.diff import DifferenceKind, Differences
 from replan.planning.comparison.overlays import Wanted
 from replan.planning.drift import PartitionCount, partition_counts
 from replan.planning.health import unclean_topics
+from replan.planning.log_dirs import LogDrains
 from replan.planning.moves import Move
 from replan.planning.plan import Facts, PlanWarning, WarningKind
 from replan.planning.required_racks import RequiredRacks
@@ -160,6 +161,8 @@ def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning
         if entry.broker not in registered:
             yield PlanWarning(WarningKind.BLACKLIST_UNREGISTERED, facts)
         yield from _expired(entry, snapshot)
+    for log_dir in sorted(placement.log_dir_blacklist, key=lambda e: (e.broker, e.path)):
+        yield from _expired(log_dir, snapshot)
     for drained in sorted(placement.replica_blacklist, key=lambda e: (e.broker, str(e.where))):
         yield from _expired(drained, snapshot)
     gone = {entry.broker for entry in placement.replica_blacklist}
@@ -183,11 +186,23 @@ def ended_entries(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarn
 
 
 def _expired(
-    entry: LeaderBlacklist | ReplicaBlacklist, snapshot: Snapshot
+    entry: LeaderBlacklist | ReplicaBlacklist | LogDirBlacklist, snapshot: Snapshot
 ) -> Iterator[PlanWarning]:
     if expired(entry, snapshot):
         facts: Facts = {"where": str(entry.where), "broker": entry.broker}
         yield PlanWarning(WarningKind.BLACKLIST_EXPIRED, {**facts, "expires": str(entry.expires)})
+
+
+def log_dir_warnings(drains: LogDrains) -> Iterator[PlanWarning]:
+    """Directories of which nobody knows what lies in them, and those that fill again."""
+    kinds = (
+        (WarningKind.LOG_DIR_UNREAD, drains.unread),
+        (WarningKind.LOG_DIR_UNCORDONED, drains.uncordoned),
+    )
+    for kind, entries in kinds:
+        for entry in entries:
+            facts: Facts = {"where": str(entry.where), "broker": entry.broker, "path": entry.path}
+            yield PlanWarning(kind, facts)
 
 
 def _named(table: pa.Table) -> Facts:

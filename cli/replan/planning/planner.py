@@ -34,9 +34,11 @@ from replan.planning.convergence import check_convergence
 from replan.planning.drift import unplaceable
 from replan.planning.growth import fewer_partitions, grown
 from replan.planning.limits import check_limits, raised
+from replan.planning.log_dirs import NoRoomLeft, log_drains
 from replan.planning.moves import Move
-from replan.planning.plan import Plan
-from replan.planning.plan_warnings import ended_entries, plan_warnings
+from replan.planning.plan import Facts as PlanFacts
+from replan.planning.plan import Plan, Refusal, RefusalRule
+from replan.planning.plan_warnings import ended_entries, log_dir_warnings, plan_warnings
 from replan.planning.recoveries import Recoveries, declared_wishes, recoveries
 from replan.planning.required_racks import RequiredRacks
 from replan.planning.safety.placing_refusals import placing_refusals
@@ -118,6 +120,9 @@ def make_plan(
         standing,
         recovered.chosen,
     )
+    drains = log_drains(placement, snapshot, {m.partition: m.target for m, _ in judged})
+    log_moves = tuple(m for m in drains.moves if within(m.partition))
+    refused += [r for r in map(_no_room, drains.no_room) if within(r.partition)]
     judged_by = None
     if rates is not None:
         planned = [move for move, _ in judged]
@@ -131,6 +136,7 @@ def make_plan(
         creates=creates,
         recoveries=recovered.chosen,
         standing=standing,
+        log_moves=log_moves,
         judged_by=judged_by,
         throttle=placement.move_throttle,
         refusals=tuple(refused),
@@ -143,6 +149,7 @@ def make_plan(
                 recovered.about,
             ),
             *ended_entries(declared, snapshot),
+            *log_dir_warnings(drains),
         ),
         remember=frozenset(remember),
         allowed=dict(allowed),
@@ -154,6 +161,16 @@ def _recoveries(placement: Placement, snapshot: Snapshot, within: Part) -> Recov
     """What becomes of partitions that nobody leads, where `recovery` has a strategy for them."""
     wishes = declared_wishes(placement, snapshot)
     return recoveries(snapshot, {n: wish for n, wish in wishes.items() if within(n)})
+
+
+def _no_room(found: NoRoomLeft) -> Refusal:
+    facts: PlanFacts = {
+        "broker": found.broker,
+        "path": found.source,
+        "bytes": found.bytes,
+        "largest": found.largest,
+    }
+    return Refusal(found.partition, RefusalRule.NO_ROOM_IN_LOG_DIRS, facts)
 
 
 def _within(name: SettingName, within: Part) -> bool:

@@ -13,6 +13,7 @@ from replan.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
+    LOG_DIRS_RATE,
     MIN_INSYNC_REPLICAS,
 )
 from replan.model.names import BrokerId, TopicPartition
@@ -22,7 +23,9 @@ from replan.simulator.cluster.physical_state import ReplicaName, Simulation, Wor
 from replan.simulator.cluster.replication.copy_rates import leader_of
 from replan.simulator.controller.state import ClusterState, Partition, Topic, changed_partitions
 
-THROTTLES = frozenset({LEADER_RATE, FOLLOWER_RATE, LEADER_REPLICAS, FOLLOWER_REPLICAS})
+THROTTLES = frozenset(
+    {LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE, LEADER_REPLICAS, FOLLOWER_REPLICAS}
+)
 
 
 class Recorder:

@@ -70,6 +70,11 @@ def _groups(report: DriftReport) -> Iterator[tuple[str, list[Sequence[str]]]]:
         "Another number of partitions than declared",
         [(c.topic, f"declared {c.declared}", f"has {c.observed}") for c in counts],
     )
+    lying = report.drift.log_dirs
+    yield (
+        "In log directories that are to be empty",
+        [(str(name), f"broker {broker}", path) for name, broker, path in lying],
+    )
     yield (
         "Throttles that are not as declared",
         [

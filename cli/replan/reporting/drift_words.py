@@ -81,7 +81,8 @@ def by_class(report: DriftReport) -> str:
 def total(report: DriftReport) -> int:
     """How many differences there are; what is on its way is none."""
     tally = report.tally()
-    return sum(number for found, number in tally.items() if found is not DriftClass.IN_FLIGHT)
+    classed = sum(number for found, number in tally.items() if found is not DriftClass.IN_FLIGHT)
+    return classed + len(report.drift.log_dirs)
 
 
 def summary(report: DriftReport) -> str:

@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from replan.applying.outcome import PartitionResult, Result, SettingResult
+from replan.applying.outcome import AnyResult, Result
 from replan.applying.reasons.ends import (
     ChangedElsewhere,
     EffectUndone,
     EndReason,
     Fact,
     NotAsPlanned,
+    OtherLogDir,
     OtherPartitions,
     OtherReassignment,
     OtherValue,
@@ -28,10 +29,12 @@ from replan.applying.reasons.waits import (
     ClusterSilent,
     Confirming,
     CopyGoesOn,
+    CopyingInBroker,
     EffectUnseen,
     HoldReason,
     JournalSlow,
     MetadataBehind,
+    MoveFirst,
     NewBrokerCordoned,
     NewBrokerFenced,
     NextBatch,
@@ -46,6 +49,7 @@ from replan.applying.reasons.waits import (
     Rechecking,
     RejectionPending,
     RepeatPending,
+    ReplicaUnread,
     SameListElsewhere,
     SettingFirst,
     SettingInUse,
@@ -83,6 +87,7 @@ def hold_text(reason: HoldReason) -> str:
             | TopicReassigned()
             | ThrottleContested()
             | SettingFirst()
+            | ReplicaUnread()
         ):
             return _resources(reason)
         case (
@@ -103,7 +108,14 @@ def hold_text(reason: HoldReason) -> str:
             | ArrivalPossible()
         ):
             return _pending(reason)
-        case AwaitingSync() | AwaitingThrottle() | Confirming() | NextBatch() | JournalSlow():
+        case (
+            AwaitingSync()
+            | AwaitingThrottle()
+            | Confirming()
+            | NextBatch()
+            | JournalSlow()
+            | CopyingInBroker()
+        ):
             return _measured(reason)
         case (
             MetadataBehind()
@@ -111,6 +123,7 @@ def hold_text(reason: HoldReason) -> str:
             | NoLeader()
             | PartitionsFirst()
             | SameListElsewhere()
+            | MoveFirst()
             | SettingInUse()
             | SettingUnread()
             | SettingUnseen()
@@ -136,6 +149,7 @@ _PLAIN: Mapping[type[HoldReason], str] = MappingProxyType(
         PartitionsFirst: "its topic gets more partitions first",
         NoLeader: "no leader; bring back one of its in-sync replicas",
         SameListElsewhere: "another tool already reassigns it to the same list; waiting for that to end",
+        MoveFirst: "the partition moves to other brokers first",
         SettingInUse: "a move uses another value for a while; it is set when that is restored",
         SettingUnread: "its value cannot be read now; waiting until it can",
         SettingUnseen: "asked for; waiting until it is confirmed",
@@ -145,9 +159,16 @@ _PLAIN: Mapping[type[HoldReason], str] = MappingProxyType(
 
 
 def _measured(
-    reason: AwaitingSync | AwaitingThrottle | Confirming | NextBatch | JournalSlow,
+    reason: AwaitingSync
+    | AwaitingThrottle
+    | Confirming
+    | NextBatch
+    | JournalSlow
+    | CopyingInBroker,
 ) -> str:
     match reason:
+        case CopyingInBroker(copied, total):
+            return f"its broker copies it: {copied} of {total} bytes"
         case AwaitingThrottle():
             return _awaiting_throttle(reason)
         case AwaitingSync():
@@ -186,13 +207,16 @@ def _resources(
     | NoSlot
     | TopicReassigned
     | ThrottleContested
-    | SettingFirst,
+    | SettingFirst
+    | ReplicaUnread,
 ) -> str:
     match reason:
-        case NoRoom() | NoSlot() | TopicReassigned() | ThrottleContested() | SettingFirst():
-            return _shared(reason)
-        case _:
+        case (
+            NewBrokerFenced() | NewBrokerCordoned() | WritesWouldStop() | UncleanElectionPossible()
+        ):
             return _gate(reason)
+        case _:
+            return _shared(reason)
 
 
 def _gate(
@@ -220,9 +244,11 @@ def _gate(
 
 
 def _shared(
-    reason: NoRoom | NoSlot | TopicReassigned | ThrottleContested | SettingFirst,
+    reason: NoRoom | NoSlot | TopicReassigned | ThrottleContested | SettingFirst | ReplicaUnread,
 ) -> str:
     match reason:
+        case ReplicaUnread(broker):
+            return f"broker {broker} does not say where its replicas lie; waiting until it does"
         case SettingFirst(setting):
             return f"waiting until {setting} is set"
         case NoRoom():
@@ -380,11 +406,8 @@ def end_text(subject: TopicPartition | SettingName, reason: EndReason) -> str:
             )
         case OtherReassignment() | ChangedElsewhere() | EffectUndone() | OtherPartitions():
             text = _changed_elsewhere(reason)
-        case SubjectGone():
-            text = f"it does not exist any more; {REPLAN}"
-        case OtherValue(planned, found):
-            values = f"was {planned or 'not set'} when planned, found {found or 'not set'}"
-            text = f"{values}; it is left as it is; {REPLAN}"
+        case SubjectGone() | OtherLogDir() | OtherValue():
+            text = f"{_elsewhere(reason)}; {REPLAN}"
         case LedAgain() | LedByAnother() | EvidenceChanged():
             text = recovery_reasons.end_text(reason)
         case NotAsPlanned():
@@ -396,6 +419,18 @@ def end_text(subject: TopicPartition | SettingName, reason: EndReason) -> str:
                 else f"it goes from {list(found)} back to {list(original)}"
             )
     return f"{subject}: {text}"
+
+
+def _elsewhere(reason: SubjectGone | OtherLogDir | OtherValue) -> str:
+    match reason:
+        case SubjectGone():
+            return "it does not exist any more"
+        case OtherLogDir(planned, found):
+            where = f"lies in {found}" if found else "lies in no log directory that works"
+            return f"its replica lay in {planned} when planned, and now {where}"
+        case OtherValue(planned, found):
+            values = f"was {planned or 'not set'} when planned, found {found or 'not set'}"
+            return f"{values}; it is left as it is"
 
 
 def _changed_elsewhere(
@@ -474,7 +509,7 @@ def advice(code: int) -> str:
             return "Make a new plan; if it is rejected again, the log of the active controller says why."
 
 
-def result_text(result: PartitionResult | SettingResult) -> str:
+def result_text(result: AnyResult) -> str:
     """How one partition or setting stands in the end, with why."""
     if result.result not in {Result.RUNNING, Result.WAITING}:
         return result.message

@@ -1,11 +1,11 @@
 """How an application ended, as text: first what went wrong, by partition, then the line that sums it up."""
 
 from replan.applying.outcome import (
+    AnyResult,
     Ending,
     Outcome,
     PartitionResult,
     Result,
-    SettingResult,
     left_out_text,
     summary,
 )
@@ -105,7 +105,7 @@ def _held(outcome: Outcome) -> list[str]:
     return lines + capped(waiting, lambda r: f"  {result_text(r)}{_for(r)}", limit=SHOWN)
 
 
-def _for(result: PartitionResult | SettingResult) -> str:
+def _for(result: AnyResult) -> str:
     """For how long it has waited, where that is known."""
     waited = result.held_seconds if isinstance(result, PartitionResult) else None
     return "" if waited is None else f" (for {duration(waited)})"

@@ -21,7 +21,14 @@ from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row, we
 from replan.reporting.move_reasons import reason_text
 from replan.reporting.plan_context import NOTHING_BESIDE, PlanContext
 from replan.reporting.plan_notes import refusal_text, warning_text
-from replan.reporting.plan_text import change, create_text, setting_text, summary, throttle_text
+from replan.reporting.plan_text import (
+    change,
+    create_text,
+    log_move_text,
+    setting_text,
+    summary,
+    throttle_text,
+)
 from replan.reporting.price_text import cross_rack_bytes, price_lines
 from replan.reporting.quantities import brokers, duration, signed, size
 from replan.reporting.risk_text import risk_text
@@ -60,6 +67,8 @@ def render_plan_markdown(
     parts[1:1] = urgent
     settings = [f"- {code(str(s.setting))} {escape(setting_text(s))}" for s in plan.standing]
     parts += _listed("Throttles that stay", settings, share, "more throttle setting")
+    within = [f"- {code(str(m.partition))} {escape(log_move_text(m))}" for m in plan.log_moves]
+    parts += _listed("To other log directories", within, share, "more replica")
     parts += _brokers(broker_shares(plan, context.snapshot), share)
     room = limit - sum(map(weight, [*parts, after]))
     return "".join([*parts, *_topics(plan, room), after])

@@ -94,6 +94,10 @@ REFUSALS: Mapping[RefusalRule, str] = {
         "broker {brokers} would lead it and does not say what its log holds; silence is not taken for an empty log: "
         "find out why, or name another replica with `replan elect designated`"
     ),
+    RefusalRule.NO_ROOM_IN_LOG_DIRS: (
+        "its replica on broker {broker} is to leave {path} and does not fit into another directory there: it has "
+        "{bytes} bytes, and the largest of them takes {largest} with a tenth kept free; make room, or drain the broker"
+    ),
     RefusalRule.FEWER_PARTITIONS: (
         "`partitionCount` {declared} is below the {observed} partitions that the topic has ({rule}): Kafka cannot "
         "remove partitions, their records would be lost; declare {observed}, or take the key out"
@@ -157,6 +161,14 @@ WARNINGS: Mapping[WarningKind, str] = {
     WarningKind.MIN_ISR_ABOVE_REPLICAS: (
         "min.insync.replicas {minInsyncReplicas} is above the number of replicas of {named}: with {replicas} in sync, "
         "writes with acks=all succeed there; lower min.insync.replicas, or declare more replicas"
+    ),
+    WarningKind.LOG_DIR_UNREAD: (
+        "{where}: broker {broker} does not say what lies in {path} (fenced, silent, or the directory is offline); "
+        "nothing is planned for it. If its disk is lost, replace it, or drain the broker"
+    ),
+    WarningKind.LOG_DIR_UNCORDONED: (
+        "{where}: {path} of broker {broker} still takes new replicas, and Kafka makes them in the directory with the "
+        "fewest logs: cordon it (cordoned.log.dirs, Kafka 4.3), or begin nothing else on the broker until it is empty"
     ),
     WarningKind.STANDING_UNREAD: (
         "{where}: broker {broker} is not registered, fenced, or did not answer; its standing rate is not judged"

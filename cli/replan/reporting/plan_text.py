@@ -10,6 +10,7 @@ from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId
 from replan.model.rates import JudgedBy
 from replan.planning.creates import Create
+from replan.planning.log_dirs import LogMove
 from replan.planning.moves import Move
 from replan.planning.plan import Plan, Refusal
 from replan.planning.plan_file import digest
@@ -45,6 +46,7 @@ def render_plan(
     """
     limit = max(len(plan.moves), len(plan.refusals)) if everything else SHOWN
     lines = [*_recoveries(plan, limit), *_standing(plan), *_creates(plan), *_moves(plan, limit)]
+    lines = [*_standing(plan), *_log_moves(plan, limit), *_creates(plan), *_moves(plan, limit)]
     lines += [f"Warning: {warning_text(w)}" for w in plan.warnings]
     lines += [""] if plan.warnings else []
     lines += _refused("Refused", [r for r in plan.refusals if not r.held], limit)
@@ -80,6 +82,20 @@ def _standing(plan: Plan) -> Iterator[str]:
         rows = [(str(s.setting), setting_text(s)) for s in plan.standing]
         yield from (f"    {line}" for line in capped(columns(rows), limit=SHOWN))
         yield ""
+
+
+def _log_moves(plan: Plan, limit: int) -> Iterator[str]:
+    if plan.log_moves:
+        yield "Within their brokers, to other log directories:"
+        rows = [(str(m.partition), log_move_text(m)) for m in plan.log_moves[:limit]]
+        yield from (f"    {line}" for line in columns(rows))
+        yield from left_out(len(plan.log_moves) - limit, "replica")
+        yield ""
+
+
+def log_move_text(move: LogMove) -> str:
+    """From where to where, and how much: `broker 4  /d2 -> /d1, 20 GB`."""
+    return f"broker {move.broker}  {move.source} -> {move.target}, {size(move.bytes)}"
 
 
 def setting_text(wanted: ThrottleSetting) -> str:
@@ -203,13 +219,12 @@ def summary(plan: Plan, findings: Sequence[str] = ()) -> Iterator[str]:
         copied += f", and {count(unknown, 'partition')} of unknown size, or empty"
     new = sum(len(create.lists) for create in plan.creates)
     created = f"{count(new, 'new partition')}; " if new else ""
-    standing = count(len(plan.standing), "throttle setting")
-    created = f"{standing}; {created}" if plan.standing else created
+    created = _first(plan) + created
     if plan.recoveries:
         yield f"Plan: {recovery_summary(plan.recoveries)}"
     if plan.unclean:
         yield UNCLEAN_HINT
-    if plan.moves or plan.creates or plan.standing or not plan.recoveries:
+    if plan.moves or created or not plan.recoveries:
         yield f"Plan: {created}{count(len(plan.moves), 'move')}; {copied}; {leaders}."
     yield from _by_itself_and_for_good(plan)
     if left:
@@ -217,7 +232,7 @@ def summary(plan: Plan, findings: Sequence[str] = ()) -> Iterator[str]:
             f"Left out: {left}. `replan apply` performs the rest and ends with {plan.left_out:d}; "
             "with --all-or-nothing it applies nothing."
         )
-    if any(m.new for m in plan.moves):
+    if plan.log_moves or any(m.new for m in plan.moves):
         yield throttle_text(plan)
     yield from findings
     name = f"{plan.cluster_name}, " if plan.cluster_name else ""
@@ -230,6 +245,16 @@ def _by_itself_and_for_good(plan: Plan) -> Iterator[str]:
         yield BY_ITSELF
     if plan.creates:
         yield FOR_GOOD
+
+
+def _first(plan: Plan) -> str:
+    """Throttle settings and replicas that stay on their broker, in the line of totals."""
+    parts = [count(len(plan.standing), "throttle setting")] if plan.standing else []
+    if plan.log_moves:
+        within = size(sum(m.bytes for m in plan.log_moves))
+        replicas = count(len(plan.log_moves), "replica")
+        parts.append(f"{replicas} to other log directories ({within})")
+    return "".join(f"{part}; " for part in parts)
 
 
 def throttle_text(plan: Plan) -> str:

@@ -18,6 +18,7 @@ from replan.model.control_plane import (
     ClusterWriter,
     ElectionType,
     NewPartitions,
+    ReplicaName,
 )
 from replan.model.names import Replicas, TopicPartition
 from replan.planning.moves import Move
@@ -147,6 +148,11 @@ class RecordedWriter:
             for topic, new in sorted(added.items())
         )
         return self._recorded(lambda: self.real.create_partitions(added), *asked)
+
+    def move_logs(self, paths: Mapping[ReplicaName, str]) -> Mapping[ReplicaName, Answer]:
+        """Copy replicas to other log directories."""
+        asked = [f"asks {name}: to {path} on {b}" for (name, b), path in sorted(paths.items())]
+        return self._recorded(lambda: self.real.move_logs(paths), *asked)
 
     def alter_configs(
         self, changes: Sequence[ConfigChange]

@@ -11,6 +11,7 @@ from replan.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
+    LOG_DIRS_RATE,
     ConfigChange,
     ConfigOperation,
     ConfigScope,
@@ -22,10 +23,11 @@ SIDES = {
     FOLLOWER_REPLICAS: "follower",
     LEADER_RATE: "leader",
     FOLLOWER_RATE: "follower",
+    LOG_DIRS_RATE: "log directories",
 }
 LISTS = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
 LEADERS = (LEADER_REPLICAS, LEADER_RATE)
-RATES = (LEADER_RATE, FOLLOWER_RATE)
+RATES = (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE)
 Stored = Mapping[tuple[ConfigScope, str], Mapping[str, str]]
 
 

@@ -19,6 +19,7 @@ from replan.model.control_plane import (
     Look,
     NewPartitions,
     OutcomeUnknown,
+    ReplicaName,
     Wanted,
     agreeing,
 )
@@ -48,6 +49,7 @@ from replan.simulator.cluster.faults import (
     RequestKind,
     Schedule,
 )
+from replan.simulator.cluster.future_logs import altered, log_place
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.cluster.submit import ask
 from replan.simulator.config_view import broker_configs, topic_settings
@@ -177,7 +179,7 @@ class SimulatedControlPlane:
         topics = {t: topic_settings(cluster, t) for t in wanted.topics if t in cluster.topics}
         asked = {
             Question.RATES: wanted.rates_of,
-            Question.SIZES: {*wanted.cordons_of, *wanted.sizes_of},
+            Question.SIZES: {*wanted.cordons_of, *wanted.sizes_of, *wanted.places_of},
         }
         answering = {q: {b for b in of if answers(simulation, b, q)} for q, of in asked.items()}
         silent = {
@@ -198,6 +200,11 @@ class SimulatedControlPlane:
             sizes={
                 b: replica_sizes(simulation, b, of)
                 for b, of in wanted.sizes_of.items()
+                if b in answering[Question.SIZES]
+            },
+            places={
+                b: {name: log_place(simulation, (name, b)) for name in sorted(of)}
+                for b, of in wanted.places_of.items()
                 if b in answering[Question.SIZES]
             },
             silent=silent,
@@ -256,6 +263,29 @@ class SimulatedControlPlane:
         for topic, new in sorted(added.items()):
             command = CreatePartitions(topic, new.count, new.lists)
             found |= self._request(RequestKind.CREATE, command, [topic])
+        return found
+
+    def move_logs(self, paths: Mapping[ReplicaName, str]) -> Mapping[ReplicaName, Answer]:
+        """Copy replicas to other log directories; each broker is asked itself."""
+        self._catch_up()
+        found: dict[ReplicaName, Answer] = {
+            replica: reason
+            for replica in paths
+            if (reason := unreachable(self._simulation, str(replica[1]))) is not None
+        }
+        if self._store is not None:
+            self._become(self._store.lock() or self._simulation)
+        reachable = {replica: path for replica, path in paths.items() if replica not in found}
+        trouble = self._trouble(RequestKind.MOVE_LOGS) if reachable else None
+        lost = isinstance(trouble, LoseRequests)
+        if not isinstance(trouble, LoseRequests) or trouble.effect_after_seconds is not None:
+            simulation, answers_to = altered(self._simulation, reachable)
+            self._become(simulation)
+            found |= answers_to
+            if self._store is not None:
+                self._store.keep(self._simulation)
+        if lost:
+            found |= dict.fromkeys(reachable, OutcomeUnknown("the request timed out"))
         return found
 
     def alter_configs(

@@ -50,7 +50,7 @@ HEAD_KEYS = (
 )
 FEATURE_KEYS = ("replicationFactorGuard", "eligibleLeaderReplicas")
 BROKER_KEYS = ("id", "rack", "fenced", "cordoned", "logDirs", "configs")
-LOG_DIR_KEYS = ("path", "totalBytes", "usableBytes", "logs", "cordoned", "error")
+LOG_DIR_KEYS = ("path", "totalBytes", "usableBytes", "logs", "cordoned", "error", "replicas")
 CONFIG_KEYS = ("value", "source")
 REMEMBERED_KEYS = ("topic", "partition", "topicId", "order", "left")
 
@@ -224,6 +224,16 @@ def _read_log_dir(node: Node, broker: BrokerId) -> LogDir:
         optional(node.get("logs"), Node.int32, 0),
         optional(node.get("cordoned"), Node.flag, False),
         optional(node.get("error"), _text_or_null, None),
+        {topic: _numbers(of) for topic, of in node.members("replicas")},
+    )
+
+
+def _numbers(node: Node) -> tuple[int, ...]:
+    if not isinstance(node.value, list):
+        raise node.wrong(f"expected a list of partitions, found {shown(node.value)}")
+    return tuple(
+        Node(number, node.source, node, position).int32()
+        for position, number in enumerate(node.value)
     )
 
 
@@ -284,6 +294,7 @@ def _write_log_dir(found: LogDir) -> dict[str, object]:
                 "logs": (found.logs, 0),
                 "cordoned": (found.cordoned, False),
                 "error": (found.error, None),
+                "replicas": ({t: list(of) for t, of in sorted(found.replicas.items())}, {}),
             }
         ),
     }

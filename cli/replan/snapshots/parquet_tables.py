@@ -24,6 +24,12 @@ _CONFIG = pa.struct(
         pa.field("source", pa.int8(), nullable=False),
     ]
 )
+_LYING = pa.struct(
+    [
+        pa.field("topic", pa.string(), nullable=False),
+        pa.field("partitions", pa.list_(pa.int32()), nullable=False),
+    ]
+)
 BROKERS_SCHEMA = pa.schema(
     [
         pa.field("id", pa.int32(), nullable=False),
@@ -42,6 +48,7 @@ LOG_DIRS_SCHEMA = pa.schema(
         pa.field("logs", pa.int32(), nullable=False),
         pa.field("cordoned", pa.bool_(), nullable=False),
         pa.field("error", pa.string()),
+        pa.field("replicas", pa.list_(_LYING)),
     ]
 )
 REMEMBERED_SCHEMA = pa.schema(
@@ -53,7 +60,7 @@ REMEMBERED_SCHEMA = pa.schema(
         pa.field("left", BROKERS),
     ]
 )
-SINCE = {("remembered", "left")}
+SINCE = {("remembered", "left"), ("log_dirs", "replicas")}
 """Columns that folders of earlier versions lack."""
 SCHEMAS: Mapping[str, pa.Schema] = {
     "brokers": BROKERS_SCHEMA,
@@ -146,7 +153,14 @@ def read_brokers(table: pa.Table) -> tuple[tuple[Broker, ...], dict[BrokerId, Co
 def _log_dirs_table(snapshot: Snapshot) -> pa.Table:
     return pa.Table.from_pylist(
         [
-            {name: getattr(found, name) for name in LOG_DIRS_SCHEMA.names}
+            {
+                **{name: getattr(found, name) for name in LOG_DIRS_SCHEMA.names},
+                "replicas": [
+                    {"topic": topic, "partitions": list(of)}
+                    for topic, of in sorted(found.replicas.items())
+                ]
+                or None,
+            }
             for found in snapshot.log_dirs
         ],
         schema=LOG_DIRS_SCHEMA,
@@ -155,7 +169,17 @@ def _log_dirs_table(snapshot: Snapshot) -> pa.Table:
 
 def read_log_dirs(table: pa.Table) -> tuple[LogDir, ...]:
     """The log directories."""
-    return tuple(LogDir(**row) for row in table.to_pylist())
+    return tuple(
+        LogDir(
+            **{
+                **row,
+                "replicas": {
+                    found["topic"]: tuple(found["partitions"]) for found in row["replicas"] or ()
+                },
+            }
+        )
+        for row in table.to_pylist()
+    )
 
 
 def _remembered_table(snapshot: Snapshot) -> pa.Table:

@@ -15,7 +15,14 @@ from replan.applying.settings import Settings
 from replan.applying.steering import none_arrived
 from replan.model.broker import Broker
 from replan.model.configs import ConfigChange, ConfigScope
-from replan.model.control_plane import Answer, ClusterWriter, ElectionType, NewPartitions, Wanted
+from replan.model.control_plane import (
+    Answer,
+    ClusterWriter,
+    ElectionType,
+    NewPartitions,
+    ReplicaName,
+    Wanted,
+)
 from replan.model.names import Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.placement import MoveThrottle
@@ -112,6 +119,9 @@ class MortalWriter:
 
     def create_partitions(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
         return self.boundary.cross("create", lambda: self.real.create_partitions(added))
+
+    def move_logs(self, paths: Mapping[ReplicaName, str]) -> Mapping[ReplicaName, Answer]:
+        return self.boundary.cross("move logs", lambda: self.real.move_logs(paths))
 
     def alter_configs(
         self, changes: Sequence[ConfigChange]

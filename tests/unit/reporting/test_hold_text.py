@@ -13,6 +13,7 @@ from replan.applying.reasons.ends import (
     EndReason,
     Fact,
     NotAsPlanned,
+    OtherLogDir,
     OtherPartitions,
     OtherReassignment,
     OtherValue,
@@ -40,10 +41,12 @@ from replan.applying.reasons.waits import (
     ClusterSilent,
     Confirming,
     CopyGoesOn,
+    CopyingInBroker,
     EffectUnseen,
     HoldReason,
     JournalSlow,
     MetadataBehind,
+    MoveFirst,
     NewBrokerCordoned,
     NewBrokerFenced,
     NextBatch,
@@ -58,6 +61,7 @@ from replan.applying.reasons.waits import (
     Rechecking,
     RejectionPending,
     RepeatPending,
+    ReplicaUnread,
     SameListElsewhere,
     SettingFirst,
     SettingInUse,
@@ -258,6 +262,9 @@ HOLDS: list[tuple[HoldReason, str]] = [
         SettingFirst(SettingName(ConfigScope.BROKER, "4", FOLLOWER_RATE)),
         "waiting until follower.replication.throttled.rate of broker 4 is set",
     ),
+    (CopyingInBroker(5, 20), "its broker copies it: 5 of 20 bytes"),
+    (ReplicaUnread(B4), "broker 4 does not say where its replicas lie; waiting until it does"),
+    (MoveFirst(), "the partition moves to other brokers first"),
     (SettingUnread(), "its value cannot be read now; waiting until it can"),
     (SettingUnseen(), "asked for; waiting until it is confirmed"),
     (SettingInUse(), "a move uses another value for a while; it is set when that is restored"),
@@ -269,6 +276,14 @@ HOLDS: list[tuple[HoldReason, str]] = [
 ]
 
 ENDS: list[tuple[EndReason, str]] = [
+    (
+        OtherLogDir("/d2", "/d3"),
+        "its replica lay in /d2 when planned, and now lies in /d3; make a new plan",
+    ),
+    (
+        OtherLogDir("/d2", None),
+        "its replica lay in /d2 when planned, and now lies in no log directory that works; make a new plan",
+    ),
     (SubjectGone(), "it does not exist any more; make a new plan"),
     (
         OtherValue(None, "0:3"),

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 from replan.applying.reasons.waits import NoRoom
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition
-
-HEADROOM = 0.10
-"""Of the volume, to stay free after the copy."""
+from replan.planning.log_dirs import HEADROOM
 
 
 @dataclass(frozen=True, slots=True)

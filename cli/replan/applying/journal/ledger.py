@@ -14,6 +14,7 @@ from replan.applying.journal.records import (
     CreateRecord,
     Forget,
     Kept,
+    LogMoveRecord,
     MoveRecord,
     Order,
     PlanChunk,
@@ -26,6 +27,7 @@ from replan.applying.journal.records import (
 )
 from replan.errors import Held
 from replan.model.configs import SettingName
+from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import RememberedOrder
 
@@ -50,6 +52,8 @@ class Ledger:
     """Of the open application, by setting."""
     recoveries: Mapping[TopicPartition, RecoveryRecord] = field(default_factory=dict)
     """Of the open application."""
+    log_moves: Mapping[ReplicaName, LogMoveRecord] = field(default_factory=dict)
+    """Of the open application, by replica."""
 
     @property
     def throttles(self) -> int:
@@ -85,6 +89,9 @@ class Ledger:
         recovered = self.recoveries
         if any(isinstance(r, RecoveryRecord) for r in records):
             recovered = _recoveries(together, self.application)
+        log_moves = self.log_moves
+        if any(isinstance(r, LogMoveRecord) for r in records):
+            log_moves = _log_moves(together, self.application)
         return Ledger(
             together,
             self.application,
@@ -95,6 +102,7 @@ class Ledger:
             creates,
             standing,
             recovered,
+            log_moves,
         )
 
     def _is_open(self, application: str) -> bool:
@@ -150,8 +158,18 @@ def _folded(together: dict[str, Kept]) -> Ledger:
     entries, rates = _priors(together)
     creates, standing = _creates(together, application), _standing(together, application)
     recovered = _recoveries(together, application)
+    log_moves = _log_moves(together, application)
     return Ledger(
-        together, application, owned, still_open, entries, rates, creates, standing, recovered
+        together,
+        application,
+        owned,
+        still_open,
+        entries,
+        rates,
+        creates,
+        standing,
+        recovered,
+        log_moves,
     )
 
 
@@ -182,6 +200,16 @@ def _standing(
         r.setting: r
         for r in together.values()
         if isinstance(r, StandingRecord) and application and r.application == application.id
+    }
+
+
+def _log_moves(
+    together: Mapping[str, Kept], application: Application | None
+) -> dict[ReplicaName, LogMoveRecord]:
+    return {
+        (r.partition, r.broker): r
+        for r in together.values()
+        if isinstance(r, LogMoveRecord) and application and r.application == application.id
     }
 
 

@@ -257,6 +257,27 @@ class RecoveryRecord(Form, frozen=True, kw_only=True):
         return f"recovery/{self.application}/{self.topic_id}-{self.partition.partition}"
 
 
+class LogMoveRecord(Form, frozen=True):
+    """A replica that an application has sent to another log directory of its broker."""
+
+    application: Text
+    partition: TopicPartition
+    topic_id: TopicId
+    broker: Broker
+    target: Text
+    status: Status = Status.OPEN
+    message: str = ""
+    """Why it ended, when not done."""
+
+    def __post_init__(self) -> None:
+        _check_name(self.partition)
+
+    @property
+    def key(self) -> str:
+        """Its key."""
+        return f"log/{self.application}/{self.broker}/{self.topic_id}-{self.partition.partition}"
+
+
 class SavedReplicaList(Form, frozen=True):
     """One throttled-replicas list of a topic: what was there before, and which entries are ours."""
 
@@ -361,6 +382,7 @@ Kept = (
     | CreateRecord
     | StandingRecord
     | RecoveryRecord
+    | LogMoveRecord
     | SavedReplicaList
     | SavedRate
     | Order

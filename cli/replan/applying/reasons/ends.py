@@ -107,6 +107,15 @@ class SubjectGone:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherLogDir:
+    """A replica lies in another log directory than when planned, or is on its way to one."""
+
+    planned: str
+    found: str | None
+    """None where no directory that works has it."""
+
+
+@dataclass(frozen=True, slots=True)
 class OtherPartitions:
     """Its topic has other new partitions than those that were to be created."""
 
@@ -134,6 +143,7 @@ EndReason = (
     | OtherPartitions
     | OtherValue
     | SubjectGone
+    | OtherLogDir
     | OtherReassignment
     | ChangedElsewhere
     | EffectUndone

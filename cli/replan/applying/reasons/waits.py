@@ -263,6 +263,26 @@ class SettingInUse:
 
 
 @dataclass(frozen=True, slots=True)
+class CopyingInBroker:
+    """Its broker copies it to another log directory; bytes."""
+
+    copied: int = field(compare=False)
+    total: int = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaUnread:
+    """A broker does not say in which log directories its replicas lie."""
+
+    broker: BrokerId
+
+
+@dataclass(frozen=True, slots=True)
+class MoveFirst:
+    """The partition moves to other brokers first."""
+
+
+@dataclass(frozen=True, slots=True)
 class NextBatch:
     """A tick asks for no more than this."""
 
@@ -309,6 +329,9 @@ HoldReason = (
     | SettingUnread
     | SettingUnseen
     | SettingInUse
+    | CopyingInBroker
+    | ReplicaUnread
+    | MoveFirst
     | NextBatch
     | Stopping
 )

@@ -18,6 +18,7 @@ from replan.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
+    LOG_DIRS_RATE,
     MIN_INSYNC_REPLICAS,
     UNCLEAN_ELECTION,
     Configs,
@@ -28,7 +29,7 @@ from replan.model.configs import (
 from replan.model.names import BrokerId
 
 TOPIC_KEYS = (LEADER_REPLICAS, FOLLOWER_REPLICAS, MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION)
-BROKER_KEYS = (LEADER_RATE, FOLLOWER_RATE)
+BROKER_KEYS = (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE)
 TOPICS_PER_REQUEST = 1000
 _TOPIC, _BROKER = 2, 4  # ConfigResource.Type
 

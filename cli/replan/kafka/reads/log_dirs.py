@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from replan.kafka.failures import DESCRIBE_LOG_DIRS, name_of
-from replan.kafka.messages import DescribeLogDirs
+from replan.kafka.messages import RESPONSES, DescribeLogDirs
 from replan.kafka.reads.partitions import Topic
 from replan.kafka.reads.patience import Reading, Reads
 from replan.kafka.reads.rows import Directory, Logs, logs_told, topic_bases
@@ -18,6 +18,7 @@ from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire
 from replan.model.broker import LogDir
 from replan.model.columns import Ints
+from replan.model.control_plane import LogPlace
 from replan.model.names import BrokerId, TopicPartition
 
 _TELLS_CORDONED = 5
@@ -57,12 +58,23 @@ def directories_and_sizes(
         known = told.partitions < counts[told.bases]
         at = firsts[told.bases[known]] + told.partitions[known]
         largest[at] = np.maximum(largest[at], told.sizes[known])
-        return told.without_logs()
+        return told.without_logs(_lying(told, topics))
 
     question = Question(_request(None), reduced)
     asked = dict.fromkeys(live, question)
     found = reads.ask_each(DESCRIBE_LOG_DIRS, asked, limit_seconds=_EVERYTHING_SECONDS)
     return {broker: told.directories for broker, told in found.items()}, largest
+
+
+def _lying(told: Logs, topics: Sequence[Topic]) -> tuple[Mapping[str, tuple[int, ...]], ...]:
+    """The replicas in each directory of a broker that has several, by topic."""
+    if len(told.directories) < 2:
+        return ()
+    found: list[dict[str, list[int]]] = [{} for _ in told.directories]
+    columns = (told.dirs.tolist(), told.bases.tolist(), told.partitions.tolist())
+    for directory, base, number in zip(*columns, strict=True):
+        found[directory].setdefault(topics[base].name, []).append(number)
+    return tuple({t: tuple(sorted(of)) for t, of in sorted(by.items())} for by in found)
 
 
 def cordons() -> Reading:
@@ -76,12 +88,7 @@ def cordons() -> Reading:
 
 def sizes(wanted: Collection[TopicPartition]) -> Reading:
     """The question to a broker for the sizes of some replicas; its answer has those that it has, in bytes."""
-    numbers: dict[str, list[int]] = {}
-    for topic, partition in sorted(wanted):
-        numbers.setdefault(topic, []).append(partition)
-    names = list(numbers)
-    topic_of = DescribeLogDirs.DescribableLogDirTopic
-    topics = [topic_of(topic=name, partitions=of) for name, of in numbers.items()]
+    names = sorted({name.topic for name in wanted})
     read = logs_told(topic_bases({name: place for place, name in enumerate(names)}))
 
     def decode(body: memoryview, version: int) -> dict[TopicPartition, int]:
@@ -89,7 +96,36 @@ def sizes(wanted: Collection[TopicPartition]) -> Reading:
         columns = told.bases.tolist(), told.partitions.tolist(), told.sizes.tolist()
         return {TopicPartition(names[t], n): size for t, n, size in zip(*columns, strict=True)}
 
-    return Reading(DESCRIBE_LOG_DIRS, Question(_request(topics), decode))
+    return Reading(DESCRIBE_LOG_DIRS, Question(_request(_topics(wanted)), decode))
+
+
+def places(wanted: Collection[TopicPartition]) -> Reading:
+    """The question to a broker where some replicas lie, and where they are being copied to."""
+    names = sorted(wanted)
+
+    def decode(body: memoryview, version: int) -> dict[TopicPartition, LogPlace]:
+        serving: dict[TopicPartition, tuple[str, int]] = {}
+        future: dict[TopicPartition, tuple[str, int]] = {}
+        for told in RESPONSES[DescribeLogDirs.API_KEY][version].decode(body).results:
+            for topic in told.topics:
+                for log in topic.partitions:
+                    found = future if log.is_future_key else serving
+                    name = TopicPartition(topic.name, log.partition_index)
+                    found[name] = told.log_dir, log.partition_size
+        return {
+            name: LogPlace(*serving.get(name, (None, 0)), *future.get(name, (None, 0)))
+            for name in names
+        }
+
+    return Reading(DESCRIBE_LOG_DIRS, Question(_request(_topics(names)), decode))
+
+
+def _topics(names: Collection[TopicPartition]) -> Any:
+    numbers: dict[str, list[int]] = {}
+    for topic, partition in sorted(names):
+        numbers.setdefault(topic, []).append(partition)
+    topic_of = DescribeLogDirs.DescribableLogDirTopic
+    return [topic_of(topic=name, partitions=of) for name, of in numbers.items()]
 
 
 def directories(answers: Mapping[BrokerId, Sequence[Directory]]) -> Iterator[LogDir]:
@@ -105,6 +141,7 @@ def directories(answers: Mapping[BrokerId, Sequence[Directory]]) -> Iterator[Log
                 logs=told.logs,
                 cordoned=told.cordoned,
                 error=name_of(told.error_code) if told.error_code else None,
+                replicas=told.replicas,
             )
 
 

@@ -12,7 +12,7 @@ from kafka.errors import KafkaError
 
 from replan.kafka.failures import METADATA, reason
 from replan.kafka.reads import brokers, configs
-from replan.kafka.reads.log_dirs import cordons, sizes, tells_cordoned
+from replan.kafka.reads.log_dirs import cordons, places, sizes, tells_cordoned
 from replan.kafka.reads.partitions import states, wanted_rows
 from replan.kafka.reads.patience import REQUEST_SECONDS, Reading, Reads
 from replan.kafka.reads.reassignments import listing
@@ -72,6 +72,7 @@ def look(reads: Reads, wanted: Wanted, known: Known) -> Look:
         topics={topic: settings for answer in told_settings for topic, settings in answer.items()},
         rates=told["rates"],
         sizes=told["sizes"],
+        places=told["places"],
         silent=silent,
         features=brokers.features(reads.wire),
     )
@@ -98,6 +99,8 @@ def _questions(reads: Reads, wanted: Wanted) -> dict[BrokerId, dict[str, Reading
             asked.setdefault(broker, {})["cordons"] = cordons()
     for broker in sorted(live.keys() & wanted.sizes_of.keys()):
         asked.setdefault(broker, {})["sizes"] = sizes(wanted.sizes_of[broker])
+    for broker in sorted(live.keys() & wanted.places_of.keys()):
+        asked.setdefault(broker, {})["places"] = places(wanted.places_of[broker])
     return asked
 
 
@@ -105,7 +108,12 @@ def _told(
     asked: Mapping[BrokerId, Mapping[str, Reading]], answers: Mapping[BrokerId, Sequence[Any]]
 ) -> tuple[dict[str, dict[BrokerId, Any]], dict[BrokerId, str]]:
     """What brokers said of themselves, by subject, and who said nothing."""
-    told: dict[str, dict[BrokerId, Any]] = {"rates": {}, "cordons": {}, "sizes": {}}
+    told: dict[str, dict[BrokerId, Any]] = {
+        "rates": {},
+        "cordons": {},
+        "sizes": {},
+        "places": {},
+    }
     silent: dict[BrokerId, str] = {}
     for broker, found in answers.items():
         for subject, answer in zip(asked[broker], found, strict=True):

@@ -7,7 +7,7 @@ the same shape are read together by numpy. Both decoders know Kafka's schemas of
 
 import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -208,6 +208,8 @@ class Directory:
     usable_bytes: int
     cordoned: bool
     logs: int
+    replicas: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Of a broker with several directories, where that was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,11 +221,17 @@ class Logs:
     """What the reader's `base_of` says of the topic of each log."""
     partitions: Ints
     sizes: Ints
+    dirs: Ints
+    """In which of the directories each lies."""
 
-    def without_logs(self) -> "Logs":
-        """The directories alone."""
+    def without_logs(self, lying: Sequence[Mapping[str, tuple[int, ...]]] = ()) -> "Logs":
+        """The directories alone, with the replicas that lie in each where they are given."""
         nothing: Ints = np.zeros(0, np.int64)
-        return Logs(self.directories, nothing, nothing, nothing)
+        directories = self.directories
+        if lying:
+            pairs = zip(directories, lying, strict=True)
+            directories = tuple(replace(found, replicas=of) for found, of in pairs)
+        return Logs(directories, nothing, nothing, nothing, nothing)
 
 
 _LOG = 22
@@ -239,10 +247,10 @@ def _logs(content: bytes, version: int, base_of: Callable[[bytes], int]) -> Logs
     cursor = Cursor(content, 4)
     raise_for(cursor.integer(2), None)
     found: list[Directory] = []
-    groups: list[tuple[int, int, int]] = []
-    for _ in range(cursor.length()):
+    groups: list[tuple[int, int, int, int]] = []
+    for number in range(cursor.length()):
         code, path = cursor.integer(2), cursor.text()
-        logs = _groups(cursor, base_of, groups)
+        logs = _groups(cursor, base_of, groups, number)
         total, usable = cursor.integer(8), cursor.integer(8)
         cordoned = version >= 5 and cursor.boolean()
         cursor.skip_tags()
@@ -251,7 +259,10 @@ def _logs(content: bytes, version: int, base_of: Callable[[bytes], int]) -> Logs
 
 
 def _groups(
-    cursor: Cursor, base_of: Callable[[bytes], int], groups: list[tuple[int, int, int]]
+    cursor: Cursor,
+    base_of: Callable[[bytes], int],
+    groups: list[tuple[int, int, int, int]],
+    directory: int,
 ) -> int:
     """Pass over the topics of a directory, noting where the logs of each are; returns how many logs there are.
 
@@ -268,16 +279,18 @@ def _groups(
             name, count, start = content[at + 1 : end], content[end] - 1, end + 1
         base = base_of(name)
         if base >= 0:
-            groups.append((start, count, base))
+            groups.append((start, count, base, directory))
         logs += count
         cursor.at = start + _LOG * count
         cursor.skip_tags()
     return logs
 
 
-def _columns(content: bytes, groups: Sequence[tuple[int, int, int]]) -> tuple[Ints, Ints, Ints]:
-    table = np.array(groups, dtype=np.int64).reshape(-1, 3)
-    starts, counts, bases = table[:, 0], table[:, 1], table[:, 2]
+def _columns(
+    content: bytes, groups: Sequence[tuple[int, int, int, int]]
+) -> tuple[Ints, Ints, Ints, Ints]:
+    table = np.array(groups, dtype=np.int64).reshape(-1, 4)
+    starts, counts, bases, dirs = table.T
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
     within = np.arange(total) - np.repeat(ends - counts, counts)
@@ -289,7 +302,12 @@ def _columns(content: bytes, groups: Sequence[tuple[int, int, int]]) -> tuple[In
     at = at[serving]
     numbers = _overlapping(content, ">i4")[at].astype(np.int64)
     sizes = _overlapping(content, ">i8")[at + 4].astype(np.int64)
-    return np.repeat(bases, counts)[serving], numbers, sizes
+    return (
+        np.repeat(bases, counts)[serving],
+        numbers,
+        sizes,
+        np.repeat(dirs, counts)[serving],
+    )
 
 
 def _overlapping(content: bytes, kind: str) -> Any:

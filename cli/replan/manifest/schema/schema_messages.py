@@ -43,19 +43,16 @@ def note_schema_problems(
     source: Source,
     schema: Schema,
     problems: Problems,
-    unsupported: frozenset[KeyPath],
 ) -> None:
-    """Note what the schema refuses in `document`, with places from `root`; nothing about unsupported keys."""
+    """Note what the schema refuses in `document`, with places from `root`."""
     errors = sorted(checker_of(schema).iter_errors(document), key=_says_little)
     misspelled = {tuple(e.absolute_path) for e in errors if e.validator == "additionalProperties"}
-    excused = misspelled | {path[:-1] for path in unsupported if len(path) > 2}
     for error in errors:
-        if error.validator in {"required", "anyOf"} and tuple(error.absolute_path) in excused:
-            continue  # what is missing is what was misspelled, or is not supported either
+        if error.validator in {"required", "anyOf"} and tuple(error.absolute_path) in misspelled:
+            continue  # what is missing is what was misspelled
         for path, text, at_key in _told(error):
-            if not any(path[: len(u)] == u for u in unsupported):
-                at = key_place_of(root, path) if at_key else place_of(root, path)
-                problems.add(source.where(at), path, text)
+            at = key_place_of(root, path) if at_key else place_of(root, path)
+            problems.add(source.where(at), path, text)
 
 
 def _says_little(error: ValidationError) -> bool:

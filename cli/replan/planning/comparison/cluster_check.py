@@ -45,6 +45,7 @@ def check_names(aligned: Alignment, made: Chosen) -> None:
         *_preferred_leaders(aligned, made),
         *_throttled_brokers(placement, snapshot),
         *_standing_ties(placement, snapshot),
+        *_unknown_log_dirs(placement, snapshot),
         *check_policy(placement, snapshot),
     ]
     if mistakes:
@@ -132,6 +133,30 @@ def _throttled_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[Mis
                 placement.throttle_places[broker],
                 f"broker {broker} is not registered in the cluster; "
                 f"registered: {ranges(registered)}",
+            )
+
+
+def _unknown_log_dirs(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
+    """A directory must be one of its broker, as far as that answers, and another one must be left."""
+    registered = sorted(snapshot.broker_ids())
+    for entry in placement.log_dir_blacklist:
+        paths = sorted(d.path for d in snapshot.log_dirs if d.broker == entry.broker)
+        drained = {e.path for e in placement.log_dir_blacklist if e.broker == entry.broker}
+        if entry.broker not in registered:
+            yield Mistake(
+                entry.where,
+                f"broker {entry.broker} is not registered in the cluster; registered: {ranges(registered)}",
+            )
+        elif paths and entry.path not in paths:
+            yield Mistake(
+                entry.where,
+                f"broker {entry.broker} has no log directory {entry.path}; it has {', '.join(paths)}",
+            )
+        elif paths and drained.issuperset(paths):
+            yield Mistake(
+                entry.where,
+                f"broker {entry.broker} has no other log directory than {', '.join(paths)}; "
+                "drain the broker instead (`blacklists.replicas`)",
             )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from replan.model.control_plane import Rejected
+from replan.simulator.cluster import future_logs
 from replan.simulator.cluster.apply_fault import apply_fault, serve_again
 from replan.simulator.cluster.disks import with_deletions_done, with_written
 from replan.simulator.cluster.physical_state import Lag, ReplicaName, Simulation, World
@@ -91,7 +92,9 @@ def advance(
         speeds = lookahead.flows.speeds(simulation)
         if meter is not None:
             meter(simulation, speeds, moment)
-        world = _flowed(simulation.world, speeds, moment, lookahead.flows)
+        seconds = moment - simulation.world.now
+        world = future_logs.flowed(simulation.cluster, simulation.world, seconds)
+        world = _flowed(world, speeds, moment, lookahead.flows)
         simulation = replace(simulation, world=world)
 
 
@@ -108,6 +111,8 @@ def _settle_due(simulation: Simulation, lookahead: Lookahead) -> Simulation:
     simulation = _stop_brokers(simulation)
     simulation = _join(simulation, lookahead)
     simulation = _fire_timers(simulation)
+    if simulation.world.futures:
+        simulation = future_logs.with_done(simulation)
     world = with_deletions_done(simulation.world)
     return simulation if world is simulation.world else replace(simulation, world=world)
 
@@ -203,6 +208,7 @@ def _moments(simulation: Simulation, speeds: Mapping[ReplicaName, float]) -> Ite
     yield from world.starting.values()
     yield from world.stopping.values()
     yield from (d.due for d in world.deletions)
+    yield from future_logs.moments(simulation.cluster, world)
     for broker, since in world.down.items():
         registration = simulation.cluster.brokers.get(broker)
         if registration is not None and not registration.fenced:

@@ -143,6 +143,11 @@ def with_deletions_done(world: World) -> World:
     return replace(world, log_dirs=dirs, deletions=waiting)
 
 
+def with_counts(world: World, broker: BrokerId, path: str, *, logs: int, freed: float) -> World:
+    """The world with so many more logs, and so many bytes free, in one directory."""
+    return replace(world, log_dirs=_updated(world.log_dirs, broker, path, logs=logs, freed=freed))
+
+
 def _updated(
     dirs: tuple[LogDir, ...], broker: BrokerId, path: str, *, logs: int = 0, freed: float = 0.0
 ) -> tuple[LogDir, ...]:

@@ -18,6 +18,7 @@ class RequestKind(Enum):
     ELECT = "elect"
     CONFIGURE = "alter configs"
     CREATE = "create partitions"
+    MOVE_LOGS = "alter replica log dirs"
 
 
 @dataclass(frozen=True, slots=True)

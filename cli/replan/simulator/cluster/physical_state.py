@@ -49,6 +49,8 @@ class Speeds:
     """unclean.leader.election.interval.ms."""
     delete_seconds: float = 60.0
     """file.delete.delay.ms: from dropping a replica to room on the disk."""
+    log_dirs_bytes_per_second: float = 200_000_000.0
+    """Of the copies between the log directories of one broker, together, where no quota holds them."""
     grain_seconds: float = 0.05
     """Copies that end within one grain end together."""
 
@@ -77,6 +79,16 @@ class Deletion:
     broker: BrokerId
     path: str
     bytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class FutureLog:
+    """A log that is being built in another directory of its broker (KIP-113)."""
+
+    path: str
+    remaining_bytes: float
+    bytes: float
+    """Of the whole log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +142,8 @@ class World:
     disk_ids: Mapping[Directory, str] = field(default_factory=dict)
     """The ids of directories on replaced disks; that of any other is its path."""
     deletions: tuple[Deletion, ...] = ()
+    futures: Mapping[ReplicaName, FutureLog] = field(default_factory=dict)
+    """Replicas that are being copied to another log directory of their broker."""
     slow: Mapping[BrokerId, float] = field(default_factory=dict)
     """Brokers whose network is slower than the others', bytes per second in each direction."""
     silent: tuple[BrokerId, ...] = ()

@@ -77,6 +77,15 @@ class KeptPlace(Form, frozen=True):
     path: Text
 
 
+class KeptFuture(Form, frozen=True):
+    """A log on its way to another directory of its broker."""
+
+    broker: Int32
+    path: Text
+    remaining_bytes: Amount
+    bytes: Amount
+
+
 class KeptPartition(Form, frozen=True, kw_only=True):
     """What is not usual of one partition."""
 
@@ -90,6 +99,7 @@ class KeptPartition(Form, frozen=True, kw_only=True):
     parted: tuple[KeptLog, ...] = ()
     placed: tuple[KeptPlace, ...] = ()
     lay: tuple[KeptPlace, ...] = ()
+    futures: tuple[KeptFuture, ...] = ()
 
     @property
     def name(self) -> TopicPartition:

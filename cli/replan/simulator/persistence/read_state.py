@@ -19,6 +19,7 @@ from replan.simulator.cluster.disks import UNREPORTED
 from replan.simulator.cluster.physical_state import (
     Burst,
     Deletion,
+    FutureLog,
     Lag,
     ReplicaName,
     Simulation,
@@ -135,6 +136,7 @@ def _with_logs(world: World, kept: KeptSimulation) -> World:
     lay = dict(world.lay)
     produce: dict[TopicPartition, float] = {}
     epochs, parted = dict(world.epochs), dict(world.parted)
+    futures: dict[ReplicaName, FutureLog] = {}
     for found in kept.partitions:
         if found.epochs and found.name in world.sizes:
             first = () if found.epochs[0].bytes == 0 else BEGINNING
@@ -148,10 +150,20 @@ def _with_logs(world: World, kept: KeptSimulation) -> World:
                 lags[replica] = Lag(lag.bytes, lag.fetches_from)
         placed |= places(found, found.placed)
         lay |= places(found, found.lay)
+        for of in found.futures:
+            future = FutureLog(of.path, of.remaining_bytes, of.bytes)
+            futures[found.name, BrokerId(of.broker)] = future
         if found.bytes_per_second and found.name in world.sizes:
             produce[found.name] = found.bytes_per_second
     return replace(
-        world, lags=lags, placed=placed, lay=lay, produce=produce, epochs=epochs, parted=parted
+        world,
+        lags=lags,
+        placed=placed,
+        lay=lay,
+        produce=produce,
+        epochs=epochs,
+        parted=parted,
+        futures=futures,
     )
 
 

@@ -3,12 +3,13 @@
 Here belongs what a simulation makes of that when it begins or is read back, and how an observer sees it.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.simulator.cluster.disks import directory_id_of, id_of, spread
+from replan.simulator.cluster.disks import directory_id_of, directory_of, id_of, spread
 from replan.simulator.cluster.physical_state import ReplicaName, Simulation
 from replan.simulator.cluster.submit import ask
 from replan.simulator.controller.commands import LoseDirs
@@ -18,8 +19,26 @@ LOST = "KAFKA_STORAGE_ERROR"
 """What DescribeLogDirs answers of a directory that is offline."""
 
 
+def with_replicas(simulation: Simulation, dirs: Sequence[LogDir]) -> tuple[LogDir, ...]:
+    """The directories with the replicas in them, where their broker has several."""
+    several = {b for b, number in Counter(d.broker for d in dirs).items() if number > 1}
+    lying: dict[tuple[BrokerId, str], dict[str, list[int]]] = {}
+    for name, partition in simulation.cluster.partitions() if several else ():
+        for broker in several.intersection(partition.replicas):
+            path = directory_of(simulation.world, (name, broker))
+            if path is not None:
+                of = lying.setdefault((broker, path), {})
+                of.setdefault(name.topic, []).append(name.partition)
+    return tuple(
+        replace(d, replicas={t: tuple(sorted(of)) for t, of in found.items()})
+        if (found := lying.get((d.broker, d.path), {}))
+        else d
+        for d in dirs
+    )
+
+
 def lay(cluster: ClusterState, log_dirs: Iterable[LogDir]) -> dict[ReplicaName, str]:
-    """Where replicas of brokers with several directories lie in the beginning."""
+    """Where replicas of brokers with several directories lie in the beginning: as they say, or dealt out."""
     dirs: dict[BrokerId, list[LogDir]] = {}
     for found in log_dirs:
         dirs.setdefault(found.broker, []).append(found)
@@ -28,11 +47,19 @@ def lay(cluster: ClusterState, log_dirs: Iterable[LogDir]) -> dict[ReplicaName, 
     }
     if not members:
         return {}
+    known = {
+        (TopicPartition(topic, number), broker): d.path
+        for broker in members
+        for d in dirs[broker]
+        for topic, numbers in d.replicas.items()
+        for number in numbers
+    }
     for name, partition in cluster.partitions():
         for broker in partition.replicas:
             if broker in members:
                 members[broker].append((name, broker in partition.isr))
-    return {r: p for b, held in members.items() for r, p in spread(dirs[b], held).items()}
+    dealt = {r: p for b, held in members.items() for r, p in spread(dirs[b], held).items()}
+    return {replica: known.get(replica, path) for replica, path in dealt.items()}
 
 
 def with_log_dirs(simulation: Simulation, dirs: Sequence[LogDir]) -> Simulation:

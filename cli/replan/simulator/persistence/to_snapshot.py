@@ -19,6 +19,7 @@ from replan.simulator.controller.state import (
 from replan.simulator.persistence.snapshot_log_dirs import (
     log_dir_described,
     log_dir_seen,
+    with_replicas,
 )
 
 MOST_BYTES = 2**63 - 1
@@ -31,7 +32,7 @@ def to_snapshot(simulation: Simulation, now: float) -> Snapshot:
     whole = whole_snapshot(simulation, now)
     return replace(
         whole,
-        log_dirs=log_dirs_described(simulation),
+        log_dirs=with_replicas(simulation, log_dirs_described(simulation)),
         broker_configs={b: c for b, c in whole.broker_configs.items() if b in serving},
         silent=tuple(sorted({*whole.silent, *unresponsive} & cluster.brokers.keys())),
     )

@@ -22,6 +22,7 @@ from replan.simulator.persistence.kept_state import (
     KeptDeletion,
     KeptEpoch,
     KeptFile,
+    KeptFuture,
     KeptLag,
     KeptLog,
     KeptPartition,
@@ -92,6 +93,11 @@ def _partition(world: World, name: TopicPartition, partition: Partition) -> Kept
         ),
         placed=_places(world.placed, name, partition),
         lay=_places(world.lay, name, partition),
+        futures=tuple(
+            KeptFuture(b, of.path, of.remaining_bytes, of.bytes)
+            for b in partition.replicas
+            if (of := world.futures.get((name, b))) is not None
+        ),
     )
 
 

@@ -1,0 +1,190 @@
+"""Replicas on their way to another log directory of their broker: ask for it, wait, or an end. Pure.
+
+A broker copies such a replica by itself and then swaps it in (KIP-113). The same request once more changes nothing,
+while it copies and when it is done: so one without an answer is sent again, and one that arrives late does no harm. One
+copy takes one slot of its broker, and starts only under the throttle that the plan declares for what the broker
+receives (`replica.alter.log.dirs.io.max.bytes.per.second`, saved and restored as the other rates). A partition that the
+plan moves to other brokers comes first.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from replan.applying.admission.slots import Slots
+from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.records import LogMoveRecord, Status
+from replan.applying.observation.history import held_since
+from replan.applying.partitions.judge import End, Hold
+from replan.applying.reasons.ends import EndReason, OtherLogDir, RejectedByKafka, SubjectGone
+from replan.applying.reasons.waits import (
+    AwaitingThrottle,
+    CopyingInBroker,
+    HoldReason,
+    MoveFirst,
+    Rechecking,
+    ReplicaUnread,
+)
+from replan.applying.throttles.broker_rates import Rate
+from replan.applying.tick_input import Job, TickInput
+from replan.model.configs import LOG_DIRS_RATE
+from replan.model.control_plane import Answer, Look, Rejected, ReplicaName
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.placement import MoveThrottle, Side
+from replan.planning.log_dirs import LogMove
+
+LOOKED_AT = 4
+"""How many waiting replicas of a broker are looked at, for each of its slots."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """It may be asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogMoving:
+    """What a process knows of them from tick to tick."""
+
+    answers: Mapping[ReplicaName, Answer] = field(default_factory=dict)
+    suspected: Mapping[tuple[ReplicaName, EndReason], float] = field(default_factory=dict)
+    """What looks have suggested so far, and since when."""
+
+
+@dataclass(slots=True)
+class LogMoveTick:
+    """What one tick decides of them."""
+
+    records: list[LogMoveRecord] = field(default_factory=list)
+    starting: list[LogMove] = field(default_factory=list)
+    """Those that may start, once their throttle is in force."""
+    running: list[LogMove] = field(default_factory=list)
+    asks: dict[ReplicaName, str] = field(default_factory=dict)
+    holds: dict[ReplicaName, HoldReason] = field(default_factory=dict)
+    suspected: Mapping[tuple[ReplicaName, EndReason], float] = field(default_factory=dict)
+
+    def rates(self, throttle: MoveThrottle | None) -> dict[Rate, int]:
+        """The rates that they need, bytes per second."""
+        if throttle is None:
+            return {}
+        wanted = {m.broker: throttle.rate_of(m.broker, Side.FOLLOWER) for m in self._all()}
+        return {(b, LOG_DIRS_RATE): rate for b, rate in wanted.items() if rate is not None}
+
+    def _all(self) -> Iterable[LogMove]:
+        return (*self.running, *self.starting)
+
+    def ask(self, in_force: frozenset[Rate], throttle: MoveThrottle | None, ledger: Ledger) -> None:
+        """Ask for those whose throttle is in force, and write that down."""
+        rates = self.rates(throttle)
+        for move in self.starting:
+            where = (move.broker, LOG_DIRS_RATE)
+            if where in rates and where not in in_force:
+                self.holds[move.replica] = AwaitingThrottle()
+                continue
+            self.asks[move.replica] = move.target
+            self.holds[move.replica] = CopyingInBroker(0, move.bytes)
+            if move.replica not in ledger.log_moves:
+                self.records.append(record_of(move, ledger, Status.OPEN))
+
+
+def pending(job: Job, ledger: Ledger) -> list[LogMove]:
+    """Those that have not ended."""
+    return [
+        move
+        for move in job.plan.log_moves
+        if (record := ledger.log_moves.get(move.replica)) is None or record.status is Status.OPEN
+    ]
+
+
+def looked_at(job: Job, ledger: Ledger) -> list[LogMove]:
+    """Those to look at now: all that were asked for, and of each broker the first that wait."""
+    seen, found = Counter[BrokerId](), list[LogMove]()
+    for move in pending(job, ledger):
+        begun = move.replica in ledger.log_moves
+        if not begun:
+            seen[move.broker] += 1
+        if begun or seen[move.broker] <= LOOKED_AT * job.settings.slots_per_broker:
+            found.append(move)
+    return found
+
+
+def log_move_tick(
+    tick: TickInput,
+    ledger: Ledger,
+    known: LogMoving,
+    closed: HoldReason | None,
+    slots: Slots,
+    moving: frozenset[TopicPartition],
+) -> LogMoveTick:
+    """Decide for each that has not ended; `closed`: why nothing is to be asked for now, if so.
+
+    `moving`: the partitions whose moves to other brokers have not ended. Takes slots.
+    """
+    found = LogMoveTick()
+    agreeing: list[tuple[ReplicaName, EndReason]] = []
+    ready: list[LogMove] = []
+    for move in looked_at(tick.job, ledger):
+        verdict = judge_log_move(move, tick.seen, known.answers.get(move.replica))
+        if isinstance(verdict, End) and verdict.status is Status.STALE and verdict.reason:
+            since = known.suspected.get((move.replica, verdict.reason), tick.ended)
+            if since > tick.now - tick.settings.ending_seconds:
+                agreeing.append((move.replica, verdict.reason))
+                verdict = Hold(Rechecking(verdict.reason))
+        if isinstance(verdict, Start):
+            ready.append(move)
+        else:
+            _take(move, verdict, tick, ledger, found)
+    for move in found.running:
+        slots.take((move.broker,))
+    for move in ready:
+        reason = closed or (MoveFirst() if move.partition in moving else None)
+        full = slots.first_full((move.broker,))
+        if reason is None and full is not None:
+            reason = slots.why_full(full)
+        if reason is not None:
+            found.holds[move.replica] = reason
+        else:
+            slots.take((move.broker,))
+            found.starting.append(move)
+    found.suspected = held_since(known.suspected, agreeing, tick.ended)
+    return found
+
+
+def _take(
+    move: LogMove, verdict: Hold | End, tick: TickInput, ledger: Ledger, into: LogMoveTick
+) -> None:
+    match verdict:
+        case Hold(reason):
+            into.holds[move.replica] = reason
+            if isinstance(reason, CopyingInBroker):
+                into.running.append(move)
+        case End(status, why):
+            message = "" if why is None else tick.job.end_text(move.partition, why)
+            into.records.append(record_of(move, ledger, status, message))
+
+
+def judge_log_move(move: LogMove, seen: Look, answer: Answer | None) -> Start | Hold | End:
+    """What one look says of one replica; that it is stale, a later look must agree with."""
+    place = seen.places.get(move.broker, {}).get(move.partition)
+    if place is None:
+        gone = move.broker not in seen.brokers
+        return End(Status.STALE, SubjectGone()) if gone else Hold(ReplicaUnread(move.broker))
+    if place.future_path == move.target:
+        return Hold(CopyingInBroker(place.future_bytes, max(place.bytes, move.bytes)))
+    if place.path == move.target:
+        return End(Status.DONE)
+    if place.future_path is not None or place.path != move.source:
+        return End(Status.STALE, OtherLogDir(move.source, place.future_path or place.path))
+    return _rejected(answer) if isinstance(answer, Rejected) else Start()
+
+
+def _rejected(answer: Rejected) -> End:
+    return End(Status.REJECTED, RejectedByKafka(answer.code, answer.name, answer.message))
+
+
+def record_of(move: LogMove, ledger: Ledger, status: Status, message: str = "") -> LogMoveRecord:
+    """The record of one."""
+    application = "" if ledger.application is None else ledger.application.id
+    return LogMoveRecord(
+        application, move.partition, move.topic_id, move.broker, move.target, status, message
+    )

@@ -1,0 +1,129 @@
+"""Replicas that go to other log directories, killed before or after every effect, or answered by nobody."""
+
+from dataclasses import replace
+
+import pytest
+from tests.builders import TOPIC, TOPIC_ID, brokers, move, snapshot, state
+from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab
+
+from replan.applying.outcome import Result
+from replan.errors import Exit
+from replan.model.broker import LogDir
+from replan.model.control_plane import Wanted
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.placement import MoveThrottle
+from replan.model.snapshot import Features
+from replan.planning.log_dirs import LogMove
+from replan.rehearsal.recording import throttles_of
+from replan.simulator.cluster.faults import KillBroker, LoseRequests, RequestKind, StartBroker
+from replan.simulator.control_plane import SimulatedControlPlane
+from replan.simulator.persistence.from_snapshot import from_snapshot
+
+B4 = BrokerId(4)
+LYING: dict[str, dict[str, tuple[int, ...]]] = {
+    "/a": {TOPIC: (0, 1)},
+    "/b": {TOPIC: (2,)},
+    "/c": {},
+}
+DIRS = tuple(LogDir(B4, path, 10**9, 9 * 10**8, 1, replicas=of) for path, of in LYING.items())
+
+
+def names(*numbers: int) -> list[TopicPartition]:
+    return [TopicPartition(TOPIC, number) for number in numbers]
+
+
+def within(number: int, target: str) -> LogMove:
+    return LogMove(TopicPartition(TOPIC, number), TOPIC_ID, B4, "/a", target, 20 * MB)
+
+
+def made(*faults: LoseRequests) -> Lab:
+    """Two replicas leave /a, one of them of a partition that another move is for."""
+    states = [state([4, 1, 2], partition=n, size=20 * MB) for n in range(3)]
+    found = lab(states, [move([4, 1, 2], [4, 1, 3], size=20 * MB)], throttle=MoveThrottle(10 * MB))
+    seen = replace(
+        snapshot(states, registered=brokers(5, "abc"), features=Features(True, True)), log_dirs=DIRS
+    )
+    found.plane = SimulatedControlPlane(from_snapshot(seen, "4.3"), found.clock)
+    found.plan = replace(found.plan, log_moves=(within(0, "/b"), within(1, "/c")))
+    for fault in faults:
+        found.plane.inject(fault)
+    return found
+
+
+def lies(found: Lab) -> dict[int, str | None]:
+    places = found.plane.look(Wanted(places_of={B4: names(0, 1, 2)})).places[B4]
+    assert all(place.future_path is None for place in places.values())
+    return {name.partition: place.path for name, place in places.items()}
+
+
+def arrived(found: Lab) -> bool:
+    return lies(found) == {0: "/b", 1: "/c", 2: "/b"} and not throttles_of(
+        found.plane.simulation.cluster
+    )
+
+
+def crossings() -> int:
+    counting = Boundary()
+    made().apply(boundary=counting)
+    return counting.crossings
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("effect", range(1, crossings() + 1))
+def test_killed_before_or_after_any_effect_the_next_run_arrives(effect: int, after: bool) -> None:
+    found = made()
+    boundary = Boundary(kill_after=effect) if after else Boundary(kill_before=effect)
+    with pytest.raises(Killed):
+        found.apply(boundary=boundary)
+    assert found.apply().exit_code is Exit.OK
+    assert arrived(found)
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        LoseRequests(RequestKind.MOVE_LOGS, 1, None),
+        LoseRequests(RequestKind.MOVE_LOGS, 2, None),
+        LoseRequests(RequestKind.MOVE_LOGS, 1, 0.0),
+    ],
+    ids=str,
+)
+def test_whatever_becomes_of_the_request_they_arrive(trouble: LoseRequests) -> None:
+    found = made(trouble)
+    assert found.apply().exit_code is Exit.OK
+    assert arrived(found)
+
+
+def test_a_broker_that_restarts_goes_on_with_the_copy() -> None:
+    found = made()
+    boundary = Boundary()
+
+    def restarts() -> bool:
+        if boundary.log.count("move logs") == 1 and found.clock.now() < 60:
+            boundary.log.append("move logs")
+            found.plane.inject(KillBroker(B4))
+            found.plane.inject(StartBroker(B4))
+        return False
+
+    assert found.apply(boundary=boundary, stop=restarts).exit_code is Exit.OK
+    assert arrived(found)
+
+
+def test_a_replica_that_somebody_has_put_elsewhere_is_left_there() -> None:
+    found = made()
+    name = TopicPartition(TOPIC, 1)
+    found.plane.move_logs({(name, B4): "/b"})
+    found.clock.sleep(5)
+    outcome = found.apply()
+    assert outcome.exit_code is Exit.REFUSED
+    results = {r.partition.partition: r.result for r in outcome.log_moves}
+    assert results == {0: Result.DONE, 1: Result.STALE}
+    assert lies(found)[1] == "/b"
+
+
+def test_the_same_plan_again_finds_it_done() -> None:
+    found = made()
+    found.apply()
+    counting = Boundary()
+    assert found.apply(boundary=counting).exit_code is Exit.OK
+    assert "move logs" not in counting.log

@@ -1,0 +1,135 @@
+"""Log directories that are to be empty: what goes where, what fits nowhere, and what is left alone."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.builders import FILE, brokers, placement, snapshot, state
+
+from replan.errors import BadManifest
+from replan.model.broker import LogDir
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.placement import Placement
+from replan.model.rules import LogDirBlacklist, ReplicaBlacklist
+from replan.model.snapshot import Snapshot
+from replan.model.where import Where
+from replan.planning.drift import find_drift
+from replan.planning.log_dirs import HEADROOM, log_drains
+from replan.planning.plan import RefusalRule, WarningKind
+from replan.planning.plan_file import dumps, loads
+from replan.planning.planner import make_plan
+
+HERE = Where(FILE, 9, 3)
+B4 = BrokerId(4)
+TOTAL = 1000
+
+
+def drained(*paths: str, gone: bool = False) -> Placement:
+    entries = tuple(LogDirBlacklist(B4, path, HERE) for path in paths)
+    brokers_gone = (ReplicaBlacklist(B4, HERE),) if gone else ()
+    return replace(placement({}), log_dir_blacklist=entries, replica_blacklist=brokers_gone)
+
+
+def seen(sizes: list[int], *dirs: LogDir, fenced: bool = False) -> Snapshot:
+    states = [state([4, 1, 2], partition=n, size=size) for n, size in enumerate(sizes)]
+    registered = [replace(b, fenced=fenced and b.id == 4) for b in brokers(5, "abc")]
+    return replace(snapshot(states, registered=registered), log_dirs=dirs)
+
+
+def log_dir(path: str, usable: int = 900, *numbers: int, **more: bool | str) -> LogDir:
+    lying = {"orders": numbers} if numbers else {}
+    return LogDir(B4, path, TOTAL, usable, len(numbers), replicas=lying, **more)  # type: ignore[arg-type]
+
+
+def test_the_largest_goes_where_most_room_is() -> None:
+    at = seen([50, 300, 60], log_dir("/a", 500, 0, 1), log_dir("/b", 300, 2), log_dir("/c", 450))
+    plan = make_plan(drained("/a"), at)
+    assert loads(dumps(plan), "plan.json") == plan
+    assert {(m.partition.partition, m.source, m.target) for m in plan.log_moves} == {
+        (1, "/a", "/c"),
+        (0, "/a", "/b"),
+    }
+    assert not plan.moves
+    assert find_drift(drained("/a"), at).log_dirs == (
+        (TopicPartition("orders", 0), B4, "/a"),
+        (TopicPartition("orders", 1), B4, "/a"),
+    )
+
+
+def test_what_fits_nowhere_is_refused_by_name() -> None:
+    at = seen([500, 50], log_dir("/a", 500, 0, 1), log_dir("/b", 300))
+    plan = make_plan(drained("/a"), at)
+    assert [m.partition.partition for m in plan.log_moves] == [1]
+    (refusal,) = plan.refusals
+    assert refusal.rule is RefusalRule.NO_ROOM_IN_LOG_DIRS
+    assert (refusal.facts["bytes"], refusal.facts["largest"]) == (500, 200)
+    assert len(find_drift(drained("/a"), at).log_dirs) == 2
+
+
+def test_an_empty_directory_is_no_drift_and_no_plan() -> None:
+    at = seen([50], log_dir("/a", 900), log_dir("/b", 800, 0))
+    assert make_plan(drained("/a"), at).empty
+    assert find_drift(drained("/a"), at).none
+
+
+def test_cordoned_offline_and_other_drained_directories_take_nothing() -> None:
+    at = seen(
+        [50],
+        log_dir("/a", 900, 0),
+        log_dir("/b", cordoned=True),
+        log_dir("/c", error="KAFKA_STORAGE_ERROR"),
+        log_dir("/d"),
+        log_dir("/e", 500),
+    )
+    (moved,) = make_plan(drained("/a", "/d"), at).log_moves
+    assert moved.target == "/e"
+
+
+def test_a_replica_that_leaves_the_broker_anyway_is_left_alone() -> None:
+    asked = drained("/a", gone=True)
+    at = seen([50], log_dir("/a", 900, 0), log_dir("/b"))
+    plan = make_plan(asked, at)
+    assert plan.moves
+    assert not plan.log_moves
+
+
+def test_a_fenced_broker_or_an_offline_directory_is_named() -> None:
+    for at in (
+        seen([50], fenced=True),
+        seen([50], log_dir("/a", error="KAFKA_STORAGE_ERROR"), log_dir("/b", 900, 0)),
+    ):
+        plan = make_plan(drained("/a"), at)
+        assert plan.empty
+        assert WarningKind.LOG_DIR_UNREAD in {w.kind for w in plan.warnings}
+
+
+@pytest.mark.parametrize(
+    ("asked", "match"),
+    [
+        (drained("/x"), "no log directory /x"),
+        (drained("/a", "/b"), "no other log directory"),
+        (
+            replace(placement({}), log_dir_blacklist=(LogDirBlacklist(BrokerId(9), "/a", HERE),)),
+            "not registered",
+        ),
+    ],
+)
+def test_mistakes_have_their_place(asked: Placement, match: str) -> None:
+    with pytest.raises(BadManifest, match=match):
+        make_plan(asked, seen([50], log_dir("/a", 900, 0), log_dir("/b")))
+
+
+@given(
+    sizes=st.lists(st.integers(0, 400), min_size=1, max_size=8),
+    usable=st.lists(st.integers(0, TOTAL), min_size=1, max_size=4),
+)
+def test_no_directory_is_ever_fuller_than_allowed(sizes: list[int], usable: list[int]) -> None:
+    others = [log_dir(f"/o{n}", room) for n, room in enumerate(usable)]
+    at = seen(sizes, log_dir("/a", 0, *range(len(sizes))), *others)
+    found = log_drains(drained("/a"), at, {})
+    assert len(found.moves) + len(found.no_room) == len(sizes)
+    for other in others:
+        taken = sum(m.bytes for m in found.moves if m.target == other.path)
+        room = (other.usable_bytes or 0) - int(TOTAL * HEADROOM)
+        assert taken <= max(0, room)
