@@ -5,14 +5,15 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -q
 # Tests that need tools of their own run with the targets that install these.
-FAST   := not kafka and not spark and not nightly and not site
+FAST   := not kafka and not spark and not nightly and not site and not browser
 DOCS   := .venv-docs
+NODE   := tests/browser/node_modules
 # Of tests on one cluster a worker takes all; one more than there are cores, since many wait.
 KAFKA_WORKERS ?= 3
 # What is compiled is kept: tests start the command hundreds of times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install jars-all demo demo-kafka test test-fast test-nightly lint format types contracts package bench jars lock docs clean
+.PHONY: help install jars-all demo demo-kafka test test-fast test-nightly lint format types contracts package bench jars lock docs test-browser clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -44,7 +45,7 @@ test: install    ## everything CI runs; stops at the first part that fails, the 
 	$(PYTEST) tests -m "(kafka or spark) and not nightly" --maxfail 10 \
 	  -n $(KAFKA_WORKERS) --dist loadscope --no-loadscope-reorder
 	@$(MAKE) --no-print-directory package
-	@$(MAKE) --no-print-directory docs
+	@$(MAKE) --no-print-directory docs test-browser
 
 test-fast: install   ## the inner loop: no JVM, no process of its own, a taste of each law
 	HYPOTHESIS_PROFILE=fast $(PYTEST) tests -m "$(FAST) and not command and not slow" -n 2
@@ -69,6 +70,13 @@ contracts: install   ## which layer may import which
 package: install ## build the wheel, install it elsewhere, run it there
 	sh .ci/package.sh
 
+test-browser: install $(NODE)/.package-lock.json   ## pages and editor support, in Chromium and node; installs both
+	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
+	$(PYTEST) tests -m browser
+
+$(NODE)/.package-lock.json: tests/browser/package-lock.json
+	npm ci --prefix tests/browser --no-audit --no-fund --silent
+
 docs: install $(DOCS)/bin/check-jsonschema   ## the files for forges against their schemas
 	$(PYTEST) tests -m site
 
@@ -87,4 +95,4 @@ lock:            ## renew requirements*.lock (needs uv)
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header -q -o requirements-docs.lock
 
 clean:
-	rm -rf $(VENV) $(DOCS) site dist build .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(DOCS) $(NODE) site dist build .mypy_cache .ruff_cache .pytest_cache

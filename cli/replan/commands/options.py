@@ -89,6 +89,7 @@ Until = Annotated[
     ),
 ]
 Form = Literal["text", "markdown", "json"]
+PageForm = Literal["text", "markdown", "html", "json"]
 AS = typer.Option("--format", help="How the result is written.")
 """`--format`; a command names the forms that it has: `Annotated[Form, AS]`."""
 

@@ -13,8 +13,8 @@ from replan.commands.options import (
     Everything,
     ExitZero,
     Files,
-    Form,
     MaxSize,
+    PageForm,
     PlanFile,
     Topics,
     limit_of,
@@ -58,7 +58,7 @@ def plan(
         Path | None,
         typer.Option(metavar="FILE", help="With --measure: save the rates, for --rates."),
     ] = None,
-    form: Annotated[Form, AS] = "text",
+    form: Annotated[PageForm, AS] = "text",
     annotations: Annotations = None,
     max_size: MaxSize = None,
     max_snapshot_age: Annotated[
@@ -74,7 +74,8 @@ def plan(
 ) -> Exit:
     """Show what would have to change for the cluster to match the placement.
 
-    Nothing is changed. `json` is the plan file itself, as -o saves it.
+    Nothing is changed. `json` is the plan file itself, as -o saves it; `html` is one page that needs nothing else, with
+    the brokers before and after, the timeline of a rehearsal, and every move to filter.
 
     Exit codes:
       0  the cluster matches the placement
@@ -141,7 +142,7 @@ def show(
         Path | None,
         typer.Option(metavar="PLAN", help="Show only what differs from this earlier plan."),
     ] = None,
-    form: Annotated[Form, AS] = "text",
+    form: Annotated[PageForm, AS] = "text",
     max_size: MaxSize = None,
     everything: Everything = False,
     topics: Topics = None,
@@ -173,6 +174,8 @@ def show(
         result(render_filtered(made, topics or (), brokers or (), everything=everything))
     elif against is None:
         result(render(made, form, everything=everything, limit=limit_of(max_size, form)))
+    elif form == "html":
+        raise BadUsage("--against has no html; write --format markdown")
     else:
         result(render_difference(read_plan(against), made, form, everything=everything))
     return Exit.OK

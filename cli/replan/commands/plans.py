@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from replan.commands.observed import Observed
-from replan.commands.options import Form
+from replan.commands.options import Form, PageForm
 from replan.commands.output import note
 from replan.commands.target import Target
 from replan.documents.files import read_text
@@ -66,28 +66,37 @@ def context_of(
     placement: Placement,
     seen: Observed,
     cluster: Target,
-    form: Form,
+    form: PageForm,
     rates: Rates | None = None,
 ) -> PlanContext:
     """What is known beside a plan that was made now; the plan file does not depend on it."""
     if form == "json":
         return NOTHING_BESIDE
+    rehearsed, timeline = _rehearsed(made, seen.snapshot, rates, drawn=form == "html")
     return PlanContext(
         snapshot=seen.snapshot,
         age_seconds=None if cluster.snapshot is None else age_seconds(seen.snapshot),
-        rehearsed=_rehearsed(made, seen.snapshot, rates),
+        rehearsed=rehearsed,
+        timeline=timeline,
         own=seen.application,
         prices=placement.prices,
     )
 
 
-def _rehearsed(made: Plan, seen: Snapshot, rates: Rates | None) -> Sequence[str]:
-    """What a quick rehearsal says of the plan."""
+def _rehearsed(
+    made: Plan, seen: Snapshot, rates: Rates | None, *, drawn: bool
+) -> tuple[Sequence[str], str]:
+    """What a quick rehearsal says of the plan, and its picture."""
     if not made.moves:
-        return ()
-    from replan.rehearsal.summary import summary_of
+        return (), ""
+    from replan.rehearsal.summary import quick_rehearsal
 
-    return summary_of(made, seen, {} if rates is None else rates.bytes_per_second)
+    lines, found = quick_rehearsal(made, seen, {} if rates is None else rates.bytes_per_second)
+    if found is None or not found.copies or not drawn:
+        return lines, ""
+    from replan.rehearsal.report.gantt import gantt
+
+    return lines, gantt(found)
 
 
 def age_seconds(seen: Snapshot) -> float:
@@ -138,7 +147,7 @@ def check_reviewed(made: Plan, digest: str | None, manifest: Sequence[Path]) -> 
 
 def render(
     made: Plan,
-    form: Form,
+    form: PageForm,
     context: PlanContext = NOTHING_BESIDE,
     *,
     everything: bool = False,
@@ -154,6 +163,10 @@ def render(
             from replan.reporting.plan_markdown import render_plan_markdown
 
             return render_plan_markdown(made, context, limit=limit)
+        case "html":
+            from replan.reporting.plan_page import render_plan_page
+
+            return render_plan_page(made, context)
         case "json":
             return plan_file.dumps(made)
 

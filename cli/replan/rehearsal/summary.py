@@ -14,6 +14,7 @@ from replan.model.snapshot import Snapshot, partitions_table, topic_codes
 from replan.planning.plan import Plan
 from replan.rehearsal.options import Options
 from replan.rehearsal.report.sentences import summary_lines
+from replan.rehearsal.result import Rehearsal
 from replan.rehearsal.run import rehearse
 from replan.reporting.quantities import rate
 
@@ -35,23 +36,31 @@ def summary_of(
 
     None where nothing is to be done; one that says why not where it would take too long.
     """
+    return quick_rehearsal(plan, snapshot, written)[0]
+
+
+def quick_rehearsal(
+    plan: Plan, snapshot: Snapshot, written: Mapping[TopicPartition, int] = NOTHING_WRITTEN
+) -> tuple[tuple[str, ...], Rehearsal | None]:
+    """The lines of `summary_of`, and the rehearsal that they are about, where there was one to its end."""
     if not plan.moves:
-        return ()
+        return (), None
     if len(plan.moves) > MOVES:
-        return (f"Not rehearsed: more than {MOVES:,} moves; {HOW}.",)
+        return (f"Not rehearsed: more than {MOVES:,} moves; {HOW}.",), None
     names = _topics(plan)
     if sum(len(snapshot.topic_rows(name)) for name in names) > PARTITIONS:
-        return (f"Not rehearsed: its topics have more than {PARTITIONS:,} partitions; {HOW}.",)
+        why = f"its topics have more than {PARTITIONS:,} partitions"
+        return (f"Not rehearsed: {why}; {HOW}.",), None
     options = Options(limit_looks=LOOKS, rates=written)
     try:
         rehearsal = rehearse(plan, touched_topics(plan, snapshot), options)
     except ValueError as problem:
-        return (f"Not rehearsed: {problem}.",)
+        return (f"Not rehearsed: {problem}.",), None
     if rehearsal.given_up:
-        return (f"Not rehearsed to the end, which takes very long; {HOW}.",)
+        return (f"Not rehearsed to the end, which takes very long; {HOW}.",), None
     produced = "the produce rates given" if written else "nothing produced"
     assumed = f"network {rate(round(options.network))} per broker, {produced}"
-    return summary_lines(rehearsal, assumed)
+    return summary_lines(rehearsal, assumed), rehearsal
 
 
 def touched_topics(plan: Plan, snapshot: Snapshot) -> Snapshot:

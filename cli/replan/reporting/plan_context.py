@@ -19,6 +19,8 @@ class PlanContext:
     """How old the snapshot was when the plan was made from it; None where the cluster itself was asked."""
     rehearsed: Sequence[str] = ()
     """What a rehearsal found, in sentences."""
+    timeline: str = ""
+    """The picture of that rehearsal, as SVG."""
     own: OpenApplication | None = None
     """replan's own open application, so that it is not called another party."""
     prices: Prices | None = None

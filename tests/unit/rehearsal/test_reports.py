@@ -187,7 +187,8 @@ def test_the_page_stands_alone_and_escapes_what_people_wrote() -> None:
     faulty = report("kill 4 at 5s for 1m", "foreign config topic <b> delete key at 9h")
     text = render_rehearsal_page(faulty)
     assert "<script" not in text
-    assert "http" not in text
+    assert "://" not in text
+    assert "default-src 'none'" in text
     assert "url(" not in text
     assert (
         '<td class="prose">foreign config topic &lt;b&gt; delete key at 9h (after the end)</td>'

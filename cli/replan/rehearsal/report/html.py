@@ -6,8 +6,8 @@ from html import escape
 from replan.rehearsal.outcome import Report
 from replan.rehearsal.report.gantt import COPIES_SHOWN, gantt
 from replan.rehearsal.report.sections import Section, Table, footer, heading, sections
-from replan.rehearsal.report.style import STYLE
 from replan.rehearsal.result import Rehearsal
+from replan.reporting.page import page
 from replan.reporting.quantities import duration
 
 RUNS_SHOWN = 500
@@ -26,12 +26,7 @@ def render_rehearsal_page(report: Report) -> str:
         *_runs(report),
         *(f'<p class="soft">{escape(line)}</p>' for line in footer(report)),
     ]
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>replan rehearse {escape(report.plan_digest[:16])}</title>"
-        f"<style>{STYLE}</style></head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n"
-    )
+    return page(f"replan rehearse {report.plan_digest[:16]}", body)
 
 
 def _chart(rehearsal: Rehearsal) -> list[str]:

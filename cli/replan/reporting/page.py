@@ -1,10 +1,24 @@
-"""The look of a rehearsal's page: its style sheet, light or dark as it is read, and nothing from elsewhere."""
+"""Pages that need nothing from elsewhere: the frame and the style sheet that all of them share, light or dark.
+
+A page opens from a file, sends nothing and loads nothing: its policy forbids the network.
+"""
+
+from collections.abc import Iterable
+from html import escape
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c2330; --soft: #5b6577; --paper: #ffffff; --band: #f1f3f7;
   --grid: #d9dee7; --copy: #3b7dd8; --on-copy: #ffffff; --away: #d6404026; --fault: #c23030; --good: #1f7a45; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e4e8f0; --soft: #98a3b5; --paper: #14171d; --band: #1e232c;
+@media (prefers-color-scheme: dark) { :root:not([data-theme=light]) {
+  color-scheme: dark; --ink: #e4e8f0; --soft: #98a3b5; --paper: #14171d; --band: #1e232c;
   --grid: #333b48; --copy: #5a97ea; --on-copy: #0c1017; --away: #e0606033; --fault: #ef7d7d; --good: #6fcf97; } }
+:root[data-theme=dark] { color-scheme: dark; --ink: #e4e8f0; --soft: #98a3b5; --paper: #14171d; --band: #1e232c;
+  --grid: #333b48; --copy: #5a97ea; --on-copy: #0c1017; --away: #e0606033; --fault: #ef7d7d; --good: #6fcf97; }
+:root[data-theme=light] { color-scheme: light; }
+@media print { body { margin: 0; max-width: none; } .screen { display: none; } .wide { overflow: visible; }
+  thead { display: table-header-group; } tr { break-inside: avoid; } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 2rem auto;
   max-width: 72rem; padding: 0 1.25rem; }
 h1 { font-size: 1.3rem; margin: 0 0 .25rem; } h2 { font-size: 1rem; margin: 1.75rem 0 .5rem; }
@@ -29,3 +43,16 @@ svg .away { fill: var(--away); stroke: var(--fault); stroke-width: .7; }
 svg .fault { stroke: var(--fault); stroke-dasharray: 3 3; } svg .lasts { stroke: var(--fault); stroke-width: 2; }
 svg .fault-number { fill: var(--fault); font-weight: 600; }
 """
+
+
+def page(title: str, body: Iterable[str], *, style: str = "", script: str = "") -> str:
+    """A whole document; ends with a newline. `body` is HTML, `style` and `script` are added to what all pages have."""
+    scripts = f"<script>{script}</script>\n" if script else ""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{STYLE}{style}</style></head>\n<body>\n"
+        + "\n".join(body)
+        + f"\n{scripts}</body></html>\n"
+    )

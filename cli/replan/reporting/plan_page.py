@@ -1,0 +1,177 @@
+"""A plan as one self-contained page: what is dangerous, the brokers before and after, the timeline, every move.
+
+The summary and the brokers are plain HTML; the moves are data, which the script (`plan_script`) lists and filters,
+since there may be a hundred thousand. Nothing comes from elsewhere; what a cluster or a file calls something is shown
+as text and never as markup.
+
+The moves in the data, so that a hundred thousand take some three megabytes: for each topic its name and its rows,
+joined by `|`. A row is `PARTITION:ORIGINAL>TARGET;BYTES;LEADER;REASON`; the partition is left out where it follows the
+one before, the leader is its index in the original list (empty: none), the reason an index of `reasons`.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from replan.planning.broker_shares import BrokerShare, broker_shares
+from replan.planning.moves import Move
+from replan.planning.plan import Plan
+from replan.planning.plan_file import digest
+from replan.planning.risks import risks
+from replan.reporting.move_reasons import reason_text
+from replan.reporting.page import page
+from replan.reporting.plan_context import NOTHING_BESIDE, PlanContext
+from replan.reporting.plan_notes import refusal_text, warning_text
+from replan.reporting.plan_script import SCRIPT, STYLE
+from replan.reporting.plan_text import create_text, setting_text, summary
+from replan.reporting.price_text import cross_rack_bytes
+from replan.reporting.quantities import brokers, duration, signed, size
+from replan.reporting.risk_text import risk_text
+from replan.wording import capped
+
+LISTED = 1_000
+"""Refusals, warnings and the like that are listed; the rest is counted."""
+
+
+def render_plan_page(plan: Plan, context: PlanContext = NOTHING_BESIDE) -> str:
+    """The page; ends with a newline."""
+    name = plan.cluster_name or plan.cluster_id
+    first, *rest = summary(plan, context.findings(plan))
+    crossing = cross_rack_bytes(plan)
+    body = [
+        THEME,
+        f"<h1>replan plan: {escape(name)}</h1>",
+        f'<p class="verdict">{escape(first)}</p>',
+        *(f"<p>{escape(line)}</p>" for line in rest),
+        *([f"<p>Copies between racks: {size(crossing)}.</p>"] if crossing else []),
+        *_list("Look at this first", [risk_text(risk) for risk in risks(plan)], "bad"),
+        *_list("Not planned", [f"{refusal_text(r)} [{r.rule}]" for r in plan.refusals]),
+        *_list("Warnings", [warning_text(warning) for warning in plan.warnings]),
+        *_list("New partitions", list(_creates(plan))),
+        *_list("Throttles that stay", [setting_text(s) for s in plan.standing]),
+        *_brokers(broker_shares(plan, context.snapshot)),
+        *_timeline(context.timeline),
+        *_moves(plan),
+        *_identity(plan, context),
+    ]
+    return page(f"replan plan {digest(plan)[:16]}", body, style=STYLE, script=SCRIPT)
+
+
+def _list(title: str, lines: Sequence[str], tone: str = "") -> list[str]:
+    if not lines:
+        return []
+    items = "".join(f"<li>{escape(line)}</li>" for line in capped(lines, limit=LISTED))
+    return [f'<h2>{title} ({len(lines):,})</h2><ul class="{tone}">{items}</ul>']
+
+
+def _creates(plan: Plan) -> Iterator[str]:
+    for create in plan.creates:
+        lists = ", ".join(f"{n.partition} {brokers(of)}" for n, of in create.partitions.items())
+        yield f"{create_text(create)}: {lists}"
+
+
+def _brokers(shares: Sequence[BrokerShare]) -> Iterator[str]:
+    """One row a broker, with its bytes as bars; by rack, since that is how people look for one."""
+    if not any(share.changes for share in shares):
+        return
+    most = max((share.peak_bytes or share.incoming for share in shares), default=0) or 1
+    whole = all(share.before is not None for share in shares)
+    names = ("before", "at most", "after") if whole else ("", "copied to it", "in the end")
+    yield "<h2>Brokers</h2>"
+    heads = "".join(
+        f"<th>{n}</th>" for n in ("broker", "rack", "replicas", "leaders", *names, "bytes") if n
+    )
+    rows = "".join(
+        _broker(share, most)
+        for share in sorted(shares, key=lambda s: (s.rack is None, s.rack or "", s.broker))
+    )
+    yield f'<div class="wide"><table id="brokers"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+    yield '<p class="soft">Bars: before, at most while copies run, after. A broker\'s number filters the moves.</p>'
+
+
+def _broker(share: BrokerShare, most: int) -> str:
+    before, after, peak = share.before, share.after, share.peak_bytes
+    button = (
+        f'<button type="button" class="pick" data-broker="{share.broker}">{share.broker}</button>'
+    )
+    cells = [button, escape(share.rack or "–")]
+    if before is None or after is None or peak is None:
+        amounts = [share.incoming]
+        cells += [f"{share.change.replicas:+d}", f"{share.change.leaders:+d}"]
+        cells += [size(share.incoming), signed(share.change.bytes)]
+    else:
+        amounts = [before.bytes, peak, after.bytes]
+        cells += [
+            _arrow(before.replicas, after.replicas),
+            _arrow(before.leaders, after.leaders),
+            *map(size, amounts),
+        ]
+    bars = "".join(f'<i style="width:{100 * amount / most:.1f}%"></i>' for amount in amounts)
+    tone = "" if share.changes else ' class="soft"'
+    found = "".join(f"<td>{cell}</td>" for cell in cells)
+    return f'<tr{tone}>{found}<td class="bars">{bars}</td></tr>'
+
+
+def _arrow(before: int, after: int) -> str:
+    return f"{before:,}" if before == after else f"{before:,} → {after:,}"
+
+
+def _timeline(timeline: str) -> list[str]:
+    if not timeline:
+        return []
+    return [
+        f'<h2>Rehearsed: copies, by the broker that receives them</h2><div class="wide">{timeline}</div>'
+    ]
+
+
+THEME = '<div class="screen"><button id="theme" type="button">dark or light</button></div>'
+CONTROLS = """<h2>Moves</h2>
+<form class="screen" id="filter"><label>topic <input id="topic" type="search" placeholder="part of a name" \
+autocomplete="off" spellcheck="false"></label> <label>broker <input id="broker" inputmode="numeric" size="6"></label> \
+<button type="button" id="all">all</button> <span class="soft">/ to type a topic, Esc for all</span></form>
+<p id="shown" role="status" aria-live="polite"></p>
+<div class="wide"><table id="moves"><thead><tr><th class="left">partition</th><th class="left">from</th>\
+<th class="left">to</th><th>copy</th><th class="left">leader</th><th class="prose">why</th></tr></thead>
+<tbody></tbody></table></div>
+<p><button type="button" id="more" class="screen">more</button></p>
+<noscript><p>The moves are listed by a script; `replan show PLAN` lists them as text.</p></noscript>"""
+
+
+def _moves(plan: Plan) -> Iterator[str]:
+    if not plan.moves:
+        return
+    yield CONTROLS
+    yield f'<script type="application/json" id="data">{_data(plan.moves)}</script>'
+
+
+def _data(moves: Sequence[Move]) -> str:
+    """The moves as the module's docstring says; no `<` in it, so that nothing ends the element."""
+    reasons: dict[str, int] = {}
+    topics: dict[str, list[Move]] = {}
+    for move in moves:
+        topics.setdefault(move.partition.topic, []).append(move)
+    data = {"topics": [[topic, "|".join(_rows(of, reasons))] for topic, of in topics.items()]}
+    text = json.dumps(data | {"reasons": list(reasons)}, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
+
+
+def _rows(moves: Sequence[Move], reasons: dict[str, int]) -> Iterator[str]:
+    expected = None
+    for move in moves:
+        number = move.partition.partition
+        named = "" if number == expected else f"{number}:"
+        expected = number + 1
+        lists = ">".join(",".join(map(str, of)) for of in (move.original, move.target))
+        leads = move.leader in move.original
+        leader = move.original.index(move.leader) if leads and move.leader is not None else ""
+        reason = reasons.setdefault(reason_text(move.reason), len(reasons))
+        yield f"{named}{lists};{move.bytes};{leader};{reason}"
+
+
+def _identity(plan: Plan, context: PlanContext) -> Iterator[str]:
+    lines = [f"Plan digest {digest(plan)}, for cluster {plan.cluster_id}."]
+    if context.snapshot is not None:
+        age = context.age_seconds
+        old = "" if age is None else f", from a snapshot that was {duration(age)} old"
+        lines.append(f"State of {context.snapshot.observed_at}{old}.")
+    yield from (f'<p class="soft">{escape(line)}</p>' for line in lines)

@@ -1,0 +1,60 @@
+"""A browser and node, as `make test-browser` installs them; without one a test fails and says so."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+INSTALL = "run `make test-browser`, which installs it"
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+
+
+def node(script: str, *arguments: str, text: str | None = None) -> str:
+    """What a script of this folder prints."""
+    assert (FOLDER / "node_modules").is_dir(), f"the node packages are missing: {INSTALL}"
+    done = subprocess.run(
+        ["node", str(FOLDER / script), *arguments],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def chromium() -> str:
+    """The path of the browser."""
+    found = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    assert found is not None, f"chromium is missing: {INSTALL}"
+    return found
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What was found on a page."""
+
+    found: list[Any]
+    console: list[str]
+    requests: list[str]
+
+
+def opened(
+    page: Path,
+    *steps: Sequence[str],
+    viewport: dict[str, int] = DESKTOP,
+    scheme: str = "light",
+) -> Opened:
+    """Open a page and do these steps; its script must not complain and nothing may be loaded from elsewhere."""
+    actions = {"viewport": viewport, "colorScheme": scheme, "steps": steps}
+    said = json.loads(node("page.mjs", str(page), chromium(), json.dumps(actions)))
+    result = Opened(**said)
+    assert result.console == []
+    assert result.requests == [f"file://{page}"]
+    return result
