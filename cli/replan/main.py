@@ -32,6 +32,7 @@ class Replan(CommandGroup):
         "snapshot": "inspect:take_snapshot",
         "plan": "plan:plan",
         "show": "plan:show",
+        "diff": "diff:diff",
         "rehearse": "rehearse:rehearse",
         "apply": "apply:apply",
         "elect preferred": "elect:elect_preferred",

@@ -141,7 +141,6 @@ def take_snapshot(
 
     Examples:
       replan snapshot --bootstrap-server kafka-1:9092 -o cluster.json
-      replan snapshot --simulated cluster.json -o snapshots/eu-1/
       replan snapshot --bootstrap-server kafka-1:9092 --lake s3a://ops/replan --as payments-eu
     """
     if output is None and lake is None:

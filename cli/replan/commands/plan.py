@@ -86,8 +86,7 @@ def plan(
       4  another tool is changing some partitions; the plan has the others
 
     Examples:
-      replan plan --bootstrap-server kafka-1:9092 -o plan.json
-      replan plan --measure 30s --bootstrap-server kafka-1:9092
+      replan plan --measure 30s --bootstrap-server kafka-1:9092 -o plan.json
       replan plan -f placements/ --snapshot cluster.json --max-snapshot-age 24h --format markdown
     """
     from replan.applying.outcome import left_out_text

@@ -1,0 +1,278 @@
+"""What a change of placement files means, without a cluster: replica lists by what becomes of them, the rest by key.
+
+A replica list is compared as a list: `[1,2,3] -> [1,3,2]` is one change of order, `-> [1,2,4]` a copy to 4 that takes
+the place of 3. DeepDiff compares everything else; entries of blacklists are known by their broker, not by position.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from enum import StrEnum
+from typing import Any
+
+from replan.model.names import Replicas, TopicPartition
+from replan.model.placement import Placement
+from replan.model.where import Where
+from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
+from replan.reporting.quantities import brokers, rate
+from replan.reporting.table import columns
+from replan.wording import SHOWN, capped, count
+
+NAMES = {
+    "leader_blacklist": "blacklists.leaders",
+    "replica_blacklist": "blacklists.replicas",
+    "log_dir_blacklist": "blacklists.logDirs",
+    "move_throttle": "throttles.moves",
+    "standing": "throttles.standing",
+    "requirements": "require",
+    "rules": "assignments",
+    "topics": "assignments",
+    "leader_rules": "preferredLeaders",
+    "preferred_leaders": "preferredLeaders",
+    "cluster_name": "cluster.name",
+    "cluster_id": "cluster.id",
+}
+"""Fields of a placement as the file spells them; the others are spelt alike."""
+LEFT_OUT = {"explicit", "digest", "throttle_places", "places", "where", "pattern", "measure"}
+RATES = {"rate", "leader", "follower"}
+
+
+class ListChange(StrEnum):
+    """What becomes of a replica list."""
+
+    REPLICAS = "replicas"
+    ORDER = "order"
+    DECLARED = "declared"
+    """It was not declared before: the plan makes it so."""
+    NOT_DECLARED = "not-declared"
+    """It is not declared any more: it stays as it is, or falls under another entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """One replica list before and after; empty where it is not declared."""
+
+    partition: TopicPartition
+    before: Replicas
+    after: Replicas
+
+    @property
+    def change(self) -> ListChange:
+        """What becomes of it."""
+        if not self.before:
+            return ListChange.DECLARED
+        if not self.after:
+            return ListChange.NOT_DECLARED
+        same = set(self.before) == set(self.after)
+        return ListChange.ORDER if same else ListChange.REPLICAS
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementDifference:
+    """From one placement to another; a setting that there is not is None."""
+
+    lists: tuple[Changed, ...]
+    settings: Mapping[str, tuple[str | None, str | None]]
+
+    @property
+    def none(self) -> bool:
+        """Whether both mean the same."""
+        return not self.lists and not self.settings
+
+
+def between(before: Placement, after: Placement) -> PlacementDifference:
+    """Compare what two placements mean; layout, comments and the order of files do not count."""
+    from deepdiff import DeepDiff
+
+    was, now = _lists(before), _lists(after)
+    changed = tuple(
+        Changed(name, was.get(name, ()), now.get(name, ()))
+        for name in sorted({*was, *now})
+        if was.get(name) != now.get(name)
+    )
+    old, new = dict(_settings(before)), dict(_settings(after))
+    found = DeepDiff(old, new, view="tree")
+    keys = {change.path(output_format="list")[0] for of in found.values() for change in of}
+    return PlacementDifference(changed, {key: (old.get(key), new.get(key)) for key in sorted(keys)})
+
+
+def _lists(placement: Placement) -> dict[TopicPartition, Replicas]:
+    rows = placement.explicit.select(["topic", "partition", "replicas"]).to_pylist()
+    return {TopicPartition(r["topic"], r["partition"]): tuple(r["replicas"]) for r in rows}
+
+
+def _settings(placement: Placement) -> Iterator[tuple[str, str]]:
+    """Every other value by its path in the file: `limits.bytes.most`."""
+    for found in fields(placement):
+        if found.name not in LEFT_OUT:
+            yield from _flat(NAMES.get(found.name, found.name), getattr(placement, found.name))
+
+
+def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
+    """The values below a path, as text."""
+    match value:
+        case None | Where():
+            return
+        case Mapping():
+            for key, inner in value.items():
+                yield from _flat(f"{path}.{key}", inner)
+        case tuple() if any(map(is_dataclass, value)):
+            for inner in value:
+                yield from _flat(f"{path}.{_identity(inner)}", inner)
+        case _ if is_dataclass(value):
+            yield from _flat_record(path, value)
+        case _:
+            yield path, _shown(path, value)
+
+
+def _flat_record(path: str, record: Any) -> Iterator[tuple[str, str]]:
+    names = [f.name for f in fields(record) if f.name not in LEFT_OUT]
+    for name in names:
+        inside = path if len(names) == 1 else f"{path}.{_camel(name)}"
+        yield from _flat(inside, getattr(record, name))
+    if not names:
+        yield path, "declared"
+
+
+def _shown(path: str, value: Any) -> str:
+    match value:
+        case tuple() | frozenset():
+            return ", ".join(map(str, sorted(value, key=str)))
+        case bool():
+            return str(value).lower()
+        case int() if path.startswith("throttles.") and path.rpartition(".")[2] in RATES:
+            return rate(value)
+        case _:
+            return str(value)
+
+
+def _identity(entry: Any) -> str:
+    """What an entry of a list is known by: the broker that it names, its disk, or its partitions."""
+    known = [
+        getattr(entry, name)
+        for name in ("broker", "path", "partitions", "first")
+        if hasattr(entry, name)
+    ]
+    return " ".join(map(str, known))
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+def meaning(changed: Changed) -> str:
+    """What the change of one list asks for."""
+    match changed.change:
+        case ListChange.DECLARED:
+            return "declared now"
+        case ListChange.NOT_DECLARED:
+            return "not declared any more; it stays as it is, unless another entry takes it"
+        case ListChange.ORDER if changed.before[0] != changed.after[0]:
+            return f"led by {changed.after[0]} instead of {changed.before[0]}"
+        case ListChange.ORDER:
+            return "order only"
+        case ListChange.REPLICAS:
+            new = [b for b in changed.after if b not in changed.before]
+            gone = [b for b in changed.before if b not in changed.after]
+            parts = [f"copied to {_and(new)}"] if new else []
+            parts += [f"dropped from {_and(gone)}"] if gone else []
+            more = len(changed.after) - len(changed.before)
+            parts += (
+                [f"{count(abs(more), 'copy')} {'more' if more > 0 else 'less'}"] if more else []
+            )
+            return ", ".join(parts)
+
+
+def _and(listed: Sequence[int]) -> str:
+    return ", ".join(map(str, listed))
+
+
+def summary(found: PlacementDifference) -> str:
+    """How much changes: lists by what becomes of them, and settings."""
+    if found.none:
+        return "Both mean the same."
+    tally = Counter(changed.change for changed in found.lists)
+    words = {
+        ListChange.REPLICAS: "list with other replicas",
+        ListChange.ORDER: "list in another order",
+        ListChange.DECLARED: "list declared",
+        ListChange.NOT_DECLARED: "list no longer declared",
+    }
+    parts = [_counted(tally[change], words[change]) for change in ListChange if tally[change]]
+    parts += [count(len(found.settings), "setting")] if found.settings else []
+    return f"Changed: {', '.join(parts)}."
+
+
+def _counted(number: int, words: str) -> str:
+    return f"{number:,} {words if number == 1 else words.replace('list', 'lists', 1)}"
+
+
+def render_placement_difference(found: PlacementDifference, *, everything: bool = False) -> str:
+    """Plain text; ends with a newline."""
+    rows = [
+        (str(c.partition), f"{_list(c.before)} -> {_list(c.after)}", meaning(c))
+        for c in found.lists
+    ]
+    limit = None if everything else SHOWN
+    lines = capped(
+        columns(rows) if rows else [], limit=limit, noun="list", way_out="--all lists them"
+    )
+    lines += [
+        f"{key}: {old or 'none'} -> {new or 'none'}" for key, (old, new) in found.settings.items()
+    ]
+    return "\n".join([*lines, summary(found)]) + "\n"
+
+
+def _list(of: Replicas) -> str:
+    return brokers(of) if of else "none"
+
+
+def render_placement_difference_markdown(found: PlacementDifference) -> str:
+    """Markdown for a pull request, as much of it as a comment holds; ends with a newline."""
+    text = f"## replan diff\n\n**{escape(summary(found))}**\n"
+    if found.settings:
+        rows = [
+            row((code(key), code(old or "none"), code(new or "none")))
+            for key, (old, new) in found.settings.items()
+        ]
+        table = fitted(iter(rows), len(rows), LIMIT // 3, "more setting")
+        text += f"\n{head('setting', 'before', 'after')}\n{table}"
+    if found.lists:
+        rows = [
+            row(
+                (
+                    code(str(c.partition)),
+                    code(_list(c.before)),
+                    code(_list(c.after)),
+                    escape(meaning(c)),
+                )
+            )
+            for c in found.lists
+        ]
+        table = fitted(iter(rows), len(rows), LIMIT // 2, "more list")
+        text += f"\n{head('partition', 'before', 'after', 'means')}\n{table}"
+    return text
+
+
+def render_placement_difference_json(found: PlacementDifference) -> str:
+    """One JSON document, format version 1."""
+    document = {
+        "formatVersion": 1,
+        "kind": "replan.placementDifference",
+        "lists": [
+            {
+                "topic": c.partition.topic,
+                "partition": c.partition.partition,
+                "change": c.change,
+                "before": list(c.before),
+                "after": list(c.after),
+            }
+            for c in found.lists
+        ],
+        "settings": [
+            {"key": key, "before": old, "after": new} for key, (old, new) in found.settings.items()
+        ],
+    }
+    return json.dumps(document, indent=2) + "\n"

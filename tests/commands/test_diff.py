@@ -1,0 +1,80 @@
+"""`diff` between files and between git revisions."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.ci.forge import commit, repository
+
+from replan.main import run
+
+BEFORE = "version: 1\nassignments: {orders: {partitions: [[1, 2, 3]]}}\n"
+AFTER = "# another layout\nassignments:\n  orders:\n    partitions: [[2, 1, 3]]\nversion: 1\n"
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository whose last commit changed the order, and the file beyond it its replicas."""
+    found = repository(tmp_path, {"placement.yaml": BEFORE})
+    commit(found, {"placement.yaml": AFTER})
+    (found / "placement.yaml").write_text(AFTER.replace("3]", "4]"))
+    monkeypatch.chdir(found)
+    return found
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str, wanted: int) -> tuple[str, str]:
+    assert run(["diff", *words]) == wanted
+    return capsys.readouterr()
+
+
+def test_two_revisions(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text, _ = said(capsys, "HEAD~1", "HEAD", wanted=2)
+    assert text.startswith("orders-0  [1,2,3] -> [2,1,3]  led by 2 instead of 1\n")
+    assert said(capsys, "HEAD", "main", wanted=0)[0] == "Both mean the same.\n"
+
+
+def test_a_revision_and_the_files_as_they_are(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, _ = said(capsys, "HEAD", "--format", "json", wanted=2)
+    assert json.loads(text)["lists"][0]["after"] == [2, 1, 4]
+    said(capsys, "HEAD", "--exit-zero", wanted=0)
+
+
+def test_a_folder_at_a_revision(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (work / "placements").mkdir()
+    (work / "placements" / "a.yaml").write_text(BEFORE)
+    (work / "placements" / "notes.txt").write_text("not a placement")
+    commit(work, {})
+    assert said(capsys, "HEAD", "-f", "placements", wanted=0)[0] == "Both mean the same.\n"
+
+
+def test_two_files_outside_of_any_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("old.yaml").write_text(BEFORE)
+    Path("new.yaml").write_text(AFTER)
+    text, _ = said(capsys, "old.yaml", "new.yaml", "--format", "markdown", wanted=2)
+    assert "| `orders-0` | `[1,2,3]` | `[2,1,3]` |" in text
+
+
+def test_what_is_neither_a_file_nor_a_revision_is_an_error(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "neither a file or folder nor a git revision" in said(capsys, "typo", wanted=1)[1]
+    subprocess.run(["git", "rm", "-q", "--cached", "placement.yaml"], check=True)
+    commit(work, {"other.txt": ""})
+    subprocess.run(["git", "rm", "-q", "-f", "placement.yaml"], check=False)
+    assert (
+        "name the files of that revision with -f"
+        in said(capsys, "HEAD~2", "-f", "x.yaml", wanted=1)[1]
+    )
+
+
+def test_a_mistake_is_named_with_its_revision(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commit(work, {"placement.yaml": "version: 1\nassignment: {}\n"})
+    assert "HEAD:placement.yaml:2:1: " in said(capsys, "HEAD", "HEAD~1", wanted=1)[1]

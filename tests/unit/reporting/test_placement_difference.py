@@ -1,0 +1,114 @@
+"""What a change of placement files means, without a cluster."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replan.manifest.load import load_sources
+from replan.manifest.yaml_text.events import fastest_parser
+from replan.manifest.yaml_text.sources import Source
+from replan.model.placement import Placement
+from replan.reporting.placement_difference import (
+    ListChange,
+    between,
+    meaning,
+    render_placement_difference,
+    render_placement_difference_json,
+    render_placement_difference_markdown,
+)
+
+
+def placed(text: str) -> Placement:
+    return load_sources([Source("placement.yaml", f"version: 1\n{text}")], fastest_parser())
+
+
+def lists(rows: list[list[int]]) -> Placement:
+    return placed(f"assignments: {{orders: {{partitions: {rows}}}}}\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "change", "words"),
+    [
+        ([1, 2, 3], [1, 2, 4], ListChange.REPLICAS, "copied to 4, dropped from 3"),
+        ([1, 2, 3], [1, 2], ListChange.REPLICAS, "dropped from 3, 1 copy less"),
+        ([1, 2], [1, 2, 4, 5], ListChange.REPLICAS, "copied to 4, 5, 2 copies more"),
+        ([1, 2, 3], [2, 1, 3], ListChange.ORDER, "led by 2 instead of 1"),
+        ([1, 2, 3], [1, 3, 2], ListChange.ORDER, "order only"),
+    ],
+)
+def test_a_list_is_compared_as_a_list(
+    before: list[int], after: list[int], change: ListChange, words: str
+) -> None:
+    found = between(lists([before]), lists([after]))
+    (changed,) = found.lists
+    assert (changed.change, meaning(changed)) == (change, words)
+    assert found.settings == {}
+
+
+def test_a_partition_that_is_declared_or_no_longer_declared_is_named() -> None:
+    found = between(lists([[1, 2]]), lists([[1, 2], [2, 1]]))
+    assert [(str(c.partition), c.change) for c in found.lists] == [
+        ("orders-1", ListChange.DECLARED)
+    ]
+    back = between(lists([[1, 2], [2, 1]]), lists([[1, 2]]))
+    assert [c.change for c in back.lists] == [ListChange.NOT_DECLARED]
+
+
+def test_everything_else_is_compared_key_by_key_as_the_file_spells_it() -> None:
+    before = placed(
+        "blacklists: {replicas: [{broker: 9, reason: old}], leaders: [{broker: 7}]}\n"
+        "throttles: {moves: {rate: 50MB/s, brokers: {3: {leader: 20MB/s, follower: unlimited}}}}\n"
+        "limits: {bytes: 2TB}\n"
+        "assignments: {'metrics-*': {replicationFactor: 2}}\n"
+    )
+    after = placed(
+        "limits: {bytes: 3TB}\n"
+        "blacklists: {replicas: [{broker: 8}, {broker: 9, reason: new}], leaders: []}\n"
+        "throttles: {moves: {rate: 60MB/s, brokers: {3: {leader: 30MB/s, follower: unlimited}}}}\n"
+        "assignments: {'metrics-*': {replicationFactor: 3, spread: rack}}\n"
+    )
+    found = between(before, after)
+    assert found.lists == ()
+    assert {
+        "blacklists.replicas.9.reason": ("old", "new"),
+        "blacklists.replicas.8.broker": (None, "8"),
+        "blacklists.leaders.7.broker": ("7", None),
+        "throttles.moves.rate": ("50 MB/s", "60 MB/s"),
+        "throttles.moves.brokers.3.leader": ("20 MB/s", "30 MB/s"),
+        "limits.bytes": ("2000000000000", "3000000000000"),
+        "assignments.metrics-*.replicationFactor": ("2", "3"),
+        "assignments.metrics-*.spread": (None, "rack"),
+    }.items() <= found.settings.items()
+
+
+ROWS = st.lists(st.permutations([1, 2, 3, 4]).map(lambda p: p[:3]), min_size=1, max_size=4)
+
+
+@given(ROWS, ROWS)
+def test_nothing_differs_exactly_where_both_mean_the_same(
+    one: list[list[int]], other: list[list[int]]
+) -> None:
+    before, after = lists(one), lists(other)
+    assert between(before, before).none
+    assert between(before, after).none == (before.digest == after.digest)
+    there, back = between(before, after).lists, between(after, before).lists
+    assert [(c.before, c.after) for c in there] == [(c.after, c.before) for c in back]
+
+
+def test_the_forms_say_the_same() -> None:
+    found = between(
+        lists([[1, 2, 3]]),
+        placed("assignments: {orders: {partitions: [[2, 1, 3]]}}\nlimits: {topics: 3}\n"),
+    )
+    assert render_placement_difference(found) == (
+        "orders-0  [1,2,3] -> [2,1,3]  led by 2 instead of 1\n"
+        "limits.topics: none -> 3\n"
+        "Changed: 1 list in another order, 1 setting.\n"
+    )
+    assert "| `orders-0` | `[1,2,3]` | `[2,1,3]` |" in render_placement_difference_markdown(found)
+    document = json.loads(render_placement_difference_json(found))
+    assert document["lists"][0]["change"] == "order"
+    same = between(lists([[1]]), lists([[1]]))
+    assert render_placement_difference(same) == "Both mean the same.\n"
