@@ -21,6 +21,8 @@ from replan.model.where import Where
 FORMAT = "replan.placement.2"
 LATER = frozenset({"recovery"})
 """Sections that the format got later: without them a manifest has the digest that it had before."""
+LATER_FIELDS: Mapping[str, object] = {"keep": False, "move": "now", "until_caught_up": False}
+"""Keys of entries that the format got later, each with the value that means that it is not written."""
 
 
 def with_digest(placement: Placement) -> Placement:
@@ -58,6 +60,9 @@ def _plain(value: Any) -> object:
             return str(value)
         case _ if is_dataclass(value):
             found = {f.name: getattr(value, f.name) for f in fields(value) if f.name != "places"}
+            unwritten = (k for k, v in LATER_FIELDS.items() if found.get(k, ...) == v)
+            for key in tuple(unwritten):
+                del found[key]
             return {k: _plain(v) for k, v in found.items() if not isinstance(v, Where)}
         case _:
             return value
