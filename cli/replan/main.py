@@ -29,6 +29,7 @@ class Replan(CommandGroup):
         "validate": "inspect:validate",
         "schema": "inspect:schema",
         "export": "inspect:export",
+        "import": "inspect:import_file",
         "snapshot": "inspect:take_snapshot",
         "plan": "plan:plan",
         "show": "plan:show",

@@ -132,7 +132,18 @@ def test_help_lists_every_command_in_the_order_of_the_work(tmp_path: Path) -> No
     done = replan("--help", folder=tmp_path)
     listed = re.findall(r"^  ([a-z]+)  ", done.stdout.partition("Commands:")[2], re.MULTILINE)
     assert listed == [
-        *("validate", "schema", "export", "snapshot", "plan", "show", "diff", "rehearse", "apply"),
+        *(
+            "validate",
+            "schema",
+            "export",
+            "import",
+            "snapshot",
+            "plan",
+            "show",
+            "diff",
+            "rehearse",
+            "apply",
+        ),
         *(
             "elect",
             "blacklist",

@@ -72,11 +72,20 @@ def export(
     topics: Topics = None,
     output: Output = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the FILE of -o.")] = False,
+    form: Annotated[
+        Literal["yaml", "kafka-json", "kafka-election-json"],
+        typer.Option(
+            "--format",
+            help="`kafka-json`: what kafka-reassign-partitions.sh takes; `kafka-election-json`: what "
+            "kafka-leader-election.sh takes.",
+        ),
+    ] = "yaml",
     cluster: ReadTarget,
 ) -> Exit:
     """Write the placement file that describes the cluster as it is.
 
-    A plan that is made from this file changes nothing. `replan schema placement` prints the schema that it names.
+    A plan that is made from this file changes nothing. `replan schema placement` prints the schema that it names. The
+    JSON of Kafka's own tools holds the same lists; `replan import` reads it back.
 
     Exit codes:
       0  written
@@ -86,10 +95,51 @@ def export(
       replan export --bootstrap-server kafka-1:9092 -o placement.yaml
       replan export --snapshot cluster.json --topic 'orders*'
     """
-    from replan.manifest.export import export_placement
+    from replan.manifest.export import export_placement, exported_topics
 
     keep_inputs(output, [cluster.simulated, cluster.snapshot])
-    write(export_placement(cluster.observe(), topics or []), output, force=force)
+    seen = cluster.observe()
+    if form == "yaml":
+        text = export_placement(seen, topics or [])
+    else:
+        from replan.manifest.kafka_json import election_json, reassignment_json
+
+        chosen = exported_topics(seen, topics or [])
+        text = (reassignment_json if form == "kafka-json" else election_json)(seen, chosen)
+    write(text, output, force=force)
+    return Exit.OK
+
+
+def import_file(
+    *,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A reassignment or an election file, in JSON.")
+    ],
+    output: Output = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the FILE of -o.")] = False,
+) -> Exit:
+    """Read the JSON of Kafka's own tools, and write it as YAML.
+
+    A file of kafka-reassign-partitions.sh becomes a placement file that names its partitions and no others, so that
+    `replan plan -f` plans exactly that; one of kafka-leader-election.sh becomes a file for `replan elect`. No cluster
+    is asked. A partition that a reassignment lists twice is an error; an election file may list one twice.
+
+    Exit codes:
+      0  written
+      1  an error
+
+    Examples:
+      replan import reassign.json -o placement.yaml
+      replan import elections.json
+    """
+    from replan.manifest.kafka_json import import_kafka_json
+
+    keep_inputs(output, [file])
+    found = import_kafka_json(file)
+    if found.directories:
+        replicas = count(found.directories, "replica")
+        note(f"note: log directories of {replicas} are left out: an assignment does not name any")
+    write(found.yaml, output, force=force)
     return Exit.OK
 
 

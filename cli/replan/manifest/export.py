@@ -5,7 +5,7 @@ end. What cannot be observed (reasons, throttles for moves, preferences by rule)
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ import pyarrow as pa
 from replan.errors import BadUsage
 from replan.manifest.schema.schemas import PLACEMENT
 from replan.manifest.yaml_text.scalars import means_itself
+from replan.model.names import Replicas, TopicPartition
 from replan.model.snapshot import Snapshot, topic_codes
 from replan.model.topic_patterns import is_pattern, matches
 
@@ -41,6 +42,18 @@ def export_placement(snapshot: Snapshot, topics: Sequence[str] = ()) -> str:
     return "\n".join(lines) + "\n"
 
 
+def placement_text(lists: Mapping[TopicPartition, Replicas]) -> str:
+    """The YAML of a placement that names these partitions and no others, in the order given."""
+    lines = [f"# yaml-language-server: $schema={PLACEMENT}", "version: 1", "assignments:"]
+    topic = None
+    for name, replicas in lists.items():
+        if name.topic != topic:
+            topic = name.topic
+            lines += [f"  {_word(topic)}:", "    partitions:"]
+        lines.append(f"      {name.partition}: {list(replicas)}")
+    return "\n".join(lines) + "\n"
+
+
 def topics_named(snapshot: Snapshot, wanted: Sequence[str]) -> frozenset[str]:
     """The topics of these names and patterns; raises BadUsage where one matches no topic."""
     names: list[str] = snapshot.topics.column("name").to_pylist()
@@ -53,10 +66,16 @@ def topics_named(snapshot: Snapshot, wanted: Sequence[str]) -> frozenset[str]:
     return found
 
 
+def exported_topics(snapshot: Snapshot, wanted: Sequence[str]) -> frozenset[str]:
+    """The topics that are meant: those named, or all that are not internal."""
+    names: list[str] = snapshot.topics.column("name").to_pylist()
+    return topics_named(snapshot, wanted or [n for n in names if matches("*", n)])
+
+
 def _chosen(snapshot: Snapshot, wanted: Sequence[str]) -> list[tuple[int, str]]:
     """The codes and names of the topics that are meant and have partitions."""
     names: list[str] = snapshot.topics.column("name").to_pylist()
-    meant = topics_named(snapshot, wanted) if wanted else {n for n in names if matches("*", n)}
+    meant = exported_topics(snapshot, wanted)
     with_partitions = set(topic_codes(snapshot.partitions).tolist())
     return [
         (code, name) for code, name in enumerate(names) if code in with_partitions and name in meant
