@@ -78,7 +78,9 @@ def _option(parameter: click.Parameter, context: click.Context) -> str:
     if isinstance(parameter, click.Option):
         value = "" if parameter.is_flag else f" {names}"
         names = ", ".join(parameter.opts) + value
-    default = "required" if parameter.required else _shown(parameter.get_default(context))
+    worded = parameter.show_default if isinstance(parameter, click.Option) else None
+    given = worded if isinstance(worded, str) else parameter.get_default(context)
+    default = "required" if parameter.required else _shown(given)
     return row((code(names), escape(parameter.help or ""), default))
 
 

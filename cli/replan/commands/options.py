@@ -146,6 +146,7 @@ class Pace:
         typer.Option(
             metavar="SECONDS",
             min=1,
+            show_default="15",
             help="How long all replicas of a target must stay in sync before a replica is removed. "
             "Keep it above the brokers' session timeout (9 s): until then a dead broker counts as in sync.",
         ),

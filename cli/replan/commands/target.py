@@ -91,6 +91,7 @@ class Target:
         typer.Option(
             metavar="DURATION",
             parser=seconds,
+            show_default=f"{DEFAULT_TIMEOUT_SECONDS:.0f}s",
             help="How long a real cluster may take to answer, e.g. 3s or 2m: for connecting, and for each request with "
             "all its attempts. Waits are not limited by it.",
         ),
