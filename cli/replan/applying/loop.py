@@ -194,6 +194,7 @@ class ApplicationRun:
         self._began = self._seen_at = self._written_at = self._disks_at = now
         self._ended_at: float | None = None
         self._leaving: _Leaving | None = None
+        self._idle_since: float | None = None
         self._turns_at = 0.0
         self._next: ApplicationRun | None = None
         """What takes this application back, once it is cancelled and rests."""
@@ -251,16 +252,22 @@ class ApplicationRun:
     def _note_stop(self, now: float) -> None:
         if self._leaving is not None:
             return
-        still = now - self._state.moved_at
+        still, idle = now - self._state.moved_at, self._idle_seconds(now)
         limit, settings = self._job.settings.give_up_seconds, self._job.settings
         if self._ports.stop():
             self._leaving = _Leaving(now, Ending.INTERRUPTED, still)
         elif settings.leave_at is not None and now >= settings.leave_at:
             self._leaving = _Leaving(now, Ending.WINDOW_OVER, still)
-        elif (limit is not None and still >= limit) or (
-            still >= settings.idle_seconds and self._ports.idle()
-        ):
+        elif (limit is not None and still >= limit) or (min(still, idle) >= settings.idle_seconds):
             self._leaving = _Leaving(now, Ending.GAVE_UP, still)
+
+    def _idle_seconds(self, now: float) -> float:
+        """For how long nothing from outside has been to come: a broker that has just come back is about to serve."""
+        if not self._ports.idle():
+            self._idle_since = None
+            return 0.0
+        self._idle_since = now if self._idle_since is None else self._idle_since
+        return now - self._idle_since
 
     def _look(self, now: float, overslept: float) -> TickInput:
         job = self._job

@@ -142,6 +142,13 @@ def test_a_disk_that_is_lost_on_the_way_delays_a_plan_and_harms_nobody_more_than
     assert found.seconds > rehearsed(plan, seen=seen).seconds
 
 
+def test_a_broker_that_returns_late_is_waited_for_until_it_serves() -> None:
+    """Nothing moves for ten minutes, and then what was to come has only just begun."""
+    found = rehearsed(plan_of([1, 2, 4]), "stop 4 at 5s for 600s")
+    assert (found.completed, found.broken) == (True, ())
+    assert found.seconds > 605
+
+
 def test_a_silent_cluster_is_tried_again_as_a_person_would() -> None:
     found = rehearsed(plan_of([1, 2, 4]), "silence at 5s for 90s")
     assert found.completed
