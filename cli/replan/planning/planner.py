@@ -41,6 +41,7 @@ from replan.planning.plan import Plan, Refusal, RefusalRule
 from replan.planning.plan_warnings import ended_entries, log_dir_warnings, plan_warnings
 from replan.planning.recoveries import Recoveries, declared_wishes, recoveries
 from replan.planning.required_racks import RequiredRacks
+from replan.planning.room import NoRoomFor, in_room_order
 from replan.planning.safety.placing_refusals import placing_refusals
 from replan.planning.safety.plan_invariants import require_invariants
 from replan.planning.safety.refusals import Judge
@@ -106,6 +107,10 @@ def make_plan(
             judged.append((move, seen))
             if difference.remember:
                 remember.add(move.partition)
+    ordered, lacking = in_room_order(admission_order(judged), snapshot.log_dirs)
+    refused += map(_lacks_room, lacking)
+    without = {found.move.partition for found in lacking}
+    judged = [(move, seen) for move, seen in judged if move.partition not in without]
     recovered = _recoveries(placement, snapshot, within)
     refused = [r for r in refused if r.partition not in recovered.about] + [*recovered.refused]
     standing = tuple(
@@ -132,7 +137,7 @@ def make_plan(
         cluster_name=placement.cluster_name,
         manifest_digest=placement.digest,
         racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
-        moves=tuple(admission_order(judged)),
+        moves=tuple(ordered),
         creates=creates,
         recoveries=recovered.chosen,
         standing=standing,
@@ -151,7 +156,7 @@ def make_plan(
             *ended_entries(declared, snapshot),
             *log_dir_warnings(drains),
         ),
-        remember=frozenset(remember),
+        remember=frozenset(remember - without),
         allowed=dict(allowed),
     )
     return require_invariants(placement, snapshot, plan, judged, asked.chosen.findings)
@@ -161,6 +166,19 @@ def _recoveries(placement: Placement, snapshot: Snapshot, within: Part) -> Recov
     """What becomes of partitions that nobody leads, where `recovery` has a strategy for them."""
     wishes = declared_wishes(placement, snapshot)
     return recoveries(snapshot, {n: wish for n, wish in wishes.items() if within(n)})
+
+
+def _lacks_room(found: NoRoomFor) -> Refusal:
+    facts: dict[str, int | str] = {
+        "broker": found.broker,
+        "path": found.path,
+        "bytes": found.move.bytes,
+        "usable": found.usable,
+    }
+    if found.aside is None:
+        return Refusal(found.move.partition, RefusalRule.NO_ROOM, facts)
+    facts["aside"] = str(found.aside)
+    return Refusal(found.move.partition, RefusalRule.NO_ROOM_BEFORE, facts)
 
 
 def _no_room(found: NoRoomLeft) -> Refusal:

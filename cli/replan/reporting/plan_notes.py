@@ -94,6 +94,14 @@ REFUSALS: Mapping[RefusalRule, str] = {
         "broker {brokers} would lead it and does not say what its log holds; silence is not taken for an empty log: "
         "find out why, or name another replica with `replan elect designated`"
     ),
+    RefusalRule.NO_ROOM: (
+        "broker {broker} has no room for its {bytes} bytes: {path}, where Kafka makes its next replica, takes {usable} "
+        "with a tenth kept free, when everything that can leave it has left; make room, or choose another broker"
+    ),
+    RefusalRule.NO_ROOM_BEFORE: (
+        "broker {broker} has no room for its {bytes} bytes ({path} takes {usable}) before {aside} has left it, which "
+        "waits for room itself; move {aside} aside first, to a broker with room, then plan again"
+    ),
     RefusalRule.NO_ROOM_IN_LOG_DIRS: (
         "its replica on broker {broker} is to leave {path} and does not fit into another directory there: it has "
         "{bytes} bytes, and the largest of them takes {largest} with a tenth kept free; make room, or drain the broker"

@@ -1,0 +1,117 @@
+"""Room on disks: no copy ever exceeds it, what can be made to fit is planned, and a knot is named."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.builders import brokers, move, placement, snapshot, state
+
+from replan.model.broker import LogDir
+from replan.model.names import BrokerId, TopicPartition
+from replan.planning.log_dirs import HEADROOM
+from replan.planning.moves import Move
+from replan.planning.plan import RefusalRule
+from replan.planning.plan_file import dumps, loads
+from replan.planning.planner import make_plan
+from replan.planning.room import Disks, in_room_order
+
+TOTAL = 1000
+KEPT = int(TOTAL * HEADROOM)
+B = [BrokerId(n) for n in range(5)]
+
+
+def disk(broker: int, takes: int | None, path: str = "/d", logs: int = 1) -> LogDir:
+    usable = None if takes is None else takes + KEPT
+    return LogDir(BrokerId(broker), path, TOTAL, usable, logs)
+
+
+def goes(partition: int, source: int, target: int, size: int) -> Move:
+    return move([source], [target], partition=partition, size=size, min_insync_replicas=1)
+
+
+def numbers(moves: list[Move]) -> list[int]:
+    return [m.partition.partition for m in moves]
+
+
+def test_room_is_made_before_it_is_used() -> None:
+    chain = [goes(0, 1, 2, 80), goes(1, 2, 3, 80), goes(2, 3, 4, 80)]
+    dirs = [disk(1, 0), disk(2, 10), disk(3, 0), disk(4, 100)]
+    ordered, stuck = in_room_order(chain, dirs)
+    assert (numbers(ordered), stuck) == ([2, 1, 0], [])
+
+
+def test_with_room_enough_the_order_stays() -> None:
+    moves = [goes(n, 1, 2, 10) for n in range(5)]
+    assert in_room_order(moves, [disk(2, 50)]) == (moves, [])
+    assert in_room_order(moves, [disk(2, None)]) == (moves, [])
+    assert in_room_order(moves, []) == (moves, [])
+
+
+def test_too_little_room_is_no_knot() -> None:
+    ordered, (stuck,) = in_room_order([goes(0, 1, 2, 80), goes(1, 3, 2, 30)], [disk(2, 50)])
+    assert numbers(ordered) == [1]
+    assert (stuck.broker, stuck.usable, stuck.aside) == (2, 20, None)
+
+
+def test_a_cycle_without_room_names_the_partition_to_move_aside() -> None:
+    cycle = [goes(0, 1, 2, 80), goes(1, 2, 1, 70)]
+    ordered, stuck = in_room_order(cycle, [disk(1, 10), disk(2, 10)])
+    assert ordered == []
+    assert [(s.move.partition.partition, s.aside) for s in stuck] == [
+        (0, TopicPartition("orders", 1)),
+        (1, TopicPartition("orders", 0)),
+    ]
+    asked = placement({"orders": [[2, 3], [1, 3]]})
+    states = [state([1, 3], size=80), state([2, 3], partition=1, size=70)]
+    seen = replace(
+        snapshot(states, registered=brokers(4, "abc")), log_dirs=(disk(1, 10), disk(2, 10))
+    )
+    plan = make_plan(asked, seen)
+    assert plan.moves == ()
+    assert {r.rule for r in plan.refusals} == {RefusalRule.NO_ROOM_BEFORE}
+    assert loads(dumps(plan), "plan.json") == plan
+
+
+def test_a_cycle_opens_where_one_replica_fits_beside_the_other() -> None:
+    cycle = [goes(0, 1, 2, 80), goes(1, 2, 1, 70)]
+    ordered, stuck = in_room_order(cycle, [disk(1, 70), disk(2, 10)])
+    assert (numbers(ordered), stuck) == ([1, 0], [])
+
+
+def test_a_replica_must_fit_into_the_directory_with_the_fewest_logs() -> None:
+    dirs = [disk(2, 500, "/a", logs=3), disk(2, 10, "/b", logs=1)]
+    ordered, (stuck,) = in_room_order([goes(0, 1, 2, 80)], dirs)
+    assert (ordered, stuck.path) == ([], "/b")
+
+
+@st.composite
+def any_moves(draw: st.DrawFn) -> list[Move]:
+    found = []
+    for number in range(draw(st.integers(1, 8))):
+        source, target = draw(st.permutations([1, 2, 3, 4]))[:2]
+        found.append(goes(number, source, target, draw(st.integers(0, 120))))
+    return found
+
+
+@given(moves=any_moves(), takes=st.lists(st.integers(-20, 150), min_size=4, max_size=4))
+def test_no_disk_is_ever_exceeded_and_nothing_is_left_that_would_fit(
+    moves: list[Move], takes: list[int]
+) -> None:
+    dirs = [disk(broker, room) for broker, room in enumerate(takes, 1)]
+    ordered, stuck = in_room_order(moves, dirs)
+    assert sorted(numbers([*ordered, *(s.move for s in stuck)])) == list(range(len(moves)))
+    left = dict(enumerate(takes, 1))
+    for done in ordered:
+        (target,), (source,) = done.new, done.leaving
+        assert not done.bytes or left[target] >= done.bytes  # the old copy is still there
+        left[target] -= done.bytes
+        left[source] += done.bytes
+    disks = Disks.of(dirs)
+    for done in ordered:
+        disks.done(done)
+    for waiting in stuck:
+        assert disks.lacking(waiting.move) is not None
+        assert left[waiting.broker] < waiting.move.bytes
+        if waiting.aside is not None:
+            aside = next(s.move for s in stuck if s.move.partition == waiting.aside)
+            assert left[waiting.broker] + aside.bytes >= waiting.move.bytes
