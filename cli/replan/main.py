@@ -26,6 +26,8 @@ class Replan(CommandGroup):
     """All commands: by their words, module and function in `replan.commands`."""
 
     table: ClassVar = {
+        "init": "init:init",
+        "doctor": "doctor:doctor",
         "validate": "inspect:validate",
         "schema": "inspect:schema",
         "export": "inspect:export",

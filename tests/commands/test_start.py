@@ -133,6 +133,8 @@ def test_help_lists_every_command_in_the_order_of_the_work(tmp_path: Path) -> No
     listed = re.findall(r"^  ([a-z]+)  ", done.stdout.partition("Commands:")[2], re.MULTILINE)
     assert listed == [
         *(
+            "init",
+            "doctor",
             "validate",
             "schema",
             "export",

@@ -71,6 +71,13 @@ def export(
     *,
     topics: Topics = None,
     output: Output = None,
+    comments: Annotated[
+        bool,
+        typer.Option(
+            "--comments",
+            help="Say what the file is, which brokers there are, and what else may be added.",
+        ),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the FILE of -o.")] = False,
     form: Annotated[
         Literal["yaml", "kafka-json", "kafka-election-json"],
@@ -100,7 +107,7 @@ def export(
     keep_inputs(output, [cluster.simulated, cluster.snapshot])
     seen = cluster.observe()
     if form == "yaml":
-        text = export_placement(seen, topics or [])
+        text = export_placement(seen, topics or [], commented=comments)
     else:
         from replan.manifest.kafka_json import election_json, reassignment_json
 

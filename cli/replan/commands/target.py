@@ -58,6 +58,8 @@ class Connection:
     """How soon after a request its effect is looked for; virtual seconds cost nothing."""
     journal_topic: "Callable[[str], JournalTopic] | None" = None
     """The topic of a name that may hold the journal; None on a simulated cluster."""
+    allowed: "Callable[[], frozenset[str] | None] | None" = None
+    """Operations on the cluster that this user may do; None on a simulated cluster, which has no users."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from replan.kafka.reads import brokers, log_dirs, logs
 from replan.kafka.reads.look import Known, look
 from replan.kafka.reads.observe import observe
 from replan.kafka.reads.patience import Reads
+from replan.kafka.reads.permissions import allowed_on_cluster
 from replan.kafka.wire.bootstrap import connect
 from replan.kafka.wire.wire import Wire
 from replan.kafka.writes.alter import alter
@@ -67,6 +68,10 @@ class KafkaControlPlane:
     def features(self) -> Features:
         """What the cluster can do."""
         return brokers.features(self._wire)
+
+    def allowed_on_cluster(self) -> frozenset[str] | None:
+        """The operations on the cluster that this user may do; None where the cluster does not say."""
+        return allowed_on_cluster(self._reads)
 
     def observe(self) -> Snapshot:
         """Everything at one moment; brokers that do not answer are named in it, not raised."""

@@ -20,9 +20,12 @@ from replan.model.topic_patterns import is_pattern, matches
 _SAFE = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 
 
-def export_placement(snapshot: Snapshot, topics: Sequence[str] = ()) -> str:
+def export_placement(
+    snapshot: Snapshot, topics: Sequence[str] = (), *, commented: bool = False
+) -> str:
     """The YAML of these topics, names or patterns, or of all; internal topics only where `__` is written.
 
+    `commented`: with what each section is for, the brokers by rack, and sections that are often added, commented out.
     Raises BadUsage where a name or pattern matches no topic.
     """
     chosen = _chosen(snapshot, topics)
@@ -39,6 +42,9 @@ def export_placement(snapshot: Snapshot, topics: Sequence[str] = ()) -> str:
     for code, topic in chosen:
         rows = snapshot.partitions.slice(first_rows[code], first_rows[code + 1] - first_rows[code])
         lines.extend(_topic_lines(topic, rows))
+    if commented:
+        lines[1:1] = _about(snapshot)
+        lines += MORE
     return "\n".join(lines) + "\n"
 
 
@@ -52,6 +58,40 @@ def placement_text(lists: Mapping[TopicPartition, Replicas]) -> str:
             lines += [f"  {_word(topic)}:", "    partitions:"]
         lines.append(f"      {name.partition}: {list(replicas)}")
     return "\n".join(lines) + "\n"
+
+
+MORE = """
+# What else a placement may say; `replan schema placement` has every key, and editors complete them.
+#
+# preferredLeaders:            # who leads, where that is not the first of the list
+#   orders: {0: 2}
+# blacklists:
+#   leaders:                   # brokers that lead nothing
+#     - {broker: 7, reason: slow disk, owner: storage, expires: 2027-01-31}
+#   replicas:                  # brokers that hold nothing: a drain
+#     - {broker: 9, reason: decommission, owner: storage, expires: 2027-01-31}
+# throttles:
+#   moves: {rate: 50MB/s}      # of each broker, while copies run
+# limits: {partitions: 500, bytes: 2TB}      # the most that one plan may change
+""".rstrip().splitlines()
+
+
+def _about(snapshot: Snapshot) -> Iterator[str]:
+    """What the file is, and the brokers that it may name."""
+    yield f"# Where the replicas belong: the cluster as it was at {snapshot.observed_at}. A plan of it changes nothing."
+    yield "# Lists are in order of preference: the first replica leads."
+    yield "#"
+    racks: dict[str, list[str]] = {}
+    for broker in sorted(snapshot.brokers, key=lambda b: b.id):
+        racks.setdefault(broker.rack or "without a rack", []).append(str(broker.id))
+    for rack, brokers in sorted(racks.items()):
+        name = rack if rack == "without a rack" else f"in rack {_comment(rack)}"
+        yield f"# Brokers {name}: {', '.join(brokers)}"
+
+
+def _comment(text: str) -> str:
+    """A name that cannot end its comment."""
+    return text if text.isprintable() else ascii(text)
 
 
 def topics_named(snapshot: Snapshot, wanted: Sequence[str]) -> frozenset[str]:

@@ -25,9 +25,16 @@ _SHORTEST_SECONDS = 1.0
 _ROUND_SECONDS = 0.25
 
 
-def describe_cluster() -> Question:
-    """The question for the cluster's id and its brokers, with the fenced ones from Kafka 4.1 on (KIP-1073)."""
-    return Question(DescribeCluster(include_fenced_brokers=True))
+def describe_cluster(*, operations: bool = False) -> Question:
+    """The question for the cluster's id and its brokers, with the fenced ones from Kafka 4.1 on (KIP-1073).
+
+    `operations`: and for what this user may do on the cluster (KIP-430).
+    """
+    return Question(
+        DescribeCluster(
+            include_fenced_brokers=True, include_cluster_authorized_operations=operations
+        )
+    )
 
 
 def addresses_in(described: Any) -> dict[BrokerId, Address]:

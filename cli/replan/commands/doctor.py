@@ -1,0 +1,83 @@
+"""The command `doctor`: whether everything is ready, and what is missing."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from replan.commands.options import AS, ExitZero
+from replan.commands.output import result
+from replan.commands.target import Connection, JournaledTarget
+from replan.errors import BadFile, ClusterRefused, Exit
+
+if TYPE_CHECKING:
+    from replan.model.snapshot import Snapshot
+    from replan.planning.checkup import Check
+
+
+def doctor(
+    *,
+    form: Annotated[Literal["text", "json"], AS] = "text",
+    exit_zero: ExitZero = False,
+    cluster: JournaledTarget,
+) -> Exit:
+    """Check whether replan can work with a cluster, and what there is to know before it does.
+
+    Nothing is changed: whether it answers, what this user may do on it, brokers, racks, sizes, partitions in danger,
+    features, the journal, what another application or tool has left.
+
+    Exit codes:
+      0  everything is ready
+      1  the cluster cannot be reached, or another error
+      2  something is missing or worth a look (0 with --exit-zero)
+
+    Examples:
+      replan doctor --bootstrap-server kafka-1:9092
+      replan doctor --simulated cluster.json --format json
+    """
+    from replan.planning.checkup import CheckKind, Level, cluster_checks
+    from replan.reporting.checkup_text import render_checkup, render_checkup_json
+
+    if cluster.snapshot is not None:
+        checks = list(cluster_checks(cluster.observe()))
+    else:
+        with cluster.connect() as connection:
+            checks = list(_live(cluster, connection))
+    order = tuple(CheckKind)
+    checks.sort(key=lambda check: order.index(check.kind))
+    result(render_checkup(checks) if form == "text" else render_checkup_json(checks))
+    fine = all(check.level is Level.OK for check in checks)
+    return Exit.OK if fine or exit_zero else Exit.CHANGES
+
+
+def _live(cluster: JournaledTarget, connection: Connection) -> "Iterator[Check]":
+    from replan.planning.checkup import cluster_checks, permission_checks
+
+    seen = connection.control_plane.observe()
+    yield from cluster_checks(seen)
+    if connection.allowed is not None:
+        yield from permission_checks(connection.allowed())
+    yield from _journal(cluster, connection, seen)
+
+
+def _journal(
+    cluster: JournaledTarget, connection: Connection, seen: "Snapshot"
+) -> "Iterator[Check]":
+    """Whether the journal can be read, and what it says."""
+    from replan.applying.standing import unknown_throttles
+    from replan.commands.journals import known_of
+    from replan.planning.checkup import Check, CheckKind, Level, throttles_check
+
+    try:
+        ledger = known_of(cluster, connection, seen.cluster_id).ledger
+    except (BadFile, ClusterRefused):
+        yield Check(CheckKind.JOURNAL, Level.WRONG, 1)
+        return
+    yield Check(CheckKind.JOURNAL, Level.OK)
+    opened = ledger.application
+    yield (
+        Check(CheckKind.APPLICATION, Level.OK)
+        if opened is None
+        else Check(CheckKind.APPLICATION, Level.LOOK, 1, (opened.id,))
+    )
+    leftover = 0 if opened is not None else ledger.throttles
+    unknown = [f"{t.key} of {t.scope} {t.name}" for t in unknown_throttles(seen, ledger)]
+    yield throttles_check(leftover, unknown)
