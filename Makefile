@@ -13,7 +13,7 @@ KAFKA_WORKERS ?= 3
 # What is compiled is kept: tests start the command hundreds of times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install jars-all demo demo-kafka test test-fast test-nightly lint format types contracts package bench jars lock docs test-browser clean
+.PHONY: help install jars-all demo demo-kafka test test-fast test-nightly lint format types contracts package bench jars lock docs release test-browser clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -77,8 +77,12 @@ test-browser: install $(NODE)/.package-lock.json   ## pages and editor support, 
 $(NODE)/.package-lock.json: tests/browser/package-lock.json
 	npm ci --prefix tests/browser --no-audit --no-fund --silent
 
-docs: install $(DOCS)/bin/check-jsonschema   ## the files for forges against their schemas
+docs: install $(DOCS)/bin/check-jsonschema   ## the site, and the files for forges against their schemas
+	$(DOCS)/bin/mkdocs build --strict --quiet
 	$(PYTEST) tests -m site
+
+release: install $(DOCS)/bin/check-jsonschema   ## VERSION=0.2.0: changelog, wheel, site, commit, tag (docs/releasing.md)
+	bash .ci/release.sh $(VERSION)
 
 $(DOCS)/bin/check-jsonschema: requirements-docs.lock
 	test -x $(DOCS)/bin/python || $(PYTHON) -m venv $(DOCS)

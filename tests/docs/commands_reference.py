@@ -19,7 +19,7 @@ Results go to stdout, everything else to stderr. `--help` of a command says the 
 def reference() -> str:
     """The whole page."""
     overview = [
-        f"* [`replan {words}`](#replan-{words.replace(' ', '-')}): {_first(built(words))}"
+        f"* [`replan {words}`](#replan-{words.replace(' ', '-').lower()}): {_first(built(words))}"
         for words in Replan.table
     ]
     pages = [_section(words, built(words)) for words in Replan.table]
