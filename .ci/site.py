@@ -45,6 +45,6 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
         if not (TOP / path).exists():
             raise PluginError(f"{source}: links to {path}, which is not there")
         kind = "tree" if (TOP / path).is_dir() else "blob"
-        return f"{found[1]}{config.repo_url}/{kind}/main/{path}{anchor}{found[4]}"
+        return f"{found[1]}{config.extra['source']}/{kind}/main/{path}{anchor}{found[4]}"
 
     return LINK.sub(target, markdown)

@@ -96,6 +96,7 @@ def plan(
         apply_command,
         check_age,
         context_of,
+        note_age,
         render,
         verdict,
     )
@@ -121,6 +122,7 @@ def plan(
             from replan.reporting.findings import plan_findings
 
             found.findings += plan_findings(made, placement)
+    note_age(cluster, seen.snapshot)
     context = context_of(made, placement, seen, cluster, form, written)
     result(render(made, form, context, limit=limit_of(max_size, form)))
     if output is not None:

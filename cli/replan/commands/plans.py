@@ -106,18 +106,24 @@ def age_seconds(seen: Snapshot) -> float:
 
 
 def check_age(cluster: Target, seen: Snapshot, most: float | None) -> None:
-    """Note how old the snapshot is that is planned from; raises UnsafePlan where that is older than allowed."""
+    """Raise UnsafePlan where the snapshot that is planned from is older than allowed."""
     if cluster.snapshot is None:
         if most is not None:
             raise BadUsage("--max-snapshot-age goes with --snapshot; a cluster is asked as it is")
         return
     age = age_seconds(seen)
-    note(f"planned from a snapshot of {seen.observed_at}, {duration(age)} old")
     if most is not None and age > most:
         raise UnsafePlan(
             f"{cluster.snapshot}: the snapshot is {duration(age)} old (of {seen.observed_at}), and --max-snapshot-age "
             f"allows {duration(most)}; take a new one with `replan snapshot`"
         )
+
+
+def note_age(cluster: Target, seen: Snapshot) -> None:
+    """Say how old the snapshot is that was planned from; a cluster is asked as it is."""
+    if cluster.snapshot is not None:
+        age = duration(age_seconds(seen))
+        note(f"planned from a snapshot of {seen.observed_at}, {age} old")
 
 
 def check_reviewed(made: Plan, digest: str | None, manifest: Sequence[Path]) -> None:

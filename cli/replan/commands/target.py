@@ -187,6 +187,7 @@ class Target:
                 clock.interrupt,
                 soon_seconds=SOON_SECONDS,
                 journal_topic=real.journal,
+                allowed=real.allowed_on_cluster,
             )
         finally:
             real.close()
