@@ -46,6 +46,7 @@ class Replan(CommandGroup):
         "blacklist add": "blacklist:add",
         "blacklist remove": "blacklist:remove",
         "status": "status:status",
+        "progress": "reassignments:progress",
         "resume": "apply:resume",
         "pause": "steer:pause",
         "cancel": "steer:cancel",

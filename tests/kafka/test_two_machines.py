@@ -136,4 +136,4 @@ def test_it_is_steered_from_another_machine(site: Site, machine: Callable[[str],
 def moving(site: Site) -> list[str]:
     """The running reassignments, as replan shows them."""
     done = replan("status", *site.flags, folder=site.folder, HOME=str(site.folder))
-    return [line for line in done.stdout.splitlines() if "copying" in line]
+    return [line for line in done.stdout.splitlines() if "Behind" in line]

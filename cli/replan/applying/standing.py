@@ -42,6 +42,10 @@ class OpenApplication:
     """Where the unfinished partitions go."""
     throttled: bool
     """Whether throttle settings of replan are in the cluster."""
+    paused_by: str = ""
+    cancelled_by: str = ""
+    takes_back: str = ""
+    """The cancelled application that it takes back."""
 
 
 def open_application(
@@ -70,6 +74,9 @@ def open_application(
         ended=len(results) - len(unfinished),
         targets={r.partition: targets[r.partition] for r in unfinished},
         throttled=bool(ledger.throttles),
+        paused_by=application.paused_by,
+        cancelled_by=application.cancelled_by,
+        takes_back=application.takes_back,
     )
 
 

@@ -54,34 +54,36 @@ def status(
 def _of_snapshot(cluster: JournaledTarget, patterns: list[str]) -> "Status":
     from replan.manifest.export import topics_named
     from replan.planning.health import judge
-    from replan.reporting.status_text import Status, replica_progress
+    from replan.planning.replica_progress import shown_rows
+    from replan.reporting.status_text import Status
 
     seen = cluster.observe()
     health = judge(seen, topics_named(seen, patterns))
-    return Status(health=health, rows=replica_progress(health, {}), observed_at=seen.observed_at)
+    return Status(health=health, rows=shown_rows(health.running), observed_at=seen.observed_at)
 
 
 def _of_cluster(
     cluster: JournaledTarget, connection: "Connection", patterns: list[str]
 ) -> "Status":
+    from replan.applying.reading_progress import read_progress
     from replan.applying.standing import unknown_throttles
     from replan.commands.journals import known_of
     from replan.commands.observed import application_of, resume_command
     from replan.manifest.export import topics_named
-    from replan.model.control_plane import Wanted, by_broker
     from replan.planning.health import judge
-    from replan.reporting.status_text import Status, replica_progress
+    from replan.planning.replica_progress import Asked, rows_of
+    from replan.reporting.status_text import Status
 
     plane = connection.control_plane
     seen = plane.observe()
     health = judge(seen, topics_named(seen, patterns))
-    sizes_of = by_broker({s.partition: s.replicas for s in health.running})
-    sizes = plane.look(Wanted(sizes_of=sizes_of)).sizes if sizes_of else {}
+    running = [s.partition for s in health.running]
+    rows = rows_of(map(Asked, running), read_progress(plane, running)) if running else []
     known = known_of(cluster, connection, seen.cluster_id)
     ledger = known.ledger
     return Status(
         health=health,
-        rows=replica_progress(health, sizes),
+        rows=rows,
         observed_at=seen.observed_at,
         application=application_of(known, plane),
         unknown_throttles=unknown_throttles(seen, ledger),

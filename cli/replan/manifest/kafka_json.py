@@ -78,6 +78,13 @@ def import_kafka_json(path: Path) -> Imported:
     return Imported(placement_text(found), len(found), sum(1 for _ in named))
 
 
+def read_reassignment(path: Path) -> dict[TopicPartition, Replicas]:
+    """The targets of a reassignment file; raises BadFile as `import_kafka_json` does."""
+    source = read_source(path)
+    form = typed(parse_document(source.text, source.name), ReassignmentForm, source.name)
+    return _once_each(form, source.name)
+
+
 def _once_each(form: ReassignmentForm, source: str) -> dict[TopicPartition, Replicas]:
     found: dict[TopicPartition, Replicas] = {}
     places: dict[TopicPartition, int] = {}

@@ -22,6 +22,12 @@ REMOVE = (
 def headline(application: OpenApplication, resume: str) -> str:
     """Whose it is, whether it runs, how far it is, and the command that goes on."""
     state = "interrupted" if application.process is None else f"running: {application.process}"
+    if application.paused_by:
+        state += f"; paused by {application.paused_by}"
+    if application.cancelled_by:
+        state += f"; being cancelled by {application.cancelled_by}"
+    if application.takes_back:
+        state += f"; takes back {application.takes_back}, which was cancelled"
     goes_on = f"; `{resume}` goes on" if application.process is None else ""
     return (
         f"replan's application {application.id} is {state}{goes_on}; begun by {application.owner}; "
@@ -53,6 +59,9 @@ def application_json(application: OpenApplication, resume: str) -> Mapping[str, 
         "id": application.id,
         "owner": application.owner,
         "process": application.process,
+        "pausedBy": application.paused_by or None,
+        "cancelledBy": application.cancelled_by or None,
+        "takesBack": application.takes_back or None,
         "ended": application.ended,
         "resume": resume,
         "unfinished": [

@@ -1,13 +1,14 @@
 """Health and running reassignments as text, markdown and json: the worst first, every replica that comes or goes."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from replan.applying.standing import OpenApplication, StandingThrottle
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState
 from replan.planning.health import Health, HealthState, Unhealthy
+from replan.planning.replica_progress import ReplicaRow
 from replan.reporting.application_text import (
     application_json,
     application_lines,
@@ -15,39 +16,10 @@ from replan.reporting.application_text import (
     throttles_json,
 )
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
-from replan.reporting.quantities import brokers, size
+from replan.reporting.quantities import brokers
+from replan.reporting.replica_progress_text import copied_text, replica_json, status_text
 from replan.reporting.table import columns
 from replan.wording import SHOWN, capped, count, left_out
-
-
-@dataclass(frozen=True, slots=True)
-class ReplicaProgress:
-    """One adding or removing replica of a running reassignment, as KIP-179 describes it."""
-
-    partition: TopicPartition
-    broker: BrokerId
-    status: str
-    copied: int | None
-    total: int | None
-
-
-def replica_progress(
-    health: Health, sizes: Mapping[BrokerId, Mapping[TopicPartition, int]]
-) -> list[ReplicaProgress]:
-    """Each replica that comes or goes, by size against its leader's; compaction and retention may distort it."""
-    rows: list[ReplicaProgress] = []
-    for state in health.running:
-        total = None if state.leader is None else sizes.get(state.leader, {}).get(state.partition)
-        for broker in state.adding:
-            status = "in sync" if broker in state.isr else "copying"
-            copied = sizes.get(broker, {}).get(state.partition)
-            rows.append(ReplicaProgress(state.partition, broker, status, copied, total))
-        rows += [
-            ReplicaProgress(state.partition, b, "leaving", None, None)
-            for b in state.removing
-            if b not in state.adding
-        ]
-    return rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +27,7 @@ class Status:
     """What `status` shows."""
 
     health: Health
-    rows: Sequence[ReplicaProgress]
+    rows: Sequence[ReplicaRow]
     observed_at: str
     application: OpenApplication | None = None
     unknown_throttles: Sequence[StandingThrottle] = ()
@@ -145,20 +117,19 @@ def elr_gone_text(partitions: Sequence[TopicPartition]) -> str:
     )
 
 
-def _running(rows: Sequence[ReplicaProgress]) -> list[str]:
+def _running(rows: Sequence[ReplicaRow]) -> list[str]:
     table = [("Topic", "Partition", "Broker", "Status", "Copied")]
     table += [
-        (r.partition.topic, str(r.partition.partition), str(r.broker), r.status, _copied(r))
+        (
+            r.partition.topic,
+            str(r.partition.partition),
+            str(r.broker),
+            status_text(r),
+            copied_text(r),
+        )
         for r in rows[:SHOWN]
     ]
     return ["", *columns(table), *left_out(len(rows) - SHOWN), ""]
-
-
-def _copied(row: ReplicaProgress) -> str:
-    if row.copied is None or row.total is None:
-        return ""
-    share = 100 if row.total == 0 else min(100, row.copied * 100 // row.total)
-    return f"{size(row.copied)} of {size(row.total)} ({share} %)"
 
 
 def render_status_markdown(status: Status) -> str:
@@ -176,7 +147,8 @@ def render_status_markdown(status: Status) -> str:
         text += fitted(rows_of_health, len(health.unhealthy), LIMIT // 2, "more partition")
     if rows:
         running = (
-            row((code(str(r.partition)), str(r.broker), r.status, _copied(r) or "–")) for r in rows
+            row((code(str(r.partition)), str(r.broker), status_text(r), copied_text(r) or "–"))
+            for r in rows
         )
         text += f"\n{head('partition', 'broker', 'status', 'copied')}\n"
         text += fitted(running, len(rows), LIMIT - len(text), "more replica")
@@ -219,17 +191,7 @@ def render_status_json(status: Status) -> str:
             }
             for a in health.unhealthy
         ],
-        "running": [
-            {
-                "topic": r.partition.topic,
-                "partition": r.partition.partition,
-                "broker": r.broker,
-                "status": r.status,
-                "copiedBytes": r.copied,
-                "totalBytes": r.total,
-            }
-            for r in status.rows
-        ],
+        "running": [replica_json(r) for r in status.rows],
         "application": None if found is None else application_json(found, status.resume),
         "ownThrottles": status.own_throttles,
         "unknownThrottles": throttles_json(status.unknown_throttles),

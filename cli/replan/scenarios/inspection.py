@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import MoveRecord, Order, SavedRate, SavedReplicaList
+from replan.applying.reading_progress import read_progress
 from replan.applying.standing import unknown_throttles
 from replan.faults.token_reader import TokenReader
-from replan.model.control_plane import Wanted, by_broker
 from replan.model.names import TopicPartition
 from replan.planning.health import judge
+from replan.planning.replica_progress import Asked, rows_of
 from replan.reporting.quantities import brokers, rate
-from replan.reporting.status_text import Status, render_status, replica_progress
+from replan.reporting.status_text import Status, render_status
 from replan.scenarios.session import Session, own_application
 from replan.scenarios.throttles import SIDES, standing_in_words
 from replan.simulator.controller.state import Partition
@@ -45,8 +46,8 @@ def status(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     tokens.end()
     seen = session.plane.observe()
     health = judge(seen)
-    sizes_of = by_broker({s.partition: s.replicas for s in health.running})
-    rows = replica_progress(health, session.plane.look(Wanted(sizes_of=sizes_of)).sizes)
+    running = [s.partition for s in health.running]
+    rows = rows_of(map(Asked, running), read_progress(session.plane, running))
     ledger = session.ledger()
     return render_status(
         Status(

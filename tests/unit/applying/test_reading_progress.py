@@ -1,0 +1,141 @@
+"""KIP-179's table of what runs: every status word for word, bytes, rates, time left, and what does not finish."""
+
+import json
+
+import pytest
+from tests.builders import move, state
+from tests.unit.applying.lab import MB, Lab, lab
+
+from replan.applying.reading_progress import read_progress
+from replan.model.control_plane import Look
+from replan.model.names import BrokerId, TopicPartition, replicas
+from replan.model.placement import MoveThrottle
+from replan.model.replica_logs import LogEnd
+from replan.planning.replica_progress import (
+    Asked,
+    Reading,
+    ReplicaRow,
+    ReplicaStatus,
+    Standing,
+    rows_of,
+    standing,
+)
+from replan.reporting.replica_progress_text import (
+    ShownProgress,
+    render_replica_progress,
+    render_replica_progress_json,
+    status_text,
+)
+
+COPIED, OTHER = TopicPartition("orders", 0), TopicPartition("orders", 1)
+
+
+def copying() -> Lab:
+    """A copy of 60 MB at 1 MB/s, interrupted after 20 s; it goes on by itself."""
+    made = lab(
+        [state([1, 2, 3], size=60 * MB), state([1, 2, 3], partition=1, size=MB)],
+        [move([1, 2, 3], [1, 2, 4], size=60 * MB)],
+        throttle=MoveThrottle(MB),
+    )
+    made.apply(stop=made.stop_at(20))
+    return made
+
+
+def reading(made: Lab, *names: TopicPartition) -> Reading:
+    return read_progress(made.plane, names, made.clock.now())
+
+
+def test_a_copy_is_behind_by_messages_and_ends_by_the_rate_at_which_that_shrinks() -> None:
+    made = copying()
+    before = reading(made, COPIED)
+    made.clock.sleep(10)
+    now = reading(made, COPIED)
+    (row,) = rows_of([Asked(COPIED)], now, before)
+    assert (row.broker, row.status) == (4, ReplicaStatus.BEHIND)
+    assert row.behind
+    assert status_text(row) == f"Behind: {row.behind} messages behind"
+    assert row.bytes_per_second == pytest.approx(MB, rel=0.1)
+    assert row.seconds_left is not None
+    assert row.copied_bytes is not None
+    assert row.seconds_left == pytest.approx((60 * MB - row.copied_bytes) / MB, rel=0.1)
+    assert standing(Asked(COPIED), now) is Standing.RUNNING
+    made.clock.sleep(60)
+    done = reading(made, COPIED)
+    assert standing(Asked(COPIED), done) is Standing.SETTLED
+    rows = rows_of([Asked(COPIED, replicas(1, 2, 4))], done)
+    assert {r.status for r in rows} == {ReplicaStatus.IN_SYNC}
+
+
+def test_every_status_of_kip_179_has_its_words() -> None:
+    made = copying()
+    nowhere, none = TopicPartition("nowhere", 0), TopicPartition("orders", 42)
+    asked = [
+        Asked(OTHER, replicas(1, 5, 42)),
+        Asked(none, replicas(1)),
+        Asked(nowhere, replicas(1)),
+    ]
+    rows = rows_of(asked, reading(made, *(a.partition for a in asked)))
+    assert [(str(r.partition), r.broker, status_text(r)) for r in rows] == [
+        ("nowhere-0", 1, "Unknown topic"),
+        ("orders-1", 1, "In sync"),
+        ("orders-1", 5, "Broker does not host this partition"),
+        ("orders-1", 42, "Unknown broker"),
+        ("orders-42", 1, "Unknown partition"),
+    ]
+    now = reading(made, OTHER)
+    assert standing(asked[0], now) is Standing.STOPPED
+    assert standing(Asked(OTHER, replicas(1, 2, 3)), now) is Standing.SETTLED
+
+
+@pytest.mark.parametrize(
+    ("follower", "leader", "endless", "left"),
+    [
+        ((100, 300), (1_000, 1_100), False, 80.0),
+        ((100, 200), (1_000, 1_100), True, None),
+        ((100, 100), (1_000, 1_100), False, None),
+    ],
+    ids=["it catches up", "it does not finish at this rate", "nothing was fetched"],
+)
+def test_the_time_left_counts_what_is_produced(
+    follower: tuple[int, int], leader: tuple[int, int], endless: bool, left: float | None
+) -> None:
+    made = copying()
+    look = reading(made, COPIED).look
+    first, last = (_ends(look, n, follower[n], leader[n]) for n in (0, 1))
+    (row,) = rows_of([Asked(COPIED)], last, first)
+    assert (row.endless, row.seconds_left) == (endless, left)
+
+
+def _ends(look: Look, number: int, follower: int, leader: int) -> Reading:
+    ends = {
+        BrokerId(1): {COPIED: LogEnd(leader, 0)},
+        BrokerId(4): {COPIED: LogEnd(follower, 0)},
+    }
+    return Reading(seconds=10.0 * number, look=look, ends=ends)
+
+
+def test_it_is_shown_as_a_table_and_as_json() -> None:
+    row = ReplicaRow(
+        partition=COPIED,
+        broker=BrokerId(4),
+        status=ReplicaStatus.BEHIND,
+        behind=7,
+        copied_bytes=20 * MB,
+        total_bytes=60 * MB,
+        bytes_per_second=1e6,
+        endless=True,
+    )
+    shown = ShownProgress(
+        rows=[row],
+        standings={COPIED: Standing.RUNNING, OTHER: Standing.STOPPED},
+        observed_at="now",
+        ours=frozenset({COPIED}),
+    )
+    head, line, *rest = render_replica_progress(shown).splitlines()
+    assert head.split() == [*("Topic", "Partition", "Broker", "Status"), *head.split()[4:]]
+    assert "Behind: 7 messages behind  20 MB of 60 MB (33 %)  1 MB/s" in line
+    assert line.endswith("does not finish at this rate  replan")
+    assert rest == ["Stopped before the wanted list: 1 partition: orders-1.", "As of now."]
+    document = json.loads(render_replica_progress_json(shown))
+    assert document["replicas"][0]["status"] == "Behind: 7 messages behind"
+    assert [p["state"] for p in document["partitions"]] == ["running", "stopped"]
