@@ -1,6 +1,7 @@
 """`apply` through the command line, on the embedded cluster: approval, resuming, what it prints and leaves."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -274,3 +275,34 @@ def test_a_check_that_could_mean_anything_else_is_wrong_usage(
     done = replan("apply", *options, *SIMULATED, folder=folder)
     assert done.returncode == 1
     assert "--digest" in done.stderr
+
+
+def test_it_writes_metrics_and_a_report_for_ci(folder: Path) -> None:
+    saved(folder)
+    files = ("--metrics-file", "replan.prom", "--junit", "junit.xml")
+    done = replan("apply", "plan.json", *SIMULATED, *files, folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert 'ending="complete"} 0\n' in (folder / "replan.prom").read_text()
+    assert 'failures="0"' in (folder / "junit.xml").read_text()
+
+
+def test_where_nothing_but_the_rate_of_moves_has_changed_it_goes_on_at_that_rate(
+    folder: Path,
+) -> None:
+    stopped = ("--fault", "kill 4 at 3s for 100s", "--give-up-after", "20s")
+    first = replan(
+        "apply", "-f", "placement.yaml", "--auto-approve", *SIMULATED, *stopped, folder=folder
+    )
+    assert first.returncode == 4
+    declared = (folder / "placement.yaml").read_text()
+    changed = re.sub(r"(rate: )\d+MB/s", r"\g<1>77MB/s", declared, count=1)
+    assert changed != declared
+    (folder / "placement.yaml").write_text(changed)
+    other = changed.replace("version: 1", "version: 1\nlimits: {partitions: 500}")
+    (folder / "other.yaml").write_text(other)
+    refused = replan("apply", "-f", "other.yaml", "--auto-approve", *SIMULATED, folder=folder)
+    assert refused.returncode == 4
+    patience = ("--give-up-after", "5s")
+    replan("apply", "-f", "placement.yaml", "--auto-approve", *SIMULATED, *patience, folder=folder)
+    shown = json.loads(replan("journal", "show", "--json", *SIMULATED, folder=folder).stdout)
+    assert [a["rate"] for a in shown["applications"]] == ["77000000"]

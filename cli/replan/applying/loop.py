@@ -85,6 +85,7 @@ def apply_plan(
     idle: Callable[[], bool] = never,
     arrived: Callable[[], Sequence[Command]] = none_arrived,
     verb: Verb | None = None,
+    rate: str = "",
 ) -> Outcome:
     """Perform a plan, or go on with it, until nothing is left or `stop` says so.
 
@@ -119,8 +120,10 @@ def apply_plan(
                 log_moves=tuple(moved),
                 refusals=plan.refusals,
             )
-    opened = opening(plan, plan_digest, ledger, settings, resumes=verb is not None)
-    opened += taken_over(ledger, settings, verb)
+    opened = opening(
+        plan, plan_digest, ledger, settings, resumes=verb in {Verb.RESUME, Verb.CANCEL}
+    )
+    opened += taken_over(ledger, settings, verb, rate)
     journal.append(opened)
     ports = _Ports(reader, writer, journal, clock, report, stop, idle, arrived)
     job = Job.of(plan, settings, end_text)

@@ -97,10 +97,13 @@ def acknowledged(
     return *application, *answered, *(Forget(c.key) for c in over)
 
 
-def taken_over(ledger: Ledger, settings: Settings, verb: Verb | None) -> tuple[Record, ...]:
+def taken_over(
+    ledger: Ledger, settings: Settings, verb: Verb | None, rate: str = ""
+) -> tuple[Record, ...]:
     """What a process that goes on with an application writes first: by which settings it does.
 
-    It obeys no command that was sent to another. `verb`: what it was itself begun for, to lift a pause or to cancel.
+    It obeys no command that was sent to another. `verb`: what it was itself begun for: to lift a pause, to cancel, to
+    go on at another `rate`.
     """
     waiting = [
         Forget(r.key) for r in ledger.records.values() if isinstance(r, Command) and not r.obeyed_by
@@ -108,7 +111,7 @@ def taken_over(ledger: Ledger, settings: Settings, verb: Verb | None) -> tuple[R
     before = ledger.application
     if before is None:
         return tuple(waiting)
-    begun_for = [] if verb is None else [Command(before.id, "0", verb, sender=settings.owner)]
+    begun_for = [] if verb is None else [Command(before.id, "0", verb, rate, settings.owner)]
     settle, slots = settings.settle_seconds, settings.slots_per_broker
     keep = before.keep_throttles or settings.preserve_throttles
     application = changed(

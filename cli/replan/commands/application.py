@@ -2,10 +2,10 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from replan.applying.journal.ledger import fold
+from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.moment import moment
 from replan.applying.journal.records import Verb
 from replan.applying.known_snapshot import as_planned_from
@@ -15,30 +15,46 @@ from replan.applying.outcome import Outcome, left_out_text
 from replan.applying.progress import Report
 from replan.applying.settings import Settings
 from replan.applying.standing import knows_nothing, unknown_throttles
+from replan.applying.steering import UNLIMITED
 from replan.commands.journals import known_of, owned_journal, owner, place_of
+from replan.commands.metrics import Metrics
 from replan.commands.observed import for_placement
 from replan.commands.options import Detail
-from replan.commands.output import note, report_outcome, result
+from replan.commands.output import note, report_outcome, result, save
 from replan.commands.plans import allowed_of
 from replan.commands.progress import progress_to
 from replan.commands.signals import asked_to_stop
 from replan.commands.target import Connection, LiveTarget
 from replan.errors import BadUsage, Exit, Held, UnsafePlan
+from replan.manifest.digest import digest_of
 from replan.manifest.load import load_placement
+from replan.model.placement import Placement
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
 from replan.planning.planner import make_plan
 from replan.reporting.application_text import throttle_lines
 from replan.reporting.hold_text import end_text
+from replan.reporting.junit import render_junit
 from replan.reporting.outcome_text import refused_line, render_outcome
 from replan.reporting.plan_text import render_plan
 from replan.wording import capped, count
 
 
+@dataclass(frozen=True, slots=True)
+class FilesPlan:
+    """What there is to do for placement files."""
+
+    plan: Plan
+    approved: bool = False
+    """Their application is open: its plan was approved when it began."""
+    rate: str = ""
+    """What they declare now, where nothing but the rate of moves differs from what was declared then."""
+
+
 def plan_of_files(
     files: Sequence[Path], allow: Sequence[str], cluster: LiveTarget, connection: Connection
-) -> tuple[Plan, bool]:
-    """Plan from placement files, and whether it is approved: where their application is open, its plan was."""
+) -> FilesPlan:
+    """Plan from placement files, or go on with their application where it is open."""
     allowed, placement = allowed_of(allow), load_placement(files)
     seen = connection.control_plane.observe()
     ledger = known_of(cluster, connection, seen.cluster_id).ledger
@@ -47,13 +63,28 @@ def plan_of_files(
         plan = open_plan(ledger)
         if plan is not None:
             note(f"resuming application {begun.id}, begun by {begun.owner}")
-            return plan, True
+            return FilesPlan(plan, approved=True)
+    if begun is not None and (other := _with_other_rate(placement, ledger)) is not None:
+        return other
     seen = for_placement(seen, placement, connection.control_plane)
     plan = make_plan(placement, as_planned_from(seen, ledger), allowed)
     if begun is not None:
         check_same(begun, digest(plan))
     result(render_plan(plan))
-    return plan, False
+    return FilesPlan(plan)
+
+
+def _with_other_rate(placement: Placement, ledger: Ledger) -> FilesPlan | None:
+    """The open application, where the placement is its own but for the rate of moves."""
+    plan, wanted = open_plan(ledger), placement.move_throttle
+    if plan is None or plan.throttle is None or wanted is None or ledger.application is None:
+        return None
+    as_then = replace(placement, move_throttle=plan.throttle)
+    same = replace(wanted, rate=plan.throttle.rate) == plan.throttle
+    if not same or digest_of(as_then) != ledger.application.manifest_digest:
+        return None
+    rate = UNLIMITED if wanted.rate is None else str(wanted.rate)
+    return FilesPlan(plan, approved=True, rate=rate)
 
 
 def begun_plan(cluster: LiveTarget, connection: Connection, to: str = "resume") -> Plan:
@@ -112,10 +143,13 @@ def perform(
     inject: Callable[[Report], Report] = lambda report: report,
     *,
     verb: Verb | None = None,
+    rate: str = "",
     until: float | None = None,
 ) -> Exit:
     """Perform a plan as `performed` does, and print how it ended."""
-    outcome = performed(plan, cluster, connection, settings, detail, inject, verb=verb, until=until)
+    outcome = performed(
+        plan, cluster, connection, settings, detail, inject, verb=verb, rate=rate, until=until
+    )
     report_outcome(render_outcome(outcome))
     return outcome.exit_code
 
@@ -129,22 +163,25 @@ def performed(
     inject: Callable[[Report], Report] = lambda report: report,
     *,
     verb: Verb | None = None,
+    rate: str = "",
     until: float | None = None,
 ) -> Outcome:
     """Perform a plan until nothing is left, or a stop is requested; `inject` begins faults and reports them.
 
-    `verb`: what to do to an application that is open, resume or cancel it; `until`: leave, resumable, in so many
-    seconds of the clock of the cluster.
+    `verb`, `rate`: what to do to an application that is open, as if somebody had sent it; `until`: leave, resumable,
+    in so many seconds of the clock of the cluster.
     """
     leave_at = None if until is None else connection.clock.now() + until
     with (
-        owned_journal(cluster, connection, plan.cluster_id) as journal,
-        progress_to(quiet=detail.quiet, verbose=detail.verbose) as report,
+        owned_journal(cluster, connection, plan.cluster_id, create=plan.changes) as journal,
+        progress_to(quiet=detail.quiet, verbose=detail.verbose) as progress,
     ):
+        metrics = Metrics(detail.metrics_file, plan.cluster_id)
+        report = metrics.also(progress)
         stop = asked_to_stop(connection.interrupt, note)
         if not detail.quiet:
             note(f"journal: {place_of(cluster)}")
-        return apply_plan(
+        outcome = apply_plan(
             plan,
             connection.control_plane,
             connection.control_plane,
@@ -164,7 +201,12 @@ def performed(
             idle=connection.idle,
             arrived=journal.arrived,
             verb=verb,
+            rate=rate,
         )
+    metrics.ended(outcome)
+    if detail.junit is not None:
+        save(render_junit(outcome, f"replan {plan.cluster_name or plan.cluster_id}"), detail.junit)
+    return outcome
 
 
 def with_journal(do: Callable[..., Outcome], cluster: LiveTarget, *, unknown: bool = False) -> Exit:

@@ -80,7 +80,8 @@ def apply(
     A saved plan is applied as it was reviewed, without a question, unless it has unclean elections: those need
     --unclean, and are approved on the terminal or by --auto-approve. With -f the plan is made now, and approved on the
     terminal or by --auto-approve. Refused partitions are left out, and the rest is applied. If the command ends early
-    for any reason, run it again: it resumes.
+    for any reason, run it again: it resumes. Where nothing but the rate of `throttles.moves` has changed since, -f does
+    what `replan throttle` does.
 
     Exit codes:
       0    done
@@ -94,9 +95,11 @@ def apply(
       replan apply plan.json --digest "$REVIEWED" --manifest placement.yaml --bootstrap-server kafka-1:9092
       replan apply -f placement.yaml --auto-approve --simulated cluster.json
     """
+    from replan.applying.journal.records import Verb
     from replan.commands import application
     from replan.commands.fault_injection import with_faults
     from replan.commands.plans import check_reviewed, read_plan
+    from replan.commands.steer import change_rate
 
     if (plan_file is None) == (not files):
         raise BadUsage(
@@ -114,23 +117,35 @@ def apply(
     with cluster.connect() as connection:
         inject = with_faults(faults or (), connection)
         if saved is not None:
-            plan, approved = saved, True
+            found = application.FilesPlan(saved, approved=True)
         else:
-            plan, approved = application.plan_of_files(
-                files or (), allow or (), cluster, connection
-            )
+            found = application.plan_of_files(files or (), allow or (), cluster, connection)
+        if found.rate and change_rate(cluster, connection, found.rate):
+            return Exit.OK
+        plan = found.plan
         if all_or_nothing:
             application.check_all(plan)
         agreed = application.approve_unclean(plan, unclean=unclean, auto_approve=auto_approve)
         if not agreed or not (
-            approved or auto_approve or plan.unclean or application.approve(plan)
+            found.approved or auto_approve or plan.unclean or application.approve(plan)
         ):
             note("not approved; nothing was changed")
             return Exit.ERROR
         settings = replace(
             pace.settings(watched=is_live(sys.stderr)), preserve_throttles=preserve_throttles
         )
-        return application.perform(plan, cluster, connection, settings, detail, inject, until=until)
+        verb = Verb.THROTTLE if found.rate else None
+        return application.perform(
+            plan,
+            cluster,
+            connection,
+            settings,
+            detail,
+            inject,
+            verb=verb,
+            rate=found.rate,
+            until=until,
+        )
 
 
 def resume(*, until: Until = None, detail: Detail, pace: Pace, cluster: LiveTarget) -> Exit:

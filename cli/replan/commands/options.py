@@ -195,6 +195,20 @@ class Detail:
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show every copy and every wait in the log.")
     ] = False
+    metrics_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--metrics-file",
+            metavar="FILE",
+            help="Keep this file up to date, every 5 s, in Prometheus' text format, for its textfile collector.",
+        ),
+    ] = None
+    junit: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write how each partition ended as JUnit's XML, for reports of CI."
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         if self.quiet and self.verbose:

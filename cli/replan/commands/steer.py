@@ -90,12 +90,30 @@ def throttle_rate(
       replan throttle unlimited --simulated cluster.json
     """
     from replan.applying.journal.records import Verb
-    from replan.reporting.quantities import rate as shown
 
     with cluster.connect() as connection:
         who = ask(cluster, connection, Verb.THROTTLE, rate)
-    result(f"throttle: {shown(int(rate) if rate.isdigit() else None)}, set by {who}\n")
+    result(_changed(rate, who))
     return Exit.OK
+
+
+def change_rate(cluster: Target, connection: Connection, rate: str) -> bool:
+    """Let the process at work change its rate, if there is one; False where nobody answers."""
+    from replan.applying.journal.records import Verb
+    from replan.commands.journals import known_of
+
+    if known_of(cluster, connection, connection.control_plane.cluster_id()).holder is None:
+        return False
+    with noted_if_silent():
+        result(_changed(rate, ask(cluster, connection, Verb.THROTTLE, rate)))
+        return True
+    return False
+
+
+def _changed(rate: str, who: str) -> str:
+    from replan.reporting.quantities import rate as shown
+
+    return f"throttle: {shown(int(rate) if rate.isdigit() else None)}, set by {who}\n"
 
 
 def throttle_show(

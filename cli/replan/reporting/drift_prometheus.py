@@ -1,21 +1,20 @@
 """Drift in Prometheus' text format, for a textfile collector or a push gateway.
 
-The format is "Exposition formats", text-based, version 0.0.4. Every class has a sample, also where it is 0, so that a
+Every class has a sample, also where it is 0, so that a
 series does not end when drift does.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from replan.planning.drift_report import DriftReport
-
-_ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
+from replan.reporting.prometheus import Family, exposition
 
 
 def render_drift_prometheus(report: DriftReport, observed_seconds: float) -> str:
     """All samples, of a moment in seconds since 1970; ends with a newline."""
     drift = report.drift
     cluster = {"cluster": report.cluster_name or drift.cluster_id, "cluster_id": drift.cluster_id}
-    families: Iterable[tuple[str, str, Iterable[tuple[Mapping[str, str], float]]]] = (
+    families: Iterable[Family] = (
         (
             "replan_drift",
             "Differences between the cluster and its placement, by who must act; in-flight is no drift.",
@@ -55,13 +54,4 @@ def render_drift_prometheus(report: DriftReport, observed_seconds: float) -> str
             [({}, observed_seconds)],
         ),
     )
-    return "".join(
-        f"# HELP {name} {text}\n# TYPE {name} gauge\n"
-        + "".join(_sample(name, {**cluster, **labels}, value) for labels, value in samples)
-        for name, text, samples in families
-    )
-
-
-def _sample(name: str, labels: Mapping[str, str], value: float) -> str:
-    named = ",".join(f'{key}="{found.translate(_ESCAPED)}"' for key, found in labels.items())
-    return f"{name}{{{named}}} {value:.15g}\n"
+    return exposition(families, cluster)

@@ -1,0 +1,50 @@
+"""How `apply` ended as JUnit's XML, for the test reports of CI: a case for each partition, by topic."""
+
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from replan.applying.outcome import Outcome, PartitionResult, Result, SettingResult
+from replan.model.names import TopicPartition
+from replan.reporting.hold_text import hold_text
+from replan.reporting.outcome_text import STOPPED, outcome_text
+from replan.reporting.plan_notes import refusal_text
+
+
+def render_junit(outcome: Outcome, name: str) -> str:
+    """One suite: what was stopped or refused has failed, what is not over was skipped; ends with a newline."""
+    suite = Element("testsuite", name=name)
+    failed = skipped = 0
+    for found in outcome.all_results:
+        case = _case(suite, found)
+        if found.result in STOPPED:
+            failed += 1
+            SubElement(case, "failure", type=found.result, message=found.message)
+        elif found.result in {Result.RUNNING, Result.WAITING}:
+            skipped += 1
+            why = found.result if found.hold is None else hold_text(found.hold)
+            SubElement(case, "skipped", message=why)
+    for refusal in outcome.refusals:
+        failed += 1
+        case = _named(suite, refusal.partition)
+        SubElement(case, "failure", type=refusal.rule, message=refusal_text(refusal))
+    SubElement(suite, "system-out").text = outcome_text(outcome)
+    total = len(outcome.all_results) + len(outcome.refusals)
+    suite.attrib |= {
+        "tests": str(total),
+        "failures": str(failed),
+        "skipped": str(skipped),
+        "errors": str(int(bool(outcome.error))),
+    }
+    root = Element("testsuites")
+    root.append(suite)
+    indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
+
+
+def _case(suite: Element, found: PartitionResult | SettingResult) -> Element:
+    if isinstance(found, SettingResult):
+        return SubElement(suite, "testcase", classname=found.subject.name, name=str(found.subject))
+    return _named(suite, found.partition)
+
+
+def _named(suite: Element, partition: TopicPartition) -> Element:
+    return SubElement(suite, "testcase", classname=partition.topic, name=str(partition))

@@ -1,0 +1,59 @@
+"""What CI and monitoring read of `apply`: JUnit's XML and Prometheus' text."""
+
+import xml.etree.ElementTree as ET
+
+from tests.unit.applying.test_cancelling import COPYING
+from tests.unit.applying.test_kill_points import three_moves
+
+from replan.applying.outcome import Ending, Outcome, PartitionResult, Result
+from replan.applying.reasons.waits import NewBrokerFenced
+from replan.errors import Exit
+from replan.model.names import BrokerId, TopicPartition
+from replan.planning.plan import Refusal, RefusalRule
+from replan.reporting.application_prometheus import render_application_prometheus
+from replan.reporting.junit import render_junit
+
+DONE, STALE, WAITING, REFUSED = (TopicPartition("orders", n) for n in range(4))
+OUTCOME = Outcome(
+    exit_code=Exit.REFUSED,
+    ending=Ending.INTERRUPTED,
+    results=(
+        PartitionResult(DONE, Result.DONE),
+        PartitionResult(STALE, Result.STALE, 'orders-1: planned from [1], found <[2]> & "more"'),
+        PartitionResult(WAITING, Result.WAITING, hold=NewBrokerFenced(BrokerId(4))),
+    ),
+    refusals=(Refusal(REFUSED, RefusalRule.NO_LEADER, {"inSync": (1,)}),),
+)
+
+
+def test_every_partition_is_a_case_and_what_stopped_or_is_refused_has_failed() -> None:
+    root = ET.fromstring(render_junit(OUTCOME, "replan payments"))  # noqa: S314 - our own text
+    (suite,) = root
+    counts = {k: suite.attrib[k] for k in ("tests", "failures", "skipped", "errors")}
+    assert counts == {"tests": "4", "failures": "2", "skipped": "1", "errors": "0"}
+    cases = {case.attrib["name"]: [child.tag for child in case] for case in suite.iter("testcase")}
+    assert cases == {
+        "orders-0": [],
+        "orders-1": ["failure"],
+        "orders-2": ["skipped"],
+        "orders-3": ["failure"],
+    }
+    failure = next(suite.iter("failure"))
+    assert failure.attrib["message"] == OUTCOME.results[1].message
+
+
+def test_metrics_follow_the_progress_and_end_with_the_exit_code() -> None:
+    made = three_moves()
+    outcome = made.apply(stop=made.stop_at(COPYING))
+    text = render_application_prometheus(made.reports[-1], outcome, 'odd"id', 1_700_000_000.4)
+    samples = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    of = '{cluster_id="odd\\"id"'
+    assert samples[f'replan_apply_partitions{of},state="running"}}'] == str(
+        made.reports[-1].running
+    )
+    assert samples[f'replan_apply_exit_code{of},ending="interrupted"}}'] == "130"
+    assert samples[f"replan_apply_running{of}}}"] == "0"
+    assert samples[f"replan_apply_timestamp_seconds{of}}}"] == "1700000000"
+    assert float(samples[f"replan_apply_copied_bytes{of}}}"]) > 0
+    names = [line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")]
+    assert len(names) == len(set(names))
