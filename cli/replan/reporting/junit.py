@@ -2,7 +2,7 @@
 
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from replan.applying.outcome import Outcome, PartitionResult, Result, SettingResult
+from replan.applying.outcome import LogMoveResult, Outcome, PartitionResult, Result, SettingResult
 from replan.model.names import TopicPartition
 from replan.reporting.hold_text import hold_text
 from replan.reporting.outcome_text import STOPPED, outcome_text
@@ -40,10 +40,15 @@ def render_junit(outcome: Outcome, name: str) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
-def _case(suite: Element, found: PartitionResult | SettingResult) -> Element:
-    if isinstance(found, SettingResult):
-        return SubElement(suite, "testcase", classname=found.subject.name, name=str(found.subject))
-    return _named(suite, found.partition)
+def _case(suite: Element, found: PartitionResult | SettingResult | LogMoveResult) -> Element:
+    match found:
+        case PartitionResult(partition):
+            return _named(suite, partition)
+        case SettingResult(subject):
+            group = subject.name
+        case LogMoveResult(partition):
+            group = partition.topic
+    return SubElement(suite, "testcase", classname=group, name=str(found.subject))
 
 
 def _named(suite: Element, partition: TopicPartition) -> Element:
