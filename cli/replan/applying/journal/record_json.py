@@ -5,7 +5,7 @@ Both journals write the same values: lines of a file, or records of a compacted 
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -28,6 +28,7 @@ from replan.applying.journal.records import (
 )
 from replan.documents.typed import complaint
 
+T = TypeVar("T")
 KINDS: Mapping[str, type[Kept]] = {
     "app": Application,
     "plan": PlanChunk,
@@ -45,8 +46,22 @@ KINDS: Mapping[str, type[Kept]] = {
 """What a record is, by what its key begins with."""
 
 
+_DECODERS: Mapping[str, msgspec.json.Decoder[Kept]] = {
+    begin: msgspec.json.Decoder(kind) for begin, kind in KINDS.items()
+}
+"""A journal may hold tens of thousands of remembered orders, which every `plan` reads."""
+
+
 class NewerRecord(ValueError):
     """A record that this version does not know: a newer one wrote it, and knows what it is for."""
+
+
+def _begins(key: str, of: Mapping[str, T]) -> T | None:
+    """What a key's first word, or its first two, stand for."""
+    first, _, rest = key.partition("/")
+    if not rest:
+        return None
+    return of.get(first) or of.get(f"{first}/{rest.partition('/')[0]}")
 
 
 def encode(record: Record) -> tuple[str, bytes | None]:
@@ -58,6 +73,15 @@ def decode(key: str, text: bytes | None) -> Record:
     """A record out of key and JSON text; raises NewerRecord, and ValueError where it is none or not this key's."""
     if text is None:
         return Forget(key)
+    decoder = _begins(key, _DECODERS)
+    if decoder is not None:
+        try:
+            record = decoder.decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass  # read again below, where what is wrong gets its place
+        else:
+            if record.key == key:
+                return record
     try:
         return of_value(key, msgspec.json.decode(text))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -66,7 +90,7 @@ def decode(key: str, text: bytes | None) -> Record:
 
 def of_value(key: str, value: Any) -> Record:
     """A record out of its key and its parsed value; raises as `decode` does."""
-    kind = next((kind for begin, kind in KINDS.items() if key.startswith(begin + "/")), None)
+    kind = _begins(key, KINDS)
     if kind is None:
         raise NewerRecord(f"record {json.dumps(key)}: no record of this version begins so")
     try:
