@@ -35,6 +35,10 @@ class Shell:
         assert run(words) == wanted
         return self._capsys.readouterr()
 
+    def printed(self) -> str:
+        """Stdout of what was run since."""
+        return self._capsys.readouterr().out
+
 
 @pytest.fixture
 def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
@@ -298,3 +302,32 @@ def test_a_throttle_at_which_copies_never_end_is_refused(shell: Shell) -> None:
     _, refused = shell.run(*plan, "--rates", rates, wanted=3)
     assert "the smallest rate that ends" in refused
     shell.run(*plan, "--rates", rates, "--measure", "1s", wanted=1)
+
+
+def test_new_partitions_and_throttles_that_stay_are_shown_filtered_and_compared(
+    shell: Shell,
+) -> None:
+    shell.placement.write_text(
+        "version: 1\nassignments: {orders: {partitionCount: 9}}\n"
+        "throttles: {standing: {topics: {orders: all}, brokers: {1: {leader: 5MB/s}}}}\n"
+    )
+    first, second = shell.folder / "first.json", shell.folder / "second.json"
+    shell.run("plan", "-f", shell.placement, "-o", first, wanted=2)
+    shell.placement.write_text("version: 1\nassignments: {orders: {partitionCount: 8}}\n")
+    shell.run("plan", "-f", shell.placement, "-o", second, wanted=2)
+    shown = {
+        words: run_show(shell, first, *words)
+        for words in (("--topic", "orders"), ("--topic", "no*"), ("--broker", "1"))
+    }
+    assert "-> 9 partitions" in shown["--topic", "orders"]
+    assert "replicas of topic orders" in shown["--topic", "orders"]
+    assert "rate of broker 1" in shown["--broker", "1"]
+    assert "orders" not in shown["--topic", "no*"]
+    differs = run_show(shell, second, "--against", str(first))
+    assert "partitions.orders" in differs
+    assert "leader.replication.throttled.rate of broker 1" in differs
+
+
+def run_show(shell: Shell, plan: Path, *words: str) -> str:
+    assert run(["show", str(plan), *words]) == 0
+    return shell.printed()

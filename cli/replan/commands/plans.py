@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from replan.commands.target import Target
 from replan.documents.files import read_text
 from replan.errors import BadUsage, Exit, UnsafePlan
 from replan.manifest.units import parse_size
+from replan.model.configs import ConfigScope, SettingName
 from replan.model.names import TopicPartition
 from replan.model.placement import Placement
 from replan.model.policy import Measure
@@ -190,7 +192,26 @@ def render_filtered(
 
     moves = [m for m in made.moves if shown(m.partition, (*m.original, *m.target))]
     refusals = [r for r in made.refusals if shown(r.partition, _brokers_of(r.facts))]
-    return render_part(made, moves, refusals, everything=everything)
+    part = replace(
+        made,
+        moves=tuple(moves),
+        refusals=tuple(refusals),
+        creates=tuple(
+            c for c in made.creates if shown(c.first, {b for listed in c.lists for b in listed})
+        ),
+        log_moves=tuple(m for m in made.log_moves if shown(m.partition, (m.broker,))),
+        standing=tuple(s for s in made.standing if _concerns(s.setting, topics, brokers)),
+    )
+    return render_part(made, part, everything=everything)
+
+
+def _concerns(setting: SettingName, topics: Sequence[str], brokers: Sequence[int]) -> bool:
+    """Whether a throttle setting is of one of these topics or brokers."""
+    from replan.model.topic_patterns import matches
+
+    if setting.scope is ConfigScope.BROKER:
+        return not topics and int(setting.name) in brokers
+    return not brokers and any(matches(pattern, setting.name) for pattern in topics)
 
 
 def _brokers_of(facts: Facts) -> Iterator[int]:

@@ -12,6 +12,7 @@ from replan.model.names import TopicPartition
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 from replan.reporting.markdown import LIMIT, code, fitted, head, row
+from replan.reporting.plan_text import log_move_text, setting_text
 from replan.reporting.quantities import broker_rate, brokers, rate
 from replan.wording import SHOWN, capped
 
@@ -103,6 +104,10 @@ def _settings(plan: Plan) -> dict[str, str]:
     if plan.throttle is not None:
         found["throttle.rate"] = rate(plan.throttle.rate)
         found |= {f"throttle.brokers.{b}": broker_rate(r) for b, r in plan.throttle.brokers.items()}
+    found |= {f"partitions.{c.topic}": f"{c.present} -> {c.count}" for c in plan.creates}
+    found |= {f"{n}": brokers(of) for c in plan.creates for n, of in c.partitions.items()}
+    found |= {str(s.setting): setting_text(s) for s in plan.standing}
+    found |= {f"{m.partition} on broker {m.broker}": log_move_text(m) for m in plan.log_moves}
     for move in plan.moves:
         topic = f"topics.{move.partition.topic}"
         found[f"{topic}.id"] = str(move.topic_id)

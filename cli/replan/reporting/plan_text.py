@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from replan.applying.outcome import left_out_text
 from replan.applying.settings import Settings
@@ -61,17 +60,18 @@ def render_plan(
     return "\n".join(lines) + "\n"
 
 
-def render_part(
-    plan: Plan, moves: Sequence[Move], refusals: Sequence[Refusal], *, everything: bool = False
-) -> str:
-    """Some moves and refusals of a plan, and how much of it they are; ends with a newline."""
-    part = replace(plan, moves=tuple(moves), refusals=tuple(refusals))
-    limit = max(len(moves), len(refusals)) if everything else SHOWN
+def render_part(plan: Plan, part: Plan, *, everything: bool = False) -> str:
+    """A part of a plan, with what of it comes before the moves, and how much it is; ends with a newline."""
+    limit = max(len(part.moves), len(part.refusals), len(part.log_moves)) if everything else SHOWN
     copied = f"{size(estimate(part).bytes)} of {size(estimate(plan).bytes)} to copy"
+    shown = f"{len(part.moves):,} of {count(len(plan.moves), 'move')}"
     lines = [
+        *_standing(part),
+        *_log_moves(part, limit),
+        *_creates(part),
         *_moves(part, limit),
-        *_refused("Refused", refusals, limit),
-        f"Shown: {len(moves):,} of {count(len(plan.moves), 'move')}; {copied}. Plan digest {digest(plan)[:16]}.",
+        *_refused("Refused", part.refusals, limit),
+        f"Shown: {shown}; {copied}. Plan digest {digest(plan)[:16]}.",
     ]
     return "\n".join(lines) + "\n"
 
