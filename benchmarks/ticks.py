@@ -14,7 +14,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -206,7 +205,7 @@ def applier(shape: Shape) -> str:
             journal,
             clock,
             plan_digest=digest(plan),
-            settings=replace(settings, soon_seconds=0.25),
+            settings=settings.on_a_real_clock(),
             report=report,
             stop=stop,
             end_text=end_text,

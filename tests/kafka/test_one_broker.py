@@ -67,7 +67,7 @@ def goes_on(
     with load:
         process = start(command, folder=site.folder, XDG_STATE_HOME=str(site.folder))
         try:
-            until(lambda: bool(running(site)), "a running copy", limit_seconds=60)
+            until(lambda: bool(running(site)), "a running copy", limit_seconds=120)
             begin(cluster)
             over = time.monotonic() + seconds
             until(

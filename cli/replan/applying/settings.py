@@ -1,7 +1,7 @@
 """The numbers that an application runs by, each with why it is what it is."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from replan.planning.requests import SLOTS
 
@@ -19,6 +19,8 @@ class Settings:
     poll_seconds: float = 1.0
     soon_seconds: float = 1.0
     """How soon after a tick that asked for something its effect is looked for."""
+    rest_times: float = 0.0
+    """Pauses are so many times as long as ticks take, up to two of `poll_seconds`."""
     settle_seconds: float = 15.0
     """Longer than broker.session.timeout.ms (9 s): a killed broker counts as in sync for so long."""
     quarantine_seconds: float = 90.0
@@ -67,10 +69,16 @@ class Settings:
         """After so long without anything moving none of these times can move anything any more."""
         return self.stalled_seconds + self.quarantine_seconds + self.settle_seconds
 
+    def on_a_real_clock(self) -> "Settings":
+        """As long as ticks take time: a request shows within some tens of milliseconds, and a twentieth of a core
+        is enough for a thousand copies."""
+        return replace(self, soon_seconds=0.25, rest_times=20.0)
+
     def pause_seconds(self, took: float, *, asked: bool) -> float:
-        """Until the next tick; a short pause is ten times as long as the tick took, so that it costs little."""
-        shortest = max(self.soon_seconds, 10 * took) if asked else self.poll_seconds
-        return min(self.poll_seconds, shortest)
+        """Until the next tick, after one that took so long; `asked`: its effect is to be looked for."""
+        if asked:
+            return min(self.poll_seconds, max(self.soon_seconds, self.rest_times * took))
+        return max(self.poll_seconds, min(2 * self.poll_seconds, self.rest_times * took))
 
     def sizes_period(self, brokers: int) -> float:
         """Seconds between two readings of sizes on so many brokers: at most four requests a second on average."""

@@ -172,6 +172,7 @@ def performed(
     in so many seconds of the clock of the cluster.
     """
     leave_at = None if until is None else connection.clock.now() + until
+    paced = settings.on_a_real_clock() if cluster.is_real else settings
     with (
         owned_journal(cluster, connection, plan.cluster_id, create=plan.changes) as journal,
         progress_to(quiet=detail.quiet, verbose=detail.verbose) as progress,
@@ -188,13 +189,7 @@ def performed(
             journal,
             connection.clock,
             plan_digest=digest(plan),
-            settings=replace(
-                settings,
-                owner=owner(),
-                moment=moment,
-                leave_at=leave_at,
-                soon_seconds=connection.soon_seconds,
-            ),
+            settings=replace(paced, owner=owner(), moment=moment, leave_at=leave_at),
             report=inject(report),
             stop=stop,
             end_text=end_text,

@@ -40,10 +40,6 @@ def seconds(text: str | float) -> float:
     return float(found[1]) * units[found[2]]
 
 
-SOON_SECONDS = 0.25
-"""A request shows on a real cluster within some tens of milliseconds."""
-
-
 @dataclass(frozen=True, slots=True)
 class Connection:
     """An open control plane and the clock that its time runs by."""
@@ -54,8 +50,6 @@ class Connection:
     """Ends what is waited for at this moment, from a signal handler."""
     idle: Callable[[], bool] = lambda: False
     """Whether nothing will happen to the cluster by itself any more, as only an embedded one knows."""
-    soon_seconds: float = 1.0
-    """How soon after a request its effect is looked for; virtual seconds cost nothing."""
     journal_topic: "Callable[[str], JournalTopic] | None" = None
     """The topic of a name that may hold the journal; None on a simulated cluster."""
     allowed: "Callable[[], frozenset[str] | None] | None" = None
@@ -185,7 +179,6 @@ class Target:
                 real,
                 clock,
                 clock.interrupt,
-                soon_seconds=SOON_SECONDS,
                 journal_topic=real.journal,
                 allowed=real.allowed_on_cluster,
             )

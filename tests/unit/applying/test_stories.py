@@ -548,9 +548,14 @@ def test_what_a_request_leads_to_may_be_looked_for_sooner() -> None:
     assert took[1.0] - took[0.25] >= 1.5
 
 
-def test_short_pauses_cost_little() -> None:
-    settings = Settings(soon_seconds=0.25)
-    assert settings.pause_seconds(0.01, asked=False) == 1
+def test_pauses_are_long_beside_what_ticks_take() -> None:
+    settings = Settings().on_a_real_clock()
     assert settings.pause_seconds(0.01, asked=True) == 0.25
-    assert settings.pause_seconds(0.05, asked=True) == 0.5
-    assert settings.pause_seconds(2.0, asked=True) == 1
+    assert settings.pause_seconds(0.04, asked=True) == 0.8
+    assert settings.pause_seconds(3.0, asked=True) == 1
+    assert settings.pause_seconds(0.01, asked=False) == 1
+    assert settings.pause_seconds(0.07, asked=False) == pytest.approx(1.4)
+    assert settings.pause_seconds(3.0, asked=False) == 2
+    assert (
+        Settings().pause_seconds(3.0, asked=False) == Settings().pause_seconds(0, asked=True) == 1
+    )
