@@ -5,6 +5,7 @@ values in the journal is needed for it: no plan is read, whatever version wrote 
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -13,7 +14,7 @@ from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import ApplicationStatus, Order, Status, changed
 from replan.applying.next_state import Decision
 from replan.applying.observation.look import Observation
-from replan.applying.opening import closing, ended
+from replan.applying.opening import closing, ended, open_plan
 from replan.applying.outcome import Ending, Outcome, results_of, summary
 from replan.applying.partitions.intents import intent, left_behind
 from replan.applying.reasons.notes import ListsLeft
@@ -27,7 +28,7 @@ from replan.applying.throttles.tick import (
     WantedThrottles,
     throttle_tick,
 )
-from replan.errors import BadUsage, Exit, Held
+from replan.errors import BadFile, BadUsage, Exit, Held, UnsafePlan
 from replan.model.configs import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
@@ -104,6 +105,9 @@ def abandon(
     ledger = fold(journal.read())
     if ledger.application is None:
         raise BadUsage("no application is open on this cluster; there is nothing to abandon")
+    plan = None
+    with suppress(BadFile, UnsafePlan):  # whatever version wrote it, it can be given up
+        plan = open_plan(ledger)
     results = results_of(sorted(ledger.owned), ledger, {})
     behind = [r for own in ledger.open.values() for r in left_behind(own, ledger)]
     ports = _Ports(reader, writer, journal, clock)
@@ -113,7 +117,9 @@ def abandon(
     journal.append(
         (
             *behind,
-            *closing(ledger, ApplicationStatus.ABANDONED, summary(results), settings.moment()),
+            *closing(
+                ledger, ApplicationStatus.ABANDONED, summary(results), settings.moment(), plan
+            ),
         )
     )
     names = tuple(r.partition for r in behind if isinstance(r, Order))

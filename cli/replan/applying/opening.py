@@ -28,7 +28,7 @@ from replan.applying.partitions.judge import End
 from replan.applying.run_state import places_of
 from replan.applying.settings import Settings
 from replan.applying.standing_throttles import is_set
-from replan.errors import Held, WrongCluster
+from replan.errors import BadFile, Held, WrongCluster
 from replan.model.configs import ConfigScope
 from replan.model.control_plane import ClusterReader, Wanted
 from replan.model.names import BrokerId
@@ -150,7 +150,13 @@ def open_plan(ledger: Ledger) -> Plan | None:
         return None
     application = ledger.application.id
     source = f"journal, application {application}"
-    return require_lawful(loads(ledger.plan_text(application), source), source)
+    try:
+        return require_lawful(loads(ledger.plan_text(application), source), source)
+    except BadFile as problem:
+        raise BadFile(
+            f"{problem}\nThis release cannot go on with that plan, nor take it back: finish it with the release that "
+            "began it, or give it up with `replan abandon` (`--cancel-copies` cancels its copies), and plan again."
+        ) from problem
 
 
 def check_same(application: Application, plan_digest: str) -> None:

@@ -3,20 +3,17 @@
 They are written by a plain producer: one with the transactional id of the topic would fence the owner.
 """
 
-import logging
 from collections.abc import Mapping
 from typing import Any
 
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import KafkaException
 
 from replan.applying.journal.records import Command, Forget
 from replan.errors import ClusterRefused, ClusterUnreachable
 from replan.kafka.journal.entries import entry
+from replan.kafka.journal.producer import forbidden_text, producer_of
 
 SEND_SECONDS = 20.0
-_SILENT = logging.getLogger(__name__)
-_SILENT.addHandler(logging.NullHandler())
-_SILENT.propagate = False
 
 
 def send(settings: Mapping[str, str], topic: str, record: Command | Forget) -> None:
@@ -27,16 +24,13 @@ def send(settings: Mapping[str, str], topic: str, record: Command | Forget) -> N
         ClusterRefused: an ACL is missing.
     """
     failures: list[Any] = []
-    producer = Producer(
+    producer = producer_of(
+        settings,
         {
-            **settings,
             "acks": "all",
             "message.timeout.ms": int(SEND_SECONDS * 1000),
-            "allow.auto.create.topics": "false",
-            "linger.ms": 0,
             "error_cb": lambda _error: None,
         },
-        logger=_SILENT,
     )
     key, value = entry(record)
     try:
@@ -52,10 +46,7 @@ def send(settings: Mapping[str, str], topic: str, record: Command | Forget) -> N
     left = producer.flush(SEND_SECONDS + 1)
     error = failures[0] if failures else None
     if error is not None and error.code() == error.TOPIC_AUTHORIZATION_FAILED:
-        raise ClusterRefused(
-            f"the journal topic {topic} may not be written: {error.str()}\n"
-            f"  this user needs the ACLs Read, Write and Describe on Topic {topic}"
-        )
+        raise ClusterRefused(forbidden_text(topic, error.str()))
     if error is not None or left:
         why = f": {error.str()}" if error is not None else ""
         raise ClusterUnreachable(f"the journal topic {topic} cannot be written now{why}")

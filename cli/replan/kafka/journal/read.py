@@ -3,7 +3,6 @@
 A cluster without the topic answers that in the metadata, and nothing more is asked.
 """
 
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -17,7 +16,7 @@ from replan.kafka.journal.batches import CommittedEntries
 from replan.kafka.journal.entries import record_of
 from replan.kafka.journal.lock import KEY, Lock, decode_lock
 from replan.kafka.messages import Metadata, request_class
-from replan.kafka.reads.patience import Reading, Reads
+from replan.kafka.reads.patience import Patience, Reading, Reads
 from replan.kafka.wire.frames import Question
 from replan.model.names import BrokerId
 
@@ -25,7 +24,6 @@ Fetch = request_class("Fetch")
 FETCH = Operation("Fetch of the journal", "Read on Topic")
 FETCH_BYTES = 50_000_000
 _BROKER_SECONDS = 10.0
-_PAUSE_SECONDS = 0.2
 _GLANCE_SECONDS = 1.0
 _GLANCE_PAUSE_SECONDS = 10.0
 """After a glance that failed: nothing of a run waits for the journal's leader."""
@@ -41,7 +39,7 @@ class TopicReader:
         self.topic = topic
         self.cluster_id = ""
         """Known once something was read."""
-        self._reads = reads
+        self._reads, self.clock = reads, reads.clock
         self._id: Any = None
         self._offset = 0
         self._leader: BrokerId | None = None
@@ -103,7 +101,7 @@ class TopicReader:
         return found
 
     def _read_to_end(self) -> bool:
-        began = time.monotonic()
+        patience = Patience(self.clock, self._reads.patience_seconds)
         while True:
             try:
                 leader = self._find()
@@ -111,15 +109,14 @@ class TopicReader:
                     return False
                 if self._fetched(leader):
                     return True
-                began = time.monotonic()
+                patience.restart()
             except KafkaError as failure:
                 if not passes(failure):
                     raise refusal(FETCH, failure) from failure
-                if time.monotonic() - began >= self._reads.patience_seconds:
+                if not patience.pause():
                     raise ClusterUnreachable(
                         f"the journal topic {self.topic} cannot be read: {reason(failure)}"
                     ) from failure
-                time.sleep(_PAUSE_SECONDS)
 
     def _find(self, patience_seconds: float | None = None) -> BrokerId | None:
         """The leader of its only partition; None where there is no such topic."""

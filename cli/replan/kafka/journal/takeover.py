@@ -1,6 +1,5 @@
 """How a process becomes the one that writes the journal: wait for the lock, fence, commit a barrier, read up to it."""
 
-import time
 from collections.abc import Callable
 
 from replan.errors import BadUsage, ClusterUnreachable, Held
@@ -95,15 +94,16 @@ def _fence(reader: TopicReader, writer: Transactions, lock: Lock) -> None:
     """End the process before, for good; then know all that it had committed."""
     writer.begin(BEGIN_SECONDS)
     writer.commit([(KEY, encode_lock(lock))], BARRIER_SECONDS)
-    until = time.monotonic() + BARRIER_SECONDS
+    clock = reader.clock
+    until, calls = clock.now() + BARRIER_SECONDS, clock.interrupt.calls
     reader.refresh()
     while reader.lock != lock:
-        if time.monotonic() >= until:
+        if clock.now() >= until or clock.interrupt.calls > calls:
             raise ClusterUnreachable(
                 f"the journal topic {reader.topic}: what was just committed cannot be read after "
                 f"{BARRIER_SECONDS:.0f} s; another program may hold a transaction open there"
             )
-        time.sleep(_PAUSE_SECONDS)
+        clock.sleep(_PAUSE_SECONDS)
         reader.refresh()
 
 

@@ -6,15 +6,15 @@ At most one runs. Whoever stops waiting for it leaves it running, and the next c
 A producer with an `on_delivery` callback raises SystemError where it is fenced; this one has none.
 """
 
-import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import KafkaError, KafkaException
 
 from replan.errors import ClusterRefused, ClusterUnreachable, Held, ReplanError
+from replan.kafka.journal.producer import forbidden_text, producer_of
 
 TRANSACTION_SECONDS = 60
 """After which the coordinator aborts a transaction that nobody ends; a taker ends it at once. The applier gives up
@@ -36,9 +36,6 @@ _FORBIDDEN = frozenset(
         KafkaError.CLUSTER_AUTHORIZATION_FAILED,
     }
 )
-_SILENT = logging.getLogger(__name__)
-_SILENT.addHandler(logging.NullHandler())
-_SILENT.propagate = False
 Entries = Sequence[tuple[bytes, bytes | None]]
 
 
@@ -53,21 +50,18 @@ class Transactions:
         self.transactional_id = f"replan-{topic}"
         self._topic = topic
         self._last_error = ""
-        self._producer = Producer(
+        self._producer = producer_of(
+            settings,
             {
-                **settings,
                 "transactional.id": self.transactional_id,
                 "transaction.timeout.ms": TRANSACTION_SECONDS * 1000,
                 "message.timeout.ms": MESSAGE_SECONDS * 1000,
                 "socket.timeout.ms": _REQUEST_SECONDS * 1000,
                 "topic.metadata.refresh.interval.ms": _METADATA_SECONDS * 1000,
                 "reconnect.backoff.max.ms": 1000,
-                "allow.auto.create.topics": "false",
                 "compression.type": "gzip",
-                "linger.ms": 0,
                 "error_cb": self._note,
             },
-            logger=_SILENT,
         )
         self._running: _Call | None = None
         self._dead: ReplanError | None = None
@@ -164,11 +158,7 @@ class Transactions:
         if error.code() in _FENCED:
             return Fenced("another process has taken over the journal")
         if error.code() in _FORBIDDEN:
-            return ClusterRefused(
-                f"the journal topic {self._topic} may not be written: {error.str()}\n"
-                f"  this user needs the ACLs Read, Write and Describe on Topic {self._topic},"
-                f" and Write and Describe on TransactionalId {self.transactional_id}"
-            )
+            return ClusterRefused(forbidden_text(self._topic, error.str(), self.transactional_id))
         return ClusterUnreachable(
             f"the journal topic {self._topic} cannot be written now: {self._last_error or error.str()}"
         )

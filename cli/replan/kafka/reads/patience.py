@@ -35,13 +35,40 @@ class Reading:
     question: Question
 
 
+class Patience:
+    """How long a reading is repeated, from its beginning or its last success; an interrupt ends it."""
+
+    def __init__(self, clock: SystemClock, seconds: float) -> None:
+        self._clock, self._seconds = clock, seconds
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin again: something has succeeded."""
+        self._began, self._pause = self._clock.now(), _FIRST_PAUSE_SECONDS
+        self._calls = self._clock.interrupt.calls
+
+    @property
+    def waited(self) -> float:
+        """Seconds since it began."""
+        return self._clock.now() - self._began
+
+    def pause(self) -> bool:
+        """Wait a little before another attempt, a little longer each time; False where it is over, or interrupted."""
+        interrupted = self._clock.interrupt.calls > self._calls
+        if interrupted or self.waited + self._pause >= self._seconds:
+            return False
+        self._clock.sleep(self._pause)
+        self._pause = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
+        return True
+
+
 class Reads:
     """Asks a cluster, again and again within a patience."""
 
     def __init__(self, wire: Wire, clock: SystemClock, *, patience_seconds: float) -> None:
         self.wire = wire
         self.patience_seconds = patience_seconds
-        self._clock = clock
+        self.clock = clock
         self._made: dict[str, tuple[object, Any]] = {}
 
     def ask(self, operation: Operation, question: Question) -> Any:
@@ -83,9 +110,9 @@ class Reads:
             ClusterUnreachable: no answer of a home broker within the patience.
             ClusterRefused: a broker says no to a whole request.
         """
-        began, pause, calls = self._clock.now(), _FIRST_PAUSE_SECONDS, self._clock.interrupt.calls
+        patience = Patience(self.clock, patience_seconds)
         while True:
-            left = began + patience_seconds - self._clock.now()
+            left = patience_seconds - patience.waited
             answers, others = self.wire.round(
                 [reading.question for reading in of_home],
                 {b: [reading.question for reading in asked] for b, asked in of_brokers.items()},
@@ -99,12 +126,9 @@ class Reads:
                 for broker, found in others.items():
                     _first_failure(of_brokers[broker], found)
                 return answers, others
-            waited = self._clock.now() - began
-            interrupted = self._clock.interrupt.calls > calls
-            if interrupted or waited + pause >= patience_seconds:
+            waited = patience.waited
+            if not patience.pause():
                 raise _silent(failed[0], waited, failed[1]) from failed[1]
-            self._clock.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def kept(self, name: str, key: object, make: Callable[[], T]) -> T:
         """What was made under this name last, if it was made for an equal key; else made now."""
