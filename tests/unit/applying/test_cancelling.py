@@ -1,11 +1,15 @@
 """Cancelled in every phase, and killed at every boundary: what was not finished is back, and nothing else is left."""
 
+from pathlib import Path
+
 import pytest
+from tests.builders import CLUSTER_ID
 from tests.unit.applying.lab import Boundary, Killed, Lab
 from tests.unit.applying.test_kill_points import MOVES, three_moves
 from tests.unit.applying.test_steering import at, ledger_of
 
 from replan.applying.clear import RunningCopies, abandon
+from replan.applying.journal.file import FileJournal
 from replan.applying.journal.originals import unpacked
 from replan.applying.journal.records import Application, ApplicationStatus, Command, Verb
 from replan.applying.outcome import Ending, Outcome
@@ -202,3 +206,23 @@ def expand_effect() -> int:
     three_moves().apply(boundary=counting)
     crossings = [what for what in counting.log if what != "tick"]
     return crossings.index("reassign") + 1
+
+
+@pytest.mark.parametrize("effect", range(2, effects_of(COPYING) + 1, 5))
+def test_killed_with_a_journal_file_another_process_takes_the_file_and_comes_to_the_same_end(
+    tmp_path: Path, effect: int
+) -> None:
+    made = three_moves()
+    before = made.configs()
+    file = tmp_path / "journal"
+    with FileJournal(file, CLUSTER_ID) as made.journal, pytest.raises(Killed):
+        cancelled_at(made, COPYING, Boundary(kill_after=effect))
+    with FileJournal(file, CLUSTER_ID) as made.journal:
+        opened = ledger_of(made).application
+        if opened is not None:
+            cancelled = opened.cancelled_by or opened.takes_back
+            outcome = resumed(made) if cancelled else made.apply(verb=Verb.CANCEL)
+            assert outcome.exit_code is Exit.OK
+        assert is_back(made)
+        assert made.configs() == before
+        assert ledger_of(made).application is None
