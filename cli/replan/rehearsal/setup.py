@@ -24,9 +24,10 @@ from replan.model.configs import (
     ConfigValue,
     SettingName,
 )
-from replan.model.names import BrokerId, TopicId
+from replan.model.names import BrokerId, TopicId, TopicPartition
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
 from replan.planning.creates import Create
+from replan.planning.log_dirs import LogMove
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 from replan.rehearsal.options import Options
@@ -65,9 +66,12 @@ def snapshot_of(plan: Plan) -> Snapshot:
         of_topic.setdefault(move.partition.topic, {})[move.partition.partition] = move
     growing = {create.topic: create for create in plan.creates}
     configured = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.TOPIC}
-    topics = sorted(of_topic.keys() | growing | configured)
+    within: dict[TopicPartition, LogMove] = {m.partition: m for m in plan.log_moves}
+    topics = sorted(of_topic.keys() | growing | configured | {n.topic for n in within})
     sizes = dict.fromkeys(configured, 1)
-    sizes |= {name: max(of) + 1 for name, of in of_topic.items()}
+    for name in within:
+        sizes[name.topic] = max(sizes.get(name.topic, 0), name.partition + 1)
+    sizes |= {name: max(max(of) + 1, sizes.get(name, 0)) for name, of in of_topic.items()}
     sizes |= {name: create.present for name, create in growing.items()}
     rows = [
         (code, number, of_topic.get(name, {}).get(number))
@@ -78,7 +82,15 @@ def snapshot_of(plan: Plan) -> Snapshot:
     one = tuple(sorted(plan.racks))[:1]
     # Kafka takes new partitions only as long as the others of their topic.
     idle = [growing[name].lists[0] if name in growing else one for name in topics]
-    lists = [idle[code] if move is None else move.original for code, _, move in rows]
+    staying = [within.get(TopicPartition(topics[code], number)) for code, number, _ in rows]
+    lists = [
+        move.original
+        if move is not None
+        else (stays.broker, *idle[code])[: len(idle[code])]
+        if stays is not None
+        else idle[code]
+        for stays, (code, _, move) in zip(staying, rows, strict=True)
+    ]
     leaders = [
         listed[0] if move is None or move.leader is None else move.leader
         for listed, (_, _, move) in zip(lists, rows, strict=True)
@@ -92,6 +104,7 @@ def snapshot_of(plan: Plan) -> Snapshot:
         brokers=tuple(Broker(b, rack) for b, rack in sorted(plan.racks.items())),
         topics=_topics(topics, of_topic, growing, before),
         broker_configs=_broker_configs(before),
+        log_dirs=_log_dirs(plan),
         partitions=partitions_table(
             pa.array(topics, pa.string()),
             pa.array([code for code, _, _ in rows], pa.int32()),
@@ -102,9 +115,33 @@ def snapshot_of(plan: Plan) -> Snapshot:
                 "replicas": standing,
                 "isr": standing,
                 **dict.fromkeys(("adding", "removing", "elr", "last_known_elr"), nobody),
-                "bytes": pa.array([0 if m is None else m.bytes for _, _, m in rows], pa.int64()),
+                "bytes": pa.array(
+                    [
+                        0 if (of := move or stays) is None else of.bytes
+                        for stays, (_, _, move) in zip(staying, rows, strict=True)
+                    ],
+                    pa.int64(),
+                ),
             },
         ),
+    )
+
+
+def _log_dirs(plan: Plan) -> tuple[LogDir, ...]:
+    """The directories that replicas move between, with those that move."""
+    lying: dict[tuple[BrokerId, str], dict[str, list[int]]] = {}
+    for move in plan.log_moves:
+        of = lying.setdefault((move.broker, move.source), {})
+        of.setdefault(move.partition.topic, []).append(move.partition.partition)
+        lying.setdefault((move.broker, move.target), {})
+    return tuple(
+        LogDir(
+            broker,
+            path,
+            logs=sum(map(len, found.values())),
+            replicas={topic: tuple(sorted(numbers)) for topic, numbers in found.items()},
+        )
+        for (broker, path), found in sorted(lying.items())
     )
 
 

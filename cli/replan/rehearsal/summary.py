@@ -86,4 +86,5 @@ def touched_topics(plan: Plan, snapshot: Snapshot) -> Snapshot:
 def _topics(plan: Plan) -> set[str]:
     """The topics that a plan touches."""
     settings = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.TOPIC}
-    return {m.partition.topic for m in plan.moves} | {c.topic for c in plan.creates} | settings
+    moved = {m.partition.topic for m in plan.moves} | {m.partition.topic for m in plan.log_moves}
+    return moved | {c.topic for c in plan.creates} | settings
