@@ -13,7 +13,7 @@ KAFKA_WORKERS ?= 3
 # What is compiled is kept: tests start the command hundreds of times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install jars-all demo demo-kafka test test-fast test-nightly lint format types contracts package bench jars lock docs release test-browser clean
+.PHONY: help install jars-all demo demo-fleet demo-kafka test test-fast test-nightly lint format types contracts package bench jars lock docs release test-browser clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -35,6 +35,9 @@ jars-all: install
 
 demo: install    ## plan, apply, drift on the embedded cluster; a broker dies in the middle
 	@$(BIN)/python examples/demo.py
+
+demo-fleet: install   ## twenty simulated clusters at two moments, with a report to open
+	@$(BIN)/python examples/demo_fleet.py
 
 demo-kafka: jars ## the same on a real local cluster of five brokers
 	@$(BIN)/python -m tests.kafka.demo

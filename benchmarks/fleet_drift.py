@@ -18,7 +18,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.fleet_synthetic import DIFFERING, synthetic_snapshot, write_placement
 
-from replan.fleet.drift import Engine, run_fleet_drift
+from replan.fleet.engine import Engine, Where
+from replan.fleet.lake.delta import Hour
+from replan.fleet.perform import Stage
+from replan.fleet.run import run_stages
+from replan.fleet.todo import from_folders
 from replan.snapshots.files import write_snapshot
 
 SAMPLE_SECONDS = 0.2
@@ -62,12 +66,11 @@ def make_fleet(home: Path, clusters: int, partitions: int) -> None:
 
 def run(engine: str, home: Path, master: str) -> int:
     """Compare the fleet; the number of partitions that drifted."""
-    snapshots, placements = home / "snapshots", home / "placements"
-    spark = {"engine": Engine.SPARK, "master": master}
-    how = spark if engine == "spark" else {"engine": Engine.LOCAL}
-    found = run_fleet_drift(snapshots, placements, home / "out", **how)
+    where = Where(Engine.SPARK, master, between=home) if engine == "spark" else Where(Engine.LOCAL)
+    todo = from_folders(home / "snapshots", home / "placements")
+    found = run_stages(todo, [Stage.DRIFT, Stage.COST], where, Hour.of("", "2026-11-21T03:00:00Z"))
     assert not found.errors.num_rows, found.errors.to_pylist()
-    return int(found.rows.num_rows)
+    return int(found.drifted.num_rows)
 
 
 def measured(command: list[str]) -> tuple[float, float, str]:

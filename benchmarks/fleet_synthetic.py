@@ -1,12 +1,13 @@
 """Made-up clusters of any size, the same every time, and placements that differ from them in one row of a hundred."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from replan.model.broker import Broker
-from replan.model.columns import BROKERS, from_matrix
+from replan.model.columns import BROKERS, PAD, from_matrix, to_matrix
 from replan.model.names import BrokerId
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
 from replan.snapshots.json_topics import derived_topic_id
@@ -51,6 +52,26 @@ def synthetic_snapshot(name: str, partitions: int) -> Snapshot:
     )
     brokers = tuple(Broker(BrokerId(i), "abc"[i % 3]) for i in range(1, BROKER_COUNT + 1))
     return Snapshot(name, "2026-11-21T03:00:00Z", Features(), brokers, topics, table)
+
+
+def of_every_class(snapshot: Snapshot) -> Snapshot:
+    """The same with leaders elsewhere, replicas out of sync, another tool at work, and a throttle that was left."""
+    table = snapshot.partitions
+    lists = to_matrix(table.column("replicas"))
+    leaders, isr = lists[:, 0].copy(), lists.copy()
+    leaders[13::1000] = lists[13::1000, 1]
+    isr[107::1000, 2] = PAD  # of these the declared list differs, too
+    adding = np.full((len(lists), 1), PAD, dtype=np.int32)
+    adding[307::1000, 0] = lists[307::1000, 2]
+    columns = {"leader": pa.array(leaders), "isr": from_matrix(isr), "adding": from_matrix(adding)}
+    for name, values in columns.items():
+        table = table.set_column(
+            table.schema.get_field_index(name), table.schema.field(name), values
+        )
+    first = pa.array(["0:1"] + [None] * (snapshot.topics.num_rows - 1), pa.string())
+    at = snapshot.topics.schema.get_field_index("leader_throttled")
+    topics = snapshot.topics.set_column(at, snapshot.topics.schema.field(at), first)
+    return replace(snapshot, partitions=table, topics=topics)
 
 
 def write_placement(name: str, partitions: int, path: Path) -> None:

@@ -61,7 +61,15 @@ class Replan(CommandGroup):
         "lock release": "journal:lock_release",
         "journal show": "journal:journal_show",
         "scenario run": "scenario:run",
+        "fleet run": "fleet:run",
+        "fleet collect": "fleet:collect",
+        "fleet rates": "fleet:rates",
         "fleet drift": "fleet:drift",
+        "fleet cost": "fleet:cost",
+        "fleet plan": "fleet:plan",
+        "fleet history": "fleet:history",
+        "fleet report": "fleet:report",
+        "fleet watch": "fleet:watch",
         "fleet maintain": "fleet:maintain",
     }
     group_help: ClassVar = {

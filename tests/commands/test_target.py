@@ -7,6 +7,7 @@ from typer import BadParameter
 
 from replan.commands.journal_place import place
 from replan.commands.journals import place_of
+from replan.commands.options import DEFAULT_FILES, placement_files
 from replan.commands.target import (
     BOOTSTRAP_VARIABLE,
     CONFIG_VARIABLE,
@@ -75,3 +76,57 @@ def test_what_is_no_place_of_a_journal_is_refused(text: str) -> None:
 def test_a_simulated_cluster_has_no_topic_for_the_journal() -> None:
     with pytest.raises(BadUsage, match="goes with --bootstrap-server"):
         LiveTarget(simulated=FILE, journal=place("topic:mine"))
+
+
+FLEET = """\
+version: 1
+clusters:
+  eu: {bootstrapServers: "kafka-1:9092", commandConfig: eu.properties, placement: eu/, timeout: 5s}
+  sim: {simulated: sim.json}
+  kept: {snapshot: kept.json}
+  fed: {placement: fed/}
+"""
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    (tmp_path / "fleet.yaml").write_text(FLEET, encoding="utf-8")
+    return tmp_path / "fleet.yaml"
+
+
+def test_a_cluster_of_the_fleet_file_has_its_address_properties_placement_and_time(
+    fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(BOOTSTRAP_VARIABLE, "another:9092")
+    home = fleet.parent
+    eu = LiveTarget(fleet_cluster="eu", fleet=fleet)
+    assert (eu.bootstrap_server, eu.command_config) == ("kafka-1:9092", home / "eu.properties")
+    assert (eu.placement, eu.timeout) == (home / "eu", 5.0)
+    assert eu.words() == ["--cluster", "eu", "--fleet", str(fleet)]
+    assert LiveTarget(fleet_cluster="eu", fleet=fleet, timeout=7).timeout == 7
+    assert LiveTarget(fleet_cluster="sim", fleet=fleet).simulated == home / "sim.json"
+    assert JournaledTarget(fleet_cluster="kept", fleet=fleet).snapshot == home / "kept.json"
+    assert placement_files(DEFAULT_FILES, eu) == [home / "eu"]
+    assert placement_files([FILE], eu) == [FILE]
+
+
+def test_the_fleet_file_is_the_one_of_this_folder(
+    fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(fleet.parent)
+    target = LiveTarget(fleet_cluster="sim")
+    assert target.words() == ["--cluster", "sim"]
+    assert target.simulated == Path("sim.json")
+
+
+def test_a_cluster_of_the_fleet_file_is_the_only_one_and_can_be_asked(fleet: Path) -> None:
+    with pytest.raises(BadUsage, match="leave the other options out"):
+        LiveTarget("kafka-1:9092", fleet_cluster="eu", fleet=fleet)
+    with pytest.raises(BadUsage, match="can only be read"):
+        LiveTarget(fleet_cluster="kept", fleet=fleet)
+    with pytest.raises(BadUsage, match="does not say how cluster fed is reached"):
+        JournaledTarget(fleet_cluster="fed", fleet=fleet)
+    with pytest.raises(BadUsage, match="the fleet has no cluster ue"):
+        LiveTarget(fleet_cluster="ue", fleet=fleet)
+    with pytest.raises(BadUsage, match="--fleet goes with --cluster"):
+        LiveTarget("kafka-1:9092", fleet=fleet)

@@ -1,5 +1,6 @@
 """Every folder of examples/ runs through the real command line and prints the plan that it shows."""
 
+import json
 import os
 import re
 import shlex
@@ -88,3 +89,28 @@ def test_the_demo_shows_a_broker_that_dies_and_a_move_that_ends() -> None:
         "(exit 0)",
         "(exit 0)",
     ]
+
+
+def test_the_fleet_of_the_demo_shows_every_class_of_drift(tmp_path: Path) -> None:
+    """Two moments: who drifted at both is known to since the first; the numbers are those of the report."""
+    demo = [sys.executable, str(EXAMPLES / "demo_fleet.py"), str(tmp_path)]
+    run = subprocess.run(demo, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert run.returncode == 0, run.stdout + run.stderr
+    found = json.loads((tmp_path / "report" / "report.json").read_text(encoding="utf-8"))
+    assert {row["class"] for row in found["drift"]} == {
+        *("operator", "failure", "other-tool"),
+        *("partition-count", "stale-throttle", "expired-blacklist"),
+    }
+    assert [(c["name"], [e["stage"] for e in c["errors"]]) for c in found["clusters"][:3]] == [
+        ("us-07", ["drift"]),
+        ("us-19", ["collect"]),
+        ("ap-05", []),
+    ]
+    assert sum(c["drifted"] for c in found["clusters"]) == len(found["drift"])
+    assert sum(c["acknowledged"] for c in found["clusters"]) == 1
+    assert sum(c["converging"] for c in found["clusters"]) == 3
+    assert [point["clusters"] for point in found["trend"]] == [18, 18]
+    assert {row["since"] for row in found["drift"]} == {
+        "2026-11-21T03:00:00Z",
+        "2026-11-21T09:00:00Z",
+    }

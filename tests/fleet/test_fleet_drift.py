@@ -1,29 +1,35 @@
-"""The pipeline as a whole, by both engines: in this process, and in a real Spark session."""
+"""The stages over two folders, by both engines: on this machine, and in a real Spark session."""
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from tests.builders import CLUSTER_ID, snapshot, state
+from tests.commandline import environment
 from tests.fleet.fleets import write_fleet
 
+import replan
 from replan.errors import BadUsage
-from replan.fleet.drift import SPARK_BYTES, Engine, chosen, find_sources
-from replan.fleet.in_process import compare_in_process
-from replan.fleet.result import FleetDrift, publish
-from replan.fleet.tables import CLUSTERS, DRIFT, ERRORS
+from replan.fleet.engine import SPARK_PARTITIONS, Engine, Where
+from replan.fleet.in_process import perform_here
+from replan.fleet.lake.delta import Hour
+from replan.fleet.lake.tables import TABLES
+from replan.fleet.perform import Rows, Stage, together, written_by
+from replan.fleet.run import FleetRun, run_stages
+from replan.fleet.todo import Todo, from_folders
 from replan.manifest.load import load_placement
-from replan.planning.drift import Drift, find_drift
+from replan.planning import plan_file
+from replan.planning.drift import find_drift
+from replan.planning.drift_classes import Classified, DriftClass, classify
+from replan.planning.planner import make_plan
 from replan.snapshots.files import read_snapshot, write_snapshot
 
-Compare = Callable[[Path], FleetDrift]
-
-
+NOW = Hour.of("", "2026-11-22T05:00:00Z")
+STAGES = (Stage.DRIFT, Stage.COST, Stage.PLAN)
 ORDERS = """\
 version: 1
 cluster: {name: payments-eu}
@@ -33,21 +39,12 @@ assignments:
 """
 
 
-@pytest.fixture(params=["local", pytest.param("spark", marks=pytest.mark.spark)])
-def compare(request: pytest.FixtureRequest) -> Compare:
-    """Compares the fleet of a folder by one engine."""
+def found_in(home: Path, stages: Sequence[Stage] = (Stage.DRIFT,)) -> FleetRun:
+    return run_stages(todo_of(home), stages, Where(Engine.LOCAL), NOW)
 
-    def in_process(home: Path) -> FleetDrift:
-        return compare_in_process(find_sources(home / "snapshots", home / "placements"))
 
-    def on_spark(home: Path) -> FleetDrift:
-        from replan.fleet.on_spark import compare as compare_on_spark
-
-        (home / "between").mkdir()
-        sources = find_sources(home / "snapshots", home / "placements")
-        return compare_on_spark(request.getfixturevalue("spark"), sources, home / "between")
-
-    return in_process if request.param == "local" else on_spark
+def todo_of(home: Path) -> Todo:
+    return from_folders(home / "snapshots", home / "placements")
 
 
 @pytest.fixture
@@ -55,162 +52,169 @@ def fleet(tmp_path: Path) -> Path:
     """A fleet of one cluster, eu, that differs in one partition."""
     (tmp_path / "snapshots").mkdir()
     (tmp_path / "placements").mkdir()
-    write_snapshot(snapshot([state([1, 2, 3])]), tmp_path / "snapshots" / "eu")
+    write_snapshot(snapshot([state([1, 2, 3], size=10)]), tmp_path / "snapshots" / "eu")
     (tmp_path / "placements" / "eu.yaml").write_text(ORDERS, encoding="utf-8")
     return tmp_path
 
 
-def in_process(home: Path, seeds: range) -> dict[str, Drift]:
-    """What the planner says of each cluster by itself."""
-    found = {}
-    for seed in seeds:
-        name = f"cluster-{seed}"
-        snapshots, placements = home / "snapshots", home / "placements"
-        path = snapshots / (f"{name}.json" if seed % 2 else name)
-        declared = placements / (f"{name}.yaml" if seed % 3 else name)
-        found[name] = find_drift(load_placement([declared]), read_snapshot(path))
-    return found
+def columns_of(name: str, found: Classified) -> dict[str, Any]:
+    return {
+        "cluster_id": name,
+        "cluster": name.replace("cluster", "fleet"),
+        "topic": found.topic,
+        "partition": found.partition,
+        "broker": found.broker,
+        "class": found.drift_class,
+        "kind": found.kind,
+        "rule": found.rule,
+        "declared": list(found.declared),
+        "observed": list(found.observed),
+        "leader": found.leader,
+    }
 
 
-def rows_of(name: str, drift: Drift) -> list[dict[str, Any]]:
-    """One cluster's drift in the fleet's columns, partitions beyond the declared count left out."""
-    return [
-        {
-            "cluster_id": name,
-            "cluster_name": name.replace("cluster", "fleet"),
-            "topic": d.partition.topic,
-            "partition": d.partition.partition,
-            "kind": d.kind,
-            "declared": list(d.declared),
-            "observed": list(d.observed),
-            "leader": -1 if d.leader is None else d.leader,
-            "observed_at": drift.observed_at,
-        }
-        for d in drift.partitions
-    ]
-
-
-def test_a_fleet_gives_what_each_cluster_gives_by_itself(compare: Compare, tmp_path: Path) -> None:
+def test_a_fleet_gives_what_each_cluster_gives_by_itself(tmp_path: Path) -> None:
     seeds = range(24)
     write_fleet(tmp_path, seeds)
-    alone = in_process(tmp_path, seeds)
-    found = compare(tmp_path)
-
-    assert found.errors.to_pylist() == []
-    surplus = [r for r in found.rows.to_pylist() if r["kind"] == "partitions"]
-    rows = [r for r in found.rows.to_pylist() if r["kind"] != "partitions"]
-    key = ("cluster_name", "cluster_id", "topic", "partition", "kind")
-    expected = [row for name, drift in alone.items() for row in rows_of(name, drift)]
-    assert rows == sorted(expected, key=lambda r: [r[k] for k in key])
-    assert {(r["cluster_id"], r["topic"], r["partition"]) for r in surplus} == {
-        (name, c.topic, p)
-        for name, drift in alone.items()
-        for c in drift.counts
-        for p in range(c.declared, c.observed)
-    }
-    converging = {c["cluster_id"]: c["converging"] for c in found.clusters.to_pylist()}
-    assert converging == {name: len(drift.converging) for name, drift in alone.items()}
-    assert {d.kind for drift in alone.values() for d in drift.partitions} == {
-        "missing",
-        "replicas",
-        "order",
-        "leader",
-    }
+    found = found_in(tmp_path, STAGES)
+    expected: list[dict[str, Any]] = []
+    plans, converging = {}, {}
+    for seed in seeds:
+        name = f"cluster-{seed}"
+        seen = read_snapshot(tmp_path / "snapshots" / (f"{name}.json" if seed % 2 else name))
+        declared = load_placement(
+            [tmp_path / "placements" / (f"{name}.yaml" if seed % 3 else name)]
+        )
+        classes = classify(find_drift(declared, seen), declared, seen)
+        drifted = [c for c in classes if c.drift_class is not DriftClass.IN_FLIGHT]
+        expected += [columns_of(name, c) for c in drifted]
+        converging[name] = len(classes) - len(drifted)
+        if not any(c.rule == "topic-absent" for c in classes):
+            plans[name] = plan_file.dumps(make_plan(declared, seen))
+    rows = [{k: r[k] for k in expected[0]} for r in found.rows["drift"].to_pylist()]
+    assert rows == sorted(
+        expected, key=lambda r: (r["cluster"], r["topic"], r["partition"], r["kind"])
+    )
+    assert {
+        r["cluster_id"]: r["converging"] for r in found.rows["judged"].to_pylist()
+    } == converging
+    assert {r["cluster_id"]: r["document"] for r in found.rows["plans"].to_pylist()} == plans
+    assert {r["kind"] for r in rows} >= {"missing", "replicas", "order", "leader", "partitions"}
+    assert {r["class"] for r in rows} >= {"operator", "failure", "other-tool", "partition-count"}
     assert any(converging.values())
-    assert surplus
+    assert plans
+    refused = found.errors.to_pylist()
+    assert {e["stage"] for e in refused} == {"plan"}  # a topic that is declared and not there
+    assert len(refused) == len(seeds) - len(plans)
 
 
-def test_the_tables_have_their_declared_schemas_and_survive_publishing(
-    compare: Compare, fleet: Path
-) -> None:
-    found = compare(fleet)
-    publish(found, fleet / "out")
-    publish(found, fleet / "out")
-    for name, schema, table in (
-        ("drift", DRIFT, found.rows),
-        ("clusters", CLUSTERS, found.clusters),
-        ("errors", ERRORS, found.errors),
-    ):
-        assert table.schema == schema
-        assert pq.ParquetFile(fleet / "out" / f"{name}.parquet").read() == table
+def test_processes_give_what_one_process_gives(tmp_path: Path) -> None:
+    write_fleet(tmp_path, range(4))
+    tasks = todo_of(tmp_path).tasks
+    one, several = (
+        together(perform_here(tasks, STAGES, partitions), STAGES) for partitions in (0, 10**9)
+    )
+    assert one == several
 
 
-def test_a_broken_snapshot_is_a_row_and_the_others_are_compared(
-    compare: Compare, fleet: Path
-) -> None:
+@pytest.mark.spark
+def test_spark_gives_the_same_tables(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    from replan.fleet.on_spark import perform_in
+
+    write_fleet(tmp_path, range(24, 40))
+    tasks = todo_of(tmp_path).tasks
+    here = together(perform_here(tasks, STAGES, 0), STAGES)
+    there: Rows = perform_in(request.getfixturevalue("spark"), tasks, STAGES, tmp_path)
+    assert there == here
+    assert all(rows.num_rows for rows in here.values())
+
+
+def test_the_tables_have_their_declared_schemas(fleet: Path) -> None:
+    found = found_in(fleet, STAGES)
+    assert list(found.rows) == written_by(STAGES)
+    assert all(rows.schema == TABLES[name].schema for name, rows in found.rows.items())
+
+
+def test_the_cost_of_a_partition(fleet: Path) -> None:
+    text = (
+        ORDERS
+        + "throttles: {moves: {rate: 5B/s}}\nprices: {currency: EUR, crossRackPerGB: 100000000}\n"
+    )
+    (fleet / "placements" / "eu.yaml").write_text(text.replace("5B", "1KB"), encoding="utf-8")
+    (row,) = found_in(fleet, [Stage.COST]).rows["costs"].to_pylist()
+    # Broker 1, which leads, is in rack a, as is the new one, 4.
+    assert (row["bytes"], row["cross_rack_bytes"], row["seconds"]) == (10, 0, 0.01)
+    assert (row["amount"], row["currency"]) == (0.0, "EUR")
+    crossing = text.replace("5B", "1KB").replace("[1, 2, 4]", "[1, 2, 5]")
+    (fleet / "placements" / "eu.yaml").write_text(crossing, encoding="utf-8")
+    (row,) = found_in(fleet, [Stage.COST]).rows["costs"].to_pylist()
+    assert (row["cross_rack_bytes"], row["amount"]) == (10, 1.0)
+
+
+def test_a_broken_snapshot_is_a_row_and_the_others_are_compared(fleet: Path) -> None:
     (fleet / "snapshots" / "us.json").write_text("{", encoding="utf-8")
     (fleet / "placements" / "us.yaml").write_text(ORDERS, encoding="utf-8")
-    found = compare(fleet)
+    found = found_in(fleet)
     file = fleet / "snapshots" / "us.json"
-    assert found.errors.to_pylist() == [
-        {
-            "cluster": "payments-eu",
-            "file": str(fleet / "placements" / "us.yaml"),
-            "message": "no readable snapshot is named us; name it so, or say `cluster.id`",
-        },
-        {
-            "cluster": "us",
-            "file": str(file),
-            "message": f"{file}:1:2: this is not JSON: Expecting property name enclosed in double quotes",
-        },
+    assert [
+        (e["cluster"], e["stage"], e["file"], e["message"]) for e in found.errors.to_pylist()
+    ] == [
+        (
+            "payments-eu",
+            "drift",
+            str(fleet / "placements" / "us.yaml"),
+            "no readable snapshot is named us; name it so, or say `cluster.id`",
+        ),
+        (
+            "us",
+            "drift",
+            str(file),
+            f"{file}:1:2: this is not JSON: Expecting property name enclosed in double quotes",
+        ),
     ]
-    assert found.rows.num_rows == 1
-    assert found.exit_code == 1
+    assert (found.rows["drift"].num_rows, found.exit_code(), found.exit_code(2)) == (1, 1, 2)
 
 
-def test_a_broken_placement_is_a_row_and_the_others_are_compared(
-    compare: Compare, fleet: Path
-) -> None:
+def test_a_broken_placement_is_a_row_and_the_others_are_compared(fleet: Path) -> None:
     write_snapshot(
         replace(snapshot([state([1, 2, 3])]), cluster_id="us"), fleet / "snapshots" / "us"
     )
     (fleet / "placements" / "us.yaml").write_text("version: 1\nassignments: 3\n", encoding="utf-8")
-    found = compare(fleet)
+    found = found_in(fleet, STAGES)
     (error,) = found.errors.to_pylist()
     assert (error["cluster"], error["file"]) == ("us", str(fleet / "placements" / "us.yaml"))
     assert "us.yaml:2:" in error["message"]
     assert found.undeclared == ()
-    assert found.rows.num_rows == 1
+    assert found.rows["drift"].num_rows == 1
 
 
-def test_a_snapshot_whose_tables_are_cut_is_a_row_although_its_header_is_whole(
-    compare: Compare, fleet: Path
-) -> None:
+def test_a_snapshot_whose_tables_are_cut_is_one_row_for_all_stages(fleet: Path) -> None:
     file = fleet / "snapshots" / "eu" / "partitions.parquet"
     file.write_bytes(file.read_bytes()[:100])
-    found = compare(fleet)
+    found = found_in(fleet, STAGES)
     (error,) = found.errors.to_pylist()
-    assert error["cluster"] == "payments-eu"
-    assert error["file"] == str(fleet / "snapshots" / "eu")
+    assert (error["cluster"], error["stage"]) == ("payments-eu", "drift")
     assert error["message"].startswith(f"{file}: this is no whole Parquet file: ")
-    assert (found.rows.num_rows, found.clusters.num_rows, found.exit_code) == (0, 0, 1)
+    assert [found.rows[name].num_rows for name in ("drift", "judged")] == [0, 0]
 
 
-def test_of_two_snapshots_of_a_cluster_the_newer_one_counts(compare: Compare, fleet: Path) -> None:
+def test_of_two_snapshots_of_a_cluster_the_newer_one_counts(fleet: Path) -> None:
     later = snapshot([state([1, 2, 4])], observed_at="2026-11-21T03:00:00.5Z")
     write_snapshot(later, fleet / "snapshots" / "eu-later.json")
     (fleet / "placements" / "eu.yaml").write_text(
         ORDERS.replace("payments-eu", f"payments-eu, id: {CLUSTER_ID}"), encoding="utf-8"
     )
-    found = compare(fleet)
-    assert (found.rows.num_rows, found.older, found.exit_code) == (0, 1, 0)
-    assert found.clusters.to_pylist() == [
-        {
-            "cluster_id": CLUSTER_ID,
-            "cluster_name": "payments-eu",
-            "observed_at": "2026-11-21T03:00:00.5Z",
-            "partitions": 1,
-            "drifted": 0,
-            "converging": 0,
-        }
-    ]
+    found = found_in(fleet)
+    assert (found.rows["drift"].num_rows, found.older, found.exit_code()) == (0, 1, 0)
+    (judged,) = found.rows["judged"].to_pylist()
+    assert (judged["cluster"], judged["observed_at"]) == ("payments-eu", "2026-11-21T03:00:00.5Z")
 
 
-def test_a_cluster_of_which_nothing_is_declared_has_no_drift(compare: Compare, fleet: Path) -> None:
+def test_a_cluster_of_which_nothing_is_declared_has_no_drift(fleet: Path) -> None:
     (fleet / "placements" / "eu.yaml").write_text("version: 1\n", encoding="utf-8")
-    found = compare(fleet)
-    (cluster,) = found.clusters.to_pylist()
-    assert (cluster["partitions"], cluster["drifted"], found.exit_code) == (0, 0, 0)
+    found = found_in(fleet)
+    (judged,) = found.rows["judged"].to_pylist()
+    assert (judged["partitions"], judged["drifted"], found.exit_code()) == (0, 0, 0)
 
 
 def by_itself(home: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -222,6 +226,7 @@ def by_itself(home: Path, *arguments: str) -> "subprocess.CompletedProcess[str]"
         [*python, "-m", "replan", "fleet", "drift", *folders, *output],
         capture_output=True,
         text=True,
+        env=environment(),
         check=False,
     )
 
@@ -230,10 +235,10 @@ REPORT = """\
 CLUSTER      PARTITIONS  DRIFTED  ON THE WAY  AS OF
 payments-eu           1        1           0  2026-11-21T03:00:00Z
 
-CLUSTER      PARTITION  CLASS     DECLARED  IS       LEADER
-payments-eu  orders-0   replicas  [1,2,4]   [1,2,3]       1
+CLUSTER      WHAT      CLASS     KIND      DECLARED  IS       LEADER  OWNER
+payments-eu  orders-0  operator  replicas  [1,2,4]   [1,2,3]       1  -
 
-Drift: 1 partition in 1 cluster.
+Drift: 1 difference in 1 cluster.
 """
 
 
@@ -241,11 +246,8 @@ Drift: 1 partition in 1 cluster.
 def test_a_small_fleet_is_compared_in_this_process_without_java(fleet: Path) -> None:
     run = by_itself(fleet)
     assert (run.stdout, run.stderr, run.returncode) == (REPORT, "", 2)
-    assert sorted(p.name for p in (fleet / "out").iterdir()) == [
-        "clusters.parquet",
-        "drift.parquet",
-        "errors.parquet",
-    ]
+    written = {p.stem for p in (fleet / "out").iterdir()}
+    assert written == {"declared", "drift", "errors", "judged"}
 
 
 @pytest.mark.spark
@@ -253,6 +255,32 @@ def test_the_whole_run_on_spark_prints_the_same_and_nothing_of_sparks(fleet: Pat
     run = by_itself(fleet, "--engine", "spark", "--master", "local[2]")
     assert (run.stdout, run.stderr, run.returncode) == (REPORT, "", 2)
     assert sorted(p.name for p in fleet.iterdir()) == ["out", "placements", "snapshots"]
+
+
+@pytest.mark.spark
+def test_it_runs_as_spark_submit_starts_it(fleet: Path) -> None:
+    folders = ["--snapshots", str(fleet / "snapshots"), "--placements", str(fleet / "placements")]
+    program = Path(replan.__file__).with_name("__main__.py")
+    run = subprocess.run(
+        [
+            *(str(Path(sys.executable).with_name("spark-submit")), "--master", "local[2]"),
+            *(str(program), "fleet", "drift", *folders, "--engine", "spark"),
+            *("--output", str(fleet / "out")),
+        ],
+        capture_output=True,
+        text=True,
+        env=environment(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1"),
+        check=False,
+    )
+    assert (run.stdout, run.returncode) == (REPORT, 2), run.stderr[-2000:]
+
+
+@pytest.mark.command
+def test_a_connect_server_that_there_is_not_is_said_with_what_it_needs(fleet: Path) -> None:
+    run = by_itself(fleet, "--remote", "sc://127.0.0.1:1")
+    assert (run.stdout, run.returncode) == ("", 1)
+    assert run.stderr.startswith("replan: Spark Connect at sc://127.0.0.1:1 cannot be used: ")
+    assert "pip install 'pyspark[connect]'" in run.stderr
 
 
 @pytest.mark.spark
@@ -265,21 +293,30 @@ def test_a_master_that_there_is_not_is_said_in_sparks_words(fleet: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("engine", "master", "size", "expected"),
+    ("where", "partitions", "expected"),
     [
-        (Engine.AUTO, None, SPARK_BYTES, Engine.LOCAL),
-        (Engine.AUTO, None, SPARK_BYTES + 1, Engine.SPARK),
-        (Engine.AUTO, "local[2]", 1, Engine.SPARK),
-        (Engine.LOCAL, None, SPARK_BYTES + 1, Engine.LOCAL),
-        (Engine.SPARK, None, 1, Engine.SPARK),
+        (Where(), SPARK_PARTITIONS, Engine.LOCAL),
+        (Where(), SPARK_PARTITIONS + 1, Engine.SPARK),
+        (Where(master="local[2]"), 1, Engine.SPARK),
+        (Where(remote="sc://host"), 1, Engine.SPARK),
+        (Where(Engine.LOCAL), SPARK_PARTITIONS + 1, Engine.LOCAL),
+        (Where(Engine.SPARK), 1, Engine.SPARK),
     ],
 )
 def test_the_engine_suits_the_size_unless_one_is_named(
-    engine: Engine, master: str | None, size: int, expected: Engine
+    where: Where, partitions: int, expected: Engine
 ) -> None:
-    assert chosen(engine, master, size) is expected
+    assert where.chosen(partitions) is expected
 
 
-def test_a_master_for_the_local_engine_is_a_mistake(fleet: Path) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"engine": Engine.LOCAL, "master": "local[2]"},
+        {"engine": Engine.LOCAL, "remote": "sc://host"},
+        {"master": "local[2]", "remote": "sc://host"},
+    ],
+)
+def test_engines_that_contradict_each_other_are_a_mistake(options: dict[str, Any]) -> None:
     with pytest.raises(BadUsage):
-        chosen(Engine.LOCAL, "local[2]", 1)
+        Where(**options)

@@ -1,23 +1,21 @@
 """Of which cluster a source is, read with as little of it as possible, and never wrongly."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from tests.builders import CLUSTER_ID, OBSERVED_AT, snapshot, state
 
-from replan.fleet.heads import read_heads
-from replan.fleet.tables import SOURCES
+from replan.fleet.heads import head_of
+from replan.fleet.sources import Role, Source
 from replan.snapshots.files import write_snapshot
 
 
 def head(role: str, path: Path) -> dict[str, Any]:
-    row = {"role": role, "name": path.stem, "path": str(path)}
-    (batch,) = read_heads([pa.RecordBatch.from_pylist([row], schema=SOURCES)])
-    (found,) = batch.to_pylist()
-    assert {key: found[key] for key in row} == row
-    return {key: value for key, value in found.items() if key not in row}
+    found = asdict(head_of(Source(Role(role), path.stem, path)))
+    assert (found.pop("role"), found.pop("name"), found.pop("path")) == (role, path.stem, str(path))
+    return found
 
 
 def test_a_snapshot_of_either_form_names_its_cluster_and_time(tmp_path: Path) -> None:

@@ -1,75 +1,85 @@
-"""The report of a fleet, and its exit code."""
+"""What a run says on the terminal, its exit code, and the folder of its tables."""
 
+from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from replan.errors import BadFile
+from replan.fleet.lake.tables import DRIFT, ERRORS, JUDGED
+from replan.fleet.perform import in_order
+from replan.fleet.publish import publish
 from replan.fleet.report import render_fleet_drift
-from replan.fleet.result import FleetDrift, in_order, publish
-from replan.fleet.tables import CLUSTERS, DRIFT, ERRORS
+from replan.fleet.run import FleetRun
 
 AT = "2026-11-21T03:00:00Z"
+KEYS = {"day": date(2026, 11, 21), "hour": 3, "cluster_id": "one", "observed_at": AT}
 
 
 def drifted(
-    partition: int, kind: str, declared: list[int], observed: list[int], leader: int
-) -> dict[str, object]:
+    partition: int, kind: str, declared: list[int], observed: list[int], **more: Any
+) -> dict[str, Any]:
+    row = {"class": "operator", "declared": declared, "observed": observed}
     return {
-        "cluster_id": "one",
-        "cluster_name": "payments-eu",
+        **KEYS,
+        "cluster": "eu",
         "topic": "orders",
         "partition": partition,
         "kind": kind,
-        "declared": declared,
-        "observed": observed,
-        "leader": leader,
-        "observed_at": AT,
+        **row,
+        **more,
     }
 
 
-def cluster(name: str, partitions: int, drifted: int, converging: int) -> dict[str, object]:
+def cluster(name: str, partitions: int, drifted: int, converging: int) -> dict[str, Any]:
+    numbers = {"partitions": partitions, "drifted": drifted, "converging": converging}
+    return {**KEYS, "cluster": name, "digest": "d", **numbers, "acknowledged": 0}
+
+
+def error(cluster: str, message: str = "m", stage: str = "drift") -> dict[str, Any]:
     return {
-        "cluster_id": f"id-{name}",
-        "cluster_name": name,
-        "observed_at": AT,
-        "partitions": partitions,
-        "drifted": drifted,
-        "converging": converging,
+        **KEYS,
+        "cluster": cluster,
+        "stage": stage,
+        "file": f"p/{cluster}.yaml",
+        "message": message,
     }
 
 
 def fleet(
-    rows: list[dict[str, object]],
-    clusters: list[dict[str, object]],
-    errors: list[dict[str, object]],
+    rows: list[dict[str, Any]],
+    clusters: list[dict[str, Any]],
+    errors: list[dict[str, Any]],
     undeclared: tuple[str, ...] = (),
     older: int = 0,
-) -> FleetDrift:
-    return in_order(
-        pa.Table.from_pylist(rows, schema=DRIFT),
-        pa.Table.from_pylist(clusters, schema=CLUSTERS),
-        pa.Table.from_pylist(errors, schema=ERRORS),
-        undeclared,
-        older,
-    )
+) -> FleetRun:
+    made = ((DRIFT, rows), (JUDGED, clusters), (ERRORS, errors))
+    tables = {
+        t.name: in_order(t.name, [pa.Table.from_pylist(rows, schema=t.schema)]) for t, rows in made
+    }
+    return FleetRun(tables, undeclared, older)
 
 
 EVERYTHING = fleet(
     [
-        drifted(10, "partitions", [], [1, 2], 1),
-        drifted(1, "order", [1, 2], [2, 1], 2),
-        drifted(0, "missing", [1, 2], [], -1),
-    ],
-    [cluster("payments-us", 12345, 0, 2), cluster("payments-eu", 30, 3, 0)],
-    [
+        drifted(10, "partitions", [], [1, 2], leader=1, detail="declared 10, has 11"),
+        drifted(1, "order", [1, 2], [2, 1], leader=2, owner="sales"),
+        drifted(0, "missing", [1, 2], []),
+        drifted(5, "acknowledged", [], [], **{"class": "acknowledged"}),
         {
-            "cluster": "x",
-            "file": "p/x.yaml",
-            "message": "p/x.yaml:1:1: first\np/x.yaml:2:1: second",
+            **drifted(0, "throttle", [], [], detail="rate=1"),
+            "topic": None,
+            "partition": None,
+            "broker": 3,
         },
-        {"cluster": "b", "file": "p/b.yaml", "message": "no readable snapshot of cluster gone"},
+    ],
+    [cluster("us", 12345, 0, 2), cluster("eu", 30, 4, 0)],
+    [
+        error("x", "p/x.yaml:1:1: first\np/x.yaml:2:1: second"),
+        error("b", "nobody answers", "collect"),
     ],
     ("lab",),
     1,
@@ -78,22 +88,23 @@ EVERYTHING = fleet(
 
 def test_everything_there_is_to_say() -> None:
     assert render_fleet_drift(EVERYTHING) == (
-        """CLUSTER      PARTITIONS  DRIFTED  ON THE WAY  AS OF
-payments-eu          30        3           0  2026-11-21T03:00:00Z
-payments-us      12,345        0           2  2026-11-21T03:00:00Z
+        """CLUSTER  PARTITIONS  DRIFTED  ON THE WAY  AS OF
+eu               30        4           0  2026-11-21T03:00:00Z
+us           12,345        0           2  2026-11-21T03:00:00Z
 
-CLUSTER      PARTITION  CLASS       DECLARED  IS     LEADER
-payments-eu  orders-0   missing     [1,2]     -           -
-payments-eu  orders-1   order       [1,2]     [2,1]       2
-payments-eu  orders-10  partitions  -         [1,2]       1
+CLUSTER  WHAT       CLASS     KIND        DECLARED  IS      LEADER  OWNER
+eu       orders-0   operator  missing     [1,2]     -            -  -
+eu       orders-1   operator  order       [1,2]     [2,1]        2  sales
+eu       orders-10  operator  partitions  -         [1,2]        1  -
+eu       broker 3   operator  throttle    -         rate=1       -  -
 
-Not compared:
-  b: p/b.yaml: no readable snapshot of cluster gone
-  x: p/x.yaml:1:1: first (and 1 line more)
+Not done:
+  b, collect: p/b.yaml: nobody answers
+  x, drift: p/x.yaml:1:1: first (and 1 line more)
 
 Without a placement: lab.
 1 older snapshot not looked at.
-Drift: 3 partitions in 2 clusters; 2 errors.
+Drift: 4 differences in 2 clusters; 2 errors.
 """
     )
 
@@ -109,37 +120,47 @@ No drift in 1 cluster.
 
 
 def test_beyond_the_cap_the_rest_is_counted_and_all_of_it_is_there_when_asked() -> None:
-    many = fleet([drifted(n, "order", [1, 2], [2, 1], 2) for n in range(1051)], [], [])
+    many = fleet([drifted(n, "order", [1, 2], [2, 1], leader=2) for n in range(1051)], [], [])
     lines = render_fleet_drift(many).splitlines()
     assert len(lines) == 1 + 50 + 1 + 2
-    assert lines[51] == "and 1,001 more; --output writes them all"
+    assert lines[51] == "and 1,001 more; --output and the lake have them all"
     assert len(render_fleet_drift(many, everything=True).splitlines()) == 1 + 1051 + 2
 
 
 def test_errors_have_the_same_cap() -> None:
-    many = fleet([], [], [{"cluster": f"c{n}", "file": "f", "message": "m"} for n in range(60)])
+    many = fleet([], [], [error(f"c{n}") for n in range(60)])
     lines = render_fleet_drift(many).splitlines()
     assert lines[51:] == [
-        "  and 10 more; --output writes them all",
+        "  and 10 more; --output and the lake have them all",
         "",
         "No drift in 0 clusters; 60 errors.",
     ]
 
 
 @pytest.mark.parametrize(
-    ("found", "code"),
+    ("found", "tolerated", "code"),
     [
-        (fleet([], [], []), 0),
-        (fleet([drifted(0, "order", [1, 2], [2, 1], 2)], [], []), 2),
-        (fleet([], [], [{"cluster": "b", "file": "f", "message": "m"}]), 1),
-        (EVERYTHING, 1),
+        (fleet([], [], []), 0, 0),
+        (fleet([drifted(0, "order", [1, 2], [2, 1])], [], []), 0, 2),
+        (fleet([drifted(0, "acknowledged", [], [], **{"class": "acknowledged"})], [], []), 0, 0),
+        (fleet([], [], [error("b")]), 0, 1),
+        (fleet([], [], [error("b"), error("b", "again", "plan")]), 1, 0),
+        (EVERYTHING, 0, 1),
+        (EVERYTHING, 1, 1),
+        (EVERYTHING, 2, 2),
     ],
-    ids=["nothing", "drift", "an error", "drift and errors"],
 )
 def test_the_exit_code_says_whether_the_answer_is_whole_and_then_whether_there_is_drift(
-    found: FleetDrift, code: int
+    found: FleetRun, tolerated: int, code: int
 ) -> None:
-    assert found.exit_code == code
+    assert found.exit_code(tolerated) == code
+
+
+def test_the_tables_are_published_whole_and_again(tmp_path: Path) -> None:
+    for _ in range(2):
+        publish(EVERYTHING, tmp_path / "out")
+    for name, table in EVERYTHING.rows.items():
+        assert pq.ParquetFile(tmp_path / "out" / f"{name}.parquet").read() == table
 
 
 def test_a_folder_of_something_else_is_never_replaced(tmp_path: Path) -> None:

@@ -18,9 +18,14 @@ def test_everything_that_executors_call_works_out_of_the_zip(tmp_path: Path) -> 
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-import replan.fleet.resolve
+from replan.fleet.on_spark import performed
+from replan.fleet.perform import Stage, perform
+from replan.fleet.work import Task
 from replan.manifest.load import load_placement
+import replan
+done = perform(Task("eu", "id", "2026-11-21T03:00:00Z", sys.argv[2], snapshot="nowhere.json"), list(Stage))
 print(replan.__file__.startswith(sys.argv[1]), load_placement([Path(sys.argv[2])]).explicit.num_rows)
+print(done["errors"].column("message").to_pylist())
 """
     run = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path / "replan.zip"), str(placement)],
@@ -29,4 +34,5 @@ print(replan.__file__.startswith(sys.argv[1]), load_placement([Path(sys.argv[2])
         check=False,
         cwd=tmp_path,
     )
-    assert (run.stdout, run.stderr) == ("True 1\n", "")
+    said = ["nowhere.json: cannot read: No such file or directory"]
+    assert (run.stdout, run.stderr) == (f"True 1\n{said}\n", "")

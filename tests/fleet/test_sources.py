@@ -5,11 +5,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.builders import OBSERVED_AT
 
 from replan.errors import BadFile, BadUsage, ReplanError
-from replan.fleet.drift import find_sources, run_fleet_drift
+from replan.fleet.engine import Where, done_by
 from replan.fleet.on_spark import require_spark
+from replan.fleet.perform import Stage
 from replan.fleet.sources import find_placements, find_snapshots
+from replan.fleet.todo import Todo, from_folders
+from replan.fleet.work import Task
 
 
 def make(home: Path, *names: str) -> Path:
@@ -56,13 +60,13 @@ def test_placements_are_yaml_files_and_folders(tmp_path: Path) -> None:
 def test_a_fleet_without_snapshots_or_placements_is_refused(tmp_path: Path) -> None:
     snapshots, placements = tmp_path / "s", tmp_path / "p"
     with pytest.raises(BadFile) as refused:
-        find_sources(snapshots, placements)
+        from_folders(snapshots, placements)
     assert str(refused.value) == f"{snapshots}: cannot read: No such file or directory"
 
     snapshots.mkdir()
     placements.mkdir()
     with pytest.raises(BadFile) as refused:
-        find_sources(snapshots, placements)
+        from_folders(snapshots, placements)
     assert str(refused.value) == (
         f"{snapshots}: there is no snapshot in this folder; "
         f"`replan snapshot -o {snapshots}/CLUSTER` writes one"
@@ -70,17 +74,17 @@ def test_a_fleet_without_snapshots_or_placements_is_refused(tmp_path: Path) -> N
 
     make(snapshots, "eu.json")
     with pytest.raises(BadFile) as refused:
-        find_sources(snapshots, placements)
+        from_folders(snapshots, placements)
     assert str(refused.value) == (
         f"{placements}: there is no placement in this folder: "
         "it should hold a YAML file or a folder for each cluster"
     )
 
 
-def test_executors_elsewhere_need_an_output_that_they_see(tmp_path: Path) -> None:
-    make(tmp_path, "s/eu.json", "p/eu.yaml")
+def test_executors_elsewhere_need_an_output_that_they_see() -> None:
+    todo = Todo((Task("eu", "id", OBSERVED_AT, "p", snapshot="s"),))
     with pytest.raises(BadUsage) as refused:
-        run_fleet_drift(tmp_path / "s", tmp_path / "p", master="spark://host:7077")
+        done_by(Where(master="spark://host:7077"), todo, [Stage.DRIFT])
     assert str(refused.value) == (
         "with --master spark://host:7077 the executors need a folder that all of them see: "
         "give --output a path there"
@@ -91,14 +95,14 @@ def test_without_the_extra_the_way_to_it_is_said() -> None:
     with pytest.raises(ReplanError) as refused:
         require_spark(lambda package: None if package == "pyspark" else package)
     assert str(refused.value) == (
-        "the fleet commands need pyspark, which is not installed: pip install 'replan[fleet]'"
+        "the engine spark needs pyspark, which is not installed: pip install 'replan[fleet]'"
     )
 
 
 @pytest.mark.command
 def test_importing_the_entry_point_and_the_report_imports_no_spark() -> None:
     script = (
-        "import sys, replan.fleet.drift, replan.fleet.report; "
+        "import sys, replan.fleet.run, replan.fleet.report; "
         "sys.exit('pyspark' in sys.modules or 'pandas' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

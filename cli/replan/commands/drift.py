@@ -13,6 +13,7 @@ from replan.commands.options import (
     Files,
     MaxSize,
     limit_of,
+    placement_files,
 )
 from replan.commands.output import result
 from replan.commands.target import JournaledTarget
@@ -58,7 +59,7 @@ def drift(
     seen = observed(cluster)
     own = seen.application
     found = drift_report(
-        load_placement(files),
+        load_placement(placement_files(files, cluster)),
         seen.snapshot,
         {} if own is None else own.targets,
         at_work=own is not None and own.process is not None,

@@ -160,7 +160,7 @@ def elect_preferred(
     )
 
     keep_inputs(output, [*(files or ()), scope.election_file, cluster.simulated])
-    placement, selection = placement_of(files), scope.selection()
+    placement, selection = placement_of(files, cluster), scope.selection()
     allowed = allowed_of(allow or ())
     with cluster.connect() as connection:
         seen = connection.control_plane.observe()
@@ -181,10 +181,12 @@ def elect_preferred(
     return code
 
 
-def placement_of(files: list[Path] | None) -> "Placement | None":
+def placement_of(files: list[Path] | None, cluster: LiveTarget) -> "Placement | None":
     """The placement that an election keeps to, if there is one."""
     from replan.manifest.load import load_placement
 
+    if files is None and cluster.placement is not None:
+        return load_placement([cluster.placement])
     if files is None and not DEFAULT_FILES[0].is_file():
         return None
     return load_placement(files or DEFAULT_FILES)

@@ -203,7 +203,7 @@ def _recover(
 
     inputs = [*(files or ()), scope.election_file, options.before, cluster.simulated]
     keep_inputs(options.output, inputs)
-    placement, allowed = placement_of(files), allowed_of(allow or ())
+    placement, allowed = placement_of(files, cluster), allowed_of(allow or ())
     formerly = _formerly(options.before)
     with cluster.connect() as connection:
         begun = _begun(cluster, connection)

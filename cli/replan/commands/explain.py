@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from replan.commands.options import AS, DEFAULT_FILES, ExitZero, Files
+from replan.commands.options import AS, DEFAULT_FILES, ExitZero, Files, placement_files
 from replan.commands.output import result
 from replan.commands.target import JournaledTarget
 from replan.errors import BadUsage, Exit
@@ -44,6 +44,8 @@ def explain(
         name = parse_topic_partition(partition)
     except ValueError as problem:
         raise BadUsage(f"{problem}; write e.g. orders-7") from problem
-    found = explain_partition(load_placement(files), observed(cluster).snapshot, name)
+    found = explain_partition(
+        load_placement(placement_files(files, cluster)), observed(cluster).snapshot, name
+    )
     result(render_explanation(found) if form == "text" else render_explanation_json(found))
     return Exit.OK if found.kind is None or exit_zero else Exit.CHANGES

@@ -42,8 +42,10 @@ def validate(*, files: Files = DEFAULT_FILES, annotations: Annotations = None) -
 def schema(
     *,
     name: Annotated[
-        Literal["placement", "plan", "snapshot", "journal", "lake", "rates"],
-        typer.Argument(metavar="NAME", help="placement, plan, snapshot, journal, lake or rates."),
+        Literal["placement", "plan", "snapshot", "journal", "lake", "rates", "fleet"],
+        typer.Argument(
+            metavar="NAME", help="placement, plan, snapshot, journal, lake, rates or fleet."
+        ),
     ],
     output: Output = None,
 ) -> Exit:

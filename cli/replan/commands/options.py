@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from replan.commands.target import seconds
+from replan.commands.target import Target, seconds
 from replan.errors import BadUsage
 
 if TYPE_CHECKING:
@@ -21,6 +21,13 @@ Files = Annotated[
     ),
 ]
 DEFAULT_FILES = [Path("placement.yaml")]
+
+
+def placement_files(files: list[Path], cluster: Target) -> list[Path]:
+    """The files that count: with --cluster and without -f those of the fleet file."""
+    return [cluster.placement] if cluster.placement and files == DEFAULT_FILES else files
+
+
 PlanFile = Annotated[
     Path, typer.Argument(metavar="PLAN", help="A plan file, as `replan plan -o` saves it.")
 ]

@@ -18,6 +18,7 @@ from replan.commands.options import (
     PlanFile,
     Topics,
     limit_of,
+    placement_files,
 )
 from replan.commands.output import keep_inputs, note, result, save
 from replan.commands.target import JournaledTarget, seconds
@@ -40,10 +41,11 @@ def plan(
         ),
     ] = None,
     rates: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            metavar="FILE",
-            help="Judge by these produce rates (`replan schema rates`) whether the throttle lets the copies end.",
+            metavar="FILE|URI",
+            help="Judge by these produce rates (`replan schema rates`), or by those of a lake (docs/fleet.md), "
+            "whether the throttle lets the copies end.",
         ),
     ] = None,
     measure: Annotated[
@@ -105,8 +107,9 @@ def plan(
     from replan.planning import plan_file
     from replan.planning.planner import make_plan
 
+    files = placement_files(files, cluster)
     inputs = [*files, cluster.simulated, cluster.snapshot]
-    keep_inputs(output, [*inputs, rates])
+    keep_inputs(output, [*inputs, None if rates is None else Path(rates)])
     keep_inputs(save_rates, inputs)
     allowed = allowed_of(allow or ())
     with annotated(annotations, files) as found:

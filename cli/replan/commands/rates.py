@@ -15,15 +15,15 @@ from replan.snapshots.rates_file import rates_document, read_rates, with_digest
 
 
 def rates_of(
-    file: Path | None, measure: float | None, keep: Path | None, cluster: Target
+    given: str | None, measure: float | None, keep: Path | None, cluster: Target
 ) -> Rates | None:
     """The rates that were asked for, if any; raises BadUsage, BadFile."""
-    if file is not None and measure is not None:
+    if given is not None and measure is not None:
         raise BadUsage("--rates and --measure: give one of them")
     if keep is not None and measure is None:
         raise BadUsage("--save-rates goes with --measure")
-    if file is not None:
-        return read_rates(file)
+    if given is not None:
+        return _kept_rates(given, cluster) if is_lake(given) else read_rates(Path(given))
     if measure is None:
         return None
     if cluster.snapshot is not None:
@@ -34,6 +34,22 @@ def rates_of(
     if keep is not None:
         save(render_document(rates_document(found)), keep)
     return found
+
+
+def is_lake(address: str) -> bool:
+    """Whether rates are kept in a lake of tables there, rather than in a file."""
+    return "://" in address or Path(address).is_dir()
+
+
+def _kept_rates(address: str, cluster: Target) -> Rates:
+    """The newest rates of the cluster in a lake."""
+    from replan.fleet.lake.delta import Lake
+    from replan.fleet.lake.rates import newest_rates
+
+    cluster_id = cluster.observe().cluster_id
+    found = newest_rates(Lake(address), cluster_id)
+    note(f"produce rates: {address}, observed {found.observed_at}")
+    return with_digest(found.rates)
 
 
 def measured(connection: Connection, seconds: float) -> Rates:

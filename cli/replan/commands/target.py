@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from replan.model.control_plane import Clock, ControlPlane
     from replan.model.snapshot import Snapshot
 
+FLEET_FILE = Path("fleet.yaml")
 DEFAULT_TIMEOUT_SECONDS = 60.0
 """Longer than the 30 s for which brokers keep talking to a frozen controller (controller.socket.timeout.ms)."""
 BOOTSTRAP_VARIABLE = "REPLAN_BOOTSTRAP_SERVER"
@@ -29,6 +30,7 @@ CONFIG_VARIABLE = "REPLAN_COMMAND_CONFIG"
 _REAL = f"--bootstrap-server HOST:PORT (a real one; or set {BOOTSTRAP_VARIABLE})"
 _EMBEDDED = "--simulated FILE (the embedded one)"
 _SAVED = "--snapshot FILE (read only)"
+_LISTED = "--cluster NAME (of a fleet file)"
 
 
 def seconds(text: str | float) -> float:
@@ -92,15 +94,33 @@ class Target:
             "all its attempts. Waits are not limited by it.",
         ),
     ] = DEFAULT_TIMEOUT_SECONDS
+    fleet_cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="NAME",
+            help="A cluster of the fleet file: its address, properties, placement and timeout come from there.",
+        ),
+    ] = None
+    fleet: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help=f"The fleet file of --cluster; by default {FLEET_FILE}."),
+    ] = None
     snapshot: Path | None = None
     journal: Place | None = None
+    placement: Path | None = None
+    """Where the fleet file says that its placement is."""
 
-    note: ClassVar[str] = f"Name exactly one cluster: {_REAL} or {_EMBEDDED}."
+    note: ClassVar[str] = f"Name exactly one cluster: {_REAL}, {_EMBEDDED}, or {_LISTED}."
     """A paragraph of the help of each command that takes such a target."""
     optional: ClassVar[bool] = False
     """Whether a command can do without a cluster."""
 
     def __post_init__(self) -> None:
+        if self.fleet_cluster is not None:
+            self._take_from_fleet(self.fleet_cluster)
+        elif self.fleet is not None:
+            raise BadUsage("--fleet goes with --cluster")
         files = [flag for flag in (self.simulated, self.snapshot) if flag is not None]
         if self.bootstrap_server is None and not files:
             self._set("bootstrap_server", os.environ.get(BOOTSTRAP_VARIABLE))
@@ -119,11 +139,36 @@ class Target:
             properties = os.environ.get(CONFIG_VARIABLE)
             self._set("command_config", None if properties is None else Path(properties))
 
+    def _take_from_fleet(self, name: str) -> None:
+        """Become the cluster of that name. Raises BadUsage where options name another one, or it cannot be asked."""
+        from replan.fleet.fleet_file import read_fleet
+
+        if self.is_named or self.command_config is not None:
+            raise BadUsage("--cluster names a cluster already; leave the other options out")
+        file = self.fleet or FLEET_FILE
+        found = read_fleet(file).cluster(name)
+        if not found.is_asked:
+            raise BadUsage(f"{file} does not say how cluster {name} is reached")
+        if found.snapshot is not None and not isinstance(self, ReadTarget):
+            raise BadUsage(f"cluster {name} is a snapshot in {file}, which can only be read")
+        self._set("bootstrap_server", found.bootstrap_servers)
+        for field in ("command_config", "simulated", "snapshot", "placement"):
+            self._set(field, getattr(found, field))
+        if self.timeout == DEFAULT_TIMEOUT_SECONDS:
+            self._set("timeout", found.timeout_seconds)
+
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
 
     def words(self) -> list[str]:
         """The options to type for a later command on this cluster; what the environment says need not be typed."""
+        if self.fleet_cluster is not None:
+            named = {
+                "--cluster": self.fleet_cluster,
+                "--fleet": self.fleet,
+                "--journal": self.journal,
+            }
+            return [w for name, value in named.items() if value for w in (name, str(value))]
         options = (
             ("--bootstrap-server", self.bootstrap_server, BOOTSTRAP_VARIABLE),
             ("--command-config", self.command_config, CONFIG_VARIABLE),
@@ -233,7 +278,7 @@ class ReadTarget(Target):
 
     snapshot: Annotated[Path | None, _SNAPSHOT] = None
 
-    note: ClassVar[str] = f"Name exactly one cluster: {_REAL}, {_EMBEDDED}, or {_SAVED}."
+    note: ClassVar[str] = f"Name exactly one cluster: {_REAL}, {_EMBEDDED}, {_SAVED}, or {_LISTED}."
 
 
 @dataclass(frozen=True)
@@ -248,7 +293,7 @@ class OptionalTarget(JournaledTarget):
     """A cluster to read, or none: see `is_named`."""
 
     note: ClassVar[str] = (
-        f"Name one cluster: {_REAL}, {_EMBEDDED}, or {_SAVED}. "
+        f"Name one cluster: {_REAL}, {_EMBEDDED}, {_SAVED}, or {_LISTED}. "
         "Without one, only the partitions of the plan are simulated, all of them in sync."
     )
     optional: ClassVar[bool] = True

@@ -20,10 +20,10 @@ class Head:
     role: str
     name: str
     path: str
-    cluster_id: str | None
-    cluster_name: str | None
-    observed_at: str | None
-    message: str | None
+    cluster_id: str | None = None
+    cluster_name: str | None = None
+    observed_at: str | None = None
+    message: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

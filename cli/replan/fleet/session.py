@@ -29,6 +29,8 @@ from replan.fleet.shipping import package_folder, zip_package
 EXIT_SECONDS = 60
 """How long Java may take to end; a run may write the class archive then, some 10 s."""
 
+SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""What spark-submit sets for the program that it starts."""
 LINES_SHOWN = 10
 CALL = re.compile(r"\s+at |\s+\.\.\. \d+ more")
 
@@ -51,8 +53,16 @@ class Length(Enum):
 
 
 @contextmanager
-def spark_session(master: str, length: Length) -> Iterator[SparkSession]:
+def spark_session(master: str, length: Length, remote: str | None = None) -> Iterator[SparkSession]:
     """A session on this master, ended with its Java process; raises ReplanError where Spark fails."""
+    if remote is not None:
+        with _connected(remote) as spark:
+            yield spark
+        return
+    if SUBMITTED in os.environ:
+        with _submitted() as spark:
+            yield spark
+        return
     java = find_java(os.environ)
     here = alone(master)
     archive = class_archive(java, pyspark.__version__, os.environ) if here else None
@@ -66,6 +76,48 @@ def spark_session(master: str, length: Length) -> Iterator[SparkSession]:
                 zip_package(home / "replan.zip")
                 spark.sparkContext.addPyFile(str(home / "replan.zip"))
             yield spark
+
+
+@contextmanager
+def _submitted() -> Iterator[SparkSession]:
+    """The session of `spark-submit`, which has started Java, says the master and ends both."""
+    spark = SparkSession.builder.appName("replan fleet").getOrCreate()
+    with tempfile.TemporaryDirectory(prefix="replan-spark-") as folder:
+        zip_package(Path(folder, "replan.zip"))
+        spark.sparkContext.addPyFile(str(Path(folder, "replan.zip")))
+        try:
+            yield spark
+        except (PySparkException, Py4JError) as problem:
+            raise ReplanError(f"Spark failed: {_first_line(problem)}") from problem
+        finally:
+            spark.stop()
+
+
+@contextmanager
+def _connected(remote: str) -> Iterator[SparkSession]:
+    """A session on a Spark Connect server, which has the package sent to its workers."""
+    with tempfile.TemporaryDirectory(prefix="replan-spark-") as folder:
+        try:
+            from pyspark.sql.connect.session import SparkSession as Connected
+
+            spark = Connected.builder.remote(remote).getOrCreate()
+            zip_package(Path(folder, "replan.zip"))
+            spark.addArtifacts(str(Path(folder, "replan.zip")), pyfile=True)
+        except Exception as problem:  # gRPC's own errors among others
+            raise ReplanError(
+                f"Spark Connect at {remote} cannot be used: {_first_line(problem)}; is the server there, "
+                "of this release of Spark, and is `pip install 'pyspark[connect]'` done here?"
+            ) from problem
+        try:
+            yield spark
+        except PySparkException as problem:
+            raise ReplanError(f"Spark at {remote} failed: {_first_line(problem)}") from problem
+        finally:
+            spark.stop()
+
+
+def _first_line(problem: Exception) -> str:
+    return (str(problem).strip().splitlines() or [type(problem).__name__])[0]
 
 
 def alone(master: str) -> bool:

@@ -35,10 +35,6 @@ class Source:
     """What the first file or folder below the searched one is called, without its suffix."""
     path: Path
 
-    def row(self) -> dict[str, str]:
-        """The row of the table SOURCES."""
-        return {"role": self.role.value, "name": self.name, "path": str(self.path.absolute())}
-
 
 def find_snapshots(folder: Path) -> list[Source]:
     """All snapshots below a folder, sorted by path; raises BadFile if there is no such folder."""

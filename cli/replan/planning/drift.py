@@ -91,7 +91,12 @@ def find_drift(
     check_cluster(placement, snapshot)
     placement = without_ended(placement, snapshot)
     aligned = Alignment.of(placement, snapshot, heading)
-    asked = wanted(aligned)
+    return drift_of(aligned, wanted(aligned), at_work=at_work)
+
+
+def drift_of(aligned: Alignment, asked: Wanted, *, at_work: bool = True) -> Drift:
+    """The same of a placement and a snapshot that are joined already; `asked` is what is wanted of them."""
+    placement, snapshot, heading = aligned.placement, aligned.snapshot, aligned.heading
     differs = compare(asked.table, snapshot.partitions, asked.rows)
     stuck = unplaceable(asked.chosen.impossible)
     left = without_acknowledged(differs, asked.rows, placement, snapshot, stuck)

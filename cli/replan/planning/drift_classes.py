@@ -11,7 +11,7 @@ from enum import StrEnum
 import numpy as np
 import pyarrow.compute as pc
 
-from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigSource
+from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigScope, ConfigSource
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.placement import Placement
@@ -20,6 +20,7 @@ from replan.model.topic_patterns import matches
 from replan.planning.comparison.acknowledged import expired
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.drift import Drift, Drifted
+from replan.planning.standing_throttles import ThrottleSetting
 
 
 class DriftClass(StrEnum):
@@ -56,6 +57,7 @@ class Rule(StrEnum):
     TOO_MANY_PARTITIONS = "too-many-partitions"
     TOPIC_ABSENT = "topic-absent"
     LISTS_DIFFER = "lists-differ"
+    THROTTLE_DIFFERS = "throttle-differs"
     NOTHING_RUNS = "nothing-runs"
     DATE_PASSED = "date-passed"
     OUT_OF_BALANCE = "out-of-balance"
@@ -72,6 +74,7 @@ CLASS_OF: Mapping[Rule, DriftClass] = {
     Rule.TOO_MANY_PARTITIONS: DriftClass.PARTITION_COUNT,
     Rule.TOPIC_ABSENT: DriftClass.OPERATOR,
     Rule.LISTS_DIFFER: DriftClass.OPERATOR,
+    Rule.THROTTLE_DIFFERS: DriftClass.OPERATOR,
     Rule.NOTHING_RUNS: DriftClass.STALE_THROTTLE,
     Rule.DATE_PASSED: DriftClass.EXPIRED_BLACKLIST,
     Rule.OUT_OF_BALANCE: DriftClass.UNKNOWN,
@@ -109,6 +112,7 @@ def classify(
     """
     found = [*_partitions(drift, snapshot), *_counts(drift, snapshot)]
     found.sort(key=lambda c: (c.topic or "", -1 if c.partition is None else c.partition, c.kind))
+    found += [_standing(setting) for setting in drift.standing]
     if not application_open:
         found += _throttles(placement, snapshot)
     found += _expired(placement, snapshot)
@@ -195,6 +199,17 @@ def _counts(drift: Drift, snapshot: Snapshot) -> Iterator[Classified]:
                 leader=state.leader,
                 detail=detail,
             )
+
+
+def _standing(found: ThrottleSetting) -> Classified:
+    of_topic = found.setting.scope is ConfigScope.TOPIC
+    return Classified(
+        Rule.THROTTLE_DIFFERS,
+        "standing",
+        found.setting.name if of_topic else None,
+        broker=None if of_topic else BrokerId(int(found.setting.name)),
+        detail=f"{found.setting.key}={found.before or ''}, declared {found.after or 'none'}",
+    )
 
 
 def _throttles(placement: Placement, snapshot: Snapshot) -> Iterator[Classified]:

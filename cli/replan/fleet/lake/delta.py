@@ -72,10 +72,13 @@ class Lake:
             return f"{self.address.rstrip('/')}/{table.name}"
         return str(Path(self.address).absolute() / table.name)
 
-    def replace(self, table: LakeTable, rows: pa.Table, hours: Iterable[Hour]) -> None:
+    def replace(
+        self, table: LakeTable, rows: pa.Table, hours: Iterable[Hour], only: str = "true"
+    ) -> None:
         """Put rows in the place of all that the table has of these hours; raises BadFile.
 
-        A table that does not divide by day has all rows of these clusters replaced.
+        A table that does not divide by day has all rows of these clusters replaced. `only`: a condition of SQL that
+        holds for the rows, and for those that they replace.
         """
         hours = sorted(set(hours))
         if not hours:
@@ -89,7 +92,7 @@ class Lake:
                 _loose(rows.select(table.schema.names).cast(table.schema)),
                 mode="overwrite",
                 schema_mode="merge",
-                predicate=_places(table, hours),
+                predicate=f"({_places(table, hours)}) AND {only}",
                 writer_properties=WriterProperties(compression=COMPRESSION),
             )
 

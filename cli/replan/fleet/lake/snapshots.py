@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from replan.documents.json_text import parse_document
 from replan.documents.nodes import Node
 from replan.errors import BadFile
-from replan.fleet.lake.delta import Hour, Lake, at, quoted
+from replan.fleet.lake.delta import Hour, Lake, at
 from replan.fleet.lake.tables import SNAPSHOTS
 from replan.model.snapshot import Snapshot
 from replan.snapshots.assembled import assembled, header_of
@@ -29,6 +30,7 @@ class Kept:
     at: Hour
     cluster_id: str
     observed_at: str
+    partitions: int = 0
 
 
 def keep_snapshot(lake: Lake, snapshot: Snapshot, cluster: str) -> Hour:
@@ -78,33 +80,43 @@ def _values(rows: pa.Table, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
 
 def kept_snapshots(lake: Lake, where: str = "true") -> list[Kept]:
     """The snapshots that there are, oldest first within each cluster."""
-    columns = ("cluster", "day", "hour", "cluster_id", "observed_at")
+    columns = ("cluster", "day", "hour", "cluster_id", "observed_at", HEADER)
     found = lake.read(SNAPSHOTS, f"part = '{HEADER}' AND ({where})", columns)
     kept = [
-        Kept(Hour(r["cluster"], r["day"], r["hour"]), r["cluster_id"], r["observed_at"])
+        Kept(
+            Hour(r["cluster"], r["day"], r["hour"]),
+            r["cluster_id"],
+            r["observed_at"],
+            json.loads(r[HEADER])["rows"]["partitions"],
+        )
         for r in found.to_pylist()
     ]
     return sorted(kept, key=lambda k: k.at)
 
 
 def read_kept(lake: Lake, hour: Hour) -> Snapshot:
-    """The snapshot of an hour; raises BadFile."""
+    """The snapshot of an hour, by one look at the table; raises BadFile."""
     place = f"{lake.place(SNAPSHOTS)}, {hour.cluster} {hour.day} {hour.hour:02}h"
-    headers = lake.read(SNAPSHOTS, f"{at(hour)} AND part = '{HEADER}'", ["header"])
-    if headers.num_rows != 1:
-        raise BadFile(f"{place}: there are {headers.num_rows} snapshots, where one is expected")
-    document = parse_document(headers.column(0)[0].as_py(), place)
-    tables = {name: read_part(lake, hour, name) for name in SCHEMAS}
+    found = lake.read(SNAPSHOTS, at(hour), ["part", "row", HEADER, *SCHEMAS]).sort_by("row")
+    headers = _rows_of(found, HEADER).column(HEADER)
+    if len(headers) != 1:
+        raise BadFile(f"{place}: there are {len(headers)} snapshots, where one is expected")
+    document = parse_document(headers[0].as_py(), place)
+    tables = {name: _part_of(found, name) for name in SCHEMAS}
     return assembled(Node(document, place), tables, lambda name: f"{place}, part {name}")
 
 
-def read_part(lake: Lake, hour: Hour, name: str) -> pa.Table:
+def _rows_of(found: pa.Table, part: str) -> pa.Table:
+    return found.filter(pc.equal(found.column("part"), part))
+
+
+def _part_of(found: pa.Table, name: str) -> pa.Table:
     """One table of a snapshot; a column that it was written without is null, or has empty lists."""
     schema = SCHEMAS[name]
-    found = lake.read(SNAPSHOTS, f"{at(hour)} AND part = {quoted(name)}", ["row", name])
-    if not found.num_rows:
+    mine = _rows_of(found, name)
+    if not mine.num_rows:
         return schema.empty_table()
-    rows = pa.Table.from_struct_array(found.sort_by("row").column(1))
+    rows = pa.Table.from_struct_array(mine.column(name))
     for field in schema:
         if rows.column(field.name).null_count == rows.num_rows and pa.types.is_list(field.type):
             empty = pa.array([[]] * rows.num_rows, field.type)

@@ -117,6 +117,7 @@ DRIFT = LakeTable(
             pa.field("rule", pa.string()),
             pa.field("detail", pa.string()),
             pa.field("owner", pa.string()),
+            pa.field("acknowledged_until", pa.string()),  # then its class is `acknowledged`
         ]
     ),
 )

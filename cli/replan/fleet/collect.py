@@ -1,0 +1,60 @@
+"""Collect: every cluster of the fleet is asked at the same time, each with a time limit of its own.
+
+A cluster that does not answer, or not in time, is an error of its own; whoever answers is in the lake at once, so a run
+that is killed keeps what it has.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from threading import Thread
+
+from replan.errors import ReplanError
+from replan.fleet.fleet_file import FleetCluster
+from replan.model.snapshot import Snapshot
+
+AT_ONCE = 16
+"""So many clusters are asked at the same time: answers are decoded on one core."""
+Observe = Callable[[FleetCluster], Snapshot]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one cluster answered, or why there is no answer."""
+
+    cluster: str
+    found: Snapshot | str
+
+
+def collect(clusters: Iterable[FleetCluster], observe: Observe) -> Iterator[Answer]:
+    """The answer of each cluster, as they come."""
+    waiting = list(clusters)
+    answers: SimpleQueue[Answer] = SimpleQueue()
+    deadlines: dict[str, float] = {}
+    limits = {cluster.name: cluster.timeout_seconds for cluster in waiting}
+    while waiting or deadlines:
+        while waiting and len(deadlines) < AT_ONCE:
+            cluster = waiting.pop(0)
+            deadlines[cluster.name] = time.monotonic() + cluster.timeout_seconds
+            # Nobody waits for a thread that is late: it ends with the process at the latest.
+            Thread(target=_ask, args=(cluster, observe, answers), daemon=True).start()
+        try:
+            left = min(deadlines.values()) - time.monotonic()
+            answer = answers.get(timeout=max(left, 0))
+        except Empty:
+            late = min(deadlines, key=lambda name: deadlines[name])
+            message = f"no answer within {limits[late]:g} s"
+            answer = Answer(late, f"{message}; raise its `timeout` if it needs longer")
+        if deadlines.pop(answer.cluster, None) is not None:
+            yield answer
+
+
+def _ask(cluster: FleetCluster, observe: Observe, answers: SimpleQueue[Answer]) -> None:
+    try:
+        answers.put(Answer(cluster.name, observe(cluster)))
+    except ReplanError as problem:
+        answers.put(Answer(cluster.name, str(problem)))
+    except Exception as problem:  # noqa: BLE001 - one cluster's trouble never ends the run
+        text = f"unexpected {type(problem).__name__}: {problem}; please report it"
+        answers.put(Answer(cluster.name, text))

@@ -1,0 +1,71 @@
+"""Which engine does the work of a fleet, and doing it. What is done is in `perform`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from replan.errors import BadUsage
+from replan.fleet.in_process import perform_here
+from replan.fleet.perform import Rows, Stage, together
+from replan.fleet.todo import Todo
+
+SPARK_PARTITIONS = 4_000_000
+"""Beyond so many partitions `auto` takes Spark, for which one machine takes half a minute (docs/fleet.md)."""
+LONG_PARTITIONS = 15_000_000
+"""Beyond so many a quick start of Java is not worth its slower code."""
+LOCAL_MASTER = "local[*]"
+
+
+class Engine(StrEnum):
+    """What does the work."""
+
+    AUTO = "auto"
+    LOCAL = "local"
+    """This machine without Spark."""
+    SPARK = "spark"
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The engine that is asked for, and where Spark runs. Raises BadUsage where they contradict each other."""
+
+    engine: Engine = Engine.AUTO
+    master: str | None = None
+    remote: str | None = None
+    between: Path | None = None
+    """A folder that all executors see, where they run elsewhere."""
+
+    def __post_init__(self) -> None:
+        for option, value in (("--master", self.master), ("--remote", self.remote)):
+            if self.engine is Engine.LOCAL and value is not None:
+                raise BadUsage(f"{option} {value} goes with --engine spark")
+        if self.master is not None and self.remote is not None:
+            raise BadUsage("--master and --remote are two ways to Spark; name one of them")
+
+    def chosen(self, partitions: int) -> Engine:
+        """The engine for so many partitions."""
+        if self.engine is not Engine.AUTO:
+            return self.engine
+        elsewhere = self.master is not None or self.remote is not None
+        return Engine.SPARK if elsewhere or partitions > SPARK_PARTITIONS else Engine.LOCAL
+
+
+def done_by(where: Where, todo: Todo, stages: Sequence[Stage]) -> Rows:
+    """The rows of all tasks; raises ReplanError where the engine itself fails."""
+    if not todo.tasks or where.chosen(todo.partitions) is Engine.LOCAL:
+        return together(perform_here(todo.tasks, stages, todo.partitions), stages)
+    from replan.fleet.on_spark import perform_in, require_spark
+
+    require_spark()
+    from replan.fleet.session import Length, alone, spark_session
+
+    master = where.master or LOCAL_MASTER
+    if where.between is None and (where.remote is not None or not alone(master)):
+        raise BadUsage(
+            f"with {'--remote' if where.remote else '--master'} {where.remote or master} the executors need a folder "
+            "that all of them see: give --output a path there"
+        )
+    length = Length.LONG if todo.partitions > LONG_PARTITIONS else Length.SHORT
+    with spark_session(master, length, where.remote) as spark:
+        return perform_in(spark, todo.tasks, stages, where.between)

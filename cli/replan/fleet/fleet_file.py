@@ -1,0 +1,145 @@
+"""The fleet file: which clusters there are, how each is reached, and what is declared of it.
+
+Belongs here: reading `fleet.yaml` by its schema, with the place of whatever is wrong. Not here: asking the clusters.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from replan.errors import BadUsage
+from replan.manifest.schema.schema_check import accepts
+from replan.manifest.schema.schemas import read_schema
+from replan.manifest.yaml_text.events import fastest_parser, read_document
+from replan.manifest.yaml_text.problems import Problems
+from replan.manifest.yaml_text.sources import Source, read_source
+from replan.manifest.yaml_text.values import YamlMapping, key_place_of
+from replan.model.policy import Prices
+from replan.model.topic_patterns import winners
+
+FLEET = "fleet.v1.json"
+DEFAULT_TIMEOUT_SECONDS = 60.0
+SOURCES = ("bootstrapServers", "simulated", "snapshot")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True, slots=True)
+class FleetCluster:
+    """One cluster of the fleet; at most one of the three ways to reach it is there."""
+
+    name: str
+    bootstrap_servers: str | None = None
+    command_config: Path | None = None
+    simulated: Path | None = None
+    snapshot: Path | None = None
+    placement: Path | None = None
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
+    prices: Prices | None = None
+    owners: Mapping[str, str] = field(default_factory=dict)
+    """By topic or pattern, the most particular one counts; `*` is for what has no topic, too."""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether replan itself takes its snapshots; else its own job feeds the lake."""
+        ways = (self.bootstrap_servers, self.simulated, self.snapshot)
+        return any(way is not None for way in ways)
+
+    def owner_of(self, topic: str | None) -> str | None:
+        """Who must act on a topic, or on the cluster where there is none."""
+        if topic is None:
+            return self.owners.get("*")
+        found = winners(self.owners, [topic]).get(topic)
+        return None if found is None else self.owners[found]
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """A whole fleet file."""
+
+    clusters: Mapping[str, FleetCluster]
+    lake: str | None = None
+    """A URI, or an absolute path."""
+
+    def cluster(self, name: str) -> FleetCluster:
+        """One cluster; raises BadUsage where the fleet has none of that name."""
+        if name not in self.clusters:
+            raise BadUsage(f"the fleet has no cluster {name}; it has {', '.join(self.clusters)}")
+        return self.clusters[name]
+
+
+def read_fleet(path: Path) -> Fleet:
+    """Read a fleet file; raises BadManifest with everything that is wrong, each with its place."""
+    source, problems = read_source(path), Problems()
+    root = read_document(source, problems, fastest_parser())
+    if root is not None:
+        schema = read_schema(FLEET)
+        if not accepts(schema, root, schema):
+            from replan.manifest.schema.schema_messages import note_schema_problems
+
+            note_schema_problems(dict(root), root, source, schema, problems)
+        _note_contradictions(root, source, problems)
+    problems.raise_if_any()
+    found: Mapping[str, Any] = root or {}
+    home = path.parent
+    return Fleet(
+        {name: _cluster(name, entry, found, home) for name, entry in found["clusters"].items()},
+        _address(found.get("lake"), home),
+    )
+
+
+def _note_contradictions(root: YamlMapping, source: Source, problems: Problems) -> None:
+    clusters = root.get("clusters")
+    for name, entry in clusters.items() if isinstance(clusters, YamlMapping) else ():
+        if not isinstance(entry, YamlMapping):
+            continue
+        named = [key for key in SOURCES if key in entry]
+        for key in named[1:]:
+            path = ("clusters", name, key)
+            text = f"{named[0]} says already how the cluster is reached; keep one of them"
+            problems.add(source.where(key_place_of(root, path)), path, text)
+        if "commandConfig" in entry and "bootstrapServers" not in entry:
+            path = ("clusters", name, "commandConfig")
+            text = "goes with bootstrapServers; add them, or remove this key"
+            problems.add(source.where(key_place_of(root, path)), path, text)
+
+
+def _cluster(
+    name: str, entry: Mapping[str, Any], fleet: Mapping[str, Any], home: Path
+) -> FleetCluster:
+    def path(key: str) -> Path | None:
+        return home / entry[key] if key in entry else None
+
+    timeout = entry.get("timeout", fleet.get("timeout"))
+    return FleetCluster(
+        name,
+        entry.get("bootstrapServers"),
+        path("commandConfig"),
+        path("simulated"),
+        path("snapshot"),
+        path("placement"),
+        DEFAULT_TIMEOUT_SECONDS if timeout is None else _seconds(timeout),
+        _prices(entry.get("prices", fleet.get("prices"))),
+        {**fleet.get("owners", {}), **entry.get("owners", {})},
+    )
+
+
+def _seconds(text: str) -> float:
+    unit = text.lstrip("0123456789.")
+    return float(text.removesuffix(unit)) * _SECONDS[unit]
+
+
+def _prices(found: Mapping[str, Any] | None) -> Prices | None:
+    if found is None:
+        return None
+    rack, month = (found.get(key) for key in ("crossRackPerGB", "perGBMonth"))
+    return Prices(
+        found["currency"],
+        None if rack is None else Decimal(str(rack)),
+        None if month is None else Decimal(str(month)),
+    )
+
+
+def _address(lake: str | None, home: Path) -> str | None:
+    return lake if lake is None or "://" in lake else str((home / lake).absolute())

@@ -1,0 +1,111 @@
+"""One cluster's work: the stages that are asked for, one after the other, into rows by table; trouble is a row, too.
+
+This is what runs in each engine: called in a loop, in a process of its own, or by Spark (`on_spark`).
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
+from functools import cache
+
+import pyarrow as pa
+
+from replan.errors import ReplanError
+from replan.fleet.lake.tables import COSTS, DECLARED, DRIFT, ERRORS, JUDGED, PLANS, RATES, TABLES
+from replan.fleet.work import Task, Work
+
+
+class Stage(StrEnum):
+    """What can be done for a cluster, in the order in which it is done."""
+
+    RATES = "rates"
+    DRIFT = "drift"
+    COST = "cost"
+    PLAN = "plan"
+
+
+WRITES: Mapping[Stage, Sequence[str]] = {
+    Stage.RATES: (RATES.name,),
+    Stage.DRIFT: (DECLARED.name, DRIFT.name, JUDGED.name),
+    Stage.COST: (COSTS.name,),
+    Stage.PLAN: (PLANS.name,),
+}
+"""The tables of each stage."""
+Rows = Mapping[str, pa.Table]
+"""Rows by the table's name."""
+
+
+def written_by(stages: Iterable[Stage]) -> list[str]:
+    """The tables that these stages write, the errors last."""
+    return [*(name for stage in stages for name in WRITES[stage]), ERRORS.name]
+
+
+def perform(task: Task, stages: Sequence[Stage]) -> Rows:
+    """The rows of all stages; one that fails leaves its own rows out, and says why in `errors`.
+
+    Each failed part says the same in each stage that needs it; only the first of them is kept.
+    """
+    work = Work(task)
+    found: dict[str, pa.Table] = {}
+    errors: list[tuple[str, str]] = []
+    for stage in stages:
+        rows = or_message(_stage(stage), work)
+        if not isinstance(rows, str):
+            found |= {name: rows[name] for name in WRITES[stage]}
+        elif rows not in (message for _, message in errors):
+            errors.append((stage.value, rows))
+    file = task.snapshot or task.placement
+    columns = {
+        "stage": [stage for stage, _ in errors],
+        "file": [task.placement if task.placement in text else file for _, text in errors],
+        "message": [text for _, text in errors],
+    }
+    return {**found, ERRORS.name: work.rows(ERRORS, columns, len(errors))}
+
+
+def or_message(stage: Callable[[Work], Rows], work: Work) -> Rows | str:
+    """What a stage finds, or why it cannot: one cluster's trouble never ends the run for the others."""
+    try:
+        return stage(work)
+    except ReplanError as problem:
+        return str(problem)
+    except Exception as problem:  # noqa: BLE001 - a mistake of this program is one row, too
+        return f"unexpected {type(problem).__name__}: {problem}; please report it"
+
+
+@cache
+def _stage(stage: Stage) -> Callable[[Work], Rows]:
+    match stage:
+        case Stage.RATES:
+            from replan.fleet.stages.rates import rates
+
+            return rates
+        case Stage.DRIFT:
+            from replan.fleet.stages.drift import drift
+
+            return drift
+        case Stage.COST:
+            from replan.fleet.stages.cost import cost
+
+            return cost
+        case Stage.PLAN:
+            from replan.fleet.stages.plan import plan
+
+            return plan
+
+
+def together(parts: Iterable[Rows], stages: Sequence[Stage]) -> Rows:
+    """The rows of many clusters, sorted: the same tables whatever the order and the engine."""
+    by_table: dict[str, list[pa.Table]] = {name: [] for name in written_by(stages)}
+    for part in parts:
+        for name, rows in part.items():
+            by_table[name].append(rows)
+    return {name: in_order(name, tables) for name, tables in by_table.items()}
+
+
+def in_order(name: str, tables: Sequence[pa.Table]) -> pa.Table:
+    """Tables of one kind as one, its rows sorted by what names them."""
+    schema = TABLES[name].schema
+    whole = pa.concat_tables([schema.empty_table(), *tables])
+    keys = ("cluster", "day", "hour", "topic", "partition", "broker", "kind", "rule", "stage")
+    known = [(key, "ascending") for key in keys if key in schema.names]
+    return whole.sort_by(known).combine_chunks() if whole.num_rows else whole

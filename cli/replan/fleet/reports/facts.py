@@ -1,0 +1,200 @@
+"""The facts of a report: the newest comparison of each cluster, with its costs, its plan, its history and its errors.
+
+An error counts until its stage fails otherwise, or its cluster was compared in a later hour. Whatever is in a report
+comes from here, so all of its forms say the same.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import date
+from typing import Any
+
+from replan.fleet.fleet_file import Fleet
+from replan.fleet.lake.delta import Hour, Lake, at
+from replan.fleet.lake.tables import COSTS, DRIFT, ERRORS, HISTORY, JUDGED, PLANS, LakeTable
+from replan.fleet.report import item_of
+from replan.fleet.stages.drift import ACKNOWLEDGED
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFacts:
+    """One cluster, as of its newest comparison; without one there are only errors."""
+
+    name: str
+    observed_at: str | None = None
+    partitions: int = 0
+    drifted: int = 0
+    converging: int = 0
+    acknowledged: int = 0
+    classes: Mapping[str, int] = field(default_factory=dict)
+    """How much drifted, by class."""
+    oldest: str | None = None
+    """Since when the oldest of it drifts."""
+    copy_bytes: int = 0
+    cross_rack_bytes: int = 0
+    amounts: Mapping[str, float] = field(default_factory=dict)
+    """Money by currency."""
+    changes: int | None = None
+    """What its plan changes; None without a plan."""
+    plan_seconds: float | None = None
+    errors: tuple[Mapping[str, str], ...] = ()
+    """Stage, file and message of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetFacts:
+    """A whole fleet."""
+
+    clusters: tuple[ClusterFacts, ...]
+    """Those with errors first, then those that drifted most."""
+    drift: tuple[Row, ...]
+    """What drifted: cluster, item, class, kind, lists, since when, how often, owner, bytes to copy."""
+    trend: tuple[Row, ...]
+    """What had drifted in all clusters that were compared, by the moment of each comparison, oldest first."""
+
+    @property
+    def classes(self) -> Mapping[str, int]:
+        """How much drifted in the fleet, by class, the most first."""
+        return dict(Counter(row["class"] for row in self.drift).most_common())
+
+    def document(self) -> dict[str, Any]:
+        """As one JSON document."""
+        return {
+            "clusters": [asdict(cluster) for cluster in self.clusters],
+            "drift": [dict(row) for row in self.drift],
+            "trend": [dict(row) for row in self.trend],
+        }
+
+
+def gather(lake: Lake, fleet: Fleet) -> FleetFacts:
+    """Read the tables; raises BadFile."""
+    judged = lake.read(JUDGED).to_pylist()
+    newest: dict[str, Row] = {}
+    for row in judged:
+        if row["cluster"] in fleet.clusters and _moment(row) >= _moment(newest.get(row["cluster"])):
+            newest[row["cluster"]] = row
+    where = " OR ".join(f"({at(_hour(row))})" for row in newest.values()) or "false"
+    costs = _by_cluster(lake, COSTS, where)
+    plans = _by_cluster(lake, PLANS, where, ("cluster", "changes", "seconds"))
+    errors = _errors(lake, newest)
+    drift = _drift(lake, where, costs)
+    clusters = [
+        _cluster(name, newest.get(name), drift, costs[name], plans[name], errors[name])
+        for name in fleet.clusters
+    ]
+    clusters.sort(key=lambda c: (not c.errors, -c.drifted, c.name))
+    return FleetFacts(tuple(clusters), tuple(drift), tuple(_trend(judged)))
+
+
+def _errors(lake: Lake, newest: Mapping[str, Row]) -> Mapping[str, list[Row]]:
+    """The newest of each stage, by cluster, as far as the cluster has not been compared later."""
+    last: dict[tuple[str, str], list[Row]] = {}
+    for row in sorted(lake.read(ERRORS).to_pylist(), key=_moment):
+        known = last.setdefault((row["cluster"], row["stage"]), [])
+        if known and _moment(known[0]) < _moment(row):
+            known.clear()
+        if _moment(row) >= _moment(newest.get(row["cluster"])):
+            known.append(row)
+    found: dict[str, list[Row]] = defaultdict(list)
+    for (cluster, _), rows in sorted(last.items()):
+        found[cluster] += rows
+    return found
+
+
+def _hour(row: Row) -> Hour:
+    return Hour(row["cluster"], row["day"], row["hour"])
+
+
+def _moment(row: Row | None) -> tuple[date, int]:
+    return (date.min, 0) if row is None else (row["day"], row["hour"])
+
+
+def _by_cluster(
+    lake: Lake, table: LakeTable, where: str, columns: Sequence[str] = ()
+) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in lake.read(table, where, columns).to_pylist():
+        found[row["cluster"]].append(row)
+    return found
+
+
+def _drift(lake: Lake, where: str, costs: Mapping[str, Sequence[Row]]) -> list[Row]:
+    ages = {_key(r): r for r in lake.read(HISTORY, "open").to_pylist()}
+    copies = {
+        (r["cluster"], r["topic"], r["partition"]): r for rows in costs.values() for r in rows
+    }
+    rows = []
+    for row in lake.read(DRIFT, f"({where}) AND class <> '{ACKNOWLEDGED}'").to_pylist():
+        age = ages.get(_key(row), {})
+        copy = copies.get((row["cluster"], row["topic"], row["partition"]), {})
+        rows.append(
+            {
+                "cluster": row["cluster"],
+                "item": item_of(row),
+                **{k: row[k] for k in ("class", "kind", "rule", "declared", "observed", "leader")},
+                "detail": row["detail"],
+                "owner": row["owner"],
+                "since": age.get("first_seen", row["observed_at"]),
+                "spells": age.get("spells", 1),
+                "copy_bytes": copy.get("bytes", 0),
+                "cross_rack_bytes": copy.get("cross_rack_bytes", 0),
+            }
+        )
+    return sorted(rows, key=lambda r: (r["cluster"], r["item"], r["kind"], r["detail"] or ""))
+
+
+def _key(row: Row) -> tuple[Any, ...]:
+    return tuple(row[k] for k in ("cluster", "topic", "partition", "broker", "kind"))
+
+
+def _cluster(
+    name: str,
+    judged: Row | None,
+    drift: Iterable[Row],
+    costs: Sequence[Row],
+    plans: Sequence[Row],
+    errors: Sequence[Row],
+) -> ClusterFacts:
+    said = tuple({k: row[k] for k in ("stage", "file", "message")} for row in errors)
+    if judged is None:
+        return ClusterFacts(name, errors=said)
+    rows = [row for row in drift if row["cluster"] == name]
+    amounts: Counter[str] = Counter()
+    for row in costs:
+        if row["amount"] is not None:
+            amounts[row["currency"]] += row["amount"]
+    plan = plans[0] if plans else None
+    return ClusterFacts(
+        name,
+        judged["observed_at"],
+        judged["partitions"],
+        judged["drifted"],
+        judged["converging"],
+        judged["acknowledged"],
+        dict(Counter(row["class"] for row in rows).most_common()),
+        min((row["since"] for row in rows), default=None),
+        sum(row["bytes"] for row in costs),
+        sum(row["cross_rack_bytes"] for row in costs),
+        dict(amounts),
+        None if plan is None else plan["changes"],
+        None if plan is None else plan["seconds"],
+        said,
+    )
+
+
+def _trend(judged: Iterable[Row]) -> Iterable[Row]:
+    """At each hour in which anything was compared: the sum over the newest comparison of each cluster by then."""
+    known: dict[str, int] = {}
+    moments: dict[tuple[date, int], Row] = {}
+    for row in sorted(judged, key=lambda r: (_moment(r), r["cluster"])):
+        known[row["cluster"]] = row["drifted"]
+        when = f"{row['day']}T{row['hour']:02}:00:00Z"
+        moments[_moment(row)] = {
+            "at": when,
+            "drifted": sum(known.values()),
+            "clusters": len(known),
+        }
+    return moments.values()

@@ -1,0 +1,132 @@
+"""`replan fleet`: the stages of a fleet in their order, and what they write to the lake.
+
+Each stage reads tables, and writes whole hours of tables: one that is done again, after a crash or for the same hour,
+leaves the same tables.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from replan.errors import Exit
+from replan.fleet.collect import Observe, collect
+from replan.fleet.engine import Where, done_by
+from replan.fleet.fleet_file import Fleet
+from replan.fleet.lake.delta import Hour, Lake, quoted
+from replan.fleet.lake.snapshots import keep_snapshot
+from replan.fleet.lake.tables import ERRORS, HISTORY, JUDGED, TABLES
+from replan.fleet.pairs import FleetError
+from replan.fleet.perform import Rows, Stage, in_order
+from replan.fleet.stages.drift import ACKNOWLEDGED
+from replan.fleet.todo import Todo
+
+COLLECT = "collect"
+HISTORY_STAGE = "history"
+
+
+@dataclass(frozen=True, slots=True)
+class FleetRun:
+    """What the stages found, as rows by table."""
+
+    rows: Rows
+    undeclared: tuple[str, ...] = ()
+    """Clusters with a snapshot that no placement is about."""
+    older: int = 0
+    """Snapshots that were not looked at, because there is a newer one of their cluster."""
+
+    @property
+    def errors(self) -> pa.Table:
+        """What could not be done."""
+        return self.rows[ERRORS.name]
+
+    @property
+    def drifted(self) -> pa.Table:
+        """What drifted, less what is acknowledged."""
+        drift = self.rows["drift"]
+        return drift.filter(pc.not_equal(drift.column("class"), ACKNOWLEDGED))
+
+    def with_errors(self, more: pa.Table) -> "FleetRun":
+        """The same with more errors."""
+        errors = in_order(ERRORS.name, [self.errors, more])
+        return replace(self, rows={**self.rows, ERRORS.name: errors})
+
+    def exit_code(self, tolerated: int = 0) -> Exit:
+        """1 where more clusters than tolerated have an error, as the answer is not whole; else 2 with drift; else 0."""
+        if len(set(self.errors.column("cluster").to_pylist())) > tolerated:
+            return Exit.ERROR
+        return Exit.CHANGES if "drift" in self.rows and self.drifted.num_rows else Exit.OK
+
+
+def run_stages(todo: Todo, stages: Sequence[Stage], where: Where, now: Hour) -> FleetRun:
+    """The rows of these stages for all tasks; raises ReplanError where the engine fails."""
+    rows = done_by(where, todo, stages)
+    unpaired = error_rows(todo.errors, stages[0].value, now)
+    errors = in_order(ERRORS.name, [rows[ERRORS.name], unpaired])
+    return FleetRun({**rows, ERRORS.name: errors}, todo.undeclared, todo.older)
+
+
+def error_rows(errors: Iterable[FleetError], stage: str, now: Hour) -> pa.Table:
+    """Errors that belong to no snapshot, in the hour of this run."""
+    rows = [
+        {
+            "cluster": error.cluster,
+            "day": now.day,
+            "hour": now.hour,
+            "stage": stage,
+            "file": error.file,
+            "message": error.message,
+        }
+        for error in errors
+    ]
+    return pa.Table.from_pylist(rows, schema=ERRORS.schema)
+
+
+def write(lake: Lake, todo: Todo, run: FleetRun, stages: Sequence[Stage], now: Hour) -> None:
+    """Put the rows of a run into the lake, a commit for each table; raises BadFile.
+
+    `judged` and `errors` come last: an hour that is in one of them has all that was found of it.
+    """
+    hours = [task.hour for task in todo.tasks]
+    for name in sorted(
+        run.rows.keys() - {ERRORS.name}, key=lambda name: (name == JUDGED.name, name)
+    ):
+        lake.replace(TABLES[name], run.rows[name], hours)
+    failed = [Hour(error.cluster, now.day, now.hour) for error in todo.errors]
+    write_errors(lake, run.errors, [*hours, *failed], [stage.value for stage in stages])
+
+
+def write_errors(lake: Lake, rows: pa.Table, hours: Iterable[Hour], stages: Iterable[str]) -> None:
+    """Put the errors of some stages in the place of those that they had in these hours."""
+    named = ", ".join(quoted(stage) for stage in stages)
+    lake.replace(ERRORS, rows, hours, only=f"stage IN ({named})")
+
+
+def run_collect(fleet: Fleet, lake: Lake, observe: Observe, now: Hour) -> pa.Table:
+    """Ask all clusters that are to be asked, and keep what they answer; the errors, which are kept as well."""
+    asked = [cluster for cluster in fleet.clusters.values() if cluster.is_asked]
+    errors = []
+    for answer in collect(asked, observe):
+        if isinstance(answer.found, str):
+            errors.append(FleetError(answer.cluster, _address(fleet, answer.cluster), answer.found))
+        else:
+            keep_snapshot(lake, answer.found, answer.cluster)
+    rows = in_order(ERRORS.name, [error_rows(errors, COLLECT, now)])
+    write_errors(lake, rows, [Hour(c.name, now.day, now.hour) for c in asked], [COLLECT])
+    return rows
+
+
+def _address(fleet: Fleet, name: str) -> str:
+    cluster = fleet.cluster(name)
+    return str(cluster.bootstrap_servers or cluster.simulated or cluster.snapshot)
+
+
+def run_history(lake: Lake, clusters: Iterable[str]) -> None:
+    """Bring the history of these clusters up to date; raises BadFile."""
+    from replan.fleet.stages.history import history
+
+    names = list(clusters)
+    rows = in_order(HISTORY.name, [history(lake, name) for name in names])
+    lake.replace(HISTORY, rows, [Hour(name, date.min, 0) for name in names])

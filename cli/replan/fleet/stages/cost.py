@@ -1,0 +1,74 @@
+"""Cost: what it takes to put each drifted partition right; bytes, those between racks, time, money.
+
+A new replica copies the whole partition from its leader. Seconds are those at the declared rate of moves, of the slower
+of the two sides, with nothing else on it; without a rate there are none. Money is for bytes between racks.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from replan.fleet.lake.tables import COSTS
+from replan.fleet.stages.drift import drift
+from replan.fleet.work import Work
+from replan.model.names import BrokerId
+from replan.model.placement import MoveThrottle, Side
+from replan.planning.comparison.diff import MOVABLE
+
+GB = 10**9
+
+
+def cost(work: Work) -> Mapping[str, pa.Table]:
+    """A row of each partition that a move can put right."""
+    found = drift(work)["drift"]
+    movable = [r for r in found.to_pylist() if r["kind"] in MOVABLE and r["declared"]]
+    racks = {broker.id: broker.rack for broker in work.snapshot.brokers}
+    rows = [_row(r, racks, work) for r in movable]
+    names = [
+        field.name for field in COSTS.columns if field.name not in {"cluster_id", "observed_at"}
+    ]
+    return {
+        COSTS.name: work.rows(COSTS, {name: [r[name] for r in rows] for name in names}, len(rows))
+    }
+
+
+def _row(
+    drifted: Mapping[str, Any], racks: Mapping[BrokerId, str | None], work: Work
+) -> dict[str, Any]:
+    new = [b for b in drifted["declared"] if b not in drifted["observed"]]
+    source, size = drifted["leader"], drifted["bytes"] or 0
+    crossing = size * sum(
+        racks.get(b) is not None and racks.get(source) is not None and racks[b] != racks[source]
+        for b in new
+    )
+    prices = work.prices
+    price = None if prices is None else prices.cross_rack_per_gb
+    return {
+        "topic": drifted["topic"],
+        "partition": drifted["partition"],
+        "bytes": size * len(new),
+        "cross_rack_bytes": crossing,
+        "seconds": seconds_of(size, source, new, work.placement.move_throttle),
+        "amount": None if price is None else float(crossing * price / GB),
+        "currency": None if prices is None or price is None else prices.currency,
+    }
+
+
+def seconds_of(
+    size: int, source: BrokerId | None, new: list[BrokerId], throttle: MoveThrottle | None
+) -> float | None:
+    """How long the copies of one partition take at the declared rates; None without any."""
+    if throttle is None:
+        return None
+    slowest = [
+        *(size / rate for b in new for rate in _rate(throttle, b, Side.FOLLOWER)),
+        *(len(new) * size / rate for rate in _rate(throttle, source, Side.LEADER)),
+    ]
+    return max(slowest, default=None)
+
+
+def _rate(throttle: MoveThrottle, broker: BrokerId | None, side: Side) -> Iterator[int]:
+    rate = None if broker is None else throttle.rate_of(broker, side)
+    if rate is not None:
+        yield rate

@@ -1,0 +1,96 @@
+"""Diff and classify: what each partition should be, what is not so, and whose it is. As `replan drift` finds it.
+
+What the placement acknowledges is there too, as class `acknowledged`, so that the history knows until when; it is not
+counted.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from replan.fleet.lake.tables import DECLARED, DRIFT, JUDGED
+from replan.fleet.work import Work
+from replan.planning.comparison.acknowledged import acknowledgement_of
+from replan.planning.comparison.alignment import rows_of
+from replan.planning.drift_classes import Classified, DriftClass
+
+ACKNOWLEDGED = "acknowledged"
+
+
+def drift(work: Work) -> Mapping[str, pa.Table]:
+    """What drifted, that the cluster was compared, and what was declared."""
+    found = work.classified
+    drifted = [c for c in found if c.drift_class is not DriftClass.IN_FLIGHT]
+    numbers = {
+        "digest": [work.placement.digest],
+        "partitions": [work.wanted.table.num_rows],
+        "drifted": [len(drifted)],
+        "converging": [len(found) - len(drifted)],
+        "acknowledged": [len(work.drift.acknowledged)],
+    }
+    return {
+        DRIFT.name: pa.concat_tables([_drift(work, drifted), _acknowledged(work)]),
+        JUDGED.name: work.rows(JUDGED, numbers, 1),
+        DECLARED.name: _declared(work),
+    }
+
+
+def _drift(work: Work, found: Sequence[Classified]) -> pa.Table:
+    columns = {
+        "topic": [c.topic for c in found],
+        "partition": [c.partition for c in found],
+        "broker": [c.broker for c in found],
+        "class": [c.drift_class.value for c in found],
+        "kind": [str(c.kind) for c in found],
+        "declared": [list(c.declared) for c in found],
+        "observed": [list(c.observed) for c in found],
+        "leader": [c.leader for c in found],
+        "bytes": _bytes(work, found),
+        "rule": [c.rule.value for c in found],
+        "detail": [c.detail or None for c in found],
+        "owner": [work.owners.owner_of(c.topic) for c in found],
+        "acknowledged_until": [None] * len(found),
+    }
+    return work.rows(DRIFT, columns, len(found))
+
+
+def _acknowledged(work: Work) -> pa.Table:
+    names = work.drift.acknowledged
+    entries = [acknowledgement_of(name, work.placement, work.snapshot) for name in names]
+    nothing = [None] * len(names)
+    columns = {
+        **{field.name: nothing for field in DRIFT.columns if field.nullable},
+        "topic": [name.topic for name in names],
+        "partition": [name.partition for name in names],
+        "class": [ACKNOWLEDGED] * len(names),
+        "kind": [ACKNOWLEDGED] * len(names),
+        "owner": [work.owners.owner_of(name.topic) for name in names],
+        "acknowledged_until": [None if entry is None else entry.expires for entry in entries],
+    }
+    return work.rows(DRIFT, columns, len(names))
+
+
+def _bytes(work: Work, found: Sequence[Classified]) -> pa.Array:
+    """The size of each partition, null of what is none that there is."""
+    names = pa.table(
+        {
+            "topic": pa.array([c.topic or "" for c in found], pa.string()),
+            "partition": pa.array(
+                [-1 if c.partition is None else c.partition for c in found], pa.int32()
+            ),
+        }
+    )
+    rows = rows_of(names, work.snapshot.partitions)
+    return work.snapshot.partitions.column("bytes").take(
+        pa.array(rows, mask=np.asarray(rows < 0), type=pa.int64())
+    )
+
+
+def _declared(work: Work) -> pa.Table:
+    asked = work.wanted.table
+    columns = {
+        "digest": pa.repeat(pa.scalar(work.placement.digest), asked.num_rows),
+        **{name: asked.column(name) for name in ("topic", "partition", "replicas")},
+    }
+    return work.rows(DECLARED, columns, asked.num_rows)

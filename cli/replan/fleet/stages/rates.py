@@ -1,0 +1,130 @@
+"""Rates: the bytes per second that are written to each partition, from the sizes in successive snapshots.
+
+What counts is an interval between two snapshots in which the partition grew, or stayed as it was. One in which it
+shrank (retention, compaction, a truncated log) says nothing of what was written, and is left out; so is one in which
+its topic was created again (another id), or in which a broker with a replica of it did not answer. The size is that of
+the largest replica, so a new leader changes nothing. Retention that removes less than was written makes the rate too
+low; the fastest interval (`peak_bytes_per_second`) is the one to reckon with.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from replan.fleet.lake.delta import Lake, quoted
+from replan.fleet.lake.snapshots import Kept, kept_snapshots, read_kept
+from replan.fleet.lake.tables import RATES
+from replan.fleet.work import Work
+from replan.model.columns import to_matrix
+from replan.model.snapshot import Snapshot, topic_codes
+from replan.planning.comparison.alignment import rows_of
+
+WINDOW_DAYS = 1
+"""Snapshots of this day and so many before it are looked at."""
+Floats = npt.NDArray[np.float64]
+
+
+class LeftOut(StrEnum):
+    """Why there is no rate."""
+
+    NO_EARLIER = "no-earlier-snapshot"
+    SHRANK = "shrank"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """The bytes of the newest snapshot's partitions, as an earlier one had them; nan: not known."""
+
+    seconds: float
+    """Since the epoch."""
+    bytes: Floats
+
+
+def rates(work: Work) -> Mapping[str, pa.Table]:
+    """The rate of every partition of the cluster; raises BadFile."""
+    newest = work.snapshot
+    sizes = [_sizes(newest, newest)]
+    for kept in earlier(work):
+        sizes.insert(0, _sizes(read_kept(Lake(work.task.lake or ""), kept.at), newest))
+    columns = measured(sizes, newest)
+    return {RATES.name: work.rows(RATES, columns, newest.partitions.num_rows)}
+
+
+def earlier(work: Work) -> Sequence[Kept]:
+    """The snapshots before this one, newest first; none where it is not in a lake."""
+    if work.task.lake is None:
+        return []
+    hour = work.task.hour
+    where = (
+        f"cluster = {quoted(hour.cluster)} AND day <= '{hour.day}' "
+        f"AND day >= DATE '{hour.day}' - INTERVAL '{WINDOW_DAYS} days'"
+    )
+    found = [
+        k
+        for k in kept_snapshots(Lake(work.task.lake), where)
+        if k.cluster_id == work.task.cluster_id and k.at < hour
+    ]
+    return sorted(found, key=lambda k: k.at, reverse=True)
+
+
+def _sizes(snapshot: Snapshot, newest: Snapshot) -> _Sizes:
+    moment = datetime.fromisoformat(snapshot.observed_at).timestamp()
+    table = snapshot.partitions
+    known = table.column("bytes").to_numpy().astype(np.float64)
+    if snapshot.silent:
+        held = np.isin(to_matrix(table.column("replicas")), snapshot.silent).any(axis=1)
+        known[held] = np.nan
+    if snapshot is newest:
+        return _Sizes(moment, known)
+    rows = rows_of(newest.partitions, table)
+    found = np.where(rows >= 0, np.append(known, np.nan)[rows], np.nan)
+    found[~_same_topic(snapshot, newest)] = np.nan
+    return _Sizes(moment, found)
+
+
+def _same_topic(snapshot: Snapshot, newest: Snapshot) -> npt.NDArray[np.bool_]:
+    """Whether each partition's topic had the same id."""
+    at = pc.index_in(newest.topics.column("name"), value_set=snapshot.topics.column("name"))
+    before = snapshot.topics.column("id").combine_chunks().take(at.combine_chunks())
+    same = pc.equal(before, newest.topics.column("id").combine_chunks()).fill_null(fill_value=False)
+    found: npt.NDArray[np.bool_] = np.asarray(same)[topic_codes(newest.partitions)]
+    return found
+
+
+def measured(sizes: Sequence[_Sizes], newest: Snapshot) -> Mapping[str, Any]:
+    """The columns of RATES, from the sizes of the same partitions at successive moments, oldest first."""
+    count = newest.partitions.num_rows
+    grown, seconds, intervals = np.zeros(count), np.zeros(count), np.zeros(count, dtype=np.int32)
+    peak, shrank = np.full(count, -1.0), np.zeros(count, dtype=bool)
+    for before, after in pairwise(sizes):
+        passed = after.seconds - before.seconds
+        if passed <= 0:
+            continue
+        more = after.bytes - before.bytes
+        counts = more >= 0  # not so of nan
+        shrank |= more < 0
+        grown[counts] += more[counts]
+        seconds[counts] += passed
+        intervals[counts] += 1
+        peak[counts] = np.maximum(peak[counts], more[counts] / passed)
+    unknown = intervals == 0
+    rate = np.divide(grown, seconds, out=np.zeros(count), where=~unknown)
+    reasons = np.where(shrank, LeftOut.SHRANK.value, LeftOut.NO_EARLIER.value).astype(object)
+    partitions = newest.partitions
+    return {
+        "topic": partitions.column("topic"),
+        "partition": partitions.column("partition"),
+        "bytes_per_second": pa.array(rate, mask=unknown),
+        "peak_bytes_per_second": pa.array(peak, mask=unknown),
+        "seconds": seconds,
+        "intervals": intervals,
+        "left_out": pa.array(reasons, pa.string(), mask=~unknown),
+    }

@@ -1,0 +1,117 @@
+"""`fleet watch`: drift and history kept current by Structured Streaming, as snapshots arrive in the lake.
+
+What is streamed is the log of the table `snapshots`: each of its commits is a file that appears whole and once, and
+says which clusters and days it touched. Spark keeps in its checkpoint which commits it has handed over. For each batch
+the hours that were touched are read from the table as it is now, judged, and replace what was written of them before,
+`judged` last; the checkpoint advances after that. So a batch that was begun and not finished is done again, to the same
+rows: every snapshot has its effect exactly once, whether it comes late, twice or in the middle of a crash.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from replan.errors import BadUsage
+from replan.fleet.engine import Engine, Where
+from replan.fleet.fleet_file import Fleet
+from replan.fleet.lake.delta import Hour, Lake, quoted
+from replan.fleet.lake.snapshots import Kept, kept_snapshots
+from replan.fleet.lake.tables import JUDGED, SNAPSHOTS
+from replan.fleet.perform import Stage
+from replan.fleet.run import FleetRun, run_history, run_stages, write
+from replan.fleet.todo import Todo, task_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+COMMIT = "add struct<partitionValues: map<string, string>>"
+"""What is read of each line of a commit: the values by which the files that it adds are divided."""
+STAGES = (Stage.DRIFT, Stage.COST)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one batch of commits led to."""
+
+    number: int
+    hours: tuple[Hour, ...]
+    """The snapshots that were judged."""
+    run: FleetRun | None
+
+
+def watch(
+    spark: "SparkSession",
+    fleet: Fleet,
+    lake: Lake,
+    checkpoint: str,
+    on_batch: Callable[[Batch], None],
+    *,
+    once: bool = False,
+) -> None:
+    """Judge what arrives until the process is ended, or with `once` what has arrived by now.
+
+    Raises BadUsage where there is no lake yet; `checkpoint` is a folder of this watch alone.
+    """
+    log = Path(lake.place(SNAPSHOTS), "_delta_log")
+    if "://" not in lake.address and not log.is_dir():
+        raise BadUsage(
+            f"{lake.address}: there are no snapshots yet; `replan fleet collect` takes some"
+        )
+    commits = spark.readStream.schema(COMMIT).option("pathGlobFilter", "*.json").json(str(log))
+
+    def judge(batch: "DataFrame", number: int) -> None:
+        on_batch(judge_batch(_touched(batch), fleet, lake, number))
+
+    writer = (
+        touched(commits).writeStream.foreachBatch(judge).option("checkpointLocation", checkpoint)
+    )
+    query = (writer.trigger(availableNow=True) if once else writer).start()
+    query.awaitTermination()
+
+
+def touched(commits: "DataFrame") -> "DataFrame":
+    """The clusters and days that commits touched."""
+    values = commits.filter("add IS NOT NULL").select("add.partitionValues")
+    return values.selectExpr(
+        "partitionValues['cluster'] AS cluster", "partitionValues['day'] AS day"
+    )
+
+
+def _touched(batch: "DataFrame") -> Sequence[tuple[str, str]]:
+    """The rows of a small DataFrame, through its plan's own rows: batches are some lines each."""
+    return sorted({(row["cluster"], row["day"]) for row in batch.distinct().collect()})
+
+
+def judge_batch(
+    touched_days: Sequence[tuple[str, str]], fleet: Fleet, lake: Lake, number: int
+) -> Batch:
+    """Judge the snapshots of these days that were not judged yet, or are not those that were; raises BadFile."""
+    found = [
+        kept
+        for cluster, day in touched_days
+        if cluster in fleet.clusters and fleet.cluster(cluster).placement is not None
+        for kept in _unjudged(lake, cluster, day)
+    ]
+    clusters = sorted({name for name, _ in touched_days if name in fleet.clusters})
+    if not found:
+        run_history(lake, clusters)  # a batch that was killed may have come so far
+        return Batch(number, (), None)
+    todo = Todo(
+        tuple(task_of(fleet, lake, kept) for kept in found),
+        partitions=sum(kept.partitions for kept in found),
+    )
+    newest = max(found, key=lambda kept: (kept.at.day, kept.at.hour)).at
+    run = run_stages(todo, STAGES, Where(Engine.LOCAL), newest)
+    write(lake, todo, run, STAGES, newest)
+    run_history(lake, clusters)
+    return Batch(number, tuple(kept.at for kept in found), run)
+
+
+def _unjudged(lake: Lake, cluster: str, day: str) -> Iterator[Kept]:
+    where = f"cluster = {quoted(cluster)} AND day = '{day}'"
+    judged: list[dict[str, Any]] = lake.read(JUDGED, where, ["hour", "observed_at"]).to_pylist()
+    known = {(row["hour"], row["observed_at"]) for row in judged}
+    for kept in kept_snapshots(lake, where):
+        if (kept.at.hour, kept.observed_at) not in known:
+            yield kept

@@ -1,0 +1,304 @@
+"""A fleet of simulated clusters and a lake: from asking them to the report, killed in between, and done again."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.builders import snapshot, state
+from tests.commandline import replan
+from tests.fleet.fleets import drawn_snapshot
+
+from replan.errors import BadFile, ClusterUnreachable
+from replan.fleet.collect import collect
+from replan.fleet.engine import Engine, Where
+from replan.fleet.fleet_file import FleetCluster, read_fleet
+from replan.fleet.lake.delta import Hour, Lake
+from replan.fleet.lake.snapshots import keep_snapshot, kept_snapshots
+from replan.fleet.lake.tables import DRIFT, ERRORS, HISTORY, JUDGED, RATES, TABLES
+from replan.fleet.perform import Stage
+from replan.fleet.reports.facts import gather
+from replan.fleet.reports.files import rendered
+from replan.fleet.run import run_collect, run_history, run_stages, write
+from replan.fleet.todo import from_lake
+from replan.model.snapshot import Snapshot
+from replan.snapshots.files import write_snapshot
+
+NOW = Hour.of("", "2026-11-22T05:00:00Z")
+ORDERS = "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}}\n"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Two clusters that answer, one that does not, one whose placement is broken."""
+    for name, members in (("eu", [1, 2, 3]), ("us", [1, 2, 4]), ("lab", [1, 2, 4])):
+        seen = replace(snapshot([state(members, size=1000)]), cluster_id=f"id-{name}")
+        write_snapshot(seen, tmp_path / f"{name}.json")
+        (tmp_path / f"{name}.yaml").write_text(ORDERS, encoding="utf-8")
+    (tmp_path / "lab.yaml").write_text("version: 1\nassignment: 3\n", encoding="utf-8")
+    (tmp_path / "fleet.yaml").write_text(
+        "version: 1\nlake: lake\nowners: {orders: sales}\nclusters:\n"
+        "  eu: {simulated: eu.json, placement: eu.yaml}\n"
+        "  us: {snapshot: us.json, placement: us.yaml}\n"
+        "  lab: {snapshot: lab.json, placement: lab.yaml}\n"
+        "  gone: {bootstrapServers: '127.0.0.1:1', placement: eu.yaml, timeout: 1s}\n",
+        encoding="utf-8",
+    )
+    return tmp_path
+
+
+def tables(home: Path) -> dict[str, Any]:
+    lake = Lake(str(home / "lake"))
+    return {name: sorted(lake.read(table).to_pylist(), key=str) for name, table in TABLES.items()}
+
+
+def stages(home: Path, *asked: Stage) -> None:
+    """What a command of one stage does."""
+    fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
+    todo = from_lake(fleet, lake)
+    write(lake, todo, run_stages(todo, asked, Where(Engine.LOCAL), NOW), asked, NOW)
+
+
+def without_waits(lines: Iterable[str]) -> list[str]:
+    """Without what depends on how long a client tried."""
+    return [line for line in lines if "gone" not in line]
+
+
+@pytest.mark.command
+def test_a_whole_run_judges_who_answers_and_names_the_others(home: Path) -> None:
+    run = replan("fleet", "run", "-o", "report", folder=home)
+    assert run.returncode == 1
+    assert "eu       orders-0  operator  replicas  [1,2,4]   [1,2,3]       1  sales" in run.stdout
+    assert run.stdout.splitlines()[-1] == "Drift: 1 difference in 2 clusters; 2 errors."
+    found = tables(home)
+    assert [
+        (e["cluster"], e["stage"]) for e in sorted(found["errors"], key=lambda e: e["cluster"])
+    ] == [
+        ("gone", "collect"),
+        ("lab", "drift"),
+    ]
+    assert {r["cluster"] for r in found["judged"]} == {"eu", "us"}
+    (history,) = found["history"]
+    assert (history["cluster"], history["topic"], history["open"], history["spells"]) == (
+        "eu",
+        "orders",
+        True,
+        1,
+    )
+    # The plan is, to the byte, the one that the command saves.
+    saved = replan(
+        "plan", "-f", "eu.yaml", "--snapshot", "eu.json", "-o", "eu.plan.json", folder=home
+    )
+    assert saved.returncode == 2
+    assert (home / "report/plans/eu.plan.json").read_bytes() == (home / "eu.plan.json").read_bytes()
+    written = {p.name for p in (home / "report").iterdir()}
+    assert written == {
+        "plans",
+        "index.html",
+        "report.md",
+        "report.json",
+        "clusters.csv",
+        "drift.csv",
+        "metrics.prom",
+    }
+
+    again = replan("fleet", "run", "--tolerate-errors", "2", folder=home)
+    assert again.returncode == 2
+    assert without_waits(again.stdout.splitlines()) == without_waits(run.stdout.splitlines())
+    # The same hour is replaced.
+    assert {n: without_waits(map(str, rows)) for n, rows in tables(home).items()} == {
+        n: without_waits(map(str, rows)) for n, rows in found.items()
+    }
+
+
+@pytest.mark.command
+def test_each_stage_is_a_command_and_together_they_are_the_run(home: Path) -> None:
+    for stage, code in (
+        ("collect", 1),
+        ("rates", 1),
+        ("drift", 1),
+        ("cost", 1),
+        ("plan", 1),
+        ("history", 0),
+    ):
+        assert replan("fleet", stage, folder=home).returncode == code, stage
+    assert replan("fleet", "report", "-o", "report", folder=home).returncode == 0
+    alone = tables(home)
+    report = json.loads((home / "report/report.json").read_text())
+    assert replan("fleet", "run", "-o", "all", folder=home).returncode == 1
+    for name in ("judged", "drift", "costs", "plans", "history", "rates", "declared", "snapshots"):
+        assert tables(home)[name] == alone[name], name
+    whole = json.loads((home / "all/report.json").read_text())
+    assert whole["drift"] == report["drift"]
+
+
+@pytest.mark.command
+def test_a_run_that_is_killed_anywhere_is_done_by_the_next_one(home: Path) -> None:
+    """It is killed when the first commit of each table has appeared, table after table."""
+    program = [sys.executable, "-m", "replan", "fleet", "run"]
+    for name in ("snapshots", "rates", "drift", "plans"):
+        run = subprocess.Popen(
+            program, cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        log = home / "lake" / name / "_delta_log"
+        while not any(log.glob("*.json")) and run.poll() is None:
+            time.sleep(0.01)
+        run.send_signal(signal.SIGKILL)
+        run.wait()
+    assert replan("fleet", "run", "--tolerate-errors", "2", folder=home).returncode == 2
+    found = tables(home)
+    assert len(found["judged"]) == len(found["plans"]) == 2
+    assert len(found["drift"]) == len(found["history"]) == len(found["costs"]) == 1
+
+
+def test_one_clusters_trouble_is_its_own_and_a_late_one_is_not_waited_for() -> None:
+    seen = snapshot([state([1, 2])])
+
+    def observe(cluster: FleetCluster) -> Snapshot:
+        match cluster.name:
+            case "down":
+                raise ClusterUnreachable("nobody answers")
+            case "bug":
+                raise KeyError("x")
+            case "late":
+                time.sleep(30)
+            case _:
+                pass
+        return seen
+
+    names = ("late", "down", "bug", *(f"c{n}" for n in range(30)))
+    asked = [FleetCluster(n, timeout_seconds=0.2 if n == "late" else 20) for n in names]
+    found = {a.cluster: a.found for a in collect(asked, observe)}
+    assert found.pop("down") == "nobody answers"
+    assert str(found.pop("bug")).startswith("unexpected KeyError")
+    assert str(found.pop("late")).startswith("no answer within 0.2 s")
+    assert found == {f"c{n}": seen for n in range(30)}
+
+
+def test_what_was_collected_is_kept_although_others_fail(home: Path) -> None:
+    fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
+
+    def observe(cluster: FleetCluster) -> Snapshot:
+        if cluster.name == "eu":
+            return drawn_snapshot(1)
+        raise BadFile("torn")
+
+    errors = run_collect(fleet, lake, observe, NOW)
+    assert [k.at.cluster for k in kept_snapshots(lake)] == ["eu"]
+    assert lake.read(ERRORS).num_rows == errors.num_rows == 3
+
+
+def seen_at(hour: int, members: list[int], size: int, day: int = 21, **more: Any) -> Snapshot:
+    made = snapshot([state(members, size=size)], observed_at=f"2026-11-{day}T{hour:02}:00:00Z")
+    return replace(made, cluster_id="id-eu", **more)
+
+
+def keep(home: Path, *snapshots: Snapshot) -> Iterator[None]:
+    for one in snapshots:
+        keep_snapshot(Lake(str(home / "lake")), one, "eu")
+        yield
+
+
+def test_rates_come_from_what_grew(home: Path) -> None:
+    for _ in keep(
+        home, *(seen_at(h, [1, 2, 3], s) for h, s in ((0, 0), (1, 3600), (2, 100), (3, 7300)))
+    ):
+        pass
+    stages(home, Stage.RATES)
+    (row,) = Lake(str(home / "lake")).read(RATES).to_pylist()
+    assert (row["bytes_per_second"], row["peak_bytes_per_second"]) == (1.5, 2.0)
+    assert (row["seconds"], row["intervals"], row["left_out"]) == (7200.0, 2, None)
+
+
+@pytest.mark.command
+def test_a_plan_is_judged_by_the_rates_of_the_lake(home: Path) -> None:
+    for _ in keep(home, *(seen_at(h, [1, 2, 3], 10**10 * h) for h in (0, 1))):
+        pass
+    stages(home, Stage.RATES)
+    slow = f"{ORDERS}throttles: {{moves: {{rate: 1MB/s}}}}\n"
+    (home / "eu.yaml").write_text(slow, encoding="utf-8")
+    plan = ("plan", "-f", "eu.yaml", "--snapshot", "eu.json")
+    judged = replan(*plan, "--rates", "lake", folder=home)
+    assert (judged.returncode, replan(*plan, folder=home).returncode) == (3, 2)
+    assert "lake, observed 2026-11-21T01:00:00Z" in judged.stderr
+    nothing = replan(
+        "plan", "-f", "us.yaml", "--snapshot", "us.json", "--rates", "lake", folder=home
+    )
+    assert nothing.returncode == 1
+    assert "there are no rates of cluster id-us" in nothing.stderr
+
+
+def test_the_history_counts_spells_and_takes_a_late_snapshot_in_its_place(home: Path) -> None:
+    bad, good = [1, 2, 3], [1, 2, 4]
+    lake = Lake(str(home / "lake"))
+
+    def judged(*snapshots: Snapshot) -> list[tuple[Any, ...]]:
+        for _ in keep(home, *snapshots):
+            stages(home, Stage.DRIFT)
+        run_history(lake, ["eu"])
+        columns = ("first_seen", "last_seen", "spells", "open", "resolved_at")
+        return [tuple(r[c] for c in columns) for r in lake.read(HISTORY).to_pylist()]
+
+    first = "2026-11-21T01:00:00Z"
+    assert judged(seen_at(1, bad, 0)) == [(first, first, 1, True, None)]
+    second = "2026-11-21T02:00:00Z"
+    assert judged(seen_at(2, good, 0)) == [(first, first, 1, False, second)]
+    fourth = "2026-11-21T04:00:00Z"
+    assert judged(seen_at(4, bad, 0)) == [(first, fourth, 2, True, None)]
+    for table in (DRIFT, JUDGED):  # their first day is removed by maintenance
+        day = lake.read(table).filter(lake.read(table).column("hour").to_numpy() == 4)
+        lake.replace(table, day, [Hour.of("eu", f"2026-11-21T0{h}:00:00Z") for h in (1, 2, 4)])
+    run_history(lake, ["eu"])
+    (row,) = lake.read(HISTORY).to_pylist()
+    assert (row["first_seen"], row["spells"]) == (first, 2)
+
+
+def test_an_error_of_an_hour_before_the_newest_comparison_is_over(home: Path) -> None:
+    fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
+    assert [c.errors for c in gather(lake, fleet).clusters] == [()] * 4
+    run_collect(fleet, lake, _refusing, Hour.of("", "2026-11-21T02:00:00Z"))
+    assert [len(c.errors) for c in gather(lake, fleet).clusters] == [1] * 4
+
+
+def _refusing(_cluster: FleetCluster) -> Snapshot:
+    raise BadFile("torn </script><script>alert(1)</script>")
+
+
+def test_no_text_of_a_cluster_becomes_a_part_of_the_page(home: Path) -> None:
+    fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
+    run_collect(fleet, lake, _refusing, NOW)
+    files = rendered(gather(lake, fleet))
+    assert files["index.html"].count("<script") == 2
+    assert "\\u003c/script>" in files["index.html"]
+    assert 'replan_fleet_errors{cluster="eu"} 1\n' in files["metrics.prom"]
+    assert (
+        "torn </script>" in json.loads(files["report.json"])["clusters"][0]["errors"][0]["message"]
+    )
+
+
+@pytest.mark.command
+def test_no_secret_reaches_the_lake(home: Path) -> None:
+    (home / "client.properties").write_text(
+        "sasl.mechanism=PLAIN\nsasl.password=hunter2\nsecurity.protocol=SASL_PLAINTEXT\nsasl.username=u\n"
+    )
+    text = (
+        (home / "fleet.yaml")
+        .read_text()
+        .replace("timeout: 1s", "timeout: 1s, commandConfig: client.properties")
+    )
+    (home / "fleet.yaml").write_text(text)
+    run = replan("fleet", "run", "-o", "report", folder=home)
+    assert "hunter2" not in run.stdout + run.stderr
+    for root in ("lake", "report"):
+        for folder, _, files in os.walk(home / root):
+            for name in files:
+                assert b"hunter2" not in Path(folder, name).read_bytes()
+    (error,) = [e for e in tables(home)["errors"] if e["cluster"] == "gone"]
+    assert error["stage"] == "collect"

@@ -1,0 +1,85 @@
+"""Watching a lake: every snapshot has its effect once, however it comes and whoever is killed meanwhile."""
+
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.builders import snapshot, state
+from tests.commandline import environment, replan
+
+from replan.fleet.fleet_file import read_fleet
+from replan.fleet.lake.delta import Hour, Lake
+from replan.fleet.lake.snapshots import keep_snapshot
+from replan.fleet.lake.tables import DRIFT, HISTORY, JUDGED
+from replan.fleet.watch import judge_batch
+
+BAD, GOOD = [1, 2, 3], [1, 2, 4]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "eu.yaml").write_text(
+        "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}}\n", encoding="utf-8"
+    )
+    (tmp_path / "fleet.yaml").write_text(
+        "version: 1\nlake: lake\nclusters: {eu: {placement: eu.yaml}, us: {placement: eu.yaml}, other: {}}\n",
+        encoding="utf-8",
+    )
+    return tmp_path
+
+
+def arrive(home: Path, hour: int, members: list[int], cluster: str = "eu", minute: int = 0) -> Hour:
+    seen = snapshot([state(members)], observed_at=f"2026-11-21T{hour:02}:{minute:02}:00Z")
+    return keep_snapshot(Lake(str(home / "lake")), replace(seen, cluster_id=cluster), cluster)
+
+
+def judged(home: Path) -> list[tuple[str, int, int]]:
+    rows = Lake(str(home / "lake")).read(JUDGED).to_pylist()
+    return sorted((r["cluster"], r["hour"], r["drifted"]) for r in rows)
+
+
+def test_what_arrives_is_judged_once_and_a_replaced_snapshot_again(home: Path) -> None:
+    fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
+    first, second = arrive(home, 3, BAD), arrive(home, 5, GOOD)
+    arrive(home, 3, BAD, "other")  # it has no placement
+    days = [("eu", "2026-11-21"), ("other", "2026-11-21"), ("stranger", "2026-11-21")]
+    assert judge_batch(days, fleet, lake, 0).hours == (first, second)
+    assert judge_batch(days, fleet, lake, 1).hours == ()
+    again = arrive(home, 5, BAD, minute=30)
+    assert judge_batch(days, fleet, lake, 2).hours == (again,)
+    late = arrive(home, 4, GOOD)
+    assert judge_batch(days, fleet, lake, 3).hours == (late,)
+    assert judged(home) == [("eu", 3, 1), ("eu", 4, 0), ("eu", 5, 1)]
+    (history,) = lake.read(HISTORY).to_pylist()
+    assert (history["spells"], history["open"]) == (2, True)
+    assert lake.read(DRIFT).num_rows == 2
+
+
+@pytest.mark.spark
+def test_a_watch_that_was_killed_goes_on_and_nothing_is_judged_twice(home: Path) -> None:
+    """The first watch is killed as soon as anything of its first batch is written; the next ones run to their end."""
+    for hour in range(4):
+        arrive(home, hour, BAD if hour % 2 else GOOD)
+        arrive(home, hour, BAD, "us")
+    program = [sys.executable, "-m", "replan", "fleet", "watch"]
+    nobody = subprocess.DEVNULL
+    first = subprocess.Popen(program, cwd=home, env=environment(), stdout=nobody, stderr=nobody)
+    begun = home / "lake" / "drift" / "_delta_log"
+    while not any(begun.glob("*.json")) and first.poll() is None:
+        time.sleep(0.05)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    arrive(home, 9, GOOD)
+    run = replan("fleet", "watch", "--once", folder=home)
+    assert (run.stdout, run.returncode) == ("", 0), run.stderr
+    whole = [("eu", h, h % 2) for h in range(4)] + [("eu", 9, 0)] + [("us", h, 1) for h in range(4)]
+    assert judged(home) == whole
+    before = Lake(str(home / "lake")).read(HISTORY).to_pylist()
+    run = replan("fleet", "watch", "--once", folder=home)
+    assert (run.stderr, run.returncode) == ("", 0)  # nothing has arrived
+    assert judged(home) == whole
+    assert Lake(str(home / "lake")).read(HISTORY).to_pylist() == before
