@@ -11,7 +11,7 @@ from replan.fleet.perform import Rows, Stage, together
 from replan.fleet.todo import Todo
 
 SPARK_PARTITIONS = 4_000_000
-"""Beyond so many partitions `auto` takes Spark, for which one machine takes half a minute (docs/fleet.md)."""
+"""Beyond so many partitions `auto` takes Spark, for which one machine takes a minute (docs/fleet.md)."""
 LONG_PARTITIONS = 15_000_000
 """Beyond so many a quick start of Java is not worth its slower code."""
 LOCAL_MASTER = "local[*]"
