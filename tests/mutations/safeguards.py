@@ -90,7 +90,10 @@ SAFEGUARDS = (
         "applying/tick_input.py",
         "        needed = self.settings.agreeing_seconds if listed else self.settings.ending_seconds\n",
         "        needed = self.settings.agreeing_seconds if listed else self.settings.agreeing_seconds\n",
-        (f"{HOSTILE}::test_a_run_keeps_the_laws_where_brokers_show_what_is_old",),
+        (
+            "tests/unit/applying/test_decide.py",
+            f"{HOSTILE}::test_a_run_keeps_the_laws_where_brokers_show_what_is_old",
+        ),
     ),
     Safeguard(
         "a partition is done only when no earlier list of it may arrive any more",

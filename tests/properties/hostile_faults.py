@@ -135,6 +135,16 @@ def _metadata(draw: st.DrawFn, _place: Place, at: float) -> tuple[list[At], floa
     return [At(at, LagMetadata(lag)), At(at + until, LagMetadata(0.0))], at + until
 
 
+def _home_changes(draw: st.DrawFn, _place: Place, at: float) -> tuple[list[At], float]:
+    """Another broker becomes the home broker again and again, and each second one lags."""
+    lag, old, new = (draw(st.sampled_from(s)) for s in ([8.0, 10.0], [7, 9], [1, 2, 4]))
+    found: list[At] = []
+    for _ in range(draw(st.integers(2, 6))):
+        found += [At(at, LagMetadata(lag)), At(at + old, LagMetadata(0.0))]
+        at += old + new
+    return found, at
+
+
 def _unresponsive(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], float]:
     """A broker lives and answers replan nothing, or not one kind of question."""
     broker, until = place.broker(draw), at + draw(st.sampled_from([5, 30, 120]))
@@ -250,6 +260,7 @@ FAULTS: Mapping[str, Happening] = {
     "repeated": _repeated,
     "silence": _silence,
     "metadata": _metadata,
+    "home changes": _home_changes,
     "flaps": _flaps,
     "unresponsive": _unresponsive,
     "slow looks": _slow_looks,

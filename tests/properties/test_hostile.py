@@ -58,7 +58,6 @@ from replan.simulator.controller.versions import rules_of
 
 CASES = {"fast": 10, "ci": 250, "nightly": 20_000}
 HARD = settings(max_examples=CASES.get(os.environ.get("HYPOTHESIS_PROFILE", "ci"), 250))
-LAGGING = settings(max_examples=HARD.max_examples // 5)
 SLACK = Slack(in_sync_seconds=5, leaderless_seconds=15)
 SETTLE_SECONDS = Settings().settle_seconds
 
@@ -86,8 +85,8 @@ def test_a_run_keeps_the_laws_whatever_fails_and_whoever_else_acts(case: Case) -
     assert list(broken_by(case)) == []
 
 
-@LAGGING
-@given(cases(others=False, kinds=("metadata",)))
+@HARD
+@given(cases(others=False, kinds=("metadata", "home changes")))
 def test_a_run_keeps_the_laws_where_brokers_show_what_is_old(case: Case) -> None:
     """Old metadata at the wrong moment is rare among all the other faults."""
     assert list(broken_by(case)) == []

@@ -167,7 +167,12 @@ def _opened(path: Path, cluster_id: str) -> int:
             text = lines.head(cluster_id, (), at=moment())
             try:
                 return _created(path, path, text)
-            except FileExistsError:
+            except FileExistsError as problem:
+                if path.is_symlink():
+                    raise BadFile(
+                        f"{path}: a link to {path.readlink()}, where nothing is; remove the link, "
+                        "or name another file with --journal"
+                    ) from problem
                 continue  # another process was quicker
             except OSError as problem:
                 raise _cannot("write", path, problem) from problem
@@ -204,6 +209,7 @@ def _created(path: Path, journal: Path, text: bytes) -> int:
 
 def _put(path: Path, journal: Path, text: bytes) -> int:
     """Put a new file in the place of what is there; it is locked before it is seen. Raises OSError."""
+    path = path.resolve()  # a link stays one
     partial = path.with_name(f".{path.name}.partial")
     partial.unlink(missing_ok=True)
     file = _created(partial, journal, text)

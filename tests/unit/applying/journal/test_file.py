@@ -176,6 +176,22 @@ def test_another_file_is_said_to_be_one_and_left_as_it_is(path: Path, text: str,
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
+def test_a_link_to_nothing_is_refused_by_name_and_a_link_to_a_journal_is_followed(
+    path: Path,
+) -> None:
+    link, elsewhere = path.with_name("link"), path.with_name("elsewhere")
+    link.symlink_to(elsewhere)
+    with pytest.raises(BadFile, match=r"a link to .*elsewhere, where nothing is"):
+        FileJournal(link, "cluster")
+    filled(elsewhere, [APP])
+    with FileJournal(link, "cluster") as journal:
+        journal.append([OWN])
+    filled(link, *([OWN] for _ in range(60)))
+    filled(link)  # compacted
+    assert link.is_symlink()
+    assert list(peek(elsewhere, "cluster")) == [APP, OWN]
+
+
 HOLD = """
 import sys
 from pathlib import Path
