@@ -93,6 +93,7 @@ def test_a_broker_loses_a_disk_goes_on_and_gets_another_one(
         0,
     )
     assert (gone, THREE) not in sizes_of(plane, [gone])
+    assert plane.observe().offline == dict.fromkeys(lost, (THREE,))
 
     reassign(plane, TopicPartition("clicks", 0), 1, 2, 3)  # a new replica goes to the other disk
     await_isr(plane, TopicPartition("clicks", 0), {1, 2, 3})

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.commandline import replan
@@ -25,7 +26,7 @@ TOPIC = "orders"
 def cluster(kafka_version: str, pytestconfig: pytest.Config) -> Iterator[OneJvmCluster]:
     layout = Layout(
         version=kafka_version,
-        racks={1: "a", 2: "b", 3: "c"},
+        racks={1: "a", 2: "b", 3: "c", 4: "a"},
         broker_session_timeout_ms=2000,
         controller_properties={"auto.leader.rebalance.enable": "false"},
     )
@@ -102,3 +103,40 @@ def test_mixed_results_are_all_named(
     )
     assert again.returncode == 0, again.stderr
     assert list(leaders(cluster, topic).values()) == [listed[0] for listed in lists]
+
+
+def test_the_broker_that_is_awaited_leads_when_it_returns(
+    cluster: OneJvmCluster, tmp_path: Path
+) -> None:
+    """Broker 3 leaves while min ISR still holds, then 2, then 1: those two are eligible, and 3 is not."""
+    topic, flags = "awaited", ("--bootstrap-server", cluster.bootstrap)
+    (tmp_path / "placement.yaml").write_text("version: 1\nassignments: {}\n")
+    create_topic(cluster.bootstrap, topic, [[1, 2, 3]], {"min.insync.replicas": "2"})
+
+    def explained() -> dict[str, Any]:
+        done = replan("explain", f"{topic}-0", "--format", "json", *flags, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    client = admin(cluster.bootstrap)
+    for broker, left in ((3, [1, 2]), (2, [1]), (1, [])):
+        cluster.stop(broker)
+        until(
+            lambda left=left: sorted(partition_metadata(client, topic)[0].isrs) == left,  # type: ignore[misc]
+            f"{topic} in sync on {left}",
+            limit_seconds=60,
+        )
+    found = explained()
+    assert found["awaited"] == {"why": "eligible", "brokers": [1, 2]}
+    assert (found["observed"]["elr"], found["observed"]["lastKnownElr"]) == ([1, 2], [1])
+    said = replan("status", "--topic", topic, "--format", "json", *flags, folder=tmp_path).stdout
+    [row] = json.loads(said)["unhealthy"]
+    assert (row["state"], row["electable"]) == ("offline", 2)
+
+    cluster.start(3)
+    assert explained()["observed"]["leader"] is None
+    cluster.start(2)
+    until(lambda: partition_metadata(client, topic)[0].leader == 2, "2 leading", limit_seconds=60)
+    cluster.start(1)
+    in_sync_again(cluster, topic, 1)

@@ -91,6 +91,8 @@ class Snapshot:
     silent: tuple[BrokerId, ...] = ()
     """Live brokers that did not answer about their log directories: sizes there are not known."""
     remembered: Mapping[TopicPartition, RememberedOrder] = field(default_factory=dict)
+    offline: Mapping[TopicPartition, Replicas] = field(default_factory=dict)
+    """Replicas that are offline on live brokers: their log directory has failed (OfflineReplicas of the metadata)."""
     logs: Mapping[TopicPartition, LogsFound] = field(default_factory=dict)
     """What replicas said of their own logs, of the partitions that were probed."""
 

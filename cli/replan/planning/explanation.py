@@ -67,6 +67,8 @@ class Explanation:
     covered: bool
     """It differs and is neither reported nor planned, because it is acknowledged."""
     observed: PartitionState | None
+    offline: Replicas
+    """Its replicas that are offline on live brokers."""
     elr_gone: bool
     """Its ELR has been cleared while it is under its minimum."""
     awaited: Awaited | None
@@ -123,6 +125,7 @@ def explain(placement: Placement, snapshot: Snapshot, name: TopicPartition) -> E
         acknowledged=acknowledgement_of(name, placement, snapshot),
         covered=name in drift.acknowledged,
         observed=seen,
+        offline=snapshot.offline.get(name, ()),
         elr_gone=seen is not None and elr_gone(seen, minimum, snapshot),
         awaited=None if seen is None else awaited(seen, unclean_election=unclean),
         min_insync_replicas=configured,

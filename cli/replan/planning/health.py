@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from replan.model.broker import Broker
+from replan.model.names import Replicas
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot, topic_codes
 
@@ -35,6 +36,8 @@ class Unhealthy:
     health: HealthState
     min_insync: int
     """The effective minimum."""
+    offline: Replicas = ()
+    """Its replicas that are offline on live brokers."""
     elr_gone: bool = False
     """It is under its minimum without reassignment, and its ELR is empty: something has cleared it (KIP-966)."""
 
@@ -87,6 +90,7 @@ def judge(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> Health:
             state,
             STATES[int(word[at])],
             int(minimum[at]),
+            snapshot.offline.get(state.partition, ()),
             elr_gone(state, int(minimum[at]), snapshot),
         )
         for at, state in zip(rows, snapshot.states(rows), strict=True)

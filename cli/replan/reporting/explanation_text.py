@@ -109,6 +109,8 @@ def _leadable(found: Explanation, seen: PartitionState) -> Iterator[Line]:
     if seen.eligible or seen.last_known_elr:
         last = "".join(f", last known leader {b}" for b in seen.last_known_elr)
         yield "observed", f"eligible to lead {brokers(seen.eligible)}{last}"
+    for broker in found.offline:
+        yield "observed", f"offline on live broker {broker}: its log directory has failed"
     if found.elr_gone:
         yield "observed", elr_gone_text([seen.partition])
     if found.awaited is not None:
@@ -166,6 +168,7 @@ def render_explanation_json(found: Explanation) -> str:
             "elr": list(seen.eligible),
             "lastKnownElr": list(seen.last_known_elr),
             "elrCleared": found.elr_gone,
+            "offlineOnLiveBrokers": list(found.offline),
         },
         "awaited": None
         if found.awaited is None

@@ -122,6 +122,7 @@ REFUSALS: Mapping[RefusalRule, str] = {
 UNAVAILABLE: Mapping[Unavailable, str] = {
     Unavailable.UNREGISTERED: "its broker is not registered",
     Unavailable.FENCED: "its broker is fenced",
+    Unavailable.OFFLINE: "its log directory is offline",
     Unavailable.NOT_IN_SYNC: "it is not in sync",
     Unavailable.NO_LEADER: "nobody leads the partition",
 }

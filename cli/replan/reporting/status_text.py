@@ -79,8 +79,12 @@ def _unhealthy(found: Unhealthy) -> str:
     leader = "no leader" if state.leader is None else f"leader {state.leader}"
     return (
         f"{state.partition}  {found.health}  in sync {brokers(state.isr)} of {brokers(state.replicas)}, "
-        f"minimum {found.min_insync}, {leader}{_electable(state)}"
+        f"minimum {found.min_insync}, {leader}{_electable(state)}{_offline(found)}"
     )
+
+
+def _offline(found: Unhealthy) -> str:
+    return "".join(f", offline on live broker {b}" for b in found.offline)
 
 
 def _electable(state: PartitionState) -> str:
@@ -187,6 +191,7 @@ def render_status_json(status: Status) -> str:
                 "elr": list(a.state.eligible),
                 "lastKnownElr": list(a.state.last_known_elr),
                 "electable": a.state.electable,
+                "offlineOnLiveBrokers": list(a.offline),
                 "elrCleared": a.elr_gone,
             }
             for a in health.unhealthy

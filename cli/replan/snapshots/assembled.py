@@ -21,6 +21,8 @@ from replan.snapshots.json_form import (
     identity_of,
     logs_read,
     logs_written,
+    offline_read,
+    offline_written,
     read_features,
     write_features,
 )
@@ -40,6 +42,7 @@ HEADER_KEYS = (
     "observedAt",
     "features",
     "silent",
+    "offline",
     "logs",
     "rows",
 )
@@ -58,6 +61,7 @@ def header_of(snapshot: Snapshot, tables: Mapping[str, pa.Table]) -> dict[str, o
         "observedAt": snapshot.observed_at,
         "features": write_features(snapshot.features),
         "silent": list(snapshot.silent),
+        **({"offline": offline_written(snapshot)} if snapshot.offline else {}),
         **({"logs": logs_written(snapshot)} if snapshot.logs else {}),
         "rows": {name: table.num_rows for name, table in tables.items()},
     }
@@ -93,6 +97,7 @@ def assembled(header: Node, tables: Mapping[str, pa.Table], place: Place) -> Sna
         broker_configs=configs,
         silent=header.child("silent").broker_list(),
         remembered=read_remembered(checked["remembered"]),
+        offline=offline_read(header),
         logs=logs_read(header),
     )
 

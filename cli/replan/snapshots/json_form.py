@@ -21,7 +21,7 @@ from replan.model.configs import (
     ConfigValue,
     can_hold,
 )
-from replan.model.names import BrokerId, TopicId, TopicPartition
+from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.replica_logs import LogsFound
 from replan.model.snapshot import Features, RememberedOrder, Snapshot
 from replan.snapshots.json_topics import (
@@ -45,6 +45,7 @@ HEAD_KEYS = (
     "topics",
     "silent",
     "remembered",
+    "offline",
     "logs",
     "simulation",
 )
@@ -73,6 +74,7 @@ def to_document(snapshot: Snapshot) -> dict[str, object]:
         "topics": write_topics(snapshot.topics, snapshot.partitions),
         "silent": list(snapshot.silent),
         "remembered": [_write_remembered(p, o) for p, o in sorted(snapshot.remembered.items())],
+        "offline": offline_written(snapshot),
         "logs": logs_written(snapshot),
     }
     return {
@@ -106,8 +108,28 @@ def from_document(document: Mapping[str, object], source: str) -> Snapshot:
         broker_configs=configs,
         silent=() if silent is None else tuple(sorted(silent.broker_list())),
         remembered=_read_remembered(root),
+        offline=offline_read(root),
         logs=logs_read(root),
     )
+
+
+def offline_written(snapshot: Snapshot) -> list[object]:
+    """Replicas that are offline on live brokers; few snapshots have any, so their form is read only for them."""
+    if not snapshot.offline:
+        return []
+    from replan.snapshots.json_offline import write_offline
+
+    return write_offline(snapshot.offline)
+
+
+def offline_read(root: Node) -> dict[TopicPartition, Replicas]:
+    """The same, out of a document or a header; raises BadFile."""
+    node = root.get("offline")
+    if node is None:
+        return {}
+    from replan.snapshots.json_offline import read_offline
+
+    return read_offline(node)
 
 
 def logs_written(snapshot: Snapshot) -> list[object]:

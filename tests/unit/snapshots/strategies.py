@@ -109,6 +109,13 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
         broker_configs=configs,
         silent=tuple(sorted(draw(st.sets(BROKER_IDS, max_size=2)))),
         remembered=remembered,
+        offline=draw(
+            st.dictionaries(
+                st.builds(TopicPartition, NAMES, st.integers(0, 9)),
+                REPLICAS.filter(bool),
+                max_size=2,
+            )
+        ),
     )
 
 

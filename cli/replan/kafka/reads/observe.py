@@ -5,7 +5,8 @@
 | cluster id, brokers, racks, fenced      | DescribeCluster (before 4.1 fenced: see `brokers`)           |
 | cordoned, directories, sizes            | DescribeLogDirs of each live broker                          |
 | what runs, with its lists               | ListPartitionReassignments                                   |
-| other lists, ISR, leaders, epochs, ELR  | DescribeTopicPartitions                                      |
+| other lists, ISR, leaders, epochs, ELR, | DescribeTopicPartitions                                      |
+| offline replicas                        |                                                              |
 | settings of topics, rates of brokers    | DescribeConfigs                                              |
 | what the cluster can do                 | ApiVersions, when the connection was made                    |
 """
@@ -52,6 +53,7 @@ def observe(reads: Reads, *, observed_at: str) -> Snapshot:
         log_dirs=tuple(directories(answers)),
         broker_configs={broker: found for broker, found in _rates(reads, live).items() if found},
         silent=tuple(broker for broker in live if broker not in answers),
+        offline=columns.offline(frozenset(live)),
     )
 
 

@@ -5,6 +5,7 @@ broker knows just then. Wanted partitions come with all of their topic in one Me
 more than are wanted, only their rows, by a cursor and a limit.
 """
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,6 +21,7 @@ from replan.kafka.reads.rows import (
     ELR,
     ISR,
     LAST_KNOWN_ELR,
+    OFFLINE,
     REPLICAS,
     Columns,
     Ids,
@@ -201,6 +203,24 @@ class PartitionColumns:
         for page in self._pages:
             found.update(np.unique(page.lists(REPLICAS)[0]).tolist())
         return frozenset(found)
+
+    def offline(self, live: Collection[int]) -> dict[TopicPartition, Replicas]:
+        """The replicas that are offline although their broker is live: their log directory has failed."""
+        found, begun = dict[int, tuple[int, Replicas]](), 0
+        for page in self._pages:
+            ids, counts = page.lists(OFFLINE)
+            ends, numbers = np.cumsum(counts), page.numbers("p")
+            for row in np.flatnonzero(counts):
+                listed = ids[ends[row] - counts[row] : ends[row]].tolist()
+                dead_disks = tuple(BrokerId(b) for b in listed if b in live)
+                if dead_disks:
+                    found[begun + int(row)] = int(numbers[row]), dead_disks
+            begun += page.rows
+        firsts = [topic.first for topic in self.topics]
+        return {
+            TopicPartition(self.topics[bisect_right(firsts, row) - 1].name, number): listed
+            for row, (number, listed) in found.items()
+        }
 
     def codes(self) -> pa.Array:
         """The topic of each row, by its place in `topics`."""

@@ -23,7 +23,7 @@ _TOGETHER = 4096
 Ids = npt.NDArray[np.int32]
 
 
-REPLICAS, ISR, ELR, LAST_KNOWN_ELR = range(4)
+REPLICAS, ISR, ELR, LAST_KNOWN_ELR, OFFLINE = range(5)
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from replan.model.broker import Broker
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, Replicas
 from replan.model.partition import PartitionState
 
 
@@ -13,19 +13,29 @@ class Unavailable(StrEnum):
 
     UNREGISTERED = "unregistered"
     FENCED = "fenced"
+    OFFLINE = "offline"
+    """Its log directory has failed, on a live broker."""
     NOT_IN_SYNC = "not-in-sync"
     NO_LEADER = "no-leader"
     """Nobody leads: what is missing is a recovery, not a preferred election."""
 
 
 def unavailable(
-    broker: BrokerId, seen: PartitionState, brokers: Mapping[BrokerId, Broker]
+    broker: BrokerId,
+    seen: PartitionState,
+    brokers: Mapping[BrokerId, Broker],
+    offline: Replicas = (),
 ) -> Unavailable | None:
-    """Why a preferred election cannot make this broker the leader; None where it can."""
+    """Why a preferred election cannot make this broker the leader; None where it can.
+
+    `offline`: the replicas of the partition that are offline on live brokers, where that is known.
+    """
     if broker not in brokers:
         return Unavailable.UNREGISTERED
     if brokers[broker].fenced:
         return Unavailable.FENCED
     if seen.leader is None:
         return Unavailable.NO_LEADER
+    if broker in offline:
+        return Unavailable.OFFLINE
     return None if broker in seen.isr else Unavailable.NOT_IN_SYNC

@@ -117,7 +117,8 @@ def _unavailable(
         if entry.broker == first and blacklist_reaches(entry, seen.partition.topic):
             facts: Facts = {"broker": first, "where": str(entry.where)}
             yield Refusal(seen.partition, RefusalRule.REPLICA_BLACKLISTED, facts)
-    why = unavailable(first, seen, {b.id: b for b in snapshot.brokers})
+    dead_disks = snapshot.offline.get(seen.partition, ())
+    why = unavailable(first, seen, {b.id: b for b in snapshot.brokers}, dead_disks)
     if why is not None:
         facts = {"broker": first, "why": str(why), "inSync": seen.isr}
         yield Refusal(seen.partition, RefusalRule.PREFERRED_UNAVAILABLE, facts)

@@ -8,7 +8,7 @@ end and start are in `apply_fault`.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.simulator.cluster.disks import (
     UNREPORTED,
     directory_id_of,
@@ -86,6 +86,17 @@ def started_again(simulation: Simulation, broker: BrokerId) -> Simulation:
         lags[name, broker] = Lag(world.sizes.get(name, 0.0), begins)
     world = replace(world, lags=lags, new_disks=world.new_disks - {broker})
     return replace(simulation, world=world)
+
+
+def offline_replicas(simulation: Simulation) -> dict[TopicPartition, Replicas]:
+    """The replicas in failed directories of brokers that serve on, as Kafka's metadata shows them."""
+    registered, lost = simulation.cluster.brokers, simulation.world.lost_dirs
+    live = {b for b, _ in lost if b in registered and not registered[b].fenced}
+    found: dict[TopicPartition, Replicas] = {}
+    for broker in sorted(live):
+        for name, _ in _lying_in(simulation, {d for d in lost if d[0] == broker}):
+            found[name] = (*found.get(name, ()), broker)
+    return found
 
 
 def _lying_in(

@@ -11,6 +11,7 @@ from replan.model.columns import from_lists
 from replan.model.names import BrokerId
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
 from replan.simulator.client_view import broker_seen
+from replan.simulator.cluster.disk_failures import offline_replicas
 from replan.simulator.cluster.physical_state import Simulation, World
 from replan.simulator.config_view import broker_configs, topic_settings
 from replan.simulator.controller.state import (
@@ -67,6 +68,7 @@ def whole_snapshot(simulation: Simulation, now: float) -> Snapshot:
         broker_configs={b: found for b, found in configured.items() if found},
         silent=world.silent,
         remembered=world.remembered,
+        offline=offline_replicas(simulation),
     )
 
 
