@@ -23,9 +23,10 @@ from replan.reporting.page import page
 from replan.reporting.plan_context import NOTHING_BESIDE, PlanContext
 from replan.reporting.plan_notes import refusal_text, warning_text
 from replan.reporting.plan_script import SCRIPT, STYLE
-from replan.reporting.plan_text import create_text, setting_text, summary
+from replan.reporting.plan_text import create_text, log_move_text, setting_text, summary
 from replan.reporting.price_text import cross_rack_bytes
 from replan.reporting.quantities import brokers, duration, signed, size
+from replan.reporting.recovery_text import loss_text
 from replan.reporting.risk_text import risk_text
 from replan.wording import capped
 
@@ -44,11 +45,20 @@ def render_plan_page(plan: Plan, context: PlanContext = NOTHING_BESIDE) -> str:
         f'<p class="verdict">{escape(first)}</p>',
         *(f"<p>{escape(line)}</p>" for line in rest),
         *([f"<p>Copies between racks: {size(crossing)}.</p>"] if crossing else []),
+        *_list(
+            "Partitions that nobody leads",
+            [f"{r.partition}: led by {r.chosen}. {loss_text(r)}" for r in plan.recoveries],
+            "bad",
+        ),
         *_list("Look at this first", [risk_text(risk) for risk in risks(plan)], "bad"),
         *_list("Not planned", [f"{refusal_text(r)} [{r.rule}]" for r in plan.refusals]),
         *_list("Warnings", [warning_text(warning) for warning in plan.warnings]),
         *_list("New partitions", list(_creates(plan))),
         *_list("Throttles that stay", [setting_text(s) for s in plan.standing]),
+        *_list(
+            "Within their brokers, to other log directories",
+            [f"{m.partition}: {log_move_text(m)}" for m in plan.log_moves],
+        ),
         *_brokers(broker_shares(plan, context.snapshot)),
         *_timeline(context.timeline),
         *_moves(plan),

@@ -1,0 +1,39 @@
+"""What the page of a plan says without a browser; what its script does is in tests/browser."""
+
+from dataclasses import replace
+
+from tests.builders import TOPIC_ID, lists
+
+from replan.model.names import BrokerId, TopicPartition
+from replan.planning.log_dirs import LogMove
+from replan.planning.plan import Plan
+from replan.planning.recovery.candidates import Candidate, Loss
+from replan.planning.recovery.recovery import Method, Recovery
+from replan.reporting.plan_page import render_plan_page
+
+NOTHING = Plan("c", "d", {BrokerId(1): "a"}, ())
+
+
+def test_a_recovery_that_loses_records_is_the_first_thing_that_is_listed() -> None:
+    lost = Recovery(
+        partition=TopicPartition("orders", 7),
+        topic_id=TOPIC_ID,
+        original=lists(1, 2),
+        order=lists(2, 1),
+        method=Method.AGGRESSIVE,
+        clean=False,
+        candidates=(Candidate(BrokerId(1), alive=False), Candidate(BrokerId(2), alive=True)),
+        loss=Loss(1000, BrokerId(1), 500),
+    )
+    text = render_plan_page(replace(NOTHING, recoveries=(lost,)))
+    listed = (
+        "orders-7: led by 2. Loses at least 1,000 records: those of broker 1 from offset 500 on"
+    )
+    assert listed in text
+    assert text.index("<h2>") == text.index("<h2>Partitions that nobody leads (1)</h2>")
+
+
+def test_replicas_that_change_their_log_directory_are_listed() -> None:
+    moved = LogMove(TopicPartition("orders", 0), TOPIC_ID, BrokerId(4), "/<a>", "/b", 20_000_000)
+    text = render_plan_page(replace(NOTHING, log_moves=(moved,)))
+    assert "orders-0: broker 4  /&lt;a&gt; -&gt; /b, 20 MB" in text
