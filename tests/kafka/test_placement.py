@@ -1,0 +1,89 @@
+"""From a placement file to an empty plan on real brokers: what the file says is planned, applied, and no drift then."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.commandline import replan
+from tests.kafka.clusters import one_jvm_cluster
+from tests.kafka.harness.clients import create_topic, fill
+from tests.kafka.harness.layout import Layout
+from tests.kafka.harness.one_jvm import OneJvmCluster
+from tests.kafka.harness.tools import run_tool_warm
+
+from replan.kafka.control_plane import open_cluster
+from replan.model.configs import FOLLOWER_RATE, ConfigOperation, broker_change
+from replan.model.names import BrokerId
+
+SETTLE = ("--settle", "2")
+RACKS = {1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}
+TWO_EACH = [[1, 2], [2, 3], [3, 1], [4, 2], [1, 3], [2, 4]]
+
+
+class Site:
+    """A folder with a placement file, beside a cluster of six brokers on three racks with two disks each."""
+
+    def __init__(self, cluster: OneJvmCluster, folder: Path) -> None:
+        self.cluster, self.folder = cluster, folder
+        create_topic(cluster.bootstrap, "orders", TWO_EACH)
+        fill(cluster.bootstrap, "orders", 3_000_000)
+
+    def replan(self, *arguments: str, wanted: int) -> str:
+        flags = ("--bootstrap-server", self.cluster.bootstrap)
+        done = replan(*arguments, *flags, folder=self.folder, XDG_STATE_HOME=str(self.folder))
+        shown = done.stdout + done.stderr
+        assert done.returncode == wanted, f"{arguments}: {done.returncode}\n{shown}"
+        return shown
+
+    def declare(self, **sections: Any) -> None:
+        text = yaml.safe_dump({"version": 1, **sections})
+        (self.folder / "placement.yaml").write_text(text)
+
+    def arrives(self, **sections: Any) -> None:
+        """Plan, apply, and find nothing more to do."""
+        self.declare(**sections)
+        self.replan("drift", wanted=2)
+        (self.folder / "plan.json").unlink(missing_ok=True)
+        self.replan("plan", "-o", "plan.json", wanted=2)
+        self.replan("apply", "plan.json", *SETTLE, wanted=0)
+        self.is_there()
+
+    def is_there(self) -> None:
+        self.replan("plan", wanted=0)
+        self.replan("drift", wanted=0)
+
+    def replicas(self) -> dict[int, list[int]]:
+        """As kafka-topics says them."""
+        flags = ("--bootstrap-server", self.cluster.bootstrap, "--describe", "--topic", "orders")
+        text = run_tool_warm(self.cluster.ground.kafka, "kafka-topics", *flags)
+        found = re.findall(r"Partition: (\d+)\t.*?Replicas: ([\d,]+)", text)
+        return {int(p): [int(b) for b in listed.split(",")] for p, listed in found}
+
+
+@pytest.fixture
+def site(kafka_version: str, pytestconfig: pytest.Config, tmp_path: Path) -> Iterator[Site]:
+    layout = Layout(version=kafka_version, racks=RACKS)
+    with one_jvm_cluster(layout, pytestconfig) as cluster:
+        yield Site(cluster, tmp_path)
+
+
+def test_standing_throttles_a_log_directory_and_more_partitions(site: Site) -> None:
+    site.arrives(assignments={"orders": {"partitionCount": 8}})
+    assert len(site.replicas()) == 8
+
+    standing = {"topics": {"orders": "all"}, "brokers": {5: {"follower": "30MB/s"}}}
+    site.arrives(throttles={"standing": standing})
+    with open_cluster(site.cluster.bootstrap, None) as plane:
+        change = broker_change(BrokerId(5), FOLLOWER_RATE, ConfigOperation.SET, "1000000")
+        plane.alter_configs([change])
+    assert FOLLOWER_RATE in site.replan("drift", wanted=2)
+    site.arrives(throttles={"standing": standing})
+
+    path = str(site.cluster.ground.log_directories(1)[1])
+    drained = [{"broker": 1, "path": path, "reason": "SMART errors"}]
+    kept = {"standing": standing, "moves": {"rate": "50MB/s"}}
+    site.arrives(blacklists={"logDirs": drained}, throttles=kept)
+    assert not list(Path(path).glob("orders-*[0-9]"))
