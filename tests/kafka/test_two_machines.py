@@ -6,6 +6,7 @@ dead after 60 s, and for 90 s a request of the process before may still arrive, 
 
 import json
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -116,6 +117,8 @@ def test_it_is_steered_from_another_machine(site: Site, machine: Callable[[str],
     ann, bob = machine("ann"), machine("bob")
     with ann.started(*begin(ann, site)) as applying:
         until(lambda: bool(moving(site)), "a running copy", limit_seconds=60)
+        shown = bob.replan("progress", "--over", "3s", wanted=2)[0]
+        assert re.search(r"Behind: \d+ messages behind .* of .* %\) .*/s .* replan", shown), shown
         assert "paused, by ann@" in bob.replan("pause", wanted=0)[0]
         assert bob.replan("throttle", "40MB/s", wanted=0)[0].startswith(
             "throttle: 40 MB/s, set by ann@"
