@@ -45,6 +45,8 @@ class Replan(CommandGroup):
         "blacklist show": "blacklist:show",
         "blacklist add": "blacklist:add",
         "blacklist remove": "blacklist:remove",
+        "tails show": "tails:tails_show",
+        "tails replay": "tails:tails_replay",
         "status": "status:status",
         "progress": "reassignments:progress",
         "resume": "apply:resume",
@@ -75,6 +77,7 @@ class Replan(CommandGroup):
     group_help: ClassVar = {
         "blacklist": "Brokers that lead nothing (KIP-491).",
         "elect": "Leader elections, by topic, partition or file, or of everything.",
+        "tails": "Records that were saved before an unclean election dropped them.",
         "throttle": "The throttles that replan sets.",
         "lock": "The lock of a cluster: one process applies at a time.",
         "journal": "What was applied, by whom, and what is open.",

@@ -68,6 +68,9 @@ def test_the_best_log_leads_after_the_candidates_were_shown(shell: Shell) -> Non
     said, _ = shell.run(GIVEN_UP, "--unclean", "--auto-approve")
     assert "best log" in said
     assert "led again by 2" in said
+    (kept,) = json.loads(shell.run(("journal", "show", "--json"))[0])["recoveries"]
+    assert kept["value"]["evidence"] == "1: not live; 3: epoch 0, end 1000; 2: epoch 0, end 2000"
+    assert "epoch 0, end 2000" in shell.run(("journal", "show"))[0]
     assert shell.leader() == BrokerId(2)
 
 
@@ -153,3 +156,9 @@ def test_a_snapshot_keeps_what_replicas_say_of_their_logs(shell: Shell) -> None:
     shell.run(("snapshot", "--logs", "-o", saved))
     (logs,) = json.loads(saved.read_text())["logs"]
     assert {r["broker"]: r["end"] for r in logs["replicas"]} == {2: 2000, 3: 1000}
+
+
+def test_a_simulated_cluster_has_no_records_to_save(shell: Shell) -> None:
+    agreed = ("--unclean", "--auto-approve")
+    shell.run(GIVEN_UP, *agreed, "--save-tails", shell.folder / "lost", wanted=1)
+    assert shell.leader() is None

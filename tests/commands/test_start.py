@@ -149,6 +149,7 @@ def test_help_lists_every_command_in_the_order_of_the_work(tmp_path: Path) -> No
         *(
             "elect",
             "blacklist",
+            "tails",
             "status",
             "progress",
             "resume",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 from tests.commandline import replan
 from tests.kafka.clusters import one_jvm_cluster
 from tests.kafka.harness.clients import (
@@ -100,11 +100,31 @@ class Site:
 
         until(holds, f"{brokers} in sync", limit_seconds=60)
 
-    def replan(self, *words: str, wanted: int = 0) -> str:
-        flags = ["--bootstrap-server", self.cluster.bootstrap]
-        if words[0] != "snapshot":
+    def values(self, begin: int) -> list[str]:
+        """The values of the records of the first partition from an offset on."""
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.cluster.bootstrap,
+                "group.id": "nobody",
+                "enable.partition.eof": True,
+                "log_level": 0,
+            }
+        )
+        consumer.assign([TopicPartition(self.topic, 0, begin)])
+        found: list[str] = []
+        try:
+            while (message := consumer.poll(30)) is not None and message.error() is None:
+                found.append((message.value() or b"").decode())
+        finally:
+            consumer.close()
+        return found
+
+    def replan(self, *words: str, wanted: int = 0, cluster: bool = True) -> str:
+        flags = ["--bootstrap-server", self.cluster.bootstrap] if cluster else []
+        if words[0] not in {"snapshot", "tails"}:
             flags += ["--journal", "file:journal", "--unlocked"]
         done = replan(*words, *flags, folder=self.folder)
+        (self.folder / "said.txt").write_text(done.stderr)
         assert done.returncode == wanted, done.stdout + done.stderr
         return done.stdout
 
@@ -177,11 +197,14 @@ def test_a_later_epoch_counts_more_than_length(cluster: OneJvmCluster, tmp_path:
         assert ends == {1: (0, 3000), 2: (2, 1500)}
         assert planned.chosen == 2
         assert (planned.loss.records, planned.loss.than, planned.loss.offset) == (2000, 1, 1000)
-        (row,) = site.elect("best-log", "--give-up-on", "3")
+        (row,) = site.elect("best-log", "--give-up-on", "3", "--save-tails", "lost")
         assert (row["leader"], row["statedLoss"], row["measuredLoss"]) == (2, 2000, 2000)
     finally:
         site.start(3)
     site.in_sync(1, 2, 3)
+    assert "2,000" in site.replan("tails", "show", "lost", cluster=False)
+    site.replan("tails", "replay", "lost", "--auto-approve")
+    assert site.values(1500) == [str(number) for number in range(2000)]
 
 
 def test_an_eligible_replica_that_returns_leads_without_an_unclean_election(
@@ -227,6 +250,6 @@ def test_five_hundred_partitions_are_led_again_by_one_command(
     try:
         rows = site.elect("best-log", "--give-up-on", "1")
         assert {(r["leader"], r["result"]) for r in rows} == {(2, "done")}
-        assert set(site.leaders()) == {2}
+        until(lambda: set(site.leaders()) == {2}, "2 to lead all", limit_seconds=60)
     finally:
         site.start(1)

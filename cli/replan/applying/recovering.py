@@ -1,28 +1,6 @@
-"""What to do about partitions that nobody leads: put the chosen replica first, let Kafka elect it, measure. Pure.
+"""What a tick does about partitions that nobody leads: whose logs are probed, what is asked for and written down. Pure.
 
-What a look shows of a partition, and what follows; the journal says only what was asked, and whether that is certain:
-
-    it is gone, or another topic's              stale
-    led, as of before the plan                  the broker that was asked is behind: wait
-    led by the chosen one                       ask its log what it kept, then done
-    led by another                              stale: another tool was quicker, or a replica came back
-    no leader, a reassignment runs              another tool's
-    no leader, the list is neither ours nor the planned one      stale
-    no leader, not for long enough              wait
-    a log that the plan knew is silent          wait
-    the logs are not those of the plan          stale: plan again
-    no leader, the planned list                 ask for the list with the chosen one first
-    no leader, our list                         ask for the election
-
-Invariants:
-
-1. An unclean election, and a list that prepares one, is asked for only in a tick in which every log that the plan knew
-   was probed and is the same, and no replica answers that the plan did not know. A broker that restarted in between is
-   therefore probed again; its epoch, which Kafka shows no client, is not needed for it.
-2. Kafka elects the first able replica of the list, so nothing is elected before the list is seen to be ours.
-3. What is asked for is written down first, and an end is final. The same request may be asked for again; after one of
-   unknown outcome the application stays open for as long as a copy of it may arrive.
-4. A clean recovery asks for a preferred election, which never elects a replica that lost records.
+Here belongs what concerns several of them; `judge_recovery` says what follows for one.
 """
 
 from collections import Counter
@@ -31,58 +9,28 @@ from dataclasses import dataclass, field
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Order, RecoveryRecord, RecoveryStep, Status, changed
+from replan.applying.judge_recovery import (
+    Measured,
+    RecoveryInput,
+    Unsure,
+    judge_recovery,
+)
 from replan.applying.observation.history import held_since
 from replan.applying.partitions.judge import End, Hold
-from replan.applying.reasons.ends import (
-    Fact,
-    NotAsPlanned,
-    OtherReassignment,
-    RejectedByKafka,
-)
 from replan.applying.reasons.recovery import (
-    ElectionArrivalPossible,
-    EvidenceChanged,
-    LeaderlessTooShort,
     LedAgain,
-    LedByAnother,
-    LogsSilent,
-    RecoveryUnseen,
 )
 from replan.applying.reasons.waits import (
     Cancelling,
     HoldReason,
-    MetadataBehind,
     NextBatch,
-    Rechecking,
 )
 from replan.applying.tick_input import Job, TickInput
-from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
+from replan.model.control_plane import Answer, OutcomeUnknown
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.replica_logs import LogsFound, ProbeFailure, ReplicaLog
-from replan.planning.recovery.candidates import parting
+from replan.model.replica_logs import ReplicaLog
 from replan.planning.recovery.recovery import Recovery
-
-LOOK_AGAIN = frozenset({84, 85})
-"""Rejections that say: look. An election that is not needed, no reassignment that runs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """It is led by the chosen one, which lost so many records; None where that could not be measured."""
-
-    lost: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Unsure:
-    """An end that later looks must agree with."""
-
-    conclusion: End
-    reason: HoldReason
-
-
-Verdict = RecoveryStep | Measured | Hold | End | Unsure
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +145,16 @@ def recovery_tick(
     )
     per_leader, suspected = Counter[BrokerId](), list[tuple[TopicPartition, End]]()
     for recovery in waiting:
-        record = ledger.recoveries.get(recovery.partition)
-        verdict = judge_recovery(recovery, record, tick, known, found)
+        name = recovery.partition
+        sight = RecoveryInput(
+            recovery=recovery,
+            record=ledger.recoveries.get(name),
+            answer=known.answers.get(name),
+            asked_at=known.asked_at.get(name),
+            leaderless_since=found.leaderless_since.get(name),
+            unknown_since=found.unknown_since.get(name),
+        )
+        verdict = judge_recovery(sight, tick)
         if isinstance(verdict, Unsure):
             suspicion = (recovery.partition, verdict.conclusion)
             suspected.append(suspicion)
@@ -294,123 +250,3 @@ def _remembered(recovery: Recovery, ledger: Ledger) -> Iterable[Order]:
     order = Order(recovery.partition, recovery.topic_id, recovery.original)
     whole = len(recovery.order) == len(recovery.original)
     return (order,) if whole and ledger.order(order.key) is None else ()
-
-
-def judge_recovery(
-    recovery: Recovery,
-    record: RecoveryRecord | None,
-    tick: TickInput,
-    known: Recovering,
-    now_known: RecoveryTick,
-) -> Verdict:
-    """What one look says of one partition."""
-    name, seen = recovery.partition, tick.seen
-    if name in seen.unclear:
-        return Hold(MetadataBehind())
-    state = seen.partitions.get(name)
-    if state is None or state.topic_id != recovery.topic_id:
-        found = None if state is None else state.topic_id
-        return _unsure(Status.STALE, NotAsPlanned(Fact.TOPIC, recovery.topic_id, found))
-    if state.leader is not None:
-        return _led(recovery, state, state.leader, tick, now_known)
-    if state.running is not None:
-        running = state.running
-        other = OtherReassignment(running.target, running.adding, running.removing)
-        return _unsure(Status.FOREIGN, other)
-    if state.replicas not in {recovery.original, recovery.order}:
-        moved = NotAsPlanned(Fact.REPLICAS, recovery.original, state.replicas)
-        return _unsure(Status.STALE, moved)
-    return _leaderless(recovery, record, state, tick, known, now_known)
-
-
-def _led(
-    recovery: Recovery,
-    state: PartitionState,
-    leader: BrokerId,
-    tick: TickInput,
-    now_known: RecoveryTick,
-) -> Verdict:
-    if state.leader_epoch <= recovery.leader_epoch:
-        return Hold(MetadataBehind())
-    since = now_known.unknown_since.get(recovery.partition)
-    if since is not None:
-        return Hold(ElectionArrivalPossible(tick.settings.quarantine_seconds - (tick.now - since)))
-    if leader != recovery.chosen:
-        return _unsure(Status.STALE, LedByAnother(leader, recovery.chosen))
-    if recovery.clean:
-        return Measured(0)
-    log = tick.logs.get(recovery.partition, {}).get(leader)
-    return Measured(lost_records(recovery, log) if isinstance(log, ReplicaLog) else None)
-
-
-def lost_records(recovery: Recovery, log: ReplicaLog) -> int | None:
-    """What a new leader's log lacks of the best that was known: at least; None where it does not show any more.
-
-    The leader has kept what it had up to where the epoch of its last record ends now.
-    """
-    logs = {c.broker: c.known for c in recovery.candidates if c.known is not None}
-    own = logs[recovery.chosen]
-    kept = log.epochs.get(own.last_epoch) if own.end else 0
-    if kept is None:
-        return None
-    lost = [own.end - kept]
-    if recovery.loss.records:
-        lost.append(recovery.loss.offset + recovery.loss.records - min(kept, recovery.loss.offset))
-    for broker, other in logs.items():
-        if broker != recovery.chosen:
-            lost.append(other.end - min(kept, parting(own, other)))
-    return max(0, *lost)
-
-
-def _leaderless(
-    recovery: Recovery,
-    record: RecoveryRecord | None,
-    state: PartitionState,
-    tick: TickInput,
-    known: Recovering,
-    now_known: RecoveryTick,
-) -> Verdict:
-    name = recovery.partition
-    passed = tick.now - now_known.leaderless_since[name]
-    if passed < recovery.wait_seconds:
-        return Hold(LeaderlessTooShort(recovery.wait_seconds, recovery.wait_seconds - passed))
-    if not recovery.clean:
-        differs = evidence_differs(recovery, tick.logs.get(name, {}))
-        if differs is not None:
-            return differs
-    step = _next_step(recovery, state)
-    if record is None or record.asked is not step:
-        return step
-    answer = known.answers.get(name)
-    if isinstance(answer, Rejected) and answer.code not in LOOK_AGAIN:
-        return End(Status.REJECTED, RejectedByKafka(answer.code, answer.name, answer.message))
-    asked_at = known.asked_at.get(name)
-    if asked_at is not None and tick.now - asked_at < tick.settings.agreeing_seconds:
-        return Hold(RecoveryUnseen(step))
-    return step
-
-
-def _next_step(recovery: Recovery, state: PartitionState) -> RecoveryStep:
-    first = state.replicas == recovery.order or not recovery.reorders
-    return RecoveryStep.ELECT if first else RecoveryStep.LIST
-
-
-def evidence_differs(recovery: Recovery, logs: LogsFound) -> Hold | End | None:
-    """Why what replicas say now is not what the plan was made of; None where it is."""
-    silent: list[BrokerId] = []
-    for candidate in recovery.candidates:
-        planned, now = candidate.known, logs.get(candidate.broker)
-        if planned is None:
-            if isinstance(now, ReplicaLog):
-                return End(Status.STALE, EvidenceChanged(candidate.broker, None, now.rank))
-            if isinstance(now, ProbeFailure) and not candidate.alive:
-                silent.append(candidate.broker)
-        elif not isinstance(now, ReplicaLog):
-            silent.append(candidate.broker)
-        elif now.rank != planned.rank:
-            return End(Status.STALE, EvidenceChanged(candidate.broker, planned.rank, now.rank))
-    return Hold(LogsSilent(tuple(silent))) if silent else None
-
-
-def _unsure(status: Status, reason: NotAsPlanned | OtherReassignment | LedByAnother) -> Unsure:
-    return Unsure(End(status, reason), Rechecking(reason))

@@ -109,8 +109,11 @@ def check_all(plan: Plan) -> None:
 
 def approve(plan: Plan) -> bool:
     """Ask on the terminal whether to apply a plan that changes something. Raises BadUsage where there is none."""
-    if not plan.changes:
-        return True
+    return not plan.changes or agreed()
+
+
+def agreed() -> bool:
+    """Whether whoever sits at the terminal agrees. Raises BadUsage where there is none."""
     if sys.stdin is None or not sys.stdin.isatty():  # None where it was closed before the start
         raise BadUsage(
             "stdin is not a terminal, so nobody can approve this plan; pass --auto-approve, "

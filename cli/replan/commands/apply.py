@@ -9,6 +9,8 @@ import typer
 
 from replan.commands.options import Allow, Detail, Faults, Pace, Until
 from replan.commands.output import is_live, note
+from replan.commands.tails import SaveTails
+from replan.commands.tails import save_tails as save
 from replan.commands.target import LiveTarget
 from replan.errors import BadUsage, Exit
 
@@ -69,6 +71,7 @@ def apply(
             help="Allow the unclean elections of the plan, which lose records for good.",
         ),
     ] = False,
+    save_tails: SaveTails = None,
     until: Until = None,
     faults: Faults = None,
     detail: Detail,
@@ -131,6 +134,7 @@ def apply(
         ):
             note("not approved; nothing was changed")
             return Exit.ERROR
+        save(plan, save_tails, connection)
         settings = replace(
             pace.settings(watched=is_live(sys.stderr)), preserve_throttles=preserve_throttles
         )

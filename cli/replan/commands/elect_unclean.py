@@ -10,6 +10,7 @@ import typer
 from replan.commands.elect import ElectionScope, PlacementFiles, placement_of
 from replan.commands.options import AS, Allow, Detail, Pace
 from replan.commands.output import is_live, keep_inputs, note, report_outcome, result, save
+from replan.commands.tails import SaveTails, save_tails
 from replan.commands.target import LiveTarget
 from replan.errors import BadUsage, Exit
 
@@ -52,6 +53,7 @@ class RecoveryOptions:
     auto_approve: Annotated[
         bool, typer.Option("--auto-approve", help="Do not ask before an unclean election.")
     ] = False
+    save_tails: SaveTails = None
     output: Annotated[
         Path | None,
         typer.Option(
@@ -320,6 +322,7 @@ def _perform(
     if not agreed:
         note("not approved; nothing was changed")
         return Exit.ERROR
+    save_tails(plan, options.save_tails, connection)
     settings = Pace().settings(watched=is_live(sys.stderr))
     outcome = performed(plan, cluster, connection, settings, detail)
     if form == "json":

@@ -18,6 +18,7 @@ from replan.errors import BadUsage
 
 if TYPE_CHECKING:
     from replan.kafka.journal.topic import JournalTopic
+    from replan.kafka.tails import Tails
     from replan.model.control_plane import Clock, ControlPlane
     from replan.model.snapshot import Snapshot
 
@@ -56,6 +57,8 @@ class Connection:
     """The topic of a name that may hold the journal; None on a simulated cluster."""
     allowed: "Callable[[], frozenset[str] | None] | None" = None
     """Operations on the cluster that this user may do; None on a simulated cluster, which has no users."""
+    tails: "Callable[[], Tails] | None" = None
+    """The records at the ends of its logs; None on a simulated cluster."""
 
 
 @dataclass(frozen=True)
@@ -226,6 +229,7 @@ class Target:
                 clock.interrupt,
                 journal_topic=real.journal,
                 allowed=real.allowed_on_cluster,
+                tails=real.tails,
             )
         finally:
             real.close()

@@ -35,6 +35,7 @@ from replan.model.snapshot import Features, Snapshot
 
 if TYPE_CHECKING:
     from replan.kafka.journal.topic import JournalTopic
+    from replan.kafka.tails import Tails
 
 TIMEOUT_SECONDS = 60.0
 """How long readings are tried: longer than the 30 s for which brokers keep talking to a frozen controller
@@ -131,6 +132,12 @@ class KafkaControlPlane:
     ) -> Mapping[tuple[ConfigScope, str], Answer]:
         """Change configurations; a broker that is not live is answered with 42 at once."""
         return alter(self._wire, changes)
+
+    def tails(self) -> "Tails":
+        """The records at the ends of its logs; few commands look at any."""
+        from replan.kafka.tails import Tails
+
+        return Tails(self._wire)
 
     def close(self) -> None:
         """Close all connections."""

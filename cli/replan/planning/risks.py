@@ -16,6 +16,8 @@ from replan.planning.plan import Plan
 class RiskKind(StrEnum):
     """The kinds, the most dangerous first."""
 
+    RECORDS_LOST = "records-lost"
+    """Led again by an unclean election: records are lost for good."""
     BELOW_MIN_ISR = "below-min-isr"
     """The target is shorter than min.insync.replicas, as `belowMinIsr: true` accepts."""
     FEWER_REPLICAS = "fewer-replicas"
@@ -44,6 +46,8 @@ def risks(plan: Plan) -> tuple[Risk, ...]:
 
 def _names(plan: Plan, kind: RiskKind) -> Iterator[str]:
     match kind:
+        case RiskKind.RECORDS_LOST:
+            yield from (str(r.partition) for r in plan.unclean)
         case RiskKind.BELOW_MIN_ISR:
             yield from _partitions([m for m in plan.moves if _below(m)])
         case RiskKind.FEWER_REPLICAS:

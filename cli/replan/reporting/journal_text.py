@@ -5,7 +5,14 @@ from typing import Any
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.record_json import encode
-from replan.applying.journal.records import Application, Kept, MoveRecord, Order, PlanChunk
+from replan.applying.journal.records import (
+    Application,
+    Kept,
+    MoveRecord,
+    Order,
+    PlanChunk,
+    RecoveryRecord,
+)
 from replan.reporting.table import columns
 from replan.wording import count
 
@@ -47,6 +54,7 @@ def render_journal(ledger: Ledger, holder: str | None, place: str) -> str:
         lines.append("No application is known.")
     kept = [r for r in ledger.records.values() if isinstance(r, Order)]
     lines += ["", f"{count(len(kept), 'remembered order')}."]
+    lines += _recoveries(ledger)
     opened = _of_open(ledger)
     if opened:
         of = "of the open application" if ledger.application else "left of ended applications"
@@ -61,9 +69,35 @@ def render_journal_json(ledger: Ledger, holder: str | None, place: str) -> str:
         "journal": place,
         "lockedBy": holder,
         "applications": [_value(a) for a in _applications(ledger)],
+        "recoveries": [
+            {"key": r.key, "value": _value(r)}
+            for r in ledger.records.values()
+            if isinstance(r, RecoveryRecord)
+        ],
         "open": [{"key": r.key, "value": _value(r)} for r in _of_open(ledger)],
     }
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def _recoveries(ledger: Ledger) -> list[str]:
+    """Who was chosen to lead partitions again, on what evidence, and what that lost; kept after their application."""
+    found = [r for r in ledger.records.values() if isinstance(r, RecoveryRecord)]
+    if not found:
+        return []
+    head = ("Partition", "Status", "Leader", "By", "Lost: stated", "measured", "What replicas said")
+    rows = [
+        (
+            str(r.partition),
+            str(r.status),
+            str(r.order[0]),
+            "clean" if r.clean else r.method,
+            f"{r.lost:,}",
+            "-" if r.measured is None else f"{r.measured:,}",
+            r.evidence,
+        )
+        for r in found
+    ]
+    return ["", "Led again:", *(f"  {line}" for line in columns([head, *rows]))]
 
 
 def _applications(ledger: Ledger) -> list[Application]:
@@ -75,7 +109,9 @@ def _of_open(ledger: Ledger) -> list[Kept]:
     if ledger.application is None and not ledger.throttles:
         return []
     return [
-        r for r in ledger.records.values() if not isinstance(r, Application | PlanChunk | Order)
+        r
+        for r in ledger.records.values()
+        if not isinstance(r, Application | PlanChunk | Order | RecoveryRecord)
     ]
 
 

@@ -31,6 +31,7 @@ from replan.reporting.plan_text import (
 )
 from replan.reporting.price_text import cross_rack_bytes, price_lines
 from replan.reporting.quantities import brokers, duration, signed, size
+from replan.reporting.recovery_text import recovery_text
 from replan.reporting.risk_text import risk_text
 from replan.wording import count
 
@@ -65,6 +66,8 @@ def render_plan_markdown(
         *_listed("Warnings", warnings, share, "more warning"),
     ]
     parts[1:1] = urgent
+    recovered = [f"- {code(str(r.partition))} {escape(recovery_text(r))}" for r in plan.recoveries]
+    parts += _listed("Partitions that nobody leads", recovered, share, "more recovery")
     settings = [f"- {code(str(s.setting))} {escape(setting_text(s))}" for s in plan.standing]
     parts += _listed("Throttles that stay", settings, share, "more throttle setting")
     within = [f"- {code(str(m.partition))} {escape(log_move_text(m))}" for m in plan.log_moves]

@@ -44,8 +44,8 @@ def render_plan(
     What matters most is at the end, where a terminal stops: warnings, refusals, the summary.
     """
     limit = max(len(plan.moves), len(plan.refusals)) if everything else SHOWN
-    lines = [*_recoveries(plan, limit), *_standing(plan), *_creates(plan), *_moves(plan, limit)]
-    lines = [*_standing(plan), *_log_moves(plan, limit), *_creates(plan), *_moves(plan, limit)]
+    lines = [*_recoveries(plan, limit), *_standing(plan), *_log_moves(plan, limit)]
+    lines += [*_creates(plan), *_moves(plan, limit)]
     lines += [f"Warning: {warning_text(w)}" for w in plan.warnings]
     lines += [""] if plan.warnings else []
     lines += _refused("Refused", [r for r in plan.refusals if not r.held], limit)

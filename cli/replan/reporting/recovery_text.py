@@ -45,6 +45,12 @@ def recovery_lines(recovery: Recovery) -> Iterator[str]:
     yield f"    {loss_text(recovery)}"
 
 
+def recovery_text(recovery: Recovery) -> str:
+    """One recovery in a line."""
+    how = "cleanly" if recovery.clean else f"unclean, by {METHODS[recovery.method]}"
+    return f"no leader -> {recovery.chosen}, {how}. {loss_text(recovery)}"
+
+
 def loss_text(recovery: Recovery) -> str:
     """What is lost at least, and what nobody knows."""
     found = recovery.loss
@@ -57,8 +63,7 @@ def loss_text(recovery: Recovery) -> str:
             f"from offset {found.offset:,} on"
         )
     if found.unknown:
-        verb = "is" if len(found.unknown) == 1 else "are"
-        text += f"; what {_listed(found.unknown)} had beyond that {verb} not known"
+        text += f"; what {_listed(found.unknown)} had beyond that is not known"
     return text + "."
 
 

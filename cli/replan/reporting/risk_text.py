@@ -7,6 +7,10 @@ from replan.wording import count, left_out
 
 NAMED = 20
 RISKS: Mapping[RiskKind, tuple[str, str]] = {
+    RiskKind.RECORDS_LOST: (
+        "Unclean elections lose records for good, and need --unclean on the command line",
+        "partition",
+    ),
     RiskKind.BELOW_MIN_ISR: (
         "Shorter than min.insync.replicas afterwards, as `belowMinIsr: true` accepts",
         "partition",

@@ -5,9 +5,9 @@ from tests.builders import state
 from tests.unit.applying.lab import Boundary, Killed, Lab, lab
 
 from replan.applying.journal.records import RecoveryRecord, Status
+from replan.applying.judge_recovery import evidence_differs, lost_records
 from replan.applying.probing import probe, with_logs
 from replan.applying.reasons.recovery import EvidenceChanged
-from replan.applying.recovering import evidence_differs, lost_records
 from replan.errors import Exit
 from replan.model.configs import MIN_INSYNC_REPLICAS, ConfigOperation, topic_change
 from replan.model.names import BrokerId, TopicPartition

@@ -27,6 +27,7 @@ def test_an_empty_journal() -> None:
         "journal": "topic:x",
         "lockedBy": None,
         "applications": [],
+        "recoveries": [],
         "open": [],
     }
     assert "No application is known." in render_journal(Ledger(), None, "topic:x")

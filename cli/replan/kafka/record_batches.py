@@ -1,0 +1,73 @@
+"""Record batches as they lie in logs (message format 2, KIP-98): told apart, and made fit to be produced again. Pure.
+
+Records are not looked into, so compressed ones stay as they are.
+"""
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kafka.record.util import calc_crc32c
+
+_HEADER = struct.Struct(">qiibIhiqqqhii")
+"""Base offset, length of the rest, leader epoch, magic, CRC, attributes, last offset delta, two times, producer id and
+epoch, base sequence, number of records."""
+_BEFORE_LENGTH, _CRC_AT, _CHECKED_FROM = 12, 17, 21
+_MAGIC = 2
+_TRANSACTIONAL, _CONTROL = 0x10, 0x20
+_PRODUCER = struct.Struct(">qhi")
+_PRODUCER_AT = 43
+_ATTRIBUTES = struct.Struct(">h")
+_BASE_OFFSET, _LEADER_EPOCH = struct.Struct(">q"), struct.Struct(">i")
+NO_PRODUCER = (-1, -1, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One batch."""
+
+    base: int
+    """The offset of its first record."""
+    last: int
+    records: int
+    transactional: bool
+    control: bool
+    """A marker of a transaction, which no client may produce."""
+    content: bytes
+
+
+def batches(content: bytes) -> Iterator[Batch]:
+    """The whole batches in some bytes of a log; one that is cut at the end is left out.
+
+    Raises ValueError where they are of an older format (before Kafka 0.11).
+    """
+    at = 0
+    while at + _HEADER.size <= len(content):
+        base, length, _, magic, _, attributes, delta, *_, records = _HEADER.unpack_from(content, at)
+        if magic != _MAGIC:
+            raise ValueError(f"a batch of message format {magic}; only format 2 can be read")
+        end = at + _BEFORE_LENGTH + length
+        if end > len(content) or length < _HEADER.size - _BEFORE_LENGTH:
+            return
+        yield Batch(
+            base,
+            base + delta,
+            records,
+            bool(attributes & _TRANSACTIONAL),
+            bool(attributes & _CONTROL),
+            bytes(content[at:end]),
+        )
+        at = end
+
+
+def anonymous(batch: Batch) -> bytes:
+    """The batch as a client sends it (LogValidator): from offset 0 on, in no leader's epoch, of no producer and no
+    transaction, which the log may know already; with a CRC that fits."""
+    content = bytearray(batch.content)
+    _BASE_OFFSET.pack_into(content, 0, 0)
+    _LEADER_EPOCH.pack_into(content, _BEFORE_LENGTH, -1)
+    (attributes,) = _ATTRIBUTES.unpack_from(content, _CHECKED_FROM)
+    _ATTRIBUTES.pack_into(content, _CHECKED_FROM, attributes & ~_TRANSACTIONAL)
+    _PRODUCER.pack_into(content, _PRODUCER_AT, *NO_PRODUCER)
+    struct.pack_into(">I", content, _CRC_AT, calc_crc32c(bytes(content[_CHECKED_FROM:])))
+    return bytes(content)

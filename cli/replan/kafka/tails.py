@@ -1,0 +1,105 @@
+"""The ends of logs that a recovery truncates: read from the replica that has them, and produced again.
+
+A fetch as the future log of a replica (id -3) reads up to the end of any replica's log, beyond its high watermark and
+without a leader; a consumer would not.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from kafka.errors import AuthorizationError, KafkaError
+
+from replan.errors import ClusterRefused, ClusterUnreachable
+from replan.kafka.failures import answer, name_of, reason, unknown_after
+from replan.kafka.messages import Produce
+from replan.kafka.reads.logs import fetch
+from replan.kafka.record_batches import Batch, anonymous, batches
+from replan.kafka.wire.frames import Question, unchecked
+from replan.kafka.wire.wire import Wire
+from replan.model.control_plane import Answer, OutcomeUnknown
+from replan.model.names import BrokerId, TopicPartition
+
+FUTURE_REPLICA = -3
+READ_SECONDS = 30.0
+PRODUCE_SECONDS = 30.0
+_PARTITION_BYTES = 4_000_000
+_ALL_IN_SYNC = -1
+_PRODUCE_BY_NAME = 12
+
+
+class Tails:
+    """The records at the ends of the logs of one cluster."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    def read(self, broker: BrokerId, name: TopicPartition, begin: int, end: int) -> Iterator[Batch]:
+        """The batches of a replica from one offset up to another, in their order.
+
+        Raises:
+            ClusterUnreachable: the broker does not answer, or its log ends before that.
+            ClusterRefused: the user may not read the topic.
+        """
+        at = begin
+        while at < end:
+            found = [b for b in batches(self._fetched(broker, name, at)) if at <= b.last]
+            if not found:
+                raise ClusterUnreachable(
+                    f"the log of {name} on broker {broker} gave nothing at offset {at}, before its end {end}"
+                )
+            for batch in found:
+                if batch.base < end:
+                    yield batch
+            at = found[-1].last + 1
+
+    def _fetched(self, broker: BrokerId, name: TopicPartition, offset: int) -> bytes:
+        message = fetch(
+            {name: (offset, -1)}, replica_id=FUTURE_REPLICA, partition_bytes=_PARTITION_BYTES
+        )
+        told = self._asked(broker, Question(message, unchecked(message)), name, READ_SECONDS)
+        [row] = [row for topic in told.responses for row in topic.partitions]
+        if row.error_code:
+            raise ClusterUnreachable(
+                f"the log of {name} on broker {broker} cannot be read: {name_of(int(row.error_code))}"
+            )
+        return bytes(row.records or b"")
+
+    def _asked(
+        self, broker: BrokerId, question: Question, name: TopicPartition, seconds: float
+    ) -> Any:
+        _, answers = self._wire.round(
+            [], {broker: [question]}, home_seconds=0, broker_seconds=seconds
+        )
+        found = answers[broker][0]
+        if isinstance(found, AuthorizationError):
+            raise ClusterRefused(
+                f"the records of {name} may not be read: {reason(found)}\n"
+                f"  this user needs the ACL Read on Topic {name.topic}"
+            )
+        if isinstance(found, KafkaError):
+            raise ClusterUnreachable(f"broker {broker} does not answer: {reason(found)}")
+        return found
+
+    def produce(self, leader: BrokerId, name: TopicPartition, batch: Batch) -> Answer:
+        """Append a batch to a partition again, once; it gets offsets, and belongs to no producer and no transaction."""
+        topic_of = Produce.TopicProduceData
+        partition = topic_of.PartitionProduceData(index=name.partition, records=anonymous(batch))
+        message = Produce(
+            acks=_ALL_IN_SYNC,
+            timeout_ms=int(PRODUCE_SECONDS * 1000),
+            topic_data=[topic_of(name=name.topic, partition_data=[partition])],
+            max_version=_PRODUCE_BY_NAME,
+        )
+        _, answers = self._wire.round(
+            [],
+            {leader: [Question(message, unchecked(message))]},
+            home_seconds=0,
+            broker_seconds=PRODUCE_SECONDS,
+        )
+        told = answers[leader][0]
+        if isinstance(told, KafkaError):
+            return unknown_after(told)
+        for topic in told.responses:
+            for row in topic.partition_responses:
+                return answer(int(row.error_code), row.error_message)
+        return OutcomeUnknown("the answer leaves it out")
