@@ -42,13 +42,12 @@ demo-fleet: install   ## twenty simulated clusters at two moments, with a report
 demo-kafka: jars ## the same on a real local cluster of five brokers
 	@$(BIN)/python -m tests.kafka.demo
 
-test: install    ## everything CI runs; stops at the first part that fails, the quickest first
+test: install    ## all that needs no tools of its own; stops at the first part that fails, the quickest first
 	@$(MAKE) --no-print-directory -j2 -O lint contracts types jars-all
 	$(PYTEST) tests -m "$(FAST)" -n 2
 	$(PYTEST) tests -m "(kafka or spark) and not nightly" --maxfail 10 \
 	  -n $(KAFKA_WORKERS) --dist loadscope --no-loadscope-reorder
 	@$(MAKE) --no-print-directory package
-	@$(MAKE) --no-print-directory docs test-browser
 
 test-fast: install   ## the inner loop: no JVM, no process of its own, a taste of each law
 	HYPOTHESIS_PROFILE=fast $(PYTEST) tests -m "$(FAST) and not command and not slow" -n 2
@@ -74,7 +73,7 @@ package: install ## build the wheel, install it elsewhere, run it there
 	sh .ci/package.sh
 
 test-browser: install $(NODE)/.package-lock.json   ## pages and editor support, in Chromium and node; installs both
-	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
+	@command -v chromium >/dev/null || sh .ci/chromium.sh
 	$(PYTEST) tests -m browser
 
 $(NODE)/.package-lock.json: tests/browser/package-lock.json
