@@ -71,13 +71,14 @@ def test_another_cluster_is_refused(folder: Path) -> None:
     )
 
 
-def test_no_cluster_named_shows_the_three_ways(folder: Path) -> None:
+def test_no_cluster_named_shows_the_ways(folder: Path) -> None:
     (folder / "placement.yaml").write_text(ONE % "[1, 2, 3]")
     done = replan("plan", folder=folder)
     assert done.returncode == 1
     assert done.stderr == (
         "replan: name exactly one cluster: --bootstrap-server HOST:PORT (a real one; or set "
-        "REPLAN_BOOTSTRAP_SERVER), --simulated FILE (the embedded one), or --snapshot FILE (read only)\n"
+        "REPLAN_BOOTSTRAP_SERVER), --simulated FILE (the embedded one), --snapshot FILE (read only), "
+        "or --cluster NAME (of a fleet file)\n"
     )
 
 

@@ -178,7 +178,12 @@ def falsely_blamed(case: Case, outcome: Outcome) -> Iterator[Broken]:
     for result in outcome.results:
         name = result.partition
         listed = case.list_changed_at(name) < float("inf")
-        planned_otherwise = listed or any(rests_on(case, act, name) for _, act in case.by_others())
+        others = [act for _, act in case.by_others()]
+        planned_otherwise = (
+            listed
+            or any(rests_on(case, act, name) for act in others)
+            or any(case.list_changed_at(n) < float("inf") for n in grown_beside(case, name))
+        )
         blamed = (result.result is Result.FOREIGN and not listed) or (
             result.result in {Result.STALE, Result.REJECTED} and not planned_otherwise
         )
@@ -193,6 +198,12 @@ def falsely_blamed(case: Case, outcome: Outcome) -> Iterator[Broken]:
                 yield Broken("blames-nobody", str(note.broker), str(note))
             case _:
                 pass
+
+
+def grown_beside(case: Case, name: TopicPartition) -> list[TopicPartition]:
+    """The partitions that a new one is created beside: it gets their replication factor."""
+    grown = [c for c in case.plan.creates if name in c.partitions]
+    return [TopicPartition(c.topic, p) for c in grown for p in range(c.present)]
 
 
 def rests_on(case: Case, act: Ask, name: TopicPartition) -> bool:

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-import msgspec
-
 from replan.documents.forms import Form, Int32, ReplicaList, Text
 from replan.documents.nodes import Node
 from replan.documents.typed import typed
@@ -21,7 +19,7 @@ class OfflineForm(Form, frozen=True):
 def write_offline(offline: Mapping[TopicPartition, Replicas]) -> list[object]:
     """By partition."""
     return [
-        msgspec.to_builtins(OfflineForm(*name, brokers))
+        {"topic": name.topic, "partition": name.partition, "brokers": list(brokers)}
         for name, brokers in sorted(offline.items())
     ]
 
