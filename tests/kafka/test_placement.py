@@ -9,7 +9,7 @@ import pytest
 import yaml
 from tests.commandline import replan
 from tests.kafka.clusters import one_jvm_cluster
-from tests.kafka.harness.clients import create_topic, fill
+from tests.kafka.harness.clients import await_brokers, create_topic, fill, until
 from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.harness.tools import run_tool_warm
@@ -21,6 +21,7 @@ from replan.model.names import BrokerId
 SETTLE = ("--settle", "2")
 RACKS = {1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}
 TWO_EACH = [[1, 2], [2, 3], [3, 1], [4, 2], [1, 3], [2, 4]]
+RULE = {"replicationFactor": 2, "spread": "rack"}
 
 
 class Site:
@@ -55,10 +56,12 @@ class Site:
         self.replan("plan", wanted=0)
         self.replan("drift", wanted=0)
 
-    def replicas(self) -> dict[int, list[int]]:
+    def replicas(self, topic: str = "orders") -> dict[int, list[int]]:
         """As kafka-topics says them."""
-        flags = ("--bootstrap-server", self.cluster.bootstrap, "--describe", "--topic", "orders")
-        text = run_tool_warm(self.cluster.ground.kafka, "kafka-topics", *flags)
+        flags = ("--bootstrap-server", self.cluster.bootstrap)
+        text = run_tool_warm(
+            self.cluster.ground.kafka, "kafka-topics", *flags, "--describe", "--topic", topic
+        )
         found = re.findall(r"Partition: (\d+)\t.*?Replicas: ([\d,]+)", text)
         return {int(p): [int(b) for b in listed.split(",")] for p, listed in found}
 
@@ -87,3 +90,31 @@ def test_standing_throttles_a_log_directory_and_more_partitions(site: Site) -> N
     kept = {"standing": standing, "moves": {"rate": "50MB/s"}}
     site.arrives(blacklists={"logDirs": drained}, throttles=kept)
     assert not list(Path(path).glob("orders-*[0-9]"))
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(900)
+def test_brokers_come_and_go(site: Site) -> None:
+    balance = {"replicas": "5%"}
+    site.arrives(assignments={"orders": RULE}, balance=balance)  # two brokers more
+    counts = [b for listed in site.replicas().values() for b in listed]
+    assert {5, 6} <= set(counts)
+
+    three = {"orders": {"replicationFactor": 3, "spread": "rack"}}
+    site.arrives(assignments=three, balance=balance)
+    assert {len(listed) for listed in site.replicas().values()} == {3}
+
+    gone = [{"broker": 6, "reason": "decommission"}]
+    site.arrives(assignments=three, blacklists={"replicas": gone})
+    assert all(6 not in listed for listed in site.replicas().values())
+    assert all(6 not in listed for listed in site.replicas("__replan_journal").values())
+
+    rack = [{"broker": broker, "reason": "rack c is rebuilt"} for broker in (3, 6)]
+    site.arrives(assignments=three, blacklists={"replicas": rack})
+    assert all(not {3, 6}.intersection(listed) for listed in site.replicas().values())
+
+    for broker in RACKS:
+        site.cluster.stop(broker)
+        until(lambda: site.replan("plan", wanted=0) != "", "an empty plan", limit_seconds=60)
+        site.cluster.start(broker)
+        await_brokers(site.cluster.bootstrap, sorted(RACKS))
