@@ -84,8 +84,7 @@ FROM_BROKERS: dict[tuple[str, ...], set[str]] = {
     ("plan", "-f", "moves.yaml"): ADAPTER
     | {"yaml", *APPLYING, "replan.rehearsal", "replan.simulator"},
     ("drift", "-f", "as-it-is.yaml"): ADAPTER | {"yaml", *APPLYING},
-    ("apply", "-f", "as-it-is.yaml", "--auto-approve"): ADAPTER
-    | {"yaml", "confluent_kafka", *APPLYING},
+    ("apply", "-f", "as-it-is.yaml", "--auto-approve"): ADAPTER | {"yaml", *APPLYING},
 }
 """The same of commands on brokers."""
 

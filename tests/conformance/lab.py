@@ -84,9 +84,11 @@ def until_reads(lab: Lab, read: Callable[[], object], expected: object) -> None:
 
 
 def partition_of(lab: Lab, topic: str, partition: int = 0) -> PartitionState:
-    """One partition that exists."""
+    """One partition that exists, as soon as the broker that is asked knows it."""
     name = TopicPartition(topic, partition)
-    return lab.control_plane.look(Wanted(partitions=[name])).partitions[name]
+    wanted = Wanted(partitions=[name])
+    until(lab, lambda: name in lab.control_plane.look(wanted).partitions, f"{name} known")
+    return lab.control_plane.look(wanted).partitions[name]
 
 
 def until_fenced(lab: Lab, broker: int) -> None:

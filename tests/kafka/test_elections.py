@@ -109,7 +109,7 @@ def test_the_broker_that_is_awaited_leads_when_it_returns(
     cluster: OneJvmCluster, tmp_path: Path
 ) -> None:
     """Broker 3 leaves while min ISR still holds, then 2, then 1: those two are eligible, and 3 is not."""
-    topic, flags = "awaited", ("--bootstrap-server", cluster.bootstrap)
+    topic, flags = "awaited", ("--bootstrap-server", cluster.bootstrap, "--timeout", "10s")
     (tmp_path / "placement.yaml").write_text("version: 1\nassignments: {}\n")
     create_topic(cluster.bootstrap, topic, [[1, 2, 3]], {"min.insync.replicas": "2"})
 

@@ -126,7 +126,7 @@ def test_it_is_steered_from_another_machine(site: Site, machine: Callable[[str],
         until(
             lambda: "throttled.rate=40000000" in "".join(site.leftovers()),
             "the new rate",
-            limit_seconds=30,
+            limit_seconds=90,
         )
         assert "pause lifted, by ann@" in bob.replan("resume", wanted=0)[0]
         _, said = applying.communicate(timeout=240)

@@ -57,15 +57,15 @@ def owner() -> str:
 
 
 def known_of(cluster: Target, connection: Connection, cluster_id: str) -> Known:
-    """What the journal says, without taking its lock; a note where it may not be read."""
+    """What the journal says, without taking its lock; a note where it cannot be read, as while it has no leader."""
     where = place_of(cluster)
     if where.path is not None:
         return Known(fold(peek(where.path, cluster_id)), holder(where.path))
     topic = topic_of(connection, where)
     try:
         found = topic.reader.refresh()
-    except ClusterRefused as refused:
-        note(f"note: open applications and remembered orders are not known: {refused}")
+    except (ClusterRefused, ClusterUnreachable) as problem:
+        note(f"note: open applications and remembered orders are not known: {problem}")
         return Known()
     if not found:
         _note_older(cluster_id)
