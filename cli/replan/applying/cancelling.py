@@ -69,12 +69,11 @@ def unfinished(ledger: Ledger) -> list[Origin]:
 
 def plan_back(ledger: Ledger, plan: Plan, snapshot: Snapshot) -> Plan:
     """The plan that takes back what the cancelled application has not finished."""
-    application = "" if ledger.application is None else ledger.application.id
     led = {m.partition: m.leader in {None, m.original[0]} for m in plan.moves}
     wanted = WayBack(
-        application=application,
+        application=ledger.application_id,
         origins=[replace(o, led=led.get(o.partition, True)) for o in unfinished(ledger)],
-        digest=hashlib.sha256(f"back to before {application}".encode()).hexdigest(),
+        digest=hashlib.sha256(f"back to before {ledger.application_id}".encode()).hexdigest(),
         throttle=plan.throttle,
         warn_of_placement=False,
     )

@@ -8,12 +8,12 @@ of the topic moves: Kafka judges their length by the lists that it has (Replicat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.ledger import Ledger, unended
 from replan.applying.journal.records import CreateRecord, Status
 from replan.applying.observation.history import held_since
 from replan.applying.observation.look import Observation
-from replan.applying.partitions.judge import End, Hold
-from replan.applying.reasons.ends import Fact, NotAsPlanned, OtherPartitions, RejectedByKafka
+from replan.applying.partitions.judge import End, Hold, rejected
+from replan.applying.reasons.ends import Fact, NotAsPlanned, OtherPartitions
 from replan.applying.reasons.waits import (
     Cancelling,
     HoldReason,
@@ -73,11 +73,7 @@ class CreateTick:
 
 def pending(job: Job, ledger: Ledger) -> list[Create]:
     """The creates that have not ended."""
-    return [
-        create
-        for topic, create in job.creates.items()
-        if topic not in ledger.creates or ledger.creates[topic].status is Status.OPEN
-    ]
+    return [create for topic, create in job.creates.items() if unended(ledger.creates.get(topic))]
 
 
 def looked_at(creates: Iterable[Create]) -> set[TopicPartition]:
@@ -136,8 +132,9 @@ def _take(
 
 
 def _record(create: Create, ledger: Ledger, status: Status, message: str = "") -> CreateRecord:
-    application = "" if ledger.application is None else ledger.application.id
-    return CreateRecord(application, create.topic, create.topic_id, create.count, status, message)
+    return CreateRecord(
+        ledger.application_id, create.topic, create.topic_id, create.count, status, message
+    )
 
 
 def judge_create(
@@ -190,7 +187,7 @@ def _asked(
     back = all(broker is not None and not broker.cordoned for broker in known)
     if answer.code in LOOK_AGAIN or (answer.code == INVALID_ASSIGNMENT and back):
         return Unsure(Ask(), PartitionsUnseen(answer.code, answer.name))
-    return End(Status.REJECTED, RejectedByKafka(answer.code, answer.name, answer.message))
+    return rejected(answer)
 
 
 def _brokers(create: Create) -> list[BrokerId]:

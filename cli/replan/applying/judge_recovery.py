@@ -28,12 +28,11 @@ Invariants:
 from dataclasses import dataclass
 
 from replan.applying.journal.records import RecoveryRecord, RecoveryStep, Status
-from replan.applying.partitions.judge import End, Hold
+from replan.applying.partitions.judge import End, Hold, rejected
 from replan.applying.reasons.ends import (
     Fact,
     NotAsPlanned,
     OtherReassignment,
-    RejectedByKafka,
 )
 from replan.applying.reasons.recovery import (
     ElectionArrivalPossible,
@@ -162,7 +161,7 @@ def _leaderless(sight: RecoveryInput, state: PartitionState, tick: TickInput) ->
         return step
     answer = sight.answer
     if isinstance(answer, Rejected) and answer.code not in LOOK_AGAIN:
-        return End(Status.REJECTED, RejectedByKafka(answer.code, answer.name, answer.message))
+        return rejected(answer)
     recently = sight.asked_at is not None and (
         tick.now - sight.asked_at < tick.settings.agreeing_seconds
     )

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from replan.applying.admission.slots import Slots
-from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.ledger import Ledger, unended
 from replan.applying.journal.records import LogMoveRecord, Status
 from replan.applying.observation.history import held_since
-from replan.applying.partitions.judge import End, Hold
-from replan.applying.reasons.ends import EndReason, OtherLogDir, RejectedByKafka, SubjectGone
+from replan.applying.partitions.judge import End, Hold, rejected
+from replan.applying.reasons.ends import EndReason, OtherLogDir, SubjectGone
 from replan.applying.reasons.waits import (
     AwaitingThrottle,
     CopyingInBroker,
@@ -89,11 +89,7 @@ class LogMoveTick:
 
 def pending(job: Job, ledger: Ledger) -> list[LogMove]:
     """Those that have not ended."""
-    return [
-        move
-        for move in job.plan.log_moves
-        if (record := ledger.log_moves.get(move.replica)) is None or record.status is Status.OPEN
-    ]
+    return [move for move in job.plan.log_moves if unended(ledger.log_moves.get(move.replica))]
 
 
 def looked_at(job: Job, ledger: Ledger) -> list[LogMove]:
@@ -126,9 +122,9 @@ def log_move_tick(
     for move in looked_at(tick.job, ledger):
         verdict = judge_log_move(move, tick.seen, known.answers.get(move.replica))
         if isinstance(verdict, End) and verdict.status is Status.STALE and verdict.reason:
-            since = known.suspected.get((move.replica, verdict.reason), tick.ended)
-            if since > tick.now - tick.settings.ending_seconds:
-                agreeing.append((move.replica, verdict.reason))
+            suspicion = move.replica, verdict.reason
+            if not tick.agreed(known.suspected, suspicion, listed=False):
+                agreeing.append(suspicion)
                 verdict = Hold(Rechecking(verdict.reason))
         if isinstance(verdict, Start):
             ready.append(move)
@@ -175,16 +171,17 @@ def judge_log_move(move: LogMove, seen: Look, answer: Answer | None) -> Start | 
         return End(Status.DONE)
     if place.future_path is not None or place.path != move.source:
         return End(Status.STALE, OtherLogDir(move.source, place.future_path or place.path))
-    return _rejected(answer) if isinstance(answer, Rejected) else Start()
-
-
-def _rejected(answer: Rejected) -> End:
-    return End(Status.REJECTED, RejectedByKafka(answer.code, answer.name, answer.message))
+    return rejected(answer) if isinstance(answer, Rejected) else Start()
 
 
 def record_of(move: LogMove, ledger: Ledger, status: Status, message: str = "") -> LogMoveRecord:
     """The record of one."""
-    application = "" if ledger.application is None else ledger.application.id
     return LogMoveRecord(
-        application, move.partition, move.topic_id, move.broker, move.target, status, message
+        ledger.application_id,
+        move.partition,
+        move.topic_id,
+        move.broker,
+        move.target,
+        status,
+        message,
     )

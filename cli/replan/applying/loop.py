@@ -345,14 +345,8 @@ class ApplicationRun:
         self._state = replace(self._state, neighbours=after)
 
     def _report(self, tick: TickInput, reported: int, decision: Decision) -> None:
-        plan, state = self._job.plan, self._state
-        total = len(plan.moves) + len(plan.creates) + len(plan.standing) + len(plan.recoveries)
-        total += len(plan.log_moves)
-        owned = [r.status for r in state.ledger.owned.values()]
-        owned += [r.status for r in state.ledger.creates.values()]
-        owned += [r.status for r in state.ledger.standing.values()]
-        owned += [r.status for r in state.ledger.recoveries.values()]
-        owned += [r.status for r in state.ledger.log_moves.values()]
+        total, state = self._job.plan.steps, self._state
+        owned = [r.status for r in state.ledger.steps]
         done, running = owned.count(Status.DONE), owned.count(Status.OPEN)
         notes = state.notes[reported:]
         copies = copies_in_progress(tick, state, decision.holds)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.ledger import Ledger, StepRecord
 from replan.applying.journal.records import CreateRecord, MoveRecord, RecoveryRecord, Status
 from replan.applying.reasons.notes import Leftover, Note
 from replan.applying.reasons.waits import HoldReason
@@ -184,32 +184,20 @@ def log_move_results(
     moves: Iterable[LogMove], ledger: Ledger, holds: Mapping[ReplicaName, HoldReason]
 ) -> tuple[LogMoveResult, ...]:
     """How each replica stands that was to lie in another log directory."""
-    found = []
-    for move in moves:
-        record = ledger.log_moves.get(move.replica)
-        if record is None or record.status is Status.OPEN:
-            now = Result.WAITING if record is None else Result.RUNNING
-            hold = holds.get(move.replica)
-            found.append(LogMoveResult(move.partition, move.broker, now, hold=hold))
-        else:
-            result = Result(record.status.value)
-            found.append(LogMoveResult(move.partition, move.broker, result, record.message))
-    return tuple(found)
+    return tuple(
+        LogMoveResult(
+            m.partition, m.broker, *_found(ledger.log_moves.get(m.replica), holds.get(m.replica))
+        )
+        for m in moves
+    )
 
 
 def setting_results(
     standing: Iterable[ThrottleSetting], ledger: Ledger, holds: Mapping[SettingName, HoldReason]
 ) -> tuple[SettingResult, ...]:
     """How each standing throttle setting of a plan stands."""
-    found = []
-    for wanted in standing:
-        name, record = wanted.setting, ledger.standing.get(wanted.setting)
-        if record is None or record.status is Status.OPEN:
-            now = Result.WAITING if record is None else Result.RUNNING
-            found.append(SettingResult(name, now, hold=holds.get(name)))
-        else:
-            found.append(SettingResult(name, Result(record.status.value), record.message))
-    return tuple(found)
+    names = [wanted.setting for wanted in standing]
+    return tuple(SettingResult(n, *_found(ledger.standing.get(n), holds.get(n))) for n in names)
 
 
 def recovery_results(
@@ -227,12 +215,17 @@ def _result(
     own: MoveRecord | CreateRecord | RecoveryRecord | None,
     hold: HoldReason | None,
 ) -> PartitionResult:
-    if own is None:
-        return PartitionResult(name, Result.WAITING, hold=hold)
-    if own.status is Status.OPEN:
-        return PartitionResult(name, Result.RUNNING, hold=hold)
     lost = own.measured if isinstance(own, RecoveryRecord) else None
-    return PartitionResult(name, Result(own.status.value), own.message, lost=lost)
+    return PartitionResult(name, *_found(own, hold), lost=lost)
+
+
+def _found(
+    own: MoveRecord | StepRecord | None, hold: HoldReason | None
+) -> tuple[Result, str, HoldReason | None]:
+    """How a step stands, why it has ended without being done, and why it waits."""
+    if own is None or own.status is Status.OPEN:
+        return Result.WAITING if own is None else Result.RUNNING, "", hold
+    return Result(own.status.value), own.message, None
 
 
 def exit_code_of(results: Iterable[AnyResult], left_out: Exit) -> Exit:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.ledger import Ledger, unended
 from replan.applying.journal.records import Order, RecoveryRecord, RecoveryStep, Status, changed
 from replan.applying.judge_recovery import (
     Measured,
@@ -94,7 +94,7 @@ def pending(job: Job, ledger: Ledger) -> list[Recovery]:
     return [
         recovery
         for name, recovery in job.recoveries.items()
-        if name not in ledger.recoveries or ledger.recoveries[name].status is Status.OPEN
+        if unended(ledger.recoveries.get(name))
     ]
 
 
@@ -158,8 +158,7 @@ def recovery_tick(
         if isinstance(verdict, Unsure):
             suspicion = (recovery.partition, verdict.conclusion)
             suspected.append(suspicion)
-            since = known.suspected.get(suspicion, tick.ended)
-            sure = since <= tick.now - tick.settings.ending_seconds
+            sure = tick.agreed(known.suspected, suspicion, listed=False)
             verdict = verdict.conclusion if sure else Hold(verdict.reason)
         _take(recovery, verdict, tick, ledger, found, closed, per_leader)
     found.suspected = held_since(known.suspected, suspected, tick.ended)
@@ -222,7 +221,7 @@ def _full(
 
 def _begun(recovery: Recovery, ledger: Ledger) -> RecoveryRecord:
     return RecoveryRecord(
-        application="" if ledger.application is None else ledger.application.id,
+        application=ledger.application_id,
         partition=recovery.partition,
         topic_id=recovery.topic_id,
         order=recovery.order,

@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from replan.applying.creating import Ask
-from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.ledger import Ledger, unended
 from replan.applying.journal.records import StandingRecord, Status
 from replan.applying.observation.history import held_since
-from replan.applying.partitions.judge import End, Hold
-from replan.applying.reasons.ends import EndReason, OtherValue, RejectedByKafka, SubjectGone
+from replan.applying.partitions.judge import End, Hold, rejected
+from replan.applying.reasons.ends import EndReason, OtherValue, SubjectGone
 from replan.applying.reasons.waits import (
     HoldReason,
     Rechecking,
@@ -57,11 +57,7 @@ class StandingTick:
 
 def pending(job: Job, ledger: Ledger) -> list[ThrottleSetting]:
     """Those that have not ended."""
-    return [
-        wanted
-        for wanted in job.plan.standing
-        if (record := ledger.standing.get(wanted.setting)) is None or record.status is Status.OPEN
-    ]
+    return [wanted for wanted in job.plan.standing if unended(ledger.standing.get(wanted.setting))]
 
 
 def standing_tick(
@@ -134,12 +130,8 @@ def judge_setting(
         return Hold(SettingUnseen()) if place in arriving else End(Status.DONE)
     if not wanted.is_before(found.value):
         return End(Status.STALE, OtherValue(wanted.before, found.value))
-    rejected = answers.get(place) if name in ledger.standing else None
-    return _rejected(rejected) if isinstance(rejected, Rejected) else Ask()
-
-
-def _rejected(answer: Rejected) -> End:
-    return End(Status.REJECTED, RejectedByKafka(answer.code, answer.name, answer.message))
+    answer = answers.get(place) if name in ledger.standing else None
+    return rejected(answer) if isinstance(answer, Rejected) else Ask()
 
 
 def first_of(move: Move, first: Mapping[Place, SettingName]) -> SettingName | None:
@@ -185,5 +177,4 @@ def _in_use(name: SettingName, ledger: Ledger) -> bool:
 
 
 def _record(name: SettingName, ledger: Ledger, status: Status, message: str = "") -> StandingRecord:
-    application = "" if ledger.application is None else ledger.application.id
-    return StandingRecord(application, name.scope, name.name, name.key, status, message)
+    return StandingRecord(ledger.application_id, name.scope, name.name, name.key, status, message)

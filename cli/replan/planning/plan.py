@@ -237,9 +237,13 @@ class Plan:
     @property
     def changes(self) -> bool:
         """Whether there is anything to do."""
-        return bool(
-            self.moves or self.creates or self.standing or self.recoveries or self.log_moves
-        )
+        return self.steps > 0
+
+    @property
+    def steps(self) -> int:
+        """How many moves, creates, standing settings, recoveries and log moves it has."""
+        kinds = (self.moves, self.creates, self.standing, self.recoveries, self.log_moves)
+        return sum(map(len, kinds))
 
     @property
     def empty(self) -> bool:

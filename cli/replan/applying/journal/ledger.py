@@ -6,6 +6,7 @@ are open was written by two processes at once; folding it raises Held, and `aban
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypedDict, TypeVar
 
 from replan.applying.journal.protocol import latest
 from replan.applying.journal.records import (
@@ -30,6 +31,23 @@ from replan.model.configs import SettingName
 from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import RememberedOrder
+
+StepRecord = CreateRecord | StandingRecord | RecoveryRecord | LogMoveRecord
+"""What an application does beside moves."""
+
+
+class _Steps(TypedDict):
+    """The records of steps beside moves, as the ledger has them."""
+
+    creates: Mapping[str, CreateRecord]
+    standing: Mapping[SettingName, StandingRecord]
+    recoveries: Mapping[TopicPartition, RecoveryRecord]
+    log_moves: Mapping[ReplicaName, LogMoveRecord]
+
+
+def unended(record: MoveRecord | StepRecord | None) -> bool:
+    """Whether a step, by its record, is still to begin or has begun and not ended."""
+    return record is None or record.status is Status.OPEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +74,29 @@ class Ledger:
     """Of the open application, by replica."""
 
     @property
+    def application_id(self) -> str:
+        """Of the open one; empty where none is."""
+        return "" if self.application is None else self.application.id
+
+    @property
+    def steps(self) -> Iterator[MoveRecord | StepRecord]:
+        """The records of all that the open application does."""
+        yield from self.owned.values()
+        yield from self.creates.values()
+        yield from self.standing.values()
+        yield from self.recoveries.values()
+        yield from self.log_moves.values()
+
+    @property
+    def _steps(self) -> "_Steps":
+        return _Steps(
+            creates=self.creates,
+            standing=self.standing,
+            recoveries=self.recoveries,
+            log_moves=self.log_moves,
+        )
+
+    @property
     def throttles(self) -> int:
         """How many throttle settings are replan's and are to be restored."""
         return sum(not saved.kept for saved in self.priors)
@@ -80,30 +121,9 @@ class Ledger:
         entries, rates = (
             _priors(together) if _touches_priors(records) else (self.entries, self.rates)
         )
-        creates = self.creates
-        if any(isinstance(r, CreateRecord) for r in records):
-            creates = _creates(together, self.application)
-        standing = self.standing
-        if any(isinstance(r, StandingRecord) for r in records):
-            standing = _standing(together, self.application)
-        recovered = self.recoveries
-        if any(isinstance(r, RecoveryRecord) for r in records):
-            recovered = _recoveries(together, self.application)
-        log_moves = self.log_moves
-        if any(isinstance(r, LogMoveRecord) for r in records):
-            log_moves = _log_moves(together, self.application)
-        return Ledger(
-            together,
-            self.application,
-            owned,
-            still_open,
-            entries,
-            rates,
-            creates,
-            standing,
-            recovered,
-            log_moves,
-        )
+        touched = any(isinstance(r, StepRecord) for r in records)
+        steps = _steps(together, self.application) if touched else self._steps
+        return Ledger(together, self.application, owned, still_open, entries, rates, **steps)
 
     def _is_open(self, application: str) -> bool:
         return self.application is not None and self.application.id == application
@@ -156,61 +176,28 @@ def _folded(together: dict[str, Kept]) -> Ledger:
         if isinstance(record, MoveRecord) and application and record.application == application.id:
             _place(record, owned, still_open)
     entries, rates = _priors(together)
-    creates, standing = _creates(together, application), _standing(together, application)
-    recovered = _recoveries(together, application)
-    log_moves = _log_moves(together, application)
-    return Ledger(
-        together,
-        application,
-        owned,
-        still_open,
-        entries,
-        rates,
-        creates,
-        standing,
-        recovered,
-        log_moves,
+    steps = _steps(together, application)
+    return Ledger(together, application, owned, still_open, entries, rates, **steps)
+
+
+S = TypeVar("S", CreateRecord, StandingRecord, RecoveryRecord, LogMoveRecord)
+
+
+def _steps(together: Mapping[str, Kept], application: Application | None) -> _Steps:
+    """What the open application does beside moves."""
+
+    def of_open(kind: type[S]) -> Iterator[S]:
+        if application is not None:
+            for record in together.values():
+                if isinstance(record, kind) and record.application == application.id:
+                    yield record
+
+    return _Steps(
+        creates={r.topic: r for r in of_open(CreateRecord)},
+        standing={r.setting: r for r in of_open(StandingRecord)},
+        recoveries={r.partition: r for r in of_open(RecoveryRecord)},
+        log_moves={(r.partition, r.broker): r for r in of_open(LogMoveRecord)},
     )
-
-
-def _recoveries(
-    together: Mapping[str, Kept], application: Application | None
-) -> dict[TopicPartition, RecoveryRecord]:
-    return {
-        r.partition: r
-        for r in together.values()
-        if isinstance(r, RecoveryRecord) and application and r.application == application.id
-    }
-
-
-def _creates(
-    together: Mapping[str, Kept], application: Application | None
-) -> dict[str, CreateRecord]:
-    return {
-        r.topic: r
-        for r in together.values()
-        if isinstance(r, CreateRecord) and application and r.application == application.id
-    }
-
-
-def _standing(
-    together: Mapping[str, Kept], application: Application | None
-) -> dict[SettingName, StandingRecord]:
-    return {
-        r.setting: r
-        for r in together.values()
-        if isinstance(r, StandingRecord) and application and r.application == application.id
-    }
-
-
-def _log_moves(
-    together: Mapping[str, Kept], application: Application | None
-) -> dict[ReplicaName, LogMoveRecord]:
-    return {
-        (r.partition, r.broker): r
-        for r in together.values()
-        if isinstance(r, LogMoveRecord) and application and r.application == application.id
-    }
 
 
 def _open_application(together: Mapping[str, Kept]) -> Application | None:

@@ -17,7 +17,7 @@ from replan.planning.requests import Request, RequestKind
 def begun(move: Move, ledger: Ledger) -> MoveRecord:
     """The first record of a move in the open application."""
     return MoveRecord(
-        application="" if ledger.application is None else ledger.application.id,
+        application=ledger.application_id,
         partition=move.partition,
         topic_id=move.topic_id,
         original=move.original,

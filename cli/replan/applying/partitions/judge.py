@@ -69,6 +69,11 @@ class End:
     """None where it is done."""
 
 
+def rejected(answer: Rejected, *, whole: bool = False) -> End:
+    """The end that Kafka's refusal is; `whole`: of the request as a whole."""
+    return End(Status.REJECTED, RejectedByKafka(answer.code, answer.name, answer.message, whole))
+
+
 @dataclass(frozen=True, slots=True)
 class Suspect:
     """A conclusion that a second look, some seconds later, must agree with."""
@@ -296,10 +301,9 @@ def _disappeared(sight: PartitionInput, own: MoveRecord) -> Verdict:
 
 
 def _rejected(sight: PartitionInput, rejection: Rejected) -> Verdict:
-    code, name = rejection.code, rejection.name
     if sight.quarantine_seconds is not None:
-        return Hold(RejectionPending(code, name, sight.quarantine_seconds))
-    return End(Status.REJECTED, RejectedByKafka(code, name, rejection.message, rejection.whole))
+        return Hold(RejectionPending(rejection.code, rejection.name, sight.quarantine_seconds))
+    return rejected(rejection, whole=rejection.whole)
 
 
 def unless_quarantined(sight: PartitionInput, own: MoveRecord, ask: Request) -> Verdict:
