@@ -4,7 +4,7 @@ Here belongs what errors and reports share, so that both say it in the same way.
 only reports show (`reporting`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -23,6 +23,11 @@ def plural(noun: str) -> str:
     if noun.endswith("y") and noun[-2] not in "aeiou":
         return f"{noun[:-1]}ies"
     return f"{noun}s"
+
+
+def listed(names: Iterable[object]) -> str:
+    """`1, 2, 3`."""
+    return ", ".join(map(str, names))
 
 
 def capped(

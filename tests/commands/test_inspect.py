@@ -13,7 +13,7 @@ from replan.applying.settings import Settings
 from replan.main import run
 from replan.model.names import BrokerId
 from replan.planning.plan_file import digest, loads
-from replan.reporting.hold_text import end_text
+from replan.reporting.end_text import end_text
 from replan.simulator.open_file import open_simulated
 
 JOURNAL = "cluster.json.journal"

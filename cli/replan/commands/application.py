@@ -33,7 +33,7 @@ from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
 from replan.planning.planner import make_plan
 from replan.reporting.application_text import throttle_lines
-from replan.reporting.hold_text import end_text
+from replan.reporting.end_text import end_text
 from replan.reporting.junit import render_junit
 from replan.reporting.outcome_text import refused_line, render_outcome
 from replan.reporting.plan_text import render_plan

@@ -29,7 +29,7 @@ from replan.rehearsal.refused import Refused
 from replan.rehearsal.result import Rehearsal
 from replan.rehearsal.setup import cluster_of, with_assumptions, with_plan_applied
 from replan.rehearsal.waits import Waits
-from replan.reporting.hold_text import end_text
+from replan.reporting.end_text import end_text
 from replan.reporting.outcome_text import outcome_text
 from replan.reporting.quantities import duration
 from replan.simulator.clock import VirtualClock

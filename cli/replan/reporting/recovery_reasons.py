@@ -1,7 +1,5 @@
 """Sentences of why a partition without a leader waits, or how its recovery has ended."""
 
-from collections.abc import Sequence
-
 from replan.applying.reasons.recovery import (
     ElectionArrivalPossible,
     EvidenceChanged,
@@ -12,8 +10,8 @@ from replan.applying.reasons.recovery import (
     RecoveryUnseen,
     RecoveryWait,
 )
-from replan.model.names import BrokerId
 from replan.reporting.quantities import duration
+from replan.wording import listed
 
 
 def wait_text(reason: RecoveryWait) -> str:
@@ -25,7 +23,7 @@ def wait_text(reason: RecoveryWait) -> str:
             )
         case LogsSilent(silent):
             one = f"broker {silent[0]} does not say what its log holds"
-            several = f"brokers {_listed(silent)} do not say what their logs hold"
+            several = f"brokers {listed(silent)} do not say what their logs hold"
             return (
                 f"{one if len(silent) == 1 else several}, and the plan rests on that; wait until that is answered, "
                 "or plan again"
@@ -59,7 +57,3 @@ def end_text(reason: LedAgain | LedByAnother | EvidenceChanged) -> str:
 
 def _rank(rank: tuple[int, int]) -> str:
     return f"last epoch {rank[0]}, end {rank[1]:,}"
-
-
-def _listed(found: Sequence[BrokerId]) -> str:
-    return ", ".join(map(str, found))

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from replan.applying.outcome import Outcome, PartitionResult
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import TopicPartition
 from replan.model.replica_logs import ReplicaLog
 from replan.planning.plan import Plan
 from replan.planning.recovery.candidates import Candidate, best, parting
@@ -13,7 +13,7 @@ from replan.reporting.hold_text import result_text
 from replan.reporting.plan_notes import refusal_text, warning_text
 from replan.reporting.quantities import brokers, duration, size
 from replan.reporting.table import columns
-from replan.wording import count, left_out
+from replan.wording import count, left_out, listed
 
 SHOWN = 50
 """Partitions whose candidates are shown one by one."""
@@ -63,7 +63,7 @@ def loss_text(recovery: Recovery) -> str:
             f"from offset {found.offset:,} on"
         )
     if found.unknown:
-        text += f"; what {_listed(found.unknown)} had beyond that is not known"
+        text += f"; what {listed(found.unknown)} had beyond that is not known"
     return text + "."
 
 
@@ -130,10 +130,6 @@ def summary(recoveries: Sequence[Recovery]) -> str:
     known = f"at least {count(lost, 'record')} lost" if lost else "no record lost that is known"
     named = count(len(recoveries), "partition")
     return f"{named} to be led again, {len(unclean):,} unclean: {known}."
-
-
-def _listed(found: Sequence[BrokerId]) -> str:
-    return ", ".join(map(str, found))
 
 
 def render_recoveries(

@@ -20,7 +20,7 @@ from replan.model.control_plane import Clock
 from replan.model.names import TopicPartition
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest, loads
-from replan.reporting.hold_text import end_text
+from replan.reporting.end_text import end_text
 from replan.reporting.outcome_text import STOPPED, outcome_text, refused_line
 from replan.reporting.progress_text import counts
 from replan.scenarios.effect_boundary import Boundary, Crash, RecordedJournal, RecordedWriter

@@ -30,7 +30,7 @@ from replan.model.snapshot import Features
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
-from replan.reporting.hold_text import end_text
+from replan.reporting.end_text import end_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.faults import Schedule
 from replan.simulator.cluster.physical_state import Simulation

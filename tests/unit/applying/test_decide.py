@@ -46,7 +46,7 @@ from replan.model.placement import MoveThrottle
 from replan.model.snapshot import Features
 from replan.planning.moves import Move
 from replan.planning.requests import Request, RequestKind
-from replan.reporting.hold_text import end_text
+from replan.reporting.end_text import end_text
 
 APP = Application("a-1", ApplicationStatus.OPEN, "d", "m", "cluster", "ann")
 GUARDED = Features(replication_factor_guard=True, eligible_leader_replicas=True)

@@ -80,7 +80,8 @@ from replan.model.configs import FOLLOWER_RATE, LEADER_REPLICAS, ConfigScope, Se
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.planning.elections.available import Unavailable
 from replan.planning.requests import RequestKind
-from replan.reporting.hold_text import advice, end_text, hold_text, result_text, stalled_text
+from replan.reporting.end_text import advice, end_text
+from replan.reporting.hold_text import hold_text, result_text, stalled_text
 
 NAME = TopicPartition("orders", 0)
 B4 = BrokerId(4)

@@ -1,4 +1,4 @@
-"""Why a partition waits, or a copy stands still. The sentences are in `reporting.hold_text`."""
+"""Why a partition waits, or a copy stands still. `reporting.hold_text` has the sentences."""
 
 from dataclasses import dataclass, field
 

@@ -1,0 +1,102 @@
+"""Sentences of why a partition has not begun: what it lacks, the limit, and the way out."""
+
+from replan.applying.reasons.waits import (
+    NewBrokerCordoned,
+    NewBrokerFenced,
+    NoRoom,
+    NoSlot,
+    ReplicaUnread,
+    SettingFirst,
+    ThrottleContested,
+    TopicReassigned,
+    UncleanElectionPossible,
+    WritesWouldStop,
+)
+from replan.wording import capped, listed
+
+
+def start_text(
+    reason: NewBrokerFenced
+    | NewBrokerCordoned
+    | WritesWouldStop
+    | UncleanElectionPossible
+    | NoRoom
+    | NoSlot
+    | TopicReassigned
+    | ThrottleContested
+    | SettingFirst
+    | ReplicaUnread,
+) -> str:
+    """What it waits for before it begins."""
+    match reason:
+        case (
+            NewBrokerFenced() | NewBrokerCordoned() | WritesWouldStop() | UncleanElectionPossible()
+        ):
+            return _gate(reason)
+        case _:
+            return _shared(reason)
+
+
+def _gate(
+    reason: NewBrokerFenced | NewBrokerCordoned | WritesWouldStop | UncleanElectionPossible,
+) -> str:
+    match reason:
+        case NewBrokerFenced(broker):
+            return f"broker {broker} is to receive a replica and is fenced; start it"
+        case NewBrokerCordoned(broker):
+            return (
+                f"broker {broker} is to receive a replica and all its log directories are cordoned; "
+                "uncordon it, or plan without it"
+            )
+        case WritesWouldStop(in_sync, m, needed):
+            return (
+                f"in sync and live: {list(in_sync)}; with min.insync.replicas {m} at least {needed} are needed before "
+                "replicas are added, or writes stop for the whole copy; bring the others back first"
+            )
+        case UncleanElectionPossible(topic, in_sync):
+            return (
+                f"unclean.leader.election.enable is true and only {list(in_sync)} is in sync: an empty new replica "
+                f"could be elected; run `kafka-configs.sh --alter --entity-type topics --entity-name {topic} "
+                "--add-config unclean.leader.election.enable=false` first, or bring another replica back"
+            )
+
+
+def _shared(
+    reason: NoRoom | NoSlot | TopicReassigned | ThrottleContested | SettingFirst | ReplicaUnread,
+) -> str:
+    match reason:
+        case ReplicaUnread(broker):
+            return f"broker {broker} does not say where its replicas lie; waiting until it does"
+        case SettingFirst(setting):
+            return f"waiting until {setting} is set"
+        case NoRoom():
+            also = (
+                f", {reason.promised} of them promised to other copies" if reason.promised else ""
+            )
+            return (
+                f"broker {reason.broker} has no room: {reason.size} bytes to {reason.path} (the directory with the "
+                f"fewest logs), {reason.usable} usable{also}, {reason.kept_free} must stay free; make room there"
+            )
+        case NoSlot():
+            return _no_slot(reason)
+        case TopicReassigned(partitions):
+            named = listed(partitions[:3])
+            return (
+                f"another tool reassigns {named}; a cluster before 4.1 cannot guard a reorder against that; "
+                "waiting for that to end"
+            )
+        case ThrottleContested(places):
+            named = "; ".join(
+                f"{'topic' if isinstance(place, str) else 'broker'} {place}: {key}"
+                for place, key in places
+            )
+            return f"another tool removed a throttle twice ({named}); find out which, then rerun to resume"
+
+
+def _no_slot(reason: NoSlot) -> str:
+    limit = f"`--slots {reason.limit}`"
+    if reason.limit < reason.usual:
+        limit = f"{reason.limit}, not {reason.usual}: in-sync replicas were lost"
+    named = listed(capped(list(map(str, reason.others)), limit=3))
+    others = f"; other tools reassign {named}" if reason.others else ""
+    return f"broker {reason.broker} is at its limit ({limit}){others}"
