@@ -35,7 +35,7 @@ from replan.kafka.control_plane import open_cluster
 from replan.manifest.load import load_placement
 from replan.planning.plan_file import digest
 from replan.planning.planner import make_plan
-from replan.reporting.hold_text import end_text
+from replan.reporting.end_text import end_text
 
 MEGABYTE = 1_000_000
 LISTS = [[1, 2, 3], [2, 3, 1], [3, 1, 2], [4, 5, 1], [5, 4, 2], [1, 4, 3]]

@@ -39,7 +39,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
 from replan.planning.planner import make_plan
-from replan.reporting.hold_text import end_text
+from replan.reporting.end_text import end_text
 from replan.reporting.outcome_text import outcome_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.control_plane import SimulatedControlPlane

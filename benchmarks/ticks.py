@@ -39,7 +39,7 @@ from replan.planning.moves import Move  # noqa: E402
 from replan.planning.plan import Plan  # noqa: E402
 from replan.planning.plan_file import digest  # noqa: E402
 from replan.planning.requests import Request, RequestKind  # noqa: E402
-from replan.reporting.hold_text import end_text  # noqa: E402
+from replan.reporting.end_text import end_text  # noqa: E402
 
 TICKS = 60
 SETTINGS = Settings()
