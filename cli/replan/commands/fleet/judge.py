@@ -1,0 +1,217 @@
+"""The stages of `fleet` that judge what the lake has: rates, drift, cost, plan, history."""
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from replan.commands.fleet.options import (
+    DEFAULT_FLEET,
+    EngineChoice,
+    FleetFile,
+    Output,
+    Tolerate,
+    opened_lake,
+    this_hour,
+)
+from replan.commands.output import note, result, save
+from replan.errors import BadUsage, Exit
+
+if TYPE_CHECKING:
+    from replan.fleet.fleet_file import Fleet
+    from replan.fleet.lake.delta import Hour, Lake
+    from replan.fleet.perform import Stage
+    from replan.fleet.run import FleetRun
+    from replan.fleet.todo import Todo
+
+
+def rates(
+    *, fleet: FleetFile = DEFAULT_FLEET, tolerate: Tolerate = 0, choice: EngineChoice
+) -> Exit:
+    """Find how fast each partition is written to, from the snapshots of the last day.
+
+    Exit codes:
+      0  done
+      1  an error, or a cluster of which nothing could be read
+
+    Examples:
+      replan fleet rates
+      replan fleet rates --engine spark --master spark://spark-1:7077
+    """
+    from replan.fleet.perform import Stage
+
+    return _lake_stages(fleet, [Stage.RATES], None, tolerate, choice)
+
+
+def drift(
+    *,
+    fleet: FleetFile = DEFAULT_FLEET,
+    snapshots: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Without a fleet file: a folder with one snapshot (file or folder) per cluster.",
+        ),
+    ] = None,
+    placements: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Without a fleet file: a folder with one placement (file or folder) per cluster.",
+        ),
+    ] = None,
+    output: Output = None,
+    tolerate: Tolerate = 0,
+    choice: EngineChoice,
+) -> Exit:
+    """Show where many clusters differ from their placements, and whose the difference is.
+
+    Exit codes:
+      0  no drift in any cluster
+      1  an error, or a cluster that could not be compared
+      2  drift
+
+    Examples:
+      replan fleet drift --fleet fleet.yaml
+      replan fleet drift --snapshots snapshots/ --placements placements/ --engine spark -o drift/
+    """
+    from replan.fleet.perform import Stage
+
+    if (snapshots is None) != (placements is None):
+        raise BadUsage("--snapshots and --placements go together; without both the lake is read")
+    if snapshots is None or placements is None:
+        return _lake_stages(fleet, [Stage.DRIFT], output, tolerate, choice)
+    from replan.fleet.run import run_stages
+    from replan.fleet.todo import from_folders
+
+    between = None if output is None else output.resolve().parent
+    where = choice.where(between)
+    found = run_stages(from_folders(snapshots, placements), [Stage.DRIFT], where, this_hour())
+    return _shown(found, output, tolerate)
+
+
+def cost(*, fleet: FleetFile = DEFAULT_FLEET, tolerate: Tolerate = 0, choice: EngineChoice) -> Exit:
+    """Find what it takes to put each drifted partition right: bytes, those between racks, time, money.
+
+    Exit codes:
+      0  done
+      1  an error, or a cluster that could not be compared
+
+    Examples:
+      replan fleet cost
+      replan fleet cost --fleet ops/fleet.yaml
+    """
+    from replan.fleet.perform import Stage
+
+    return _lake_stages(fleet, [Stage.COST], None, tolerate, choice)
+
+
+def plan(
+    *,
+    fleet: FleetFile = DEFAULT_FLEET,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Write each plan to a file CLUSTER.plan.json here.",
+        ),
+    ] = None,
+    tolerate: Tolerate = 0,
+    choice: EngineChoice,
+) -> Exit:
+    """Plan every cluster of the lake; each plan is the one that `replan plan` makes of the same snapshot.
+
+    Exit codes:
+      0  done
+      1  an error, or a cluster that cannot be planned
+
+    Examples:
+      replan fleet plan -o plans/
+      replan fleet plan --fleet ops/fleet.yaml --tolerate-errors 1
+    """
+    from replan.fleet.perform import Stage
+
+    opened, lake = opened_lake(fleet)
+    found = perform_and_write(opened, lake, [Stage.PLAN], choice)
+    if output is not None:
+        save_plans(found, output)
+    return _summarised(found, tolerate)
+
+
+def history(*, fleet: FleetFile = DEFAULT_FLEET) -> Exit:
+    """Bring the history of all clusters up to date: since when each thing drifts, and how often it came back.
+
+    Exit codes:
+      0  done
+      1  an error
+
+    Examples:
+      replan fleet history
+      replan fleet history --fleet ops/fleet.yaml
+    """
+    from replan.fleet.run import run_history
+
+    opened, lake = opened_lake(fleet)
+    run_history(lake, opened.clusters)
+    return Exit.OK
+
+
+def _lake_stages(
+    file: Path, stages: "Sequence[Stage]", output: Path | None, tolerated: int, choice: EngineChoice
+) -> Exit:
+    opened, lake = opened_lake(file)
+    found = perform_and_write(opened, lake, stages, choice)
+    if "drift" in found.rows:
+        return _shown(found, output, tolerated)
+    return _summarised(found, tolerated)
+
+
+def _shown(found: "FleetRun", output: Path | None, tolerated: int) -> Exit:
+    from replan.fleet.publish import publish
+    from replan.fleet.report import render_fleet_drift
+
+    if output is not None:
+        publish(found, output)
+    result(render_fleet_drift(found))
+    return found.exit_code(tolerated)
+
+
+def _summarised(found: "FleetRun", tolerated: int) -> Exit:
+    from replan.fleet.report import error_lines
+
+    if found.errors.num_rows:
+        note("\n".join(error_lines(found, found.errors.num_rows)))
+    rows = (f"{name} {table.num_rows:,}" for name, table in found.rows.items())
+    note(f"rows written: {', '.join(rows)}")
+    return found.exit_code(tolerated)
+
+
+def perform_and_write(
+    fleet: "Fleet",
+    lake: "Lake",
+    stages: "Sequence[Stage]",
+    choice: EngineChoice,
+    now: "Hour | None" = None,
+    unanswered: "Collection[str]" = (),
+) -> "FleetRun":
+    """Judge the newest snapshots of a fleet, and put what was found into the lake; raises BadFile."""
+    from replan.fleet.run import run_stages, write
+    from replan.fleet.todo import from_lake
+
+    now = now or this_hour()
+    todo: Todo = from_lake(fleet, lake, unanswered)
+    between = None if "://" in lake.address else Path(lake.address)
+    found = run_stages(todo, stages, choice.where(between), now)
+    write(lake, todo, found, stages, now)
+    return found
+
+
+def save_plans(found: "FleetRun", folder: Path) -> None:
+    """Write the plan of each cluster to a file of its own; raises BadFile."""
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for row in found.rows["plans"].select(["cluster", "document"]).to_pylist():
+        save(row["document"], folder / f"{row['cluster']}.plan.json")

@@ -1,0 +1,73 @@
+"""`fleet report` and `fleet maintain`: what the lake knows, and what it keeps."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from replan.commands.fleet.options import DEFAULT_FLEET, FleetFile, opened_lake
+from replan.commands.output import note
+from replan.errors import BadUsage, Exit
+from replan.wording import count
+
+if TYPE_CHECKING:
+    pass
+
+
+def report(
+    *,
+    fleet: FleetFile = DEFAULT_FLEET,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Where to write the report.")
+    ],
+) -> Exit:
+    """Write what the lake knows of the fleet as one page, Markdown, CSV, JSON and Prometheus text.
+
+    Exit codes:
+      0  written
+      1  an error
+
+    Examples:
+      replan fleet report -o report/
+      replan fleet report --fleet ops/fleet.yaml -o report/
+    """
+    from replan.fleet.reports.files import write_reports
+
+    opened, lake = opened_lake(fleet)
+    for file in write_reports(lake, opened, output):
+        note(f"wrote {file}")
+    return Exit.OK
+
+
+def maintain(
+    *,
+    lake: Annotated[str, typer.Option(metavar="URI", help="The lake of Delta tables.")],
+    keep: Annotated[
+        int, typer.Option(metavar="DAYS", min=1, help="Remove rows of days that are older.")
+    ] = 90,
+) -> Exit:
+    """Keep the tables of a lake small: remove old days, merge small files, delete files that nothing needs.
+
+    Files that a table no longer has are kept for seven days, for readers that have begun.
+
+    Exit codes:
+      0  done
+      1  an error
+
+    Examples:
+      replan fleet maintain --lake lake/
+      replan fleet maintain --lake s3a://ops/replan --keep 30
+    """
+    from datetime import UTC, datetime
+
+    from replan.fleet.lake.delta import Lake
+
+    done = list(Lake(lake).maintain(keep, datetime.now(UTC).date()))
+    for one in done:
+        note(
+            f"{one.table}: {count(one.rows_removed, 'row')} removed, {count(one.files_merged, 'file')} merged, "
+            f"{count(one.files_removed, 'file')} deleted"
+        )
+    if not done:
+        raise BadUsage(f"{lake}: there is no table of replan's here")
+    return Exit.OK

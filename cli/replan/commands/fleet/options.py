@@ -1,0 +1,80 @@
+"""The options that the commands of a fleet share, the fleet file with its lake, and the hour of a run."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from replan.errors import BadUsage
+
+if TYPE_CHECKING:
+    from replan.fleet.engine import Where
+    from replan.fleet.fleet_file import Fleet
+    from replan.fleet.lake.delta import Hour, Lake
+
+FleetFile = Annotated[
+    Path,
+    typer.Option("--fleet", metavar="FILE", help="The fleet file (`replan schema fleet`)."),
+]
+DEFAULT_FLEET = Path("fleet.yaml")
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="DIR", help="Write the tables as Parquet files, too."),
+]
+Tolerate = Annotated[
+    int,
+    typer.Option(
+        "--tolerate-errors",
+        metavar="N",
+        min=0,
+        help="Do not exit 1 while at most N clusters have an error.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """What does the work, and where."""
+
+    engine: Annotated[
+        Literal["auto", "local", "spark"],
+        typer.Option(
+            help="What does the work: `local` is this machine without Java, `spark` needs the extra `fleet`; "
+            "`auto` takes `spark` beyond some four million partitions, or where --master or --remote is given."
+        ),
+    ] = "auto"
+    master: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="The Spark master; local[*] unless it is given."),
+    ] = None
+    remote: Annotated[
+        str | None,
+        typer.Option(metavar="sc://HOST", help="A Spark Connect server instead of a master."),
+    ] = None
+
+    def where(self, between: Path | None) -> "Where":
+        """The engine; `between` is a folder that all executors see."""
+        from replan.fleet.engine import Engine, Where
+
+        return Where(Engine(self.engine), self.master, self.remote, between)
+
+
+def opened_lake(file: Path) -> "tuple[Fleet, Lake]":
+    """The fleet of a file and its lake; raises BadManifest, and BadUsage where it names no lake."""
+    from replan.fleet.fleet_file import read_fleet
+    from replan.fleet.lake.delta import Lake
+
+    fleet = read_fleet(file)
+    if fleet.lake is None:
+        raise BadUsage(f"{file} names no lake; add e.g. `lake: lake/`")
+    return fleet, Lake(fleet.lake)
+
+
+def this_hour() -> "Hour":
+    """The hour in which a run begins, of no cluster."""
+    from datetime import UTC, datetime
+
+    from replan.fleet.lake.delta import Hour
+
+    return Hour.of("", datetime.now(UTC).isoformat())

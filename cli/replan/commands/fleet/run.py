@@ -1,0 +1,112 @@
+"""`fleet collect` and `fleet run`: from asking the clusters to the report."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from replan.commands.fleet.judge import perform_and_write, save_plans
+from replan.commands.fleet.options import (
+    DEFAULT_FLEET,
+    EngineChoice,
+    FleetFile,
+    Tolerate,
+    opened_lake,
+    this_hour,
+)
+from replan.commands.output import note, result
+from replan.errors import Exit
+
+if TYPE_CHECKING:
+    from replan.fleet.fleet_file import FleetCluster
+    from replan.model.snapshot import Snapshot
+
+
+def collect(*, fleet: FleetFile = DEFAULT_FLEET, tolerate: Tolerate = 0) -> Exit:
+    """Ask all clusters of a fleet, each within its own time, and keep their snapshots in the lake.
+
+    Exit codes:
+      0  all have answered
+      1  an error, or a cluster that did not answer
+
+    Examples:
+      replan fleet collect
+      replan fleet collect --fleet ops/fleet.yaml --tolerate-errors 2
+    """
+    from replan.fleet.run import FleetRun, run_collect
+
+    opened, lake = opened_lake(fleet)
+    errors = run_collect(opened, lake, _observe, this_hour())
+    for error in errors.to_pylist():
+        note(f"{error['cluster']}: {error['message']}")
+    return FleetRun({"errors": errors}).exit_code(tolerate)
+
+
+def run(
+    *,
+    fleet: FleetFile = DEFAULT_FLEET,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Write the report and the plans here."),
+    ] = None,
+    tolerate: Tolerate = 0,
+    choice: EngineChoice,
+) -> Exit:
+    """Do it all: collect, rates, drift, cost, plan, history, and the report.
+
+    Each part replaces what it wrote for the same hour; after a crash, run it again.
+
+    Exit codes:
+      0  no drift in any cluster
+      1  an error, or a cluster that could not be judged
+      2  drift
+
+    Examples:
+      replan fleet run -o report/
+      replan fleet run --fleet ops/fleet.yaml --tolerate-errors 2
+    """
+    from replan.fleet.perform import Stage
+    from replan.fleet.report import render_fleet_drift
+    from replan.fleet.run import run_collect, run_history
+
+    opened, lake = opened_lake(fleet)
+    now = this_hour()
+    _progress("collecting")
+    uncollected = run_collect(opened, lake, _observe, now)
+    _progress("rates, drift, costs, plans")
+    unanswered = frozenset(uncollected.column("cluster").to_pylist())
+    found = perform_and_write(opened, lake, list(Stage), choice, now, unanswered)
+    found = found.with_errors(uncollected)
+    _progress("history")
+    run_history(lake, opened.clusters)
+    if output is not None:
+        from replan.fleet.reports.files import write_reports
+
+        _progress("report")
+        save_plans(found, output / "plans")
+        write_reports(lake, opened, output)
+    _progress("")
+    result(render_fleet_drift(found))
+    return found.exit_code(tolerate)
+
+
+def _observe(cluster: "FleetCluster") -> "Snapshot":
+    """One cluster as a command sees it: with the orders that its journal remembers."""
+    from replan.commands.observed import observed
+    from replan.commands.target import JournaledTarget
+
+    target = JournaledTarget(
+        bootstrap_server=cluster.bootstrap_servers,
+        command_config=cluster.command_config,
+        simulated=cluster.simulated,
+        snapshot=cluster.snapshot,
+        timeout=cluster.timeout_seconds,
+    )
+    return observed(target).snapshot
+
+
+def _progress(stage: str) -> None:
+    """The stage that runs, on a terminal."""
+    from replan.commands.output import passing
+
+    passing(f"fleet: {stage} …" if stage else "")
