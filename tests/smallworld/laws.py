@@ -6,7 +6,8 @@ from tests.smallworld.steps import THROTTLES, SmallWorld, Step
 from tests.smallworld.world import State
 
 from replan.applying.journal.ledger import fold
-from replan.applying.journal.records import MoveRecord, SavedRate, SavedReplicaList, Status
+from replan.applying.journal.records import SavedRate, SavedReplicaList
+from replan.applying.journal.steps import MoveRecord, Status
 from replan.applying.reasons.notes import EntriesRemoved, RateRemoved
 from replan.errors import Exit
 from replan.model.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS

@@ -35,13 +35,8 @@ import hashlib
 from dataclasses import replace
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.records import (
-    Application,
-    ApplicationStatus,
-    Record,
-    Status,
-    changed,
-)
+from replan.applying.journal.records import Application, ApplicationStatus, Record, changed
+from replan.applying.journal.steps import Status
 from replan.applying.opening import closing, opening
 from replan.applying.outcome import results_of, summary
 from replan.applying.settings import Settings

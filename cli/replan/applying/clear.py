@@ -11,7 +11,8 @@ from enum import StrEnum
 
 from replan.applying.journal.ledger import Ledger, fold, open_applications
 from replan.applying.journal.protocol import Journal
-from replan.applying.journal.records import ApplicationStatus, Order, Status, changed
+from replan.applying.journal.records import ApplicationStatus, Order, changed
+from replan.applying.journal.steps import Status
 from replan.applying.next_state import Decision
 from replan.applying.observation.look import Observation
 from replan.applying.opening import closing, ended, open_plan

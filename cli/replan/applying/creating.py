@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from replan.applying.journal.ledger import Ledger, unended
-from replan.applying.journal.records import CreateRecord, Status
+from replan.applying.journal.steps import CreateRecord, Status
 from replan.applying.observation.history import held_since
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.judge import End, Hold, rejected

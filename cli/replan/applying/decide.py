@@ -20,7 +20,8 @@ from replan.applying.copies import (
     source_of,
 )
 from replan.applying.creating import CreateTick, create_tick, pending
-from replan.applying.journal.records import MoveRecord, Record, Status, changed
+from replan.applying.journal.records import Record, changed
+from replan.applying.journal.steps import MoveRecord, Status
 from replan.applying.log_moves import LogMoveTick, log_move_tick
 from replan.applying.next_state import Decision, next_state
 from replan.applying.partitions.intents import begun, forgetting, intent, left_behind, remembering

@@ -27,7 +27,7 @@ Invariants:
 
 from dataclasses import dataclass
 
-from replan.applying.journal.records import RecoveryRecord, RecoveryStep, Status
+from replan.applying.journal.steps import RecoveryRecord, RecoveryStep, Status
 from replan.applying.partitions.judge import End, Hold, rejected
 from replan.applying.reasons.ends import (
     Fact,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from replan.applying.admission.slots import Slots
 from replan.applying.journal.ledger import Ledger, unended
-from replan.applying.journal.records import LogMoveRecord, Status
+from replan.applying.journal.steps import LogMoveRecord, Status
 from replan.applying.observation.history import held_since
 from replan.applying.partitions.judge import End, Hold, rejected
 from replan.applying.reasons.ends import EndReason, OtherLogDir, SubjectGone

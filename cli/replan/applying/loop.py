@@ -16,7 +16,8 @@ from replan.applying.decide import decide
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.originals import finished_before
 from replan.applying.journal.protocol import Journal
-from replan.applying.journal.records import ApplicationStatus, Command, Record, Status, Verb
+from replan.applying.journal.records import ApplicationStatus, Command, Record, Verb
+from replan.applying.journal.steps import Status
 from replan.applying.log_moves import pending as logs_pending
 from replan.applying.next_state import Decision, too_slow
 from replan.applying.observation.look import Readings

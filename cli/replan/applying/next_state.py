@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from replan.applying.admission.disk_space import Room
 from replan.applying.admission.slots import Slots, grown
 from replan.applying.creating import CreateTick
-from replan.applying.journal.records import MoveRecord, Record
+from replan.applying.journal.records import Record
+from replan.applying.journal.steps import MoveRecord
 from replan.applying.log_moves import LogMoveTick
 from replan.applying.observation.history import held_since
 from replan.applying.partitions.judge import End

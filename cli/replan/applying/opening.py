@@ -12,16 +12,18 @@ from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
     Command,
-    CreateRecord,
     Forget,
-    LogMoveRecord,
-    MoveRecord,
     OriginalsChunk,
     PlanChunk,
     Record,
+    changed,
+)
+from replan.applying.journal.steps import (
+    CreateRecord,
+    LogMoveRecord,
+    MoveRecord,
     RecoveryRecord,
     StandingRecord,
-    changed,
 )
 from replan.applying.log_moves import judge_log_move
 from replan.applying.partitions.judge import End

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from replan.applying.journal.ledger import Ledger, StepRecord
-from replan.applying.journal.records import CreateRecord, MoveRecord, RecoveryRecord, Status
+from replan.applying.journal.steps import CreateRecord, MoveRecord, RecoveryRecord, Status
 from replan.applying.reasons.notes import Leftover, Note
 from replan.applying.reasons.waits import HoldReason
 from replan.errors import Exit

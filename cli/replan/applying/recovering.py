@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from replan.applying.journal.ledger import Ledger, unended
-from replan.applying.journal.records import Order, RecoveryRecord, RecoveryStep, Status, changed
+from replan.applying.journal.records import Order, changed
+from replan.applying.journal.steps import RecoveryRecord, RecoveryStep, Status
 from replan.applying.judge_recovery import (
     Measured,
     RecoveryInput,

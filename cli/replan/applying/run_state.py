@@ -12,7 +12,7 @@ from replan.applying.admission.queue import AdmissionQueue
 from replan.applying.admission.slots import Slots, halved
 from replan.applying.creating import Creating, looked_at, pending, perhaps_cordoned
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.records import Reached, Status
+from replan.applying.journal.steps import Reached, Status
 from replan.applying.log_moves import LogMoving
 from replan.applying.log_moves import looked_at as looked_at_logs
 from replan.applying.observation.history import PartitionHistory, held_since

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from replan.applying.creating import Ask
 from replan.applying.journal.ledger import Ledger, unended
-from replan.applying.journal.records import StandingRecord, Status
+from replan.applying.journal.steps import StandingRecord, Status
 from replan.applying.observation.history import held_since
 from replan.applying.partitions.judge import End, Hold, rejected
 from replan.applying.reasons.ends import EndReason, OtherValue, SubjectGone

@@ -32,14 +32,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.records import (
-    Application,
-    Command,
-    Forget,
-    Record,
-    Verb,
-    changed,
-)
+from replan.applying.journal.records import Application, Command, Forget, Record, Verb, changed
 from replan.applying.reasons.notes import Obeyed
 from replan.applying.settings import Settings
 from replan.model.placement import MoveThrottle

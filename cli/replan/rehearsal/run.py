@@ -10,7 +10,8 @@ from functools import partial
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import MemoryJournal
-from replan.applying.journal.records import Record, SavedRate, SavedReplicaList, Status
+from replan.applying.journal.records import Record, SavedRate, SavedReplicaList
+from replan.applying.journal.steps import Status
 from replan.applying.loop import apply_plan
 from replan.applying.outcome import Ending, Outcome, Result
 from replan.applying.progress import Progress, Report

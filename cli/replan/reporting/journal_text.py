@@ -5,14 +5,8 @@ from typing import Any
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.record_json import encode
-from replan.applying.journal.records import (
-    Application,
-    Kept,
-    MoveRecord,
-    Order,
-    PlanChunk,
-    RecoveryRecord,
-)
+from replan.applying.journal.records import Application, Kept, Order, PlanChunk
+from replan.applying.journal.steps import MoveRecord, RecoveryRecord
 from replan.reporting.table import columns
 from replan.wording import count
 

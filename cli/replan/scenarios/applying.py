@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from replan.applying.clear import throttle_clear
-from replan.applying.journal.records import Command, MoveRecord, Status, Verb
+from replan.applying.journal.records import Command, Verb
+from replan.applying.journal.steps import MoveRecord, Status
 from replan.applying.loop import apply_plan
 from replan.applying.outcome import Outcome
 from replan.applying.progress import Progress

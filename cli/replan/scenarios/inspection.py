@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.records import MoveRecord, Order, SavedRate, SavedReplicaList
+from replan.applying.journal.records import Order, SavedRate, SavedReplicaList
+from replan.applying.journal.steps import MoveRecord
 from replan.applying.reading_progress import read_progress
 from replan.applying.standing import unknown_throttles
 from replan.faults.token_reader import TokenReader

@@ -3,7 +3,7 @@
 from tests.builders import TOPIC, TOPIC_ID, state
 
 from replan.applying.creating import Ask, Unsure, judge_create, looked_at
-from replan.applying.journal.records import Status
+from replan.applying.journal.steps import Status
 from replan.applying.partitions.judge import End, Hold
 from replan.applying.reasons.ends import Fact, NotAsPlanned, OtherPartitions, RejectedByKafka
 from replan.applying.reasons.waits import (

@@ -11,15 +11,8 @@ from replan.applying.admission.disk_space import Room
 from replan.applying.admission.queue import PATIENT_TIMES
 from replan.applying.decide import decide
 from replan.applying.journal.ledger import fold
-from replan.applying.journal.records import (
-    Application,
-    ApplicationStatus,
-    Asked,
-    MoveRecord,
-    Reached,
-    Status,
-    changed,
-)
+from replan.applying.journal.records import Application, ApplicationStatus, changed
+from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
 from replan.applying.next_state import Decision
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.phase import Admitted, Deferred, Ended, InFlight, Parked, Phase

@@ -4,7 +4,7 @@ import pytest
 from tests.builders import state
 from tests.unit.applying.lab import Boundary, Killed, Lab, lab
 
-from replan.applying.journal.records import RecoveryRecord, Status
+from replan.applying.journal.steps import RecoveryRecord, Status
 from replan.applying.judge_recovery import evidence_differs, lost_records
 from replan.applying.probing import probe, with_logs
 from replan.applying.reasons.recovery import EvidenceChanged

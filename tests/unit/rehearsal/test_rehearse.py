@@ -8,7 +8,8 @@ from tests.unit.applying.lab import plan_of as planned
 from tests.unit.rehearsal.stages import MB, SEEN, load_of, plan_of, rehearsed
 
 from replan.applying.journal.ledger import fold
-from replan.applying.journal.records import Status, changed
+from replan.applying.journal.records import changed
+from replan.applying.journal.steps import Status
 from replan.applying.opening import opening
 from replan.applying.partitions.intents import begun
 from replan.applying.reasons.waits import AwaitingSync, NoSlot

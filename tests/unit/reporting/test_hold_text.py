@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 from tests.builders import TOPIC_ID
 
-from replan.applying.journal.records import Reached, RecoveryStep
+from replan.applying.journal.steps import Reached, RecoveryStep
 from replan.applying.outcome import PartitionResult, Result
 from replan.applying.reasons.ends import (
     ChangedElsewhere,

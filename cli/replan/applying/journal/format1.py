@@ -9,7 +9,8 @@ import zlib
 from typing import Any
 
 from replan.applying.journal.record_json import of_value
-from replan.applying.journal.records import Forget, Reached, Record
+from replan.applying.journal.records import Forget, Record
+from replan.applying.journal.steps import Reached
 from replan.documents.json_text import parse_json
 
 BEGINNING = b'{"at":'

@@ -12,17 +12,19 @@ from replan.applying.journal.protocol import latest
 from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
-    CreateRecord,
     Forget,
     Kept,
-    LogMoveRecord,
-    MoveRecord,
     Order,
     PlanChunk,
     Record,
-    RecoveryRecord,
     SavedRate,
     SavedReplicaList,
+)
+from replan.applying.journal.steps import (
+    CreateRecord,
+    LogMoveRecord,
+    MoveRecord,
+    RecoveryRecord,
     StandingRecord,
     Status,
 )

@@ -1,15 +1,8 @@
 """What is written down when a move is touched: the records of `decide`. Pure."""
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.records import (
-    Asked,
-    Forget,
-    MoveRecord,
-    Order,
-    Reached,
-    Record,
-    changed,
-)
+from replan.applying.journal.records import Forget, Order, Record, changed
+from replan.applying.journal.steps import Asked, MoveRecord, Reached
 from replan.planning.moves import Move
 from replan.planning.requests import Request, RequestKind
 

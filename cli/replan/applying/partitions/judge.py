@@ -7,7 +7,8 @@ still be on its way, whether an effect disappeared, whether what runs is an echo
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from replan.applying.journal.records import Asked, MoveRecord, Reached, Status, changed
+from replan.applying.journal.records import changed
+from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.nameable import as_nameable
 from replan.applying.partitions.preconditions import broken_precondition

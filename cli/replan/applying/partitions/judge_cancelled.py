@@ -1,6 +1,6 @@
 """What to do about a partition whose application is cancelled, until it rests. Pure; the states are in `cancelling`."""
 
-from replan.applying.journal.records import Asked, MoveRecord, Status
+from replan.applying.journal.steps import Asked, MoveRecord, Status
 from replan.applying.partitions.judge import (
     End,
     Hold,

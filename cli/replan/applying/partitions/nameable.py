@@ -6,7 +6,7 @@ plan says so: a broker that was unregistered or cordoned when planned may be bac
 
 from dataclasses import replace
 
-from replan.applying.journal.records import MoveRecord
+from replan.applying.journal.steps import MoveRecord
 from replan.applying.observation.look import Observation
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState

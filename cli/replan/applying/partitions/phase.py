@@ -27,7 +27,7 @@ one begins with Waiting.
 
 from dataclasses import dataclass
 
-from replan.applying.journal.records import MoveRecord
+from replan.applying.journal.steps import MoveRecord
 from replan.model.names import BrokerId
 
 

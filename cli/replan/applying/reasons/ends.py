@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from replan.applying.journal.records import Reached
+from replan.applying.journal.steps import Reached
 from replan.applying.reasons.recovery import EvidenceChanged, LedAgain, LedByAnother
 from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, ConfigScope
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from replan.applying.journal.records import RecoveryStep
+from replan.applying.journal.steps import RecoveryStep
 from replan.model.names import BrokerId
 
 

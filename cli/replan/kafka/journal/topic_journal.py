@@ -10,13 +10,7 @@ from typing import Self
 
 from replan.applying.journal.ledger import open_applications
 from replan.applying.journal.protocol import latest
-from replan.applying.journal.records import (
-    INBOX,
-    Command,
-    Forget,
-    Record,
-    changed,
-)
+from replan.applying.journal.records import INBOX, Command, Forget, Record, changed
 from replan.errors import ClusterUnreachable, Held, ReplanError
 from replan.kafka.journal.entries import entry
 from replan.kafka.journal.lock import BEAT_SECONDS, KEY, Lock, encode_lock

@@ -5,21 +5,23 @@ from tests.builders import TOPIC_ID
 from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
-    Asked,
     Command,
-    CreateRecord,
-    LogMoveRecord,
-    MoveRecord,
     Order,
     OriginalsChunk,
     PlanChunk,
-    Reached,
     Record,
     SavedRate,
     SavedReplicaList,
+    Verb,
+)
+from replan.applying.journal.steps import (
+    Asked,
+    CreateRecord,
+    LogMoveRecord,
+    MoveRecord,
+    Reached,
     StandingRecord,
     Status,
-    Verb,
 )
 from replan.model.configs import FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS, ConfigScope
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas

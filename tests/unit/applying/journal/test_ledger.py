@@ -6,14 +6,8 @@ from tests.unit.applying.journal.records import APP, P0, RECORDS
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import Journal, MemoryJournal
-from replan.applying.journal.records import (
-    Application,
-    ApplicationStatus,
-    Forget,
-    MoveRecord,
-    Record,
-    Status,
-)
+from replan.applying.journal.records import Application, ApplicationStatus, Forget, Record
+from replan.applying.journal.steps import MoveRecord, Status
 from replan.errors import Held
 from replan.model.configs import FOLLOWER_REPLICAS, LEADER_RATE
 from replan.model.names import replicas

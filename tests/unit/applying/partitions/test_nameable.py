@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 import pytest
 from tests.builders import brokers, move, state
 
-from replan.applying.journal.records import Asked, MoveRecord
+from replan.applying.journal.steps import Asked, MoveRecord
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.nameable import as_nameable
 from replan.model.broker import Broker

@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 from tests.builders import move
 
-from replan.applying.journal.records import MoveRecord
+from replan.applying.journal.steps import MoveRecord
 from replan.applying.partitions import phase
 from replan.applying.partitions.phase import (
     TRANSITIONS,
