@@ -213,8 +213,8 @@ def abandon(
     """
     from functools import partial
 
-    from replan.applying.clear import RunningCopies
-    from replan.applying.clear import abandon as give_up
+    from replan.applying.abandoning import RunningCopies
+    from replan.applying.abandoning import abandon as give_up
     from replan.commands.application import with_journal
     from replan.commands.steer import take_from_process
 

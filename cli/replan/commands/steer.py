@@ -19,7 +19,7 @@ from replan.commands.target import Connection, JournaledTarget, LiveTarget, Targ
 from replan.errors import Exit, Held, ReplanError
 
 if TYPE_CHECKING:
-    from replan.applying.clear import RunningCopies
+    from replan.applying.abandoning import RunningCopies
     from replan.applying.journal.records import Application, Command, Record, Verb
 
 ANSWER_SECONDS = 30.0
@@ -187,7 +187,7 @@ def take_from_process(cluster: LiveTarget, copies: "RunningCopies") -> None:
 
     Raises Held where copies run, and nobody said what becomes of them: then it goes on as before.
     """
-    from replan.applying.clear import RunningCopies, check_no_copies
+    from replan.applying.abandoning import RunningCopies, check_no_copies
     from replan.applying.journal.records import Verb
     from replan.commands.journals import known_of
 

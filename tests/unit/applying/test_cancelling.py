@@ -8,7 +8,7 @@ from tests.unit.applying.lab import Boundary, Killed, Lab
 from tests.unit.applying.test_kill_points import MOVES, three_moves
 from tests.unit.applying.test_steering import at, ledger_of
 
-from replan.applying.clear import RunningCopies, abandon
+from replan.applying.abandoning import RunningCopies, abandon
 from replan.applying.journal.file import FileJournal
 from replan.applying.journal.originals import unpacked
 from replan.applying.journal.records import Application, ApplicationStatus, Command, Verb

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import FILE, brokers, placement, state
 from tests.unit.applying.lab import MB, Lab, lab
 
-from replan.applying.clear import RunningCopies, abandon
+from replan.applying.abandoning import RunningCopies, abandon
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Order
 from replan.applying.reasons.notes import ListsLeft

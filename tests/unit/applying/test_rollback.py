@@ -8,7 +8,7 @@ from tests.unit.applying.test_cancelling import COPYING, applications, cancelled
 from tests.unit.applying.test_kill_points import MOVES, stands_at_the_target, three_moves
 from tests.unit.applying.test_steering import ledger_of
 
-from replan.applying.clear import RunningCopies, abandon
+from replan.applying.abandoning import RunningCopies, abandon
 from replan.applying.journal.originals import before
 from replan.errors import BadUsage, Exit, Held
 from replan.model.names import replicas

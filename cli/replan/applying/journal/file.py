@@ -7,7 +7,6 @@ Compaction writes a new file, locked before it takes the place of the old one, w
 The lock reaches as far as flock: processes on one machine, or on one shared disk that supports it.
 """
 
-import errno
 import fcntl
 import os
 import socket
@@ -18,14 +17,12 @@ from types import TracebackType
 import msgspec
 
 from replan.applying.journal import file_inbox, lines
+from replan.applying.journal.file_lock import beat, cannot, is_at, opened, put, read_all, write_all
 from replan.applying.journal.moment import moment
 from replan.applying.journal.protocol import latest
 from replan.applying.journal.record_json import encode
 from replan.applying.journal.records import Application, Command, Record
 from replan.errors import BadFile, Held, WrongCluster
-
-OWNER_ONLY = 0o600
-"""The permissions of a journal: it names topics, brokers and people."""
 
 
 class FileJournal:
@@ -37,7 +34,7 @@ class FileJournal:
         """
         self._path = path
         _check_kind(path)
-        self._file = _opened(path, cluster_id)
+        self._file = opened(path, cluster_id)
         try:
             self._begin(cluster_id)
         except BaseException:
@@ -45,7 +42,7 @@ class FileJournal:
             raise
 
     def _begin(self, cluster_id: str) -> None:
-        text = _read_all(self._file, self._path)
+        text = read_all(self._file, self._path)
         content = _checked(text, self._path, cluster_id)
         self._latest = latest({}, content.records)
         self._lines, self._size, self._torn = content.lines, content.size, False
@@ -100,11 +97,11 @@ class FileJournal:
             if self._torn:
                 os.ftruncate(self._file, self._size)
             self._torn = True
-            _write_all(self._file, text)
+            write_all(self._file, text)
             os.fsync(self._file)
         except OSError as problem:
-            raise _cannot("write", self._path, problem) from problem
-        if not _is_at(self._file, self._path):
+            raise cannot("write", self._path, problem) from problem
+        if not is_at(self._file, self._path):
             raise Held(
                 f"{self._path}: the journal was removed or replaced while this process used it\n"
                 "Another replan may be applying now, so this one does nothing more. Find out who removed it; what was "
@@ -117,10 +114,10 @@ class FileJournal:
         """Replace the file by one that holds the latest records only, and keep what it was."""
         text = lines.head(cluster_id, self.read(), at=moment())
         try:
-            os.close(_put(_previous(self._path), self._path, before))
-            fresh = _put(self._path, self._path, text)
+            os.close(put(_previous(self._path), self._path, before))
+            fresh = put(self._path, self._path, text)
         except OSError as problem:
-            raise _cannot("write", self._path, problem) from problem
+            raise cannot("write", self._path, problem) from problem
         os.close(self._file)
         self._file, self._lines, self._size = fresh, len(self._latest) + 1, len(text)
 
@@ -133,7 +130,7 @@ def peek(path: Path, cluster_id: str) -> Sequence[Record]:
     except FileNotFoundError:
         return []
     except OSError as problem:
-        raise _cannot("read", path, problem) from problem
+        raise cannot("read", path, problem) from problem
     return list(latest({}, _checked(text, path, cluster_id).records).values())
 
 
@@ -144,108 +141,10 @@ def holder(path: Path) -> str | None:
             text = file.read()
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _beat(text, path)
+        return beat(text, path)
     except OSError:
         return None
     return None
-
-
-def _beat(text: bytes, path: Path) -> str:
-    try:
-        return lines.parse(text, str(path), "").beat or "an unknown process"
-    except BadFile:
-        return "an unknown process"
-
-
-def _opened(path: Path, cluster_id: str) -> int:
-    """The journal, locked; made where there is none. Raises Held, BadFile."""
-    while True:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
-        except FileNotFoundError:
-            text = lines.head(cluster_id, (), at=moment())
-            try:
-                return _created(path, path, text)
-            except FileExistsError as problem:
-                if path.is_symlink():
-                    raise BadFile(
-                        f"{path}: a link to {path.readlink()}, where nothing is; remove the link, "
-                        "or name another file with --journal"
-                    ) from problem
-                continue  # another process was quicker
-            except OSError as problem:
-                raise _cannot("write", path, problem) from problem
-        except IsADirectoryError as problem:
-            raise _cannot("read", path, problem) from problem
-        except OSError as problem:
-            raise _cannot("lock", path, problem) from problem
-        try:
-            _lock(file, path)
-        except BaseException:
-            os.close(file)
-            raise
-        if _is_at(file, path):
-            return file
-        os.close(file)  # replaced between opening and locking
-
-
-def _created(path: Path, journal: Path, text: bytes) -> int:
-    """A new file with this text, locked and on disk; what cannot be finished is removed. Raises OSError, Held."""
-    file = os.open(
-        path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_CREAT | os.O_EXCL, OWNER_ONLY
-    )
-    try:
-        _lock(file, journal)
-        _write_all(file, text)
-        os.fsync(file)
-        _sync_folder(path.parent)
-    except BaseException:
-        path.unlink(missing_ok=True)
-        os.close(file)
-        raise
-    return file
-
-
-def _put(path: Path, journal: Path, text: bytes) -> int:
-    """Put a new file in the place of what is there; it is locked before it is seen. Raises OSError."""
-    path = path.resolve()  # a link stays one
-    partial = path.with_name(f".{path.name}.partial")
-    partial.unlink(missing_ok=True)
-    file = _created(partial, journal, text)
-    partial.replace(path)
-    _sync_folder(path.parent)
-    return file
-
-
-def _lock(file: int, path: Path) -> None:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as problem:
-        raise not_locked(path, problem, _beat(_read_all(file, path), path)) from problem
-
-
-def not_locked(path: Path, problem: OSError, who: str) -> Held | BadFile:
-    """Make the error of a lock that was not given: another process has it, or the file system has no locks."""
-    if problem.errno in {errno.EWOULDBLOCK, errno.EACCES}:
-        return Held(
-            f"{path}: held by {who}\n"
-            "Another replan is applying with this journal. Wait until it has ended, or stop it with ^C: "
-            "the same command then goes on where it stopped."
-        )
-    return BadFile(
-        f"{path}: cannot lock the journal: {problem.strerror}\n"
-        "This file system has no locks (flock), so two processes could apply at once; "
-        "name a file on a local disk with --journal."
-    )
-
-
-def _is_at(file: int, path: Path) -> bool:
-    """Whether an open file is the one at this path."""
-    try:
-        return os.path.samestat(os.fstat(file), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 def _checked(text: bytes, path: Path, cluster_id: str) -> lines.Content:
@@ -272,30 +171,5 @@ def _previous(path: Path) -> Path:
     return path.with_name(path.name + ".previous")
 
 
-def _read_all(file: int, path: Path) -> bytes:
-    try:
-        return os.pread(file, os.fstat(file).st_size, 0)
-    except OSError as problem:
-        raise _cannot("read", path, problem) from problem
-
-
-def _write_all(file: int, text: bytes) -> None:
-    written = 0
-    while written < len(text):
-        written += os.write(file, text[written:])
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _process() -> str:
     return f"pid {os.getpid()} on {socket.gethostname()}"
-
-
-def _cannot(verb: str, path: Path, problem: OSError) -> BadFile:
-    return BadFile(f"{path}: cannot {verb} the journal: {problem.strerror or problem}")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from replan.applying.clear import RunningCopies, abandon, throttle_clear
+from replan.applying.abandoning import RunningCopies, abandon
+from replan.applying.clear import throttle_clear
 from replan.applying.journal.file import FileJournal, peek
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import ApplicationStatus, Order, OriginalsChunk
