@@ -1,4 +1,4 @@
-"""Commands that act on a cluster: `apply`, `resume`, `abandon`, `throttle clear`."""
+"""Commands that act on a cluster: `apply`, `resume`, `abandon`."""
 
 import sys
 from dataclasses import replace
@@ -102,7 +102,7 @@ def apply(
     from replan.commands import application
     from replan.commands.fault_injection import with_faults
     from replan.commands.plans import check_reviewed, read_plan
-    from replan.commands.steer import change_rate
+    from replan.commands.throttle import change_rate
 
     if (plan_file is None) == (not files):
         raise BadUsage(
@@ -224,24 +224,3 @@ def abandon(
     copies = RunningCopies.UNTHROTTLED if unthrottled else copies
     take_from_process(cluster, copies)
     return with_journal(partial(give_up, copies=copies), cluster)
-
-
-def throttle_clear(*, cluster: LiveTarget) -> Exit:
-    """Restore the throttles that an interrupted application left.
-
-    What other tools set stays; throttles of copies that still run stay too. Throttles in the cluster that the journal
-    does not know are listed: nobody can say whose they are.
-
-    Exit codes:
-      0  restored
-      1  an error
-      4  throttles are still to be restored; or there is no journal, and throttles are set in the cluster
-
-    Examples:
-      replan throttle clear --bootstrap-server kafka-1:9092
-      replan throttle clear --simulated cluster.json
-    """
-    from replan.applying.clear import throttle_clear as clear
-    from replan.commands.application import with_journal
-
-    return with_journal(clear, cluster, unknown=True)

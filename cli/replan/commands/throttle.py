@@ -1,0 +1,128 @@
+"""Commands about throttles: `throttle RATE`, `throttle show`, `throttle clear`."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from replan.commands.asking import ask, noted_if_silent
+from replan.commands.options import AS
+from replan.commands.output import result
+from replan.commands.target import Connection, JournaledTarget, LiveTarget, Target
+from replan.errors import Exit
+
+
+def _steered_rate(text: str) -> str:
+    from replan.manifest.units import parse_rate
+
+    try:
+        found = parse_rate(text)
+    except ValueError as problem:
+        raise typer.BadParameter(str(problem)) from problem
+    return "unlimited" if found is None else str(found)
+
+
+def throttle_rate(
+    *,
+    rate: Annotated[
+        str,
+        typer.Argument(
+            metavar="RATE",
+            parser=_steered_rate,
+            help="The new rate of copies, e.g. 50MB/s, or unlimited.",
+        ),
+    ],
+    cluster: JournaledTarget,
+) -> Exit:
+    """Change the rate of the running application.
+
+    It takes the place of the plan's rate, for copies that run and for those to come, until the application ends.
+    Brokers with a rate of their own in the placement keep that. The process at work, on this machine or another, obeys
+    within two of its ticks; the command waits for its answer, 30 s at most.
+
+    Exit codes:
+      0  changed
+      1  an error
+      4  no process is at work, or it did not answer
+
+    Examples:
+      replan throttle 80MB/s --bootstrap-server kafka-1:9092
+      replan throttle unlimited --simulated cluster.json
+    """
+    from replan.applying.journal.records import Verb
+
+    with cluster.connect() as connection:
+        who = ask(cluster, connection, Verb.THROTTLE, rate)
+    result(_changed(rate, who))
+    return Exit.OK
+
+
+def change_rate(cluster: Target, connection: Connection, rate: str) -> bool:
+    """Let the process at work change its rate, if there is one; False where nobody answers."""
+    from replan.applying.journal.records import Verb
+    from replan.commands.journals import known_of
+
+    if known_of(cluster, connection, connection.control_plane.cluster_id()).holder is None:
+        return False
+    with noted_if_silent():
+        result(_changed(rate, ask(cluster, connection, Verb.THROTTLE, rate)))
+        return True
+    return False
+
+
+def _changed(rate: str, who: str) -> str:
+    from replan.reporting.quantities import rate as shown
+
+    return f"throttle: {shown(int(rate) if rate.isdigit() else None)}, set by {who}\n"
+
+
+def throttle_show(
+    *, form: Annotated[Literal["text", "json"], AS] = "text", cluster: JournaledTarget
+) -> Exit:
+    """Show every throttle of the cluster, and whose it is.
+
+    The rates of brokers and the lists of throttled replicas of topics: those that replan has set, with what was there
+    before, and all others. `replan throttle clear` restores what an interrupted application has left.
+
+    Exit codes:
+      0  shown
+      1  an error
+
+    Examples:
+      replan throttle show --bootstrap-server kafka-1:9092
+      replan throttle show --simulated cluster.json --format json
+    """
+    from replan.applying.found_throttles import found_throttles
+    from replan.applying.journal.ledger import Ledger
+    from replan.commands.journals import known_of
+    from replan.reporting.throttle_text import render_throttles, render_throttles_json
+
+    if cluster.snapshot is not None:
+        seen, ledger = cluster.observe(), Ledger()
+    else:
+        with cluster.connect() as connection:
+            seen = connection.control_plane.observe()
+            ledger = known_of(cluster, connection, seen.cluster_id).ledger
+    render = render_throttles_json if form == "json" else render_throttles
+    result(render(found_throttles(seen, ledger), seen.observed_at))
+    return Exit.OK
+
+
+def throttle_clear(*, cluster: LiveTarget) -> Exit:
+    """Restore the throttles that an interrupted application left.
+
+    What other tools set stays; throttles of copies that still run stay too. Throttles in the cluster that the journal
+    does not know are listed: nobody can say whose they are.
+
+    Exit codes:
+      0  restored
+      1  an error
+      4  throttles are still to be restored; or there is no journal, and throttles are set in the cluster
+
+    Examples:
+      replan throttle clear --bootstrap-server kafka-1:9092
+      replan throttle clear --simulated cluster.json
+    """
+    from replan.applying.clear import throttle_clear as clear
+    from replan.commands.application import with_journal
+
+    return with_journal(clear, cluster, unknown=True)
