@@ -15,17 +15,7 @@ from replan.documents.nodes import Node
 from replan.errors import BadFile
 from replan.model.configs import can_hold
 from replan.model.snapshot import PARTITIONS_SCHEMA, Snapshot, topic_codes
-from replan.snapshots.json_form import (
-    FORMAT_VERSION,
-    KIND,
-    identity_of,
-    logs_read,
-    logs_written,
-    offline_read,
-    offline_written,
-    read_features,
-    write_features,
-)
+from replan.snapshots.head import Tables, check_head, head_of, snapshot_of
 from replan.snapshots.parquet_tables import (
     SCHEMAS,
     SINCE,
@@ -55,21 +45,14 @@ Place = Callable[[str], str]
 def header_of(snapshot: Snapshot, tables: Mapping[str, pa.Table]) -> dict[str, object]:
     """What is said once."""
     return {
-        "formatVersion": FORMAT_VERSION,
-        "kind": KIND,
-        "clusterId": snapshot.cluster_id,
-        "observedAt": snapshot.observed_at,
-        "features": write_features(snapshot.features),
-        "silent": list(snapshot.silent),
-        **({"offline": offline_written(snapshot)} if snapshot.offline else {}),
-        **({"logs": logs_written(snapshot)} if snapshot.logs else {}),
+        **head_of(snapshot),
         "rows": {name: table.num_rows for name, table in tables.items()},
     }
 
 
 def assembled(header: Node, tables: Mapping[str, pa.Table], place: Place) -> Snapshot:
     """Put a snapshot together; raises BadFile where the header or a table is not one of a snapshot."""
-    identity = identity_of(header)
+    check_head(header)
     header.mapping(HEADER_KEYS)
     rows = {name: node.int64() for name, node in header.members("rows")}
     checked = {
@@ -86,19 +69,16 @@ def assembled(header: Node, tables: Mapping[str, pa.Table], place: Place) -> Sna
                     f"{place('brokers')}: broker {broker}: {key} is a whole number of bytes per second, "
                     f"found {config.value!r}"
                 )
-    return Snapshot(
-        cluster_id=identity.cluster_id,
-        observed_at=identity.observed_at,
-        features=read_features(header),
-        brokers=brokers,
-        topics=topics,
-        partitions=partitions,
-        log_dirs=read_log_dirs(checked["log_dirs"]),
-        broker_configs=configs,
-        silent=header.child("silent").broker_list(),
-        remembered=read_remembered(checked["remembered"]),
-        offline=offline_read(header),
-        logs=logs_read(header),
+    return snapshot_of(
+        header,
+        Tables(
+            brokers=brokers,
+            topics=topics,
+            partitions=partitions,
+            log_dirs=read_log_dirs(checked["log_dirs"]),
+            configs=configs,
+            remembered=read_remembered(checked["remembered"]),
+        ),
     )
 
 

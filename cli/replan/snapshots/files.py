@@ -12,7 +12,8 @@ from replan.documents.files import read_text
 from replan.documents.json_text import parse_document, render_document
 from replan.documents.nodes import Node
 from replan.model.snapshot import Snapshot
-from replan.snapshots.json_form import Identity, from_document, identity_of, to_document
+from replan.snapshots.head import Identity, identity_of
+from replan.snapshots.json_form import from_document, to_document
 
 
 def read_snapshot(path: Path) -> Snapshot:

@@ -1,7 +1,7 @@
 """The `topics` of a snapshot document: partitions nested in topics there, two Arrow tables here.
 
 Belongs here: `read_topics` and `write_topics`, and the defaults of topics and partitions.
-Does not belong here: the head of the document and the brokers; they are in `json_form`.
+Does not belong here: the head of the document (`head`) and the brokers (`json_brokers`).
 """
 
 from base64 import urlsafe_b64encode

@@ -24,7 +24,7 @@ from replan.documents.nodes import Node
 from replan.errors import BadFile
 from replan.model.snapshot import Snapshot
 from replan.snapshots.assembled import DAMAGE, assembled, first_line, header_of
-from replan.snapshots.json_form import Identity, check_head, identity_of
+from replan.snapshots.head import Identity, check_head, identity_of
 from replan.snapshots.parquet_tables import SCHEMAS, to_tables
 
 HEADER = "header.json"

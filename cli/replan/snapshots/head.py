@@ -1,0 +1,165 @@
+"""The head of a snapshot: what is said once, whatever its form, and a snapshot put together with it.
+
+Belongs here: format, cluster, time, features, and the parts that few snapshots have. Brokers and topics are in
+`json_brokers` and `json_topics`, the columns of tables in `parquet_tables`.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import pyarrow as pa
+
+from replan.documents.nodes import Node, optional, shown
+from replan.model.broker import Broker, LogDir
+from replan.model.configs import Configs
+from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.replica_logs import LogsFound
+from replan.model.snapshot import Features, RememberedOrder, Snapshot
+
+KIND = "replan.snapshot"
+FORMAT_VERSION = 1
+
+FEATURE_KEYS = ("replicationFactorGuard", "eligibleLeaderReplicas")
+_UTC_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Of which cluster and which moment a snapshot is."""
+
+    cluster_id: str
+    observed_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tables:
+    """What a snapshot has beside its head."""
+
+    brokers: tuple[Broker, ...]
+    topics: pa.Table
+    partitions: pa.Table
+    log_dirs: tuple[LogDir, ...]
+    configs: Mapping[BrokerId, Configs]
+    remembered: Mapping[TopicPartition, RememberedOrder]
+
+
+def head_of(snapshot: Snapshot) -> dict[str, object]:
+    """The head of a snapshot, as a document has it."""
+    return {
+        "formatVersion": FORMAT_VERSION,
+        "kind": KIND,
+        "clusterId": snapshot.cluster_id,
+        "observedAt": snapshot.observed_at,
+        "features": _write_features(snapshot.features),
+        "silent": list(snapshot.silent),
+        **({"offline": _write_offline(snapshot)} if snapshot.offline else {}),
+        **({"logs": _write_logs(snapshot)} if snapshot.logs else {}),
+    }
+
+
+def snapshot_of(root: Node, tables: Tables) -> Snapshot:
+    """Put a snapshot together; raises BadFile where the head is not one of a snapshot."""
+    identity = identity_of(root)
+    silent = root.get("silent")
+    return Snapshot(
+        cluster_id=identity.cluster_id,
+        observed_at=identity.observed_at,
+        features=_read_features(root),
+        brokers=tables.brokers,
+        topics=tables.topics,
+        partitions=tables.partitions,
+        log_dirs=tables.log_dirs,
+        broker_configs=tables.configs,
+        silent=() if silent is None else tuple(sorted(silent.broker_list())),
+        remembered=tables.remembered,
+        offline=_read_offline(root),
+        logs=_read_logs(root),
+    )
+
+
+def _write_offline(snapshot: Snapshot) -> list[object]:
+    """Replicas that are offline on live brokers; few snapshots have any, so their form is read only for them."""
+    from replan.snapshots.json_offline import write_offline
+
+    return write_offline(snapshot.offline)
+
+
+def _read_offline(root: Node) -> dict[TopicPartition, Replicas]:
+    node = root.get("offline")
+    if node is None:
+        return {}
+    from replan.snapshots.json_offline import read_offline
+
+    return read_offline(node)
+
+
+def _write_logs(snapshot: Snapshot) -> list[object]:
+    """What replicas said of their logs; few snapshots have that, so its form is read only for them."""
+    from replan.snapshots.json_logs import write_logs
+
+    return write_logs(snapshot.logs)
+
+
+def _read_logs(root: Node) -> dict[TopicPartition, LogsFound]:
+    node = root.get("logs")
+    if node is None:
+        return {}
+    from replan.snapshots.json_logs import read_logs
+
+    return read_logs(node)
+
+
+def identity_of(root: Node) -> Identity:
+    """The identity in a document or a header, which is checked to be a snapshot's."""
+    check_head(root)
+    return Identity(root.child("clusterId").text(), read_time(root.child("observedAt")))
+
+
+def check_head(root: Node) -> None:
+    """Check that a document is a snapshot, and not of a format newer than this program."""
+    if not isinstance(root.value, dict) or "kind" not in root.value:
+        raise root.wrong(f'this is not a snapshot: "kind" should say "{KIND}"')
+    kind = root.child("kind")
+    if kind.value != KIND:
+        raise kind.wrong(f'this is not a snapshot: expected "{KIND}", found {shown(kind.value)}')
+    version = root.child("formatVersion")
+    if version.int32(1) > FORMAT_VERSION:
+        raise version.wrong(
+            f"format version {version.value} is newer than this program reads "
+            f"({FORMAT_VERSION}); use a newer replan"
+        )
+
+
+def read_time(node: Node) -> str:
+    """A moment in UTC as RFC 3339 writes it, kept as text."""
+    text = node.text()
+    if _UTC_TIME.fullmatch(text):
+        try:
+            datetime.fromisoformat(text[:19] + "+00:00")
+        except ValueError:
+            pass
+        else:
+            return text
+    raise node.wrong(f'expected a time in UTC such as "2026-11-21T03:00:00Z", found "{text}"')
+
+
+def _write_features(features: Features) -> dict[str, object]:
+    found = {
+        "replicationFactorGuard": features.replication_factor_guard,
+        "eligibleLeaderReplicas": features.eligible_leader_replicas,
+    }
+    return {key: has for key, has in found.items() if has}
+
+
+def _read_features(root: Node) -> Features:
+    """The features under the head's `features`; what is not named there is not there."""
+    node = root.get("features")
+    if node is None:
+        return Features()
+    node.mapping(FEATURE_KEYS)
+    return Features(
+        optional(node.get("replicationFactorGuard"), Node.flag, False),
+        optional(node.get("eligibleLeaderReplicas"), Node.flag, False),
+    )
