@@ -4,10 +4,13 @@ Letters used in this package, as in docs/life-of-a-move.md: O original, T target
 E the list that expand asks for.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
+from replan.model.partition import PartitionState
 from replan.planning.move_reasons import MoveReason
 
 
@@ -99,3 +102,32 @@ class Move:
     def is_leader_only(self) -> bool:
         """Whether nothing changes but who leads: same list, in the same order."""
         return self.original == self.target
+
+
+def move_of(
+    seen: PartitionState,
+    target: Replicas,
+    settings: TopicSettings,
+    reason: MoveReason,
+    nameable: Collection[BrokerId],
+    *,
+    elect: bool = True,
+    below_min_isr: bool = False,
+    election: Election | None = None,
+) -> Move:
+    """The move of a partition from where it is observed; `nameable`: the brokers that a request may name."""
+    return Move(
+        partition=seen.partition,
+        topic_id=seen.topic_id,
+        original=seen.replicas,
+        target=target,
+        min_insync_replicas=settings.min_insync_replicas,
+        unclean_election=settings.unclean_election,
+        reason=reason,
+        bytes=seen.bytes,
+        elect=elect,
+        unnameable=frozenset(seen.replicas).difference(nameable),
+        below_min_isr=below_min_isr,
+        leader=seen.leader,
+        election=election,
+    )

@@ -35,7 +35,7 @@ from replan.planning.drift import unplaceable
 from replan.planning.growth import fewer_partitions, grown
 from replan.planning.limits import check_limits, raised
 from replan.planning.log_dirs import NoRoomLeft, log_drains
-from replan.planning.moves import Move
+from replan.planning.moves import Move, move_of
 from replan.planning.plan import Facts as PlanFacts
 from replan.planning.plan import Plan, Refusal, RefusalRule
 from replan.planning.plan_warnings import ended_entries, log_dir_warnings, plan_warnings
@@ -239,18 +239,13 @@ def _move(difference: Difference, seen: PartitionState, facts: Facts) -> Move:
     topic = seen.partition.topic
     settings = facts.settings[topic]
     entry = facts.placement.topics.get(topic) or facts.rules.get(topic)
-    return Move(
-        partition=seen.partition,
-        topic_id=seen.topic_id,
-        original=seen.replicas,
-        target=difference.declared,
-        min_insync_replicas=settings.min_insync_replicas,
-        unclean_election=settings.unclean_election,
-        reason=reason_of(difference, seen, facts),
-        bytes=seen.bytes,
+    return move_of(
+        seen,
+        difference.declared,
+        settings,
+        reason_of(difference, seen, facts),
+        facts.nameable,
         elect=difference.led
         and (difference.ordered or difference.kind is not DifferenceKind.REPLICAS),
-        unnameable=frozenset(seen.replicas) - facts.nameable,
         below_min_isr=entry is not None and entry.below_min_isr,
-        leader=seen.leader,
     )

@@ -21,7 +21,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.admission_order import admission_order
 from replan.planning.limits import check_limits
 from replan.planning.move_reasons import MoveReason, ReasonKind
-from replan.planning.moves import Move
+from replan.planning.moves import Move, move_of
 from replan.planning.origins import Grown, Origin
 from replan.planning.plan import Facts, Plan, PlanWarning, Refusal, WarningKind
 from replan.planning.safety.refusals import Judge
@@ -121,19 +121,8 @@ def _move(
     there = seen.replicas == origin.original and seen.running is None
     if there and (seen.leader == origin.original[0] or not origin.led):
         return None
-    return Move(
-        partition=origin.partition,
-        topic_id=origin.topic_id,
-        original=seen.replicas,
-        target=origin.original,
-        min_insync_replicas=settings.min_insync_replicas,
-        unclean_election=settings.unclean_election,
-        reason=MoveReason(ReasonKind.BACK, note=wanted.application),
-        bytes=seen.bytes,
-        elect=origin.led,
-        unnameable=frozenset(seen.replicas) - nameable,
-        leader=seen.leader,
-    )
+    back = MoveReason(ReasonKind.BACK, note=wanted.application)
+    return move_of(seen, origin.original, settings, back, nameable, elect=origin.led)
 
 
 def _warnings(

@@ -24,7 +24,7 @@ from replan.planning.elections.available import unavailable
 from replan.planning.elections.selection import Selection, choose_partitions
 from replan.planning.limits import check_limits, raised
 from replan.planning.move_reasons import MoveReason, ReasonKind
-from replan.planning.moves import Election, Move
+from replan.planning.moves import Election, Move, move_of
 from replan.planning.plan import Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.safety.plan_laws import require_lawful
 from replan.planning.safety.refusals import Judge
@@ -93,18 +93,10 @@ def preferred_elections(
 
 
 def _move(seen: PartitionState, settings: TopicSettings) -> Move:
-    first = seen.replicas[0]
-    return Move(
-        partition=seen.partition,
-        topic_id=seen.topic_id,
-        original=seen.replicas,
-        target=seen.replicas,
-        min_insync_replicas=settings.min_insync_replicas,
-        unclean_election=settings.unclean_election,
-        reason=MoveReason(ReasonKind.LEADER, broker=first, leader=seen.leader),
-        bytes=seen.bytes,
-        leader=seen.leader,
-        election=Election.PREFERRED,
+    reason = MoveReason(ReasonKind.LEADER, broker=seen.replicas[0], leader=seen.leader)
+    # The list stays as it is, so whom a request may name does not matter.
+    return move_of(
+        seen, seen.replicas, settings, reason, seen.replicas, election=Election.PREFERRED
     )
 
 
