@@ -58,20 +58,32 @@ def plan_of_files(
     allowed, placement = allowed_of(allow), load_placement(files)
     seen = connection.control_plane.observe()
     ledger = known_of(cluster, connection, seen.cluster_id).ledger
-    begun = ledger.application
-    if begun is not None and begun.manifest_digest == placement.digest:
-        plan = open_plan(ledger)
-        if plan is not None:
-            note(f"resuming application {begun.id}, begun by {begun.owner}")
-            return FilesPlan(plan, approved=True)
-    if begun is not None and (other := _with_other_rate(placement, ledger)) is not None:
+    begun = resumed(ledger, placement.digest)
+    if begun is not None:
+        return FilesPlan(begun, approved=True)
+    other = _with_other_rate(placement, ledger)
+    if other is not None:
         return other
     seen = for_placement(seen, placement, connection.control_plane)
     plan = make_plan(placement, as_planned_from(seen, ledger), allowed)
-    if begun is not None:
-        check_same(begun, digest(plan))
+    check_free(ledger, plan)
     result(render_plan(plan))
     return FilesPlan(plan)
+
+
+def resumed(ledger: Ledger, manifest_digest: str) -> Plan | None:
+    """The plan of the open application, where it is of what is asked for now; a note says that it goes on."""
+    begun = ledger.application
+    if begun is None or begun.manifest_digest != manifest_digest:
+        return None
+    note(f"resuming application {begun.id}, begun by {begun.owner}")
+    return open_plan(ledger)
+
+
+def check_free(ledger: Ledger, plan: Plan) -> None:
+    """Raise Held where an application of another plan is open."""
+    if ledger.application is not None:
+        check_same(ledger.application, digest(plan))
 
 
 def _with_other_rate(placement: Placement, ledger: Ledger) -> FilesPlan | None:
@@ -148,31 +160,12 @@ def perform(
     verb: Verb | None = None,
     rate: str = "",
     until: float | None = None,
+    render: Callable[[Outcome], str] = render_outcome,
 ) -> Exit:
-    """Perform a plan as `performed` does, and print how it ended."""
-    outcome = performed(
-        plan, cluster, connection, settings, detail, inject, verb=verb, rate=rate, until=until
-    )
-    report_outcome(render_outcome(outcome))
-    return outcome.exit_code
+    """Perform a plan until nothing is left, or a stop is requested, and print how it ended.
 
-
-def performed(
-    plan: Plan,
-    cluster: LiveTarget,
-    connection: Connection,
-    settings: Settings,
-    detail: Detail,
-    inject: Callable[[Report], Report] = lambda report: report,
-    *,
-    verb: Verb | None = None,
-    rate: str = "",
-    until: float | None = None,
-) -> Outcome:
-    """Perform a plan until nothing is left, or a stop is requested; `inject` begins faults and reports them.
-
-    `verb`, `rate`: what to do to an application that is open, as if somebody had sent it; `until`: leave, resumable,
-    in so many seconds of the clock of the cluster.
+    `inject` begins faults and reports them. `verb`, `rate`: what to do to an application that is open, as if somebody
+    had sent it; `until`: leave, resumable, in so many seconds of the clock of the cluster.
     """
     leave_at = None if until is None else connection.clock.now() + until
     paced = settings.on_a_real_clock() if cluster.is_real else settings
@@ -204,7 +197,8 @@ def performed(
     metrics.ended(outcome)
     if detail.junit is not None:
         save(render_junit(outcome, f"replan {plan.cluster_name or plan.cluster_id}"), detail.junit)
-    return outcome
+    report_outcome(render(outcome))
+    return outcome.exit_code
 
 
 def with_journal(do: Callable[..., Outcome], cluster: LiveTarget, *, unknown: bool = False) -> Exit:

@@ -1,110 +1,24 @@
-"""`elect preferred`, and the options by which every `elect` command chooses partitions."""
+"""`elect preferred`: the first replica of each list leads again."""
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from replan.commands.options import AS, DEFAULT_FILES, Allow, Detail, Pace
-from replan.commands.output import is_live, keep_inputs, note, report_outcome, result, save
+from replan.commands.election_scope import (
+    ElectionScope,
+    PlacementFiles,
+    placement_of,
+    save_elections,
+)
+from replan.commands.options import AS, Allow, Detail, Pace
+from replan.commands.output import is_live, keep_inputs, result
 from replan.commands.target import LiveTarget
-from replan.errors import BadUsage, Exit
+from replan.errors import Exit
 
 if TYPE_CHECKING:
     from replan.applying.outcome import Outcome
-    from replan.commands.target import Connection
-    from replan.model.placement import Placement
-    from replan.planning.elections.preferred import PreferredElections
-    from replan.planning.elections.selection import Selection
-
-
-@dataclass(frozen=True)
-class ElectionScope:
-    """Which partitions an election is asked for. Raises BadUsage where that is not said in exactly one way."""
-
-    topics: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--topic",
-            metavar="NAME",
-            help="All partitions of this topic or glob; repeatable. With --partition N one of them.",
-        ),
-    ] = None
-    partitions: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--partition",
-            metavar="PARTITION",
-            help="One partition: orders-7, or 7 beside --topic orders; repeatable.",
-        ),
-    ] = None
-    election_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--election-file",
-            "--path-to-json-file",
-            metavar="FILE",
-            help="The partitions of this file: the JSON of kafka-leader-election.sh, or the same in YAML.",
-        ),
-    ] = None
-    everything: Annotated[
-        bool,
-        typer.Option("--all", "--all-topic-partitions", help="Every partition of the cluster."),
-    ] = False
-
-    def __post_init__(self) -> None:
-        by_name = bool(self.topics or self.partitions)
-        ways = [self.everything, self.election_file is not None, by_name]
-        if sum(ways) != 1:
-            raise BadUsage(
-                "say in one way which partitions: --topic and --partition, --election-file, or --all"
-            )
-        numbers = [text for text in self.partitions or () if text.isdecimal()]
-        if numbers and len(self.topics or ()) != 1:
-            raise BadUsage(
-                f"--partition {numbers[0]} goes with one --topic; or write --partition orders-{numbers[0]}"
-            )
-        if self.topics and len(numbers) != len(self.partitions or ()):
-            raise BadUsage("beside --topic, --partition is a number; leave out one of the two")
-
-    def selection(self) -> "Selection":
-        """What is asked for; raises BadUsage and BadFile."""
-        from replan.model.names import TopicPartition, parse_topic_partition
-        from replan.model.topic_patterns import is_pattern
-        from replan.planning.elections.selection import Selection
-
-        if self.everything:
-            return Selection(everything=True)
-        if self.election_file is not None:
-            from replan.manifest.election_file import read_election_file
-
-            return Selection(partitions=tuple(read_election_file(self.election_file)))
-        if not self.partitions:
-            return Selection(topics=tuple(self.topics or ()))
-        if self.topics:
-            if is_pattern(self.topics[0]):
-                raise BadUsage(f"--topic {self.topics[0]}: beside --partition, name one topic")
-            names = [TopicPartition(self.topics[0], int(number)) for number in self.partitions]
-        else:
-            try:
-                names = [parse_topic_partition(text) for text in self.partitions]
-            except ValueError as problem:
-                raise BadUsage(f"--partition: {problem}; write e.g. orders-7") from problem
-        return Selection(partitions=tuple(dict.fromkeys(names)))
-
-
-PlacementFiles = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "-f",
-        "--file",
-        metavar="PATH",
-        help="Placement file or folder whose limits, leader blacklist and cluster id hold; repeatable. By default "
-        "placement.yaml, where there is one.",
-    ),
-]
 
 
 def elect_preferred(
@@ -150,8 +64,9 @@ def elect_preferred(
       replan elect preferred --all --bootstrap-server kafka-1:9092
       replan elect preferred --topic 'pay*' --simulated cluster.json --format json
     """
-    from replan.commands.plans import allowed_of, apply_command, verdict
-    from replan.planning import plan_file
+    from replan.commands.application import check_free, perform, resumed
+    from replan.commands.journals import known_of
+    from replan.commands.plans import allowed_of, verdict
     from replan.planning.elections.preferred import preferred_elections
     from replan.reporting.election_text import (
         election_results,
@@ -165,51 +80,22 @@ def elect_preferred(
     with cluster.connect() as connection:
         seen = connection.control_plane.observe()
         found = preferred_elections(selection, seen, placement, allowed)
+
+        def render(outcome: "Outcome | None") -> str:
+            results = election_results(found, outcome)
+            if form == "text":
+                return render_elections(results, outcome)
+            return render_elections_json(seen.cluster_id, results, outcome)
+
         if output is not None:
-            save(plan_file.dumps(found.plan), output)
-            if found.plan.changes:
-                note(f"saved; apply it with: {apply_command(output, cluster)}")
-            outcome, code = None, verdict(found.plan, exit_zero=False)
-        else:
-            outcome, code = _elect(found, cluster, connection, detail)
-    results = election_results(found, outcome)
-    if form == "text":
-        text = render_elections(results, outcome)
-    else:
-        text = render_elections_json(seen.cluster_id, results, outcome)
-    (result if outcome is None else report_outcome)(text)
-    return code
-
-
-def placement_of(files: list[Path] | None, cluster: LiveTarget) -> "Placement | None":
-    """The placement that an election keeps to, if there is one."""
-    from replan.manifest.load import load_placement
-
-    if files is None and cluster.placement is not None:
-        return load_placement([cluster.placement])
-    if files is None and not DEFAULT_FILES[0].is_file():
-        return None
-    return load_placement(files or DEFAULT_FILES)
-
-
-def _elect(
-    found: "PreferredElections", cluster: LiveTarget, connection: "Connection", detail: Detail
-) -> "tuple[Outcome | None, Exit]":
-    """Perform them, or go on with those of the same command that are open; None where there is nothing to do."""
-    from replan.applying.opening import check_same, open_plan
-    from replan.commands.application import performed
-    from replan.commands.journals import known_of
-    from replan.planning.plan_file import digest
-
-    plan, ledger = found.plan, known_of(cluster, connection, found.plan.cluster_id).ledger
-    begun = ledger.application
-    if begun is not None and begun.manifest_digest == plan.manifest_digest:
-        note(f"resuming application {begun.id}, begun by {begun.owner}")
-        plan = open_plan(ledger) or plan
-    elif begun is not None:
-        check_same(begun, digest(plan))
-    if not plan.changes:
-        return None, plan.left_out
-    settings = Pace().settings(watched=is_live(sys.stderr))
-    outcome = performed(plan, cluster, connection, settings, detail)
-    return outcome, outcome.exit_code
+            save_elections(found.plan, output, cluster)
+            result(render(None))
+            return verdict(found.plan, exit_zero=False)
+        ledger = known_of(cluster, connection, seen.cluster_id).ledger
+        plan = resumed(ledger, found.plan.manifest_digest) or found.plan
+        check_free(ledger, plan)
+        if not plan.changes:
+            result(render(None))
+            return plan.left_out
+        settings = Pace().settings(watched=is_live(sys.stderr))
+        return perform(plan, cluster, connection, settings, detail, render=render)
