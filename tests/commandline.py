@@ -36,6 +36,17 @@ def replan(*arguments: str, folder: Path, **more: str) -> subprocess.CompletedPr
     )
 
 
+def checked(
+    *arguments: str, folder: Path, wanted: int = 0, **more: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command to its end, which must be this exit code, without a traceback."""
+    done = replan(*arguments, folder=folder, **more)
+    shown = f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+    assert done.returncode == wanted, shown
+    assert "Traceback" not in done.stderr, shown
+    return done
+
+
 def start(arguments: Sequence[str], *, folder: Path, **more: str) -> subprocess.Popen[str]:
     """Start the command; the caller ends it."""
     return subprocess.Popen(

@@ -13,6 +13,7 @@ CONTROLLERS = re.compile(
     r"tests/(?:golden|kafka/test_fake_brokers)[^[]*(?:\[(?:.*-)?(\d+\.\d+\.\d+)\b)?"
 )
 DEFAULT_VERSION = "4.3.1"
+STEADY = re.compile(r"tests/kafka/test_(?:elections|recovery)\w*\.py")
 FOLDERS = re.compile(r"tests/(conformance|fleet)/")
 ALONE = ("tests/kafka/test_main_job.py", "tests/kafka/test_one_broker.py")
 """Each test of them takes a minute or more, most of that waiting."""
@@ -29,6 +30,8 @@ def unit_of(name: str) -> str:
     """The unit of a test, by its node id."""
     if found := CONTROLLERS.match(name):
         return f"controllers of {found[1] or DEFAULT_VERSION}"
+    if STEADY.match(name):
+        return "steady cluster"
     if found := FOLDERS.match(name):
         return found[1]
     return name if name.startswith(ALONE) else name.partition("::")[0]

@@ -1,26 +1,22 @@
 """`elect preferred`: on the embedded cluster, after a restart that left its leaderships to others."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
+from tests.commands.shell import Shell
 
-from replan.main import run
 from replan.model.names import BrokerId
 from replan.planning.plan_file import loads
-from replan.simulator.open_file import open_simulated
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
 ALL = ("elect", "preferred", "--all")
 
 
-class Shell:
-    """Runs commands beside a cluster whose broker 1 leads nothing, and leads by preference."""
+class Restarted(Shell):
+    """Broker 1 leads nothing, and leads by preference."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.folder, self.cluster, self._capsys = folder, folder / "cluster.json", capsys
-        shutil.copy(EXAMPLE / "cluster.json", self.cluster)
+        super().__init__(folder, capsys)
         document = json.loads(self.cluster.read_text())
         self.moved = 0
         for topic in document["topics"]:
@@ -30,41 +26,26 @@ class Shell:
                     self.moved += 1
         self.cluster.write_text(json.dumps(document))
 
-    def run(self, *arguments: object, wanted: int = 0) -> tuple[str, str]:
-        """Stdout and stderr of a command."""
-        assert run([str(a) for a in arguments]) == wanted
-        return self._capsys.readouterr()
-
-    def elect(self, *arguments: object, wanted: int = 0) -> tuple[str, str]:
-        """The same on the embedded cluster."""
-        return self.run(*arguments, "--simulated", self.cluster, wanted=wanted)
-
     def of_broker_1(self) -> set[int | None]:
         """Who leads what broker 1 leads by preference."""
-        plane = open_simulated(self.cluster)
-        try:
-            seen = plane.observe()
-        finally:
-            plane.close()
-        states = seen.states(range(seen.partitions.num_rows))
-        return {s.leader for s in states if s.replicas[0] == BrokerId(1)}
+        return {s.leader for s in self.states() if s.replicas[0] == BrokerId(1)}
 
 
 @pytest.fixture
 def shell(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Shell:
+) -> Restarted:
     monkeypatch.chdir(tmp_path)
-    return Shell(tmp_path, capsys)
+    return Restarted(tmp_path, capsys)
 
 
-def test_every_preferred_replica_leads_again(shell: Shell) -> None:
-    said, _ = shell.elect(*ALL, "--format", "json")
+def test_every_preferred_replica_leads_again(shell: Restarted) -> None:
+    said, _ = shell.on_cluster(*ALL, "--format", "json")
     found = json.loads(said)
     assert found["counts"]["elected"] == shell.moved > 0
     assert {p["preferred"] for p in found["partitions"] if p["result"] == "elected"} == {1}
     assert shell.of_broker_1() == {1}
-    again = json.loads(shell.elect(*ALL, "--format", "json")[0])
+    again = json.loads(shell.on_cluster(*ALL, "--format", "json")[0])
     assert again["counts"]["not-needed"] == len(found["partitions"]) == len(again["partitions"])
 
 
@@ -79,7 +60,7 @@ def test_every_preferred_replica_leads_again(shell: Shell) -> None:
     ],
     ids=" ".join,
 )
-def test_kafkas_own_spellings_are_taken(shell: Shell, arguments: tuple[str, ...]) -> None:
+def test_kafkas_own_spellings_are_taken(shell: Restarted, arguments: tuple[str, ...]) -> None:
     document = json.loads(shell.cluster.read_text())
     rows = [
         {"topic": t["name"], "partition": number}
@@ -91,7 +72,7 @@ def test_kafkas_own_spellings_are_taken(shell: Shell, arguments: tuple[str, ...]
     (shell.folder / "elections.yaml").write_text(
         "partitions:\n" + "".join(f"- {r['topic']}-{r['partition']}\n" for r in rows)
     )
-    shell.elect(*arguments)
+    shell.on_cluster(*arguments)
     assert shell.of_broker_1() == {1}
 
 
@@ -118,54 +99,54 @@ def test_kafkas_own_spellings_are_taken(shell: Shell, arguments: tuple[str, ...]
     ids=" ".join,
 )
 def test_what_kafkas_tool_forbids_ends_with_1_and_changes_nothing(
-    shell: Shell, arguments: tuple[str, ...]
+    shell: Restarted, arguments: tuple[str, ...]
 ) -> None:
     (shell.folder / "elections.json").write_text('{"partitions": ["orders-0"]}')
     before = shell.cluster.read_bytes()
-    shell.elect(*arguments, wanted=1)
+    shell.on_cluster(*arguments, wanted=1)
     assert shell.cluster.read_bytes() == before
 
 
-def test_kafkas_name_of_the_client_properties_is_taken(shell: Shell) -> None:
-    _, said = shell.elect(*ALL, "--admin.config", "client.properties", wanted=1)
+def test_kafkas_name_of_the_client_properties_is_taken(shell: Restarted) -> None:
+    _, said = shell.on_cluster(*ALL, "--admin.config", "client.properties", wanted=1)
     assert "--command-config goes with --bootstrap-server" in said
 
 
-def test_a_plan_of_elections_is_saved_shown_and_applied(shell: Shell) -> None:
-    said, noted = shell.elect(*ALL, "-o", "plan.json", wanted=2)
+def test_a_plan_of_elections_is_saved_shown_and_applied(shell: Restarted) -> None:
+    said, noted = shell.on_cluster(*ALL, "-o", "plan.json", wanted=2)
     assert "planned" in said
     assert "replan apply plan.json" in noted
     assert shell.of_broker_1() != {1}
     made = loads((shell.folder / "plan.json").read_text(), "plan.json")
     assert len(made.moves) == shell.moved
     shell.run("show", "plan.json")
-    shell.elect("apply", "plan.json")
+    shell.on_cluster("apply", "plan.json")
     assert shell.of_broker_1() == {1}
 
 
-def test_a_partition_is_named_by_topic_and_number_or_by_its_name(shell: Shell) -> None:
-    said, _ = shell.elect(
+def test_a_partition_is_named_by_topic_and_number_or_by_its_name(shell: Restarted) -> None:
+    said, _ = shell.on_cluster(
         "elect", "preferred", "--topic", "orders", "--partition", "0", "--format", "json"
     )
     assert [(p["topic"], p["partition"]) for p in json.loads(said)["partitions"]] == [("orders", 0)]
-    said, _ = shell.elect(
+    said, _ = shell.on_cluster(
         "elect", "preferred", "--partition", "orders-0", "--partition", "nope-1", wanted=3
     )
     assert "nope-1: the cluster has no such partition" in said
 
 
-def test_a_placement_beside_it_holds(shell: Shell) -> None:
+def test_a_placement_beside_it_holds(shell: Restarted) -> None:
     (shell.folder / "placement.yaml").write_text(
         "version: 1\nassignments: {}\nblacklists: {leaders: [{broker: 1}]}\nlimits: {leaders: 0}\n"
     )
-    said, _ = shell.elect(*ALL, "--format", "json", wanted=3)
+    said, _ = shell.on_cluster(*ALL, "--format", "json", wanted=3)
     rules = {p.get("rule") for p in json.loads(said)["partitions"] if p["result"] == "failed"}
     assert rules == {"replica-blacklisted"}
     assert shell.of_broker_1() != {1}
     (shell.folder / "placement.yaml").write_text(
         "version: 1\nassignments: {}\nlimits: {leaders: 0}\n"
     )
-    _, said = shell.elect(*ALL, wanted=3)
+    _, said = shell.on_cluster(*ALL, wanted=3)
     assert f"--allow leaders={shell.moved}" in said
-    shell.elect(*ALL, "--allow", f"leaders={shell.moved}")
+    shell.on_cluster(*ALL, "--allow", f"leaders={shell.moved}")
     assert shell.of_broker_1() == {1}

@@ -1,18 +1,15 @@
 """`elect best-log|unclean|designated` on the embedded cluster: shown, refused without --unclean, performed."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.commands.shell import Shell
 
-from replan.main import run
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId
 from replan.planning.plan_file import loads
 from replan.planning.recovery.recovery import Method
-from replan.simulator.open_file import open_simulated
 
-NAME = TopicPartition("orders", 0)
 BEST = ("elect", "best-log", "--topic", "orders")
 GIVEN_UP = (*BEST, "--give-up-on", "1")
 
@@ -36,66 +33,52 @@ def cluster(logs: bool = True) -> dict[str, object]:
     }
 
 
-class Shell:
-    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.folder, self.cluster, self._capsys = folder, folder / "cluster.json", capsys
-        self.cluster.write_text(json.dumps(cluster()))
-
-    def run(self, arguments: Sequence[object], *more: object, wanted: int = 0) -> tuple[str, str]:
-        words = [*map(str, (*arguments, *more)), "--simulated", str(self.cluster)]
-        assert run(words) == wanted
-        return self._capsys.readouterr()
-
+class Leaderless(Shell):
     def leader(self) -> BrokerId | None:
-        plane = open_simulated(self.cluster)
-        try:
-            found = plane.observe().partition(NAME)
-        finally:
-            plane.close()
-        assert found is not None
+        (found,) = self.states()
         return found.leader
 
 
 @pytest.fixture
 def shell(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Shell:
+) -> Leaderless:
     monkeypatch.chdir(tmp_path)
-    return Shell(tmp_path, capsys)
+    return Leaderless(tmp_path, capsys, cluster())
 
 
-def test_the_best_log_leads_after_the_candidates_were_shown(shell: Shell) -> None:
-    said, _ = shell.run(GIVEN_UP, "--unclean", "--auto-approve")
+def test_the_best_log_leads_after_the_candidates_were_shown(shell: Leaderless) -> None:
+    said, _ = shell.on_cluster(*GIVEN_UP, "--unclean", "--auto-approve")
     assert "best log" in said
     assert "led again by 2" in said
-    (kept,) = json.loads(shell.run(("journal", "show", "--json"))[0])["recoveries"]
+    (kept,) = json.loads(shell.on_cluster("journal", "show", "--json")[0])["recoveries"]
     assert kept["value"]["evidence"] == "1: not live; 3: epoch 0, end 1000; 2: epoch 0, end 2000"
-    assert "epoch 0, end 2000" in shell.run(("journal", "show"))[0]
+    assert "epoch 0, end 2000" in shell.on_cluster("journal", "show")[0]
     assert shell.leader() == BrokerId(2)
 
 
 def test_nothing_unclean_is_done_without_unclean_or_without_somebody_who_agrees(
-    shell: Shell,
+    shell: Leaderless,
 ) -> None:
-    shell.run(GIVEN_UP, "--auto-approve", wanted=3)
-    shell.run(GIVEN_UP, "--unclean", wanted=1)
+    shell.on_cluster(*GIVEN_UP, "--auto-approve", wanted=3)
+    shell.on_cluster(*GIVEN_UP, "--unclean", wanted=1)
     assert shell.leader() is None
 
 
-def test_a_saved_plan_needs_unclean_as_well(shell: Shell) -> None:
+def test_a_saved_plan_needs_unclean_as_well(shell: Leaderless) -> None:
     saved = shell.folder / "plan.json"
-    shell.run(GIVEN_UP, "-o", saved, wanted=2)
+    shell.on_cluster(*GIVEN_UP, "-o", saved, wanted=2)
     (recovery,) = loads(saved.read_text(), "plan.json").recoveries
     assert (recovery.chosen, recovery.method, recovery.clean) == (2, Method.BALANCED, False)
-    shell.run(("apply", saved), "--auto-approve", wanted=3)
-    shell.run(("apply", saved), "--unclean", wanted=1)
+    shell.on_cluster("apply", saved, "--auto-approve", wanted=3)
+    shell.on_cluster("apply", saved, "--unclean", wanted=1)
     assert shell.leader() is None
-    shell.run(("apply", saved), "--unclean", "--auto-approve")
+    shell.on_cluster("apply", saved, "--unclean", "--auto-approve")
     assert shell.leader() == BrokerId(2)
 
 
-def test_a_better_replica_that_may_return_is_named(shell: Shell) -> None:
-    said, _ = shell.run(BEST, "--unclean", "--auto-approve", wanted=3)
+def test_a_better_replica_that_may_return_is_named(shell: Leaderless) -> None:
+    said, _ = shell.on_cluster(*BEST, "--unclean", "--auto-approve", wanted=3)
     assert "[better-may-return]" in said
     assert shell.leader() is None
 
@@ -112,25 +95,25 @@ def test_a_better_replica_that_may_return_is_named(shell: Shell) -> None:
     ids=lambda of: " ".join(of) if isinstance(of, tuple) else str(of),
 )
 def test_kafkas_and_kip_966s_spellings(
-    shell: Shell, arguments: tuple[str, ...], leader: int
+    shell: Leaderless, arguments: tuple[str, ...], leader: int
 ) -> None:
     named = [{"topic": "orders", "partition": 0, "desiredLeader": 3}]
     (shell.folder / "leaders.json").write_text(json.dumps({"partitions": named}))
     agreed = ("--give-up-on", "1", "--unclean", "--auto-approve")
-    said, _ = shell.run(arguments, *agreed, "--format", "json")
+    said, _ = shell.on_cluster(*arguments, *agreed, "--format", "json")
     (row,) = json.loads(said)["recoveries"]
     assert (row["leader"], row["result"]) == (leader, "done")
     assert shell.leader() == BrokerId(leader)
     assert row["statedLoss"] == row["measuredLoss"] == (0 if leader == 2 else 1000)
 
 
-def test_a_partition_that_is_led_needs_no_election(shell: Shell) -> None:
-    shell.run(GIVEN_UP, "--unclean", "--auto-approve")
-    said, _ = shell.run(GIVEN_UP, "--unclean", "--auto-approve")
+def test_a_partition_that_is_led_needs_no_election(shell: Leaderless) -> None:
+    shell.on_cluster(*GIVEN_UP, "--unclean", "--auto-approve")
+    said, _ = shell.on_cluster(*GIVEN_UP, "--unclean", "--auto-approve")
     assert "no election is needed" in said
 
 
-def test_what_an_earlier_snapshot_knew_counts_as_lost(shell: Shell) -> None:
+def test_what_an_earlier_snapshot_knew_counts_as_lost(shell: Leaderless) -> None:
     before = cluster()
     before["logs"] = [
         {
@@ -141,24 +124,24 @@ def test_what_an_earlier_snapshot_knew_counts_as_lost(shell: Shell) -> None:
     ]
     (shell.folder / "before.json").write_text(json.dumps(before))
     plan = shell.folder / "plan.json"
-    shell.run(GIVEN_UP, "--before", "before.json", "-o", plan, wanted=2)
+    shell.on_cluster(*GIVEN_UP, "--before", "before.json", "-o", plan, wanted=2)
     (recovery,) = loads(plan.read_text(), "plan.json").recoveries
     assert (recovery.loss.records, recovery.loss.than, recovery.loss.offset) == (1000, 1, 2000)
 
 
-def test_who_is_to_lead_has_to_be_said(shell: Shell) -> None:
-    shell.run(("elect", "designated", "--topic", "orders", "--leader", "3"), wanted=1)
-    shell.run(("elect", "designated", "--partition", "orders-0"), wanted=1)
+def test_who_is_to_lead_has_to_be_said(shell: Leaderless) -> None:
+    shell.on_cluster("elect", "designated", "--topic", "orders", "--leader", "3", wanted=1)
+    shell.on_cluster("elect", "designated", "--partition", "orders-0", wanted=1)
 
 
-def test_a_snapshot_keeps_what_replicas_say_of_their_logs(shell: Shell) -> None:
+def test_a_snapshot_keeps_what_replicas_say_of_their_logs(shell: Leaderless) -> None:
     saved = shell.folder / "seen.json"
-    shell.run(("snapshot", "--logs", "-o", saved))
+    shell.on_cluster("snapshot", "--logs", "-o", saved)
     (logs,) = json.loads(saved.read_text())["logs"]
     assert {r["broker"]: r["end"] for r in logs["replicas"]} == {2: 2000, 3: 1000}
 
 
-def test_a_simulated_cluster_has_no_records_to_save(shell: Shell) -> None:
+def test_a_simulated_cluster_has_no_records_to_save(shell: Leaderless) -> None:
     agreed = ("--unclean", "--auto-approve")
-    shell.run(GIVEN_UP, *agreed, "--save-tails", shell.folder / "lost", wanted=1)
+    shell.on_cluster(*GIVEN_UP, *agreed, "--save-tails", shell.folder / "lost", wanted=1)
     assert shell.leader() is None

@@ -1,8 +1,14 @@
-"""Every test of this folder is marked `kafka`."""
+"""Every test of this folder is marked `kafka`; and a cluster that several of its modules share."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from tests.kafka.clusters import one_jvm_cluster
+
+if TYPE_CHECKING:
+    from tests.kafka.harness.one_jvm import OneJvmCluster
 
 HERE = Path(__file__).parent
 
@@ -16,3 +22,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.kafka)
+
+
+@pytest.fixture(scope="session")
+def steady(kafka_version: str, pytestconfig: pytest.Config) -> "Iterator[OneJvmCluster]":
+    """Four brokers whose controller moves no leader by itself, with short sessions: take a topic of your own.
+
+    A test that stops brokers starts them again.
+    """
+    from tests.kafka.harness.layout import Layout
+
+    layout = Layout(
+        version=kafka_version,
+        racks={1: "a", 2: "b", 3: "c", 4: "a"},
+        broker_session_timeout_ms=2000,
+        controller_properties={"auto.leader.rebalance.enable": "false"},
+    )
+    with one_jvm_cluster(layout, pytestconfig) as running:
+        yield running

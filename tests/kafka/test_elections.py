@@ -5,40 +5,23 @@ preference can be elected, what broker 3 led cannot, the rest needs nothing.
 """
 
 import json
-import re
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.commandline import replan
-from tests.kafka.clusters import one_jvm_cluster
 from tests.kafka.harness.clients import admin, create_topic, partition_metadata, until
-from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.harness.tools import run_tool_warm
+from tests.kafka.site import described
 
 TOPIC = "orders"
 
 
-@pytest.fixture(scope="module")
-def cluster(kafka_version: str, pytestconfig: pytest.Config) -> Iterator[OneJvmCluster]:
-    layout = Layout(
-        version=kafka_version,
-        racks={1: "a", 2: "b", 3: "c", 4: "a"},
-        broker_session_timeout_ms=2000,
-        controller_properties={"auto.leader.rebalance.enable": "false"},
-    )
-    with one_jvm_cluster(layout, pytestconfig) as running:
-        yield running
-
-
-def leaders(cluster: OneJvmCluster, topic: str) -> dict[int, int]:
+def leaders(cluster: OneJvmCluster, topic: str) -> list[int]:
     """Who leads each partition, as kafka-topics says it."""
-    flags = ("--bootstrap-server", cluster.bootstrap, "--describe", "--topic", topic)
-    text = run_tool_warm(cluster.ground.kafka, "kafka-topics", *flags)
-    return {int(p): int(b) for p, b in re.findall(r"Partition: (\d+)\tLeader: (\d+)", text)}
+    return [leader for _, leader in described(cluster, topic)]
 
 
 def in_sync_again(cluster: OneJvmCluster, topic: str, broker: int) -> None:
@@ -53,25 +36,25 @@ def in_sync_again(cluster: OneJvmCluster, topic: str, broker: int) -> None:
 
 @pytest.mark.parametrize("partitions", [60, pytest.param(2_000, marks=pytest.mark.nightly)])
 def test_mixed_results_are_all_named(
-    cluster: OneJvmCluster, partitions: int, tmp_path: Path
+    steady: OneJvmCluster, partitions: int, tmp_path: Path
 ) -> None:
     topic = f"{TOPIC}-{partitions}"
     heads = [[1, 2, 3], [2, 3, 1], [3, 2, 1]]
     lists = [heads[0 if number % 6 < 4 else number % 6 - 3] for number in range(partitions)]
-    create_topic(cluster.bootstrap, topic, lists, limit_seconds=300)
+    create_topic(steady.bootstrap, topic, lists, limit_seconds=300)
     first = Counter(listed[0] for listed in lists)
-    cluster.stop(1)
-    cluster.start(1)
-    in_sync_again(cluster, topic, 1)
-    cluster.stop(3)
-    flags = ("--bootstrap-server", cluster.bootstrap)
+    steady.stop(1)
+    steady.start(1)
+    in_sync_again(steady, topic, 1)
+    steady.stop(3)
+    flags = ("--bootstrap-server", steady.bootstrap)
     try:
-        assert 1 not in leaders(cluster, topic).values()
+        assert 1 not in leaders(steady, topic)
         done = replan(
             "elect", "preferred", "--topic", topic, "--format", "json", *flags, folder=tmp_path
         )
     finally:
-        cluster.start(3)
+        steady.start(3)
     assert done.returncode == 3, done.stderr
     found = json.loads(done.stdout)
     assert found["counts"] == {
@@ -82,13 +65,13 @@ def test_mixed_results_are_all_named(
     }
     failed = [p for p in found["partitions"] if p["result"] == "failed"]
     assert {p["rule"] for p in failed} == {"preferred-unavailable"}
-    now = leaders(cluster, topic)
+    now = leaders(steady, topic)
     elected = [p["partition"] for p in found["partitions"] if p["result"] == "elected"]
     assert {now[number] for number in elected} == {1}
 
-    in_sync_again(cluster, topic, 3)
+    in_sync_again(steady, topic, 3)
     run_tool_warm(
-        cluster.ground.kafka,
+        steady.ground.kafka,
         "kafka-leader-election",
         *flags,
         "--election-type",
@@ -102,16 +85,16 @@ def test_mixed_results_are_all_named(
         "elect", "--election-type", "preferred", "--topic", topic, *flags, folder=tmp_path
     )
     assert again.returncode == 0, again.stderr
-    assert list(leaders(cluster, topic).values()) == [listed[0] for listed in lists]
+    assert leaders(steady, topic) == [listed[0] for listed in lists]
 
 
 def test_the_broker_that_is_awaited_leads_when_it_returns(
-    cluster: OneJvmCluster, tmp_path: Path
+    steady: OneJvmCluster, tmp_path: Path
 ) -> None:
     """Broker 3 leaves while min ISR still holds, then 2, then 1: those two are eligible, and 3 is not."""
-    topic, flags = "awaited", ("--bootstrap-server", cluster.bootstrap, "--timeout", "10s")
+    topic, flags = "awaited", ("--bootstrap-server", steady.bootstrap, "--timeout", "10s")
     (tmp_path / "placement.yaml").write_text("version: 1\nassignments: {}\n")
-    create_topic(cluster.bootstrap, topic, [[1, 2, 3]], {"min.insync.replicas": "2"})
+    create_topic(steady.bootstrap, topic, [[1, 2, 3]], {"min.insync.replicas": "2"})
 
     def explained() -> dict[str, Any]:
         done = replan("explain", f"{topic}-0", "--format", "json", *flags, folder=tmp_path)
@@ -119,9 +102,9 @@ def test_the_broker_that_is_awaited_leads_when_it_returns(
         found: dict[str, Any] = json.loads(done.stdout)
         return found
 
-    client = admin(cluster.bootstrap)
+    client = admin(steady.bootstrap)
     for broker, left in ((3, [1, 2]), (2, [1]), (1, [])):
-        cluster.stop(broker)
+        steady.stop(broker)
         until(
             lambda left=left: sorted(partition_metadata(client, topic)[0].isrs) == left,  # type: ignore[misc]
             f"{topic} in sync on {left}",
@@ -134,9 +117,9 @@ def test_the_broker_that_is_awaited_leads_when_it_returns(
     [row] = json.loads(said)["unhealthy"]
     assert (row["state"], row["electable"]) == ("offline", 2)
 
-    cluster.start(3)
+    steady.start(3)
     assert explained()["observed"]["leader"] is None
-    cluster.start(2)
+    steady.start(2)
     until(lambda: partition_metadata(client, topic)[0].leader == 2, "2 leading", limit_seconds=60)
-    cluster.start(1)
-    in_sync_again(cluster, topic, 1)
+    steady.start(1)
+    in_sync_again(steady, topic, 1)

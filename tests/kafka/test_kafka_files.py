@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.commandline import replan
+from tests.commandline import checked
 from tests.kafka.harness.clients import create_topic
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.harness.tools import ToolFailure, run_tool_warm
@@ -22,9 +22,7 @@ def test_files_go_both_ways(one_jvm: OneJvmCluster, tmp_path: Path) -> None:
     create_topic(one_jvm.bootstrap, topic, [[1, 2, 3], [2, 3, 1]])
 
     def run(*arguments: str, wanted: int = 0) -> str:
-        done = replan(*arguments, folder=tmp_path)
-        assert done.returncode == wanted, f"{arguments}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
+        return checked(*arguments, folder=tmp_path, wanted=wanted).stdout
 
     def tool(name: str, *arguments: str) -> str:
         return run_tool_warm(one_jvm.ground.kafka, name, *flags, *arguments)

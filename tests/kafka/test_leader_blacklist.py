@@ -1,16 +1,15 @@
 """The leader blacklist on real brokers whose controller rebalances leaders by itself, every second (KIP-491)."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.commandline import replan
+from tests.commandline import checked
 from tests.kafka.clusters import one_jvm_cluster
 from tests.kafka.harness.clients import admin, create_topic, partition_metadata, until
 from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
-from tests.kafka.harness.tools import run_tool_warm
+from tests.kafka.site import described
 
 ORDERS = [[1, 2, 3], [2, 1, 3], [3, 2, 1]]
 CLICKS = [[1, 3, 2], [3, 1, 2]]
@@ -29,14 +28,6 @@ def cluster(kafka_version: str, pytestconfig: pytest.Config) -> Iterator[OneJvmC
     )
     with one_jvm_cluster(layout, pytestconfig) as running:
         yield running
-
-
-def described(cluster: OneJvmCluster, topic: str) -> list[tuple[list[int], int]]:
-    """List and leader of each partition, as kafka-topics says them."""
-    flags = ("--bootstrap-server", cluster.bootstrap, "--describe", "--topic", topic)
-    text = run_tool_warm(cluster.ground.kafka, "kafka-topics", *flags)
-    found = re.findall(r"Leader: (\d+)\tReplicas: ([\d,]+)", text)
-    return [([int(b) for b in listed.split(",")], int(leader)) for leader, listed in found]
 
 
 def restarted(cluster: OneJvmCluster, broker: int) -> None:
@@ -63,9 +54,7 @@ def test_a_listed_broker_never_leads_again_until_it_is_taken_off(
     flags = ("--bootstrap-server", cluster.bootstrap)
 
     def run(*arguments: str, wanted: int = 0) -> str:
-        done = replan(*arguments, folder=tmp_path)
-        assert done.returncode == wanted, f"{arguments}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
+        return checked(*arguments, folder=tmp_path, wanted=wanted).stdout
 
     def applied() -> None:
         run("apply", "-f", "placement.yaml", "--auto-approve", *flags)

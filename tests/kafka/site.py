@@ -1,0 +1,110 @@
+"""A topic of one's own on brokers that come and go: what producers, consumers, Kafka's tools and commands do to it."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+from tests.commandline import checked
+from tests.kafka.harness.clients import (
+    admin,
+    create_topic,
+    live_brokers,
+    partition_metadata,
+    until,
+)
+from tests.kafka.harness.one_jvm import OneJvmCluster
+from tests.kafka.harness.tools import run_tool_warm
+
+
+def described(cluster: OneJvmCluster, topic: str) -> list[tuple[list[int], int]]:
+    """List and leader of each partition, as kafka-topics says them."""
+    flags = ("--bootstrap-server", cluster.bootstrap, "--describe", "--topic", topic)
+    text = run_tool_warm(cluster.ground.kafka, "kafka-topics", *flags)
+    found = re.findall(r"Leader: (\d+)\tReplicas: ([\d,]+)", text)
+    return [([int(b) for b in listed.split(",")], int(leader)) for leader, listed in found]
+
+
+class Site:
+    """A topic of one's own, and commands against the cluster that holds it."""
+
+    def __init__(self, cluster: OneJvmCluster, folder: Path, topic: str) -> None:
+        self.cluster, self.folder, self.topic = cluster, folder, topic
+
+    def create(self, *lists: list[int], **configs: str) -> None:
+        create_topic(self.cluster.bootstrap, self.topic, lists, configs)
+
+    def write(self, records: int, *partitions: int) -> None:
+        """So many records to each partition (the first, if none is named), acknowledged by all that are in sync."""
+        producer = Producer(
+            {"bootstrap.servers": self.cluster.bootstrap, "acks": "all", "log_level": 0}
+        )
+        failed: list[Any] = []
+        for partition in partitions or (0,):
+            for number in range(records):
+                producer.produce(
+                    self.topic,
+                    f"{number}".encode(),
+                    partition=partition,
+                    on_delivery=lambda error, _: failed.append(error) if error else None,
+                )
+                producer.poll(0)
+        assert producer.flush(60) == 0
+        assert not failed
+
+    def stop(self, *brokers: int) -> None:
+        """Stop brokers one after another, each fenced before the next."""
+        client = admin(self.cluster.bootstrap)
+        for broker in brokers:
+            self.cluster.stop(broker)
+            until(
+                lambda gone=broker: gone not in live_brokers(client),  # type: ignore[misc]
+                f"{broker} fenced",
+                limit_seconds=30,
+            )
+
+    def start(self, *brokers: int) -> None:
+        for broker in brokers:
+            self.cluster.start(broker)
+
+    def leaders(self) -> list[int]:
+        """Who leads each partition; -1 where nobody does."""
+        found = partition_metadata(admin(self.cluster.bootstrap), self.topic)
+        return [found[number].leader for number in sorted(found)]
+
+    def leaderless(self) -> None:
+        until(lambda: set(self.leaders()) == {-1}, "no leader", limit_seconds=60)
+
+    def in_sync(self, *brokers: int) -> None:
+        client = admin(self.cluster.bootstrap)
+
+        def holds() -> bool:
+            found = partition_metadata(client, self.topic).values()
+            return bool(found) and all(sorted(p.isrs) == sorted(brokers) for p in found)
+
+        until(holds, f"{brokers} in sync", limit_seconds=60)
+
+    def values(self, begin: int) -> list[str]:
+        """The values of the records of the first partition from an offset on."""
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.cluster.bootstrap,
+                "group.id": "nobody",
+                "enable.partition.eof": True,
+                "log_level": 0,
+            }
+        )
+        consumer.assign([TopicPartition(self.topic, 0, begin)])
+        found: list[str] = []
+        try:
+            while (message := consumer.poll(30)) is not None and message.error() is None:
+                found.append((message.value() or b"").decode())
+        finally:
+            consumer.close()
+        return found
+
+    def replan(self, *words: str, wanted: int = 0, cluster: bool = True) -> str:
+        flags = ["--bootstrap-server", self.cluster.bootstrap] if cluster else []
+        if words[0] not in {"snapshot", "tails"}:
+            flags += ["--journal", "file:journal", "--unlocked"]
+        return checked(*words, *flags, folder=self.folder, wanted=wanted).stdout
