@@ -19,7 +19,7 @@ from replan.commands.output import result
 from replan.commands.target import JournaledTarget
 from replan.errors import Exit
 
-DriftForm = Literal["text", "markdown", "json", "prometheus"]
+DriftForm = Literal["text", "markdown", "html", "json", "prometheus"]
 
 
 def drift(
@@ -39,8 +39,8 @@ def drift(
 
     Nothing is changed and nothing is planned: replicas, orders, leaders and throttles are compared. What a running
     `replan apply` is moving to the declared list is no drift. What brokers that are down or other tools do is listed
-    apart from what a person changed; docs/fleet.md has the rules. `markdown` is the body of an issue, `prometheus` is
-    for a textfile collector.
+    apart from what a person changed; docs/fleet.md has the rules. `markdown` is the body of an issue, `html` one
+    page that needs no network, `prometheus` is for a textfile collector.
 
     Exit codes:
       0  no drift
@@ -74,6 +74,10 @@ def drift(
             from replan.reporting.drift_markdown import render_drift_markdown
 
             result(render_drift_markdown(found, unmanaged=unmanaged, limit=limit))
+        case "html":
+            from replan.reporting.drift_page import render_drift_page
+
+            result(render_drift_page(found, unmanaged=unmanaged))
         case "json":
             from replan.reporting.drift_json import render_drift_json
 

@@ -42,7 +42,7 @@ def render_drift_markdown(
         "",
     ]
     text = "\n".join(lines)
-    share = (limit - weight(text)) // (len(CLASSES) + 2)
+    share = (limit - weight(text)) // (len(CLASSES) + 3)
     for drift_class, (title, way_out) in CLASSES.items():
         found = report.of(drift_class)
         if not found:
@@ -69,6 +69,10 @@ def render_drift_markdown(
             f"\n### Throttles that are not as declared\n\n{head('throttle', 'declared', 'has')}\n"
         )
         text += fitted(settings, len(drift.standing), share - 500, "more throttle setting")
+    if drift.log_dirs:
+        lying = (row((code(str(n)), str(on), code(path))) for n, on, path in drift.log_dirs)
+        text += f"\n### In log directories that are to be empty\n\n{head('replica of', 'broker', 'directory')}\n"
+        text += fitted(lying, len(drift.log_dirs), share - 500, "more replica")
     if unmanaged and report.unmanaged:
         topics = (row((code(t), f"{n:,}")) for t, n in report.unmanaged.items())
         text += f"\n<details><summary>{count(len(report.unmanaged), 'topic')} that no entry names</summary>\n\n"

@@ -9,7 +9,6 @@ joined by `|`. A row is `PARTITION:ORIGINAL>TARGET;BYTES;LEADER;REASON`; the par
 one before, the leader is its index in the original list (empty: none), the reason an index of `reasons`.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from html import escape
 
@@ -20,9 +19,10 @@ from replan.planning.plan_file import digest
 from replan.planning.risks import risks
 from replan.reporting.move_reasons import reason_text
 from replan.reporting.page import page
+from replan.reporting.page_listing import STYLE, THEME, listing
 from replan.reporting.plan_context import NOTHING_BESIDE, PlanContext
 from replan.reporting.plan_notes import refusal_text, warning_text
-from replan.reporting.plan_script import SCRIPT, STYLE
+from replan.reporting.plan_script import SCRIPT
 from replan.reporting.plan_text import create_text, log_move_text, setting_text, summary
 from replan.reporting.price_text import cross_rack_bytes
 from replan.reporting.quantities import brokers, duration, signed, size
@@ -134,35 +134,31 @@ def _timeline(timeline: str) -> list[str]:
     ]
 
 
-THEME = '<div class="screen"><button id="theme" type="button">dark or light</button></div>'
-CONTROLS = """<h2>Moves</h2>
-<form class="screen" id="filter"><label>topic <input id="topic" type="search" placeholder="part of a name" \
-autocomplete="off" spellcheck="false"></label> <label>broker <input id="broker" inputmode="numeric" size="6"></label> \
-<button type="button" id="all">all</button> <span class="soft">/ to type a topic, Esc for all</span></form>
-<p id="shown" role="status" aria-live="polite"></p>
-<div class="wide"><table id="moves"><thead><tr><th class="left">partition</th><th class="left">from</th>\
-<th class="left">to</th><th>copy</th><th class="left">leader</th><th class="prose">why</th></tr></thead>
-<tbody></tbody></table></div>
-<p><button type="button" id="more" class="screen">more</button></p>
-<noscript><p>The moves are listed by a script; `replan show PLAN` lists them as text.</p></noscript>"""
+HEADS = {
+    "partition": "left",
+    "from": "left",
+    "to": "left",
+    "copy": "",
+    "leader": "left",
+    "why": "prose",
+}
 
 
 def _moves(plan: Plan) -> Iterator[str]:
     if not plan.moves:
         return
-    yield CONTROLS
-    yield f'<script type="application/json" id="data">{_data(plan.moves)}</script>'
+    otherwise = "The moves are listed by a script; `replan show PLAN` lists them as text."
+    yield from listing("Moves", "moves", HEADS, _data(plan.moves), otherwise)
 
 
-def _data(moves: Sequence[Move]) -> str:
-    """The moves as the module's docstring says; no `<` in it, so that nothing ends the element."""
+def _data(moves: Sequence[Move]) -> dict[str, object]:
+    """The moves as the module's docstring says."""
     reasons: dict[str, int] = {}
     topics: dict[str, list[Move]] = {}
     for move in moves:
         topics.setdefault(move.partition.topic, []).append(move)
-    data = {"topics": [[topic, "|".join(_rows(of, reasons))] for topic, of in topics.items()]}
-    text = json.dumps(data | {"reasons": list(reasons)}, separators=(",", ":"))
-    return text.replace("<", "\\u003c")
+    rows = [[topic, "|".join(_rows(of, reasons))] for topic, of in topics.items()]
+    return {"topics": rows, "reasons": list(reasons)}
 
 
 def _rows(moves: Sequence[Move], reasons: dict[str, int]) -> Iterator[str]:

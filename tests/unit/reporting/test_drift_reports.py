@@ -1,4 +1,4 @@
-"""Drift as text, markdown, json and Prometheus' samples."""
+"""Drift as text, markdown, html, json and Prometheus' samples."""
 
 import json
 import re
@@ -8,11 +8,12 @@ import pytest
 from tests.builders import brokers, listed_leader, placement, snapshot, state
 from tests.unit.reporting.golden import check
 
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, TopicPartition
 from replan.planning.drift_classes import Classified, DriftClass, Rule
 from replan.planning.drift_report import DriftReport, drift_report
 from replan.reporting.drift_json import render_drift_json
 from replan.reporting.drift_markdown import render_drift_markdown
+from replan.reporting.drift_page import render_drift_page
 from replan.reporting.drift_prometheus import render_drift_prometheus
 from replan.reporting.drift_text import render_drift
 from replan.reporting.drift_words import CLASSES, MEANINGS
@@ -166,3 +167,56 @@ def test_markdown_fits_the_declared_size(report: DriftReport, limit: int) -> Non
 
 def test_json_has_every_partition() -> None:
     assert len(json.loads(render_drift_json(large(10_000)))["differences"]) == 10_000
+
+
+def rows(page: str) -> list[tuple[str, str, int | None, str, str, str]]:
+    """Class, topic, partition, how, declared and has of each row of a page."""
+    (embedded,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page)
+    data = json.loads(embedded)
+    return [
+        (drift_class, topic, partition, data["kinds"][how], declared, has)
+        for drift_class, _, topics in data["classes"]
+        for topic, of_topic in topics
+        for partition, how, declared, has in of_topic
+    ]
+
+
+def test_the_page_has_every_difference_with_its_class() -> None:
+    report = found()
+    page = render_drift_page(report, unmanaged=True)
+    listed = rows(page)
+    assert len(listed) == len(report.classified)
+    assert ("operator", "orders", 1, "other order", "[1,2,3]", "[2,1,3]") in listed
+    assert ("failure", "orders", 14, "other replicas", "[1,2,3]", "[6,2,3]") in listed
+    assert ("failure", "orders", 2, "another leader", "1", "3") in listed
+    assert any(row[:2] == ("expired-blacklist", "broker 5") for row in listed)
+    assert "unnamed: 1 partition" in page
+    assert "unnamed" not in render_drift_page(report)
+
+
+def test_two_pages_of_one_state_are_the_same_bytes() -> None:
+    assert render_drift_page(found()) == render_drift_page(found())
+
+
+def test_a_page_without_drift_says_so_and_lists_nothing() -> None:
+    none = drift_report(placement({"orders": [[1, 2]]}), snapshot([state([1, 2])]))
+    page = render_drift_page(none)
+    assert "No drift, as of 2026-11-21T03:00:00Z." in page
+    assert 'id="data"' not in page
+
+
+def test_a_hundred_thousand_differences_are_one_page_of_less_than_five_megabytes() -> None:
+    assert len(render_drift_page(large(100_000)).encode()) < 5_000_000
+
+
+def test_replicas_in_a_directory_that_is_to_be_empty_are_listed_in_every_form() -> None:
+    none = drift_report(placement(), snapshot([state([1, 2])]))
+    path = "/disk|1`<b>\n# no heading"
+    lying = ((TopicPartition("orders", 0), BrokerId(2), path),)
+    report = replace(none, drift=replace(none.drift, log_dirs=lying))
+    assert "In log directories that are to be empty (1):" in render_drift(report)
+    markdown = render_drift_markdown(report)
+    assert "``/disk\\|1`<b> # no heading``" in markdown
+    page = render_drift_page(report)
+    assert "orders-0: broker 2, /disk|1`&lt;b&gt;" in page
+    assert json.loads(render_drift_json(report))["logDirs"][0]["path"] == path
