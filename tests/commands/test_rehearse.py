@@ -60,7 +60,7 @@ def test_without_a_cluster_the_plan_alone_is_rehearsed(folder: Path) -> None:
     done = replan("rehearse", "plan.json", folder=folder)
     assert done.returncode == 0
     assert done.stderr == (
-        "no cluster is named: rehearsed on the partitions of the plan alone, all of them in sync; "
+        "no cluster is named: rehearsed on the partitions of the plan alone, as it knows them; "
         "--snapshot FILE makes it more exact\n"
     )
 

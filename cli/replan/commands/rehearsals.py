@@ -26,7 +26,7 @@ SHOWN_SECONDS = 0.2
 LOGGED_SECONDS = 5.0
 """Between lines where stderr is no terminal."""
 ALONE = (
-    "no cluster is named: rehearsed on the partitions of the plan alone, all of them in sync; "
+    "no cluster is named: rehearsed on the partitions of the plan alone, as it knows them; "
     "--snapshot FILE makes it more exact"
 )
 

@@ -298,6 +298,6 @@ class OptionalTarget(JournaledTarget):
 
     note: ClassVar[str] = (
         f"Name one cluster: {_REAL}, {_EMBEDDED}, {_SAVED}, or {_LISTED}. "
-        "Without one, only the partitions of the plan are simulated, all of them in sync."
+        "Without one, only the partitions of the plan are simulated, as it knows them."
     )
     optional: ClassVar[bool] = True

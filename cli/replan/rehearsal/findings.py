@@ -17,6 +17,7 @@ from replan.planning.safety.run_invariants import (
     arrived,
     drops_only_what_was_replaced,
     harms_nobody,
+    led_again,
     throttles_are_known,
 )
 from replan.rehearsal.recording import Recorder, throttles_of
@@ -28,6 +29,7 @@ from replan.rehearsal.result import (
     Headroom,
     InjectedFault,
     LeaderChange,
+    Recovered,
     Rehearsal,
     Waited,
 )
@@ -97,6 +99,7 @@ def rehearsal_of(finding: Finding) -> Rehearsal:
         stopped=stopped,
         seconds=run.ended - began,
         moves=len(finding.plan.moves),
+        changes=finding.plan.steps,
         copied_bytes=round(sum(c.bytes for c in _copies(finding))),
         throttled_seconds=run.recorder.throttled_seconds,
         smallest_headroom=_smallest_headroom(run.histories, began),
@@ -104,6 +107,7 @@ def rehearsal_of(finding: Finding) -> Rehearsal:
         without=_harm(finding.still),
         brokers=tuple(_brokers(run.recorder)),
         copies=tuple(_copies(finding)),
+        recovered=tuple(_recovered(finding)),
         absent=tuple(
             Absent(b, at - began, None if until is None else until - began)
             for b, at, until in run.recorder.absent
@@ -192,6 +196,20 @@ def _copied(finding: Finding, move: Move, broker: BrokerId, history: Trajectory)
     )
 
 
+def _recovered(finding: Finding) -> Iterator[Recovered]:
+    lost = {r.partition: r.lost for r in finding.run.outcome.results}
+    for recovery in finding.plan.recoveries:
+        name, history = recovery.partition, finding.run.histories.get(recovery.partition)
+        yield Recovered(
+            name,
+            recovery.chosen,
+            None if history is None else history.samples[-1].leader,
+            recovery.clean,
+            recovery.loss.records,
+            lost.get(name),
+        )
+
+
 def _leaders(histories: Histories, began: float) -> Iterator[LeaderChange]:
     changes = [
         LeaderChange(name, after.at - began, before.leader, after.leader)
@@ -218,6 +236,10 @@ def _broken(finding: Finding) -> Iterator[Broken]:
             yield from harms_nobody(history, ends, _slack(finding))
         if result is Result.DONE and name not in run.done_before:
             yield from arrived(move, history)
+    for recovery in finding.plan.recoveries:
+        history = run.histories.get(recovery.partition)
+        if history is not None and results.get(recovery.partition) is Result.DONE:
+            yield from led_again(recovery, history)
     if not finding.faults:
         before = dict(throttles_of(finding.stage.cluster))
         for wanted in finding.plan.standing:

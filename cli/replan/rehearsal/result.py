@@ -71,6 +71,21 @@ class LeaderChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Recovered:
+    """One partition that nobody led."""
+
+    partition: TopicPartition
+    chosen: BrokerId
+    leader: BrokerId | None
+    """Who leads it in the end."""
+    clean: bool
+    stated_loss: int
+    """Records, at least, as the plan says."""
+    measured_loss: int | None
+    """Records; None where it was not led again, or that could not be measured."""
+
+
+@dataclass(frozen=True, slots=True)
 class Waited:
     """One reason to wait, over all partitions that had it."""
 
@@ -119,6 +134,8 @@ class Rehearsal:
     """What was not done, each with its reason."""
     seconds: float
     moves: int
+    changes: int
+    """All that the plan does: its moves, and creates, settings, recoveries, moves between log directories."""
     copied_bytes: int
     throttled_seconds: float
     smallest_headroom: Headroom | None
@@ -128,6 +145,7 @@ class Rehearsal:
     """The same faults without the plan."""
     brokers: tuple[BrokerLoad, ...]
     copies: tuple[Copied, ...]
+    recovered: tuple[Recovered, ...]
     absent: tuple[Absent, ...]
     leaders: tuple[LeaderChange, ...]
     waits: tuple[Waited, ...]

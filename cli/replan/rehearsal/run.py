@@ -71,7 +71,7 @@ def rehearse_on(
 def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _silently) -> Run:
     """Let the applier perform a plan, and record what happens."""
     began = stage.world.now
-    recorder, waits = Recorder([m.partition for m in plan.moves], stage), Waits(began)
+    recorder, waits = Recorder(_watched(plan), stage), Waits(began)
     refused = Refused(options.faults, stage)
 
     def meter(simulation: Simulation, speeds: Mapping[ReplicaName, float], until: float) -> None:
@@ -130,6 +130,11 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
         unnameable=_unnameable(plan, stage, plane.simulation),
         unattended=(*alone, *_silences(options.faults, began)),
     )
+
+
+def _watched(plan: Plan) -> list[TopicPartition]:
+    """The partitions whose histories are kept."""
+    return [*(m.partition for m in plan.moves), *(r.partition for r in plan.recoveries)]
 
 
 def _silences(faults: Sequence[FaultSpec], began: float) -> Iterator[tuple[float, float]]:
@@ -238,7 +243,7 @@ def _given_up(outcome: Outcome, why: str) -> str:
 
 def untouched(plan: Plan, stage: Simulation, ended: float) -> Mapping[TopicPartition, Trajectory]:
     """The histories under the same faults without the plan."""
-    recorder = Recorder([m.partition for m in plan.moves], stage)
+    recorder = Recorder(_watched(plan), stage)
     last = advance(stage, ended, meter=recorder)
     recorder.note(last)
     recorder.now = ended

@@ -5,7 +5,7 @@ Here belong also the two clusters that it is compared with: nothing is done, and
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, count
 from types import MappingProxyType
@@ -24,12 +24,13 @@ from replan.model.configs import (
     ConfigValue,
     SettingName,
 )
-from replan.model.names import BrokerId, TopicId, TopicPartition
+from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
 from replan.planning.creates import Create
 from replan.planning.log_dirs import LogMove
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
+from replan.planning.recovery.recovery import Recovery
 from replan.rehearsal.options import Options
 from replan.simulator.cluster.apply_fault import scheduled
 from replan.simulator.cluster.faults import At
@@ -59,11 +60,13 @@ def with_version(simulation: Simulation, version: str) -> Simulation:
 def snapshot_of(plan: Plan) -> Snapshot:
     """The cluster that a plan was made from, as far as the plan says: every replica in sync, nothing else there.
 
-    Partitions that the plan does not touch, and that its topics must have, stand empty on one broker.
+    Partitions that the plan does not touch, and that its topics must have, stand empty on one broker. Those that it
+    recovers have no leader, and the logs that their replicas spoke of; brokers that did not are down.
     """
-    of_topic: dict[str, dict[int, Move]] = {}
-    for move in plan.moves:
-        of_topic.setdefault(move.partition.topic, {})[move.partition.partition] = move
+    of_topic: dict[str, dict[int, Move | Recovery]] = {}
+    steps: Sequence[Move | Recovery] = (*plan.moves, *plan.recoveries)
+    for step in steps:
+        of_topic.setdefault(step.partition.topic, {})[step.partition.partition] = step
     growing = {create.topic: create for create in plan.creates}
     configured = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.TOPIC}
     within: dict[TopicPartition, LogMove] = {m.partition: m for m in plan.log_moves}
@@ -91,17 +94,16 @@ def snapshot_of(plan: Plan) -> Snapshot:
         else idle[code]
         for stays, (code, _, move) in zip(staying, rows, strict=True)
     ]
-    leaders = [
-        listed[0] if move is None or move.leader is None else move.leader
-        for listed, (_, _, move) in zip(lists, rows, strict=True)
-    ]
+    of_row = [step for _, _, step in rows]
+    leaders = [_leader(listed, step) for listed, step in zip(lists, of_row, strict=True)]
+    in_sync = [_in_sync(listed, step) for listed, step in zip(lists, of_row, strict=True)]
     nobody = from_lists([()] * len(rows))
-    standing = from_lists(lists)
+    down = {c.broker for r in plan.recoveries for c in r.candidates if not c.alive}
     return Snapshot(
         cluster_id=plan.cluster_id,
         observed_at="2026-01-01T00:00:00Z",
         features=Features(True, True),
-        brokers=tuple(Broker(b, rack) for b, rack in sorted(plan.racks.items())),
+        brokers=tuple(Broker(b, rack, fenced=b in down) for b, rack in sorted(plan.racks.items())),
         topics=_topics(topics, of_topic, growing, before),
         broker_configs=_broker_configs(before),
         log_dirs=_log_dirs(plan),
@@ -111,9 +113,9 @@ def snapshot_of(plan: Plan) -> Snapshot:
             {
                 "partition": pa.array([number for _, number, _ in rows], pa.int32()),
                 "leader": pa.array(leaders, pa.int32()),
-                "leader_epoch": pa.array([0] * len(rows), pa.int32()),
-                "replicas": standing,
-                "isr": standing,
+                "leader_epoch": pa.array([_leader_epoch(step) for step in of_row], pa.int32()),
+                "replicas": from_lists(lists),
+                "isr": from_lists(in_sync),
                 **dict.fromkeys(("adding", "removing", "elr", "last_known_elr"), nobody),
                 "bytes": pa.array(
                     [
@@ -124,7 +126,28 @@ def snapshot_of(plan: Plan) -> Snapshot:
                 ),
             },
         ),
+        logs={
+            r.partition: {c.broker: c.log for c in r.candidates if c.known is not None and c.log}
+            for r in plan.recoveries
+        },
     )
+
+
+def _leader(listed: Replicas, step: Move | Recovery | None) -> int:
+    if isinstance(step, Recovery):
+        return -1
+    return listed[0] if step is None or step.leader is None else step.leader
+
+
+def _in_sync(listed: Replicas, step: Move | Recovery | None) -> Replicas:
+    """Of a partition without a leader those that were in sync last, as far as the plan knows."""
+    if not isinstance(step, Recovery):
+        return listed
+    return tuple(c.broker for c in step.candidates if c.eligible)
+
+
+def _leader_epoch(step: Move | Recovery | None) -> int:
+    return step.leader_epoch if isinstance(step, Recovery) else 0
 
 
 def _log_dirs(plan: Plan) -> tuple[LogDir, ...]:
@@ -156,14 +179,15 @@ def _broker_configs(settings: Mapping[SettingName, str]) -> dict[BrokerId, Confi
 
 def _topics(
     names: list[str],
-    of_topic: Mapping[str, Mapping[int, Move]],
+    of_topic: Mapping[str, Mapping[int, Move | Recovery]],
     growing: Mapping[str, Create],
     settings: Mapping[SettingName, str],
 ) -> pa.Table:
     rows = []
     for name in names:
-        move = next(iter(of_topic.get(name, {}).values()), None)
-        topic_id = TopicId(name) if move is None else move.topic_id
+        steps = of_topic.get(name, {}).values()
+        topic_id = next((step.topic_id for step in steps), TopicId(name))
+        move = next((step for step in steps if isinstance(step, Move)), None)
         listed = [
             settings.get(SettingName(ConfigScope.TOPIC, name, key))
             for key in (LEADER_REPLICAS, FOLLOWER_REPLICAS)

@@ -87,4 +87,5 @@ def _topics(plan: Plan) -> set[str]:
     """The topics that a plan touches."""
     settings = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.TOPIC}
     moved = {m.partition.topic for m in plan.moves} | {m.partition.topic for m in plan.log_moves}
-    return moved | {c.topic for c in plan.creates} | settings
+    recovered = {r.partition.topic for r in plan.recoveries}
+    return moved | recovered | {c.topic for c in plan.creates} | settings

@@ -2,16 +2,23 @@
 
 from dataclasses import replace
 
-from tests.builders import CLUSTER_ID, TOPIC_ID, move
+import pytest
+from tests.builders import CLUSTER_ID, TOPIC_ID, move, state
 from tests.unit.applying.lab import plan_of
 
+from replan.faults.read import read_fault
 from replan.model.configs import LEADER_RATE, LEADER_REPLICAS, ConfigScope, SettingName
 from replan.model.names import BrokerId, TopicPartition
+from replan.model.replica_logs import ReplicaLog
 from replan.planning.log_dirs import LogMove
+from replan.planning.plan import Plan
+from replan.planning.recovery.candidates import candidates
+from replan.planning.recovery.choose import Wish, choose
+from replan.planning.recovery.recovery import Method, Recovery
 from replan.planning.standing_throttles import ThrottleSetting
 from replan.rehearsal.options import Options
-from replan.rehearsal.run import rehearse
-from replan.rehearsal.setup import snapshot_of
+from replan.rehearsal.run import rehearse, rehearse_on
+from replan.rehearsal.setup import cluster_of, fault_context, snapshot_of
 
 
 def test_standing_throttles_and_moves_between_directories_are_done() -> None:
@@ -30,3 +37,35 @@ def test_standing_throttles_and_moves_between_directories_are_done() -> None:
     assert plan.cluster_id == CLUSTER_ID
     found = rehearse(plan, snapshot_of(plan), Options())
     assert found.completed, found.text
+
+
+@pytest.fixture
+def unclean() -> Plan:
+    """Broker 1 is dead and had the most; 2 has 2,000 records, 3 has 1,000, and stands before it in the list."""
+    logs = {
+        BrokerId(2): ReplicaLog(2000, 0, epochs={0: 2000}),
+        BrokerId(3): ReplicaLog(1000, 0, epochs={0: 1000}),
+    }
+    seen = state([1, 3, 2], [1], leader=None, size=2_000_000)
+    found = candidates(seen, logs, {BrokerId(2), BrokerId(3)}, {BrokerId(b) for b in (1, 2, 3)})
+    chosen = choose(seen, found, Wish(Method.BALANCED, given_up=frozenset({BrokerId(1)})))
+    assert isinstance(chosen, Recovery)
+    return replace(plan_of(()), recoveries=(chosen,))
+
+
+def test_a_recovery_is_rehearsed_from_the_plan_alone(unclean: Plan) -> None:
+    found = rehearse(unclean, snapshot_of(unclean), Options())
+    assert (found.completed, found.changes, found.broken) == (True, 1, ())
+    (row,) = found.recovered
+    assert (row.leader, row.clean, row.stated_loss, row.measured_loss) == (2, False, 0, 0)
+    assert [(change.before, change.after) for change in found.leaders] == [(None, 2)]
+    assert found.harm.leaderless_seconds > 0
+
+
+def test_a_recovery_whose_log_falls_silent_does_not_complete(unclean: Plan) -> None:
+    stage = cluster_of(snapshot_of(unclean))
+    killed = read_fault("kill 2 at 1s", fault_context(stage))
+    found = rehearse_on(unclean, stage, Options(faults=(killed,), limit_looks=200))
+    assert not found.completed
+    (row,) = found.recovered
+    assert (row.leader, row.measured_loss) == (None, None)

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.planning.moves import Move
+from replan.planning.recovery.recovery import Recovery
 from replan.planning.safety.plan_laws import Broken
 
 
@@ -261,6 +262,18 @@ def arrived(move: Move, ours: Trajectory) -> Iterator[Broken]:
             "arrives",
             str(move.partition),
             f"{move.partition}: it counts as done, and {first}, the first of {list(move.target)}, never led it",
+        )
+
+
+def led_again(recovery: Recovery, ours: Trajectory) -> Iterator[Broken]:
+    """A partition that was recovered was led by the chosen replica, and before that by nobody."""
+    leaders = [s.leader for s in ours.samples if s.leader is not None]
+    if not leaders or leaders[0] != recovery.chosen:
+        name = str(recovery.partition)
+        yield Broken(
+            "arrives",
+            name,
+            f"{name}: it counts as led again by {recovery.chosen}, and was led by {leaders[:1]}",
         )
 
 

@@ -22,6 +22,7 @@ from replan.reporting.quantities import duration, rate, signed, size
 from replan.wording import left_out
 
 WAITS_SHOWN = 20
+RECOVERED_SHOWN = 50
 LOADS = "Loads"
 FAULTS = "Faults"
 
@@ -63,6 +64,7 @@ def sections(report: Report) -> list[Section]:
     found = [
         Section(f"Left out ({left_out_text(report.refusals)})", refused(report)),
         Section("Not done", list(stopped(rehearsal))),
+        Section("Led again", table=_recovered(rehearsal), noun="partition"),
         Section(FAULTS, table=_faults(rehearsal)),
         Section(LOADS, table=_loads(rehearsal), noun="broker"),
         Section("Waited longest", table=_waits(rehearsal)),
@@ -87,6 +89,23 @@ def _faults(rehearsal: Rehearsal) -> Table:
         for number, fault in enumerate(rehearsal.faults, 1)
     ]
     return Table(("#", "at", "fault"), rows, 2)
+
+
+def _recovered(rehearsal: Rehearsal) -> Table:
+    found = rehearsal.recovered
+    rows = [
+        (
+            str(r.partition),
+            "nobody" if r.leader is None else str(r.leader),
+            "cleanly" if r.clean else "unclean",
+            f"{r.stated_loss:,}",
+            "?" if r.measured_loss is None else f"{r.measured_loss:,}",
+        )
+        for r in found[:RECOVERED_SHOWN]
+    ]
+    more = left_out(len(found) - RECOVERED_SHOWN, "recovery")
+    head = ("partition", "leader", "how", "lost at least", "measured")
+    return Table(head, [*rows, *((text, "", "", "", "") for text in more)], 1)
 
 
 def _loads(rehearsal: Rehearsal) -> Table:

@@ -19,16 +19,22 @@ NEVER = "never under min ISR, never without a leader"
 
 def verdict(rehearsal: Rehearsal) -> str:
     """Whether the plan completes, how long it takes, what it copies."""
-    if not rehearsal.moves:
+    if not rehearsal.changes:
         return "Completes: nothing to do."
-    cost = f"{size(rehearsal.copied_bytes)} copied"
+    cost = f"{size(rehearsal.copied_bytes)} copied" if rehearsal.moves else "nothing copied"
     if rehearsal.throttled_seconds:
         cost += f", throttled for {duration(rehearsal.throttled_seconds)}"
     if rehearsal.completed:
-        total = count(rehearsal.moves, "move")
-        return f"Completes: {total} in {duration(rehearsal.seconds)}; {cost}."
+        return f"Completes: {_work(rehearsal)} in {duration(rehearsal.seconds)}; {cost}."
     first = rehearsal.text.partition("\n")[0]
     return f"Does not complete: after {duration(rehearsal.seconds)}, {first}; {cost}."
+
+
+def _work(rehearsal: Rehearsal) -> str:
+    """What there was to do."""
+    named = {"move": rehearsal.moves, "recovery": len(rehearsal.recovered)}
+    found = [count(number, noun) for noun, number in named.items() if number]
+    return " and ".join(found) or count(rehearsal.changes, "change")
 
 
 def summary_lines(rehearsal: Rehearsal, assumed: str) -> tuple[str, ...]:
