@@ -6,9 +6,10 @@ rules, unknown keys) is handed back for the schema to judge.
 
 from collections.abc import Iterator
 
-from replan.manifest.assignments import LARGEST_ID, OWN_KEYS, partition_number, read_explicit
+from replan.manifest.assignments import OWN_KEYS, partition_number, read_explicit
 from replan.manifest.declarations import Declaration, PreferredLeaders
 from replan.manifest.topic_names import check_topic
+from replan.manifest.yaml_text.plain_rows import LARGEST_ID
 from replan.manifest.yaml_text.problems import KeyPath, Problems, show
 from replan.manifest.yaml_text.sources import Source
 from replan.manifest.yaml_text.values import Value, YamlMapping

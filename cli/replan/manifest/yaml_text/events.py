@@ -22,6 +22,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
+from replan.manifest.yaml_text.plain_rows import PlainRows, first_place, plain_rows
 from replan.manifest.yaml_text.problems import KeyPath, Problems
 from replan.manifest.yaml_text.scalars import Scalar, read_plain, read_plain_key
 from replan.manifest.yaml_text.sources import Source
@@ -68,6 +69,18 @@ def read_document(
     source: Source, problems: Problems, parser_of: Callable[[str], EventParser]
 ) -> YamlMapping | None:
     """Read the one document of a file; None, with the reason among the problems, where it cannot be read."""
+    plain = plain_rows(source.text)
+    if plain.blocks:
+        found = _with_rows(source, plain, parser_of)
+        if found is not None:
+            return found
+    return read_events(source, problems, parser_of)
+
+
+def read_events(
+    source: Source, problems: Problems, parser_of: Callable[[str], EventParser]
+) -> YamlMapping | None:
+    """The same, all of it by the parser."""
     try:
         return _Reader(source, problems, parser_of(source.text)).document()
     except _Unreadable:
@@ -76,6 +89,18 @@ def read_document(
         at, text = _not_yaml(problem, source.text)
         problems.add(source.where(at), (), text)
     return None
+
+
+def _with_rows(
+    source: Source, plain: PlainRows, parser_of: Callable[[str], EventParser]
+) -> YamlMapping | None:
+    """The document with its plain rows; None where anything is wrong, or one of them is not where rows belong."""
+    problems, left = Problems(), plain.blocks.copy()
+    try:
+        found = _Reader(source, problems, parser_of(plain.text), left).document()
+    except (_Unreadable, yaml.YAMLError):
+        return None
+    return None if left or problems.found else found
 
 
 def _not_yaml(problem: yaml.YAMLError, text: str) -> tuple[int, str]:
@@ -97,13 +122,21 @@ def _not_yaml(problem: yaml.YAMLError, text: str) -> tuple[int, str]:
 class _Reader:
     """One pass over the events of one file."""
 
-    __slots__ = ("good_keys", "next", "plain", "problems", "source")
+    __slots__ = ("good_keys", "next", "plain", "problems", "rows", "source")
 
-    def __init__(self, source: Source, problems: Problems, parser: EventParser) -> None:
+    def __init__(
+        self,
+        source: Source,
+        problems: Problems,
+        parser: EventParser,
+        rows: dict[int, YamlList | YamlMapping] | None = None,
+    ) -> None:
+        """Read `source`; `rows`: what is blanked out of its text, each taken as it is met."""
         self.source = source
         self.problems = problems
         # Any, since the loops below tell the kinds of events apart by their class.
         self.next = cast("Callable[[], Any]", parser.get_event)
+        self.rows = {} if rows is None else rows
         self.plain: dict[str, Scalar] = {}
         self.good_keys: set[str] = set()
 
@@ -148,9 +181,9 @@ class _Reader:
         if depth >= DEEPEST:
             self.refuse(event, path, f"nested deeper than {DEEPEST} levels; no manifest needs that")
             raise _Unreadable
-        return (
-            self.sequence(path, depth) if kind is SequenceStartEvent else self.mapping(path, depth)
-        )
+        if kind is SequenceStartEvent:
+            return self.sequence(path, depth)
+        return self.mapping(path, depth, flow=event.flow_style)
 
     def scalar(self, event: Any, path: _Path) -> Scalar:
         text: str = event.value
@@ -190,7 +223,7 @@ class _Reader:
             else:
                 put(self.value(event, (path, len(items)), depth + 1))
 
-    def mapping(self, path: _Path, depth: int) -> YamlMapping:
+    def mapping(self, path: _Path, depth: int, *, flow: bool) -> YamlMapping:
         entries = YamlMapping()
         key_at: list[int] = []
         value_at: list[int] = []
@@ -205,6 +238,10 @@ class _Reader:
             value = self.value(value_event, (path, key or ""), depth + 1)
             if key is None:
                 continue
+            at = value_event.start_mark.index
+            if value is None and self.rows and not flow and _is_topic(path):
+                value = self.rows.pop(event.start_mark.index, None)
+                at = at if value is None else first_place(value)
             if key in entries:
                 first = self.source.where(key_at[list(entries).index(key)])
                 self.refuse(
@@ -213,7 +250,7 @@ class _Reader:
                 continue
             entries[key] = value
             key_at.append(event.start_mark.index)
-            value_at.append(value_event.start_mark.index)
+            value_at.append(at)
 
     def key(self, event: Any, path: _Path, depth: int) -> str | None:
         if event.__class__ is not ScalarEvent:
@@ -242,6 +279,10 @@ class _Reader:
 
     def refuse(self, event: Any, path: _Path, text: str) -> None:
         self.problems.add(self.source.where(event.start_mark.index), _flat(path), text)
+
+
+def _is_topic(path: _Path) -> bool:
+    return path is not None and path[0] == (None, "assignments")
 
 
 def _flat(path: _Path) -> KeyPath:
