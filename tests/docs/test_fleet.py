@@ -7,6 +7,7 @@ from tests.docs.pages import DOCS
 
 from replan.fleet.fleet_file import read_fleet
 from replan.planning.comparison.diff import DifferenceKind
+from replan.planning.drift_classes import OtherKind
 
 
 def test_the_kinds_are_those_of_the_comparison() -> None:
@@ -17,9 +18,8 @@ def test_the_kinds_are_those_of_the_comparison() -> None:
         for line in table.splitlines()[1:]
         for kind in re.findall(r"`([a-z-]+)`", line.split("|")[1])
     }
-    others = {"partitions", "standing", "throttle", "balance", "acknowledged"}
-    lists = {f"{which}-blacklist" for which in ("leader", "replica", "log-dir")}
-    assert named == {kind.value for kind in DifferenceKind} - {"running"} | others | lists
+    kinds = {kind.value for kind in (*DifferenceKind, *OtherKind)}
+    assert named == kinds - {"running"} | {"acknowledged"}
 
 
 def test_the_fleet_file_of_the_page_is_read(tmp_path: Path) -> None:

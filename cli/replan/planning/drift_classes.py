@@ -81,13 +81,27 @@ CLASS_OF: Mapping[Rule, DriftClass] = {
 }
 
 
+class OtherKind(StrEnum):
+    """What differs where it is not the list or the leader of a partition."""
+
+    PARTITIONS = "partitions"
+    """A topic has another number of partitions."""
+    STANDING = "standing"
+    """A throttle that is declared to stay."""
+    THROTTLE = "throttle"
+    """A throttle that nothing needs."""
+    LEADER_BLACKLIST = "leader-blacklist"
+    REPLICA_BLACKLIST = "replica-blacklist"
+    LOG_DIR_BLACKLIST = "log-dir-blacklist"
+    BALANCE = "balance"
+
+
 @dataclass(frozen=True, slots=True)
 class Classified:
     """Something that drifted: a partition, or a topic, a broker or the cluster where there is none."""
 
     rule: Rule
-    kind: str
-    """The kind of difference, or of setting: `replicas`, `order`, `partitions`, `throttle`, `leader-blacklist` …"""
+    kind: DifferenceKind | OtherKind
     topic: str | None = None
     partition: int | None = None
     broker: BrokerId | None = None
@@ -117,7 +131,7 @@ def classify(
         found += _throttles(placement, snapshot)
     found += _expired(placement, snapshot)
     found += [
-        Classified(Rule.OUT_OF_BALANCE, "balance", detail=reason.obstacle.value)
+        Classified(Rule.OUT_OF_BALANCE, OtherKind.BALANCE, detail=reason.obstacle.value)
         for reason in drift.unbalanced
     ]
     return tuple(found)
@@ -186,13 +200,13 @@ def _counts(drift: Drift, snapshot: Snapshot) -> Iterator[Classified]:
         detail = f"declared {found.declared}, has {found.observed}"
         rule = Rule.TOO_FEW_PARTITIONS if fewer else Rule.TOO_MANY_PARTITIONS
         if fewer:
-            yield Classified(rule, "partitions", found.topic, found.observed, detail=detail)
+            yield Classified(rule, OtherKind.PARTITIONS, found.topic, found.observed, detail=detail)
             continue
         rows = list(snapshot.topic_rows(found.topic))[found.declared :]
         for state in snapshot.states(rows):
             yield Classified(
                 rule,
-                "partitions",
+                OtherKind.PARTITIONS,
                 found.topic,
                 state.partition.partition,
                 observed=state.replicas,
@@ -205,7 +219,7 @@ def _standing(found: ThrottleSetting) -> Classified:
     of_topic = found.setting.scope is ConfigScope.TOPIC
     return Classified(
         Rule.THROTTLE_DIFFERS,
-        "standing",
+        OtherKind.STANDING,
         found.setting.name if of_topic else None,
         broker=None if of_topic else BrokerId(int(found.setting.name)),
         detail=f"{found.setting.key}={found.before or ''}, declared {found.after or 'none'}",
@@ -223,7 +237,7 @@ def _throttles(placement: Placement, snapshot: Snapshot) -> Iterator[Classified]
         if topic not in moving and not declared:
             for side in lists:
                 name = f"{side}.replication.throttled.replicas={row[f'{side}_throttled']}"
-                yield Classified(Rule.NOTHING_RUNS, "throttle", topic, detail=name)
+                yield Classified(Rule.NOTHING_RUNS, OtherKind.THROTTLE, topic, detail=name)
     if moving:
         return
     for broker, configs in sorted(snapshot.broker_configs.items()):
@@ -233,7 +247,9 @@ def _throttles(placement: Placement, snapshot: Snapshot) -> Iterator[Classified]
             set_to = configs.get(key)
             if set_to is not None and set_to.source is ConfigSource.BROKER:
                 detail = f"{key}={set_to.value}"
-                yield Classified(Rule.NOTHING_RUNS, "throttle", broker=broker, detail=detail)
+                yield Classified(
+                    Rule.NOTHING_RUNS, OtherKind.THROTTLE, broker=broker, detail=detail
+                )
 
 
 def _any_throttled(snapshot: Snapshot) -> bool:
@@ -251,9 +267,9 @@ def _moving_topics(snapshot: Snapshot) -> frozenset[str]:
 
 def _expired(placement: Placement, snapshot: Snapshot) -> Iterator[Classified]:
     for kind, entries in (
-        ("leader-blacklist", placement.leader_blacklist),
-        ("replica-blacklist", placement.replica_blacklist),
-        ("log-dir-blacklist", placement.log_dir_blacklist),
+        (OtherKind.LEADER_BLACKLIST, placement.leader_blacklist),
+        (OtherKind.REPLICA_BLACKLIST, placement.replica_blacklist),
+        (OtherKind.LOG_DIR_BLACKLIST, placement.log_dir_blacklist),
     ):
         for entry in entries:
             if expired(entry, snapshot):

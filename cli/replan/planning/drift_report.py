@@ -60,10 +60,8 @@ class DriftReport:
         return tuple(c for c in self.classified if c.drift_class is drift_class)
 
     def tally(self) -> Mapping[DriftClass, int]:
-        """How many differences each class has, settings that are not as declared among the operator's."""
-        counts = {drift_class: len(self.of(drift_class)) for drift_class in DriftClass}
-        counts[DriftClass.OPERATOR] += len(self.drift.standing)
-        return counts
+        """How many differences each class has."""
+        return {drift_class: len(self.of(drift_class)) for drift_class in DriftClass}
 
 
 def drift_report(

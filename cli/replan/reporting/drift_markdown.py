@@ -10,6 +10,7 @@ from replan.reporting.drift_words import (
     acknowledged,
     by_class,
     compared,
+    differences,
     electable,
     subject,
     summary,
@@ -44,7 +45,7 @@ def render_drift_markdown(
     text = "\n".join(lines)
     share = (limit - weight(text)) // (len(CLASSES) + 3)
     for drift_class, (title, way_out) in CLASSES.items():
-        found = report.of(drift_class)
+        found = differences(report, drift_class)
         if not found:
             continue
         rows = (

@@ -16,6 +16,7 @@ from replan.reporting.drift_words import (
     acknowledged,
     by_class,
     compared,
+    differences,
     electable,
     subject,
     summary,
@@ -113,18 +114,18 @@ def _classes(report: DriftReport) -> Iterator[str]:
 
 
 def _differences(report: DriftReport) -> Iterator[str]:
-    if not report.classified:
-        return
     kinds: dict[str, int] = {}
     classes: list[object] = []
     for drift_class, (title, _) in CLASSES.items():
         topics: dict[str, list[object]] = {}
-        for found in report.of(drift_class):
+        for found in differences(report, drift_class):
             kind = kinds.setdefault(MEANINGS[found.kind], len(kinds))
             rows = topics.setdefault(found.topic or subject(found), [])
             rows.append([found.partition, kind, *compared(found)])
         if topics:
             classes.append([drift_class, title, list(topics.items())])
+    if not classes:
+        return
     data = {"classes": classes, "kinds": list(kinds)}
     otherwise = "The differences are listed by a script; `replan drift` lists them as text."
     yield from listing("Differences", "differences", HEADS, data, otherwise)

@@ -56,7 +56,7 @@ def _group(title: str, rows: Sequence[Sequence[str]], limit: int | None) -> list
 
 
 def _groups(report: DriftReport) -> Iterator[tuple[str, list[Sequence[str]]]]:
-    named = [c for c in report.classified if c.kind in set(DifferenceKind)]
+    named = [c for c in report.classified if isinstance(c.kind, DifferenceKind)]
     for kind in DifferenceKind:
         of_kind = [c for c in named if c.kind == kind and not _apart(c)]
         if kind is not DifferenceKind.RUNNING:

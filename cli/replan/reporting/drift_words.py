@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.drift_classes import Classified, DriftClass
+from replan.planning.drift_classes import Classified, DriftClass, OtherKind
 from replan.planning.drift_report import DriftReport
 from replan.reporting.quantities import brokers
 from replan.reporting.status_text import elr_gone_text, unclean_text
 from replan.wording import capped, count, left_out
 
-MEANINGS: Mapping[str, str] = {
+MEANINGS: Mapping[DifferenceKind | OtherKind, str] = {
     DifferenceKind.MISSING: "declared, but not in the cluster",
     DifferenceKind.REPLICAS: "other replicas",
     DifferenceKind.ORDER: "other order",
@@ -17,12 +17,13 @@ MEANINGS: Mapping[str, str] = {
     DifferenceKind.LEADER: "another leader",
     DifferenceKind.UNPLACEABLE: "no list keeps its rule or its drain; `replan plan` says why",
     DifferenceKind.PREFERRED_ABSENT: "the preferred leader is no replica",
-    "partitions": "another number of partitions",
-    "throttle": "a throttle",
-    "leader-blacklist": "an entry of the leader blacklist",
-    "replica-blacklist": "an entry of the replica blacklist",
-    "log-dir-blacklist": "an entry of the log directory blacklist",
-    "balance": "the balance",
+    OtherKind.PARTITIONS: "another number of partitions",
+    OtherKind.STANDING: "a throttle that is to stay",
+    OtherKind.THROTTLE: "a throttle",
+    OtherKind.LEADER_BLACKLIST: "an entry of the leader blacklist",
+    OtherKind.REPLICA_BLACKLIST: "an entry of the replica blacklist",
+    OtherKind.LOG_DIR_BLACKLIST: "an entry of the log directory blacklist",
+    OtherKind.BALANCE: "the balance",
 }
 """What differs, by the kind of a `Classified`, in a few words."""
 
@@ -59,6 +60,11 @@ def subject(found: Classified) -> str:
     if found.topic is not None:
         return found.topic if found.partition is None else f"{found.topic}-{found.partition}"
     return "the cluster" if found.broker is None else f"broker {found.broker}"
+
+
+def differences(report: DriftReport, drift_class: DriftClass) -> list[Classified]:
+    """Those of a class, without the throttles that are to stay: they are listed apart, with both values."""
+    return [c for c in report.of(drift_class) if c.kind is not OtherKind.STANDING]
 
 
 def compared(found: Classified) -> tuple[str, str]:

@@ -9,7 +9,10 @@ from tests.builders import brokers, listed_leader, placement, snapshot, state
 from tests.unit.reporting.golden import check
 
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.drift_classes import Classified, DriftClass, Rule
+from replan.model.placement import StandingThrottles, ThrottledReplicas
+from replan.model.where import Where
+from replan.planning.comparison.diff import DifferenceKind
+from replan.planning.drift_classes import Classified, DriftClass, OtherKind, Rule
 from replan.planning.drift_report import DriftReport, drift_report
 from replan.reporting.drift_json import render_drift_json
 from replan.reporting.drift_markdown import render_drift_markdown
@@ -61,7 +64,7 @@ def large(count: int) -> DriftReport:
     drifted = tuple(
         Classified(
             Rule.LISTS_DIFFER,
-            "order",
+            DifferenceKind.ORDER,
             "orders-über-" + "x" * 200,
             p,
             declared=(BrokerId(1), BrokerId(2)),
@@ -92,7 +95,28 @@ def test_each_kind_and_class_of_drift() -> None:
 
 def test_each_class_has_its_words_and_each_difference_its_meaning() -> None:
     assert set(CLASSES) == set(DriftClass)
-    assert {c.kind for c in found().classified} <= set(MEANINGS)
+    assert set(MEANINGS) == {*DifferenceKind, *OtherKind}
+
+
+def test_a_throttle_that_is_to_stay_is_one_difference_in_every_form() -> None:
+    throttles = StandingThrottles(
+        {"orders": ThrottledReplicas(Where("f", 1, 1), frozenset("*"), frozenset("*"))}
+    )
+    report = drift_report(
+        placement({"orders": [[1, 2]]}, standing=throttles), snapshot([state([1, 2])])
+    )
+    assert len(report.drift.standing) == 2
+    assert report.tally()[DriftClass.OPERATOR] == 2
+    assert [c.kind for c in report.classified] == [OtherKind.STANDING] * 2
+    for rendered in (
+        render_drift(report),
+        render_drift_markdown(report),
+        render_drift_page(report),
+    ):
+        assert rendered.count("follower.replication.throttled.replicas") == 1
+        assert "2 differences" in rendered
+    document = json.loads(render_drift_json(report))
+    assert (document["classes"]["operator"], len(document["differences"])) == (2, 2)
 
 
 def test_no_drift() -> None:
