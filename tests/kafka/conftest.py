@@ -30,13 +30,7 @@ def steady(kafka_version: str, pytestconfig: pytest.Config) -> "Iterator[OneJvmC
 
     A test that stops brokers starts them again.
     """
-    from tests.kafka.harness.layout import Layout
+    from tests.kafka.site import steady_layout
 
-    layout = Layout(
-        version=kafka_version,
-        racks={1: "a", 2: "b", 3: "c", 4: "a"},
-        broker_session_timeout_ms=2000,
-        controller_properties={"auto.leader.rebalance.enable": "false"},
-    )
-    with one_jvm_cluster(layout, pytestconfig) as running:
+    with one_jvm_cluster(steady_layout(kafka_version), pytestconfig) as running:
         yield running

@@ -13,8 +13,19 @@ from tests.kafka.harness.clients import (
     partition_metadata,
     until,
 )
+from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.harness.tools import run_tool_warm
+
+
+def steady_layout(version: str) -> Layout:
+    """Four brokers with short sessions, whose controller moves no leader by itself."""
+    return Layout(
+        version=version,
+        racks={1: "a", 2: "b", 3: "c", 4: "a"},
+        broker_session_timeout_ms=2000,
+        controller_properties={"auto.leader.rebalance.enable": "false"},
+    )
 
 
 def described(cluster: OneJvmCluster, topic: str) -> list[tuple[list[int], int]]:

@@ -1,0 +1,95 @@
+"""How long `replan elect` takes on real brokers: the command alone, from its start as a process to its end.
+
+    python -m benchmarks.elections            both rows of the table in benchmarks/README.md
+    python -m benchmarks.elections preferred  one of them
+
+Four brokers in one JVM; REPLAN_KAFKA_VERSION chooses the version. *preferred*: broker 1 has restarted, broker 3 is down:
+two thirds of 2,000 partitions are elected, a sixth needs nothing, a sixth cannot be. *best-log*: 500 partitions without a
+leader, whose best log is on the broker that is second or third in their lists.
+"""
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.commandline import checked
+from tests.kafka.harness.clients import create_topic
+from tests.kafka.harness.one_jvm import OneJvmCluster
+from tests.kafka.site import Site, steady_layout
+
+PREFERRED, LEADERLESS = 2_000, 500
+LISTS = [[1, 2, 3], [1, 2, 3], [1, 2, 3], [1, 2, 3], [2, 3, 1], [3, 2, 1]]
+HEADER = """\
+| command | partitions | results | seconds | load |
+| --- | ---: | --- | ---: | ---: |"""
+
+
+def main() -> None:
+    """Print the table, or the row that is asked for."""
+    rows: Mapping[str, Callable[[Site], str]] = {"preferred": preferred, "best-log": best_log}
+    print(HEADER, flush=True)
+    for name in sys.argv[1:] or rows:
+        with site(name) as found:
+            print(rows[name](found), flush=True)
+
+
+@contextmanager
+def site(name: str) -> Iterator[Site]:
+    """A cluster, a folder and a topic of its own."""
+    layout = steady_layout(os.environ.get("REPLAN_KAFKA_VERSION", "4.3.1"))
+    with OneJvmCluster(layout) as cluster, tempfile.TemporaryDirectory() as folder:
+        yield Site(cluster, Path(folder), name)
+
+
+def preferred(found: Site) -> str:
+    """Broker 1 is back, broker 3 is not."""
+    lists = [LISTS[number % len(LISTS)] for number in range(PREFERRED)]
+    create_topic(found.cluster.bootstrap, found.topic, lists, limit_seconds=300)
+    found.cluster.stop(1)
+    found.cluster.start(1)
+    found.in_sync(1, 2, 3)
+    found.stop(3)
+    found.in_sync(1, 2)
+    return row(found, "elect preferred", ("elect", "preferred", "--topic", found.topic), 3)
+
+
+def best_log(found: Site) -> str:
+    """Broker 1 had most and stays away; 2 has more than 3."""
+    lists = [[1, 2, 3] if number % 2 else [1, 3, 2] for number in range(LEADERLESS)]
+    configs = {"min.insync.replicas": "1"}
+    create_topic(found.cluster.bootstrap, found.topic, lists, configs, limit_seconds=300)
+    found.write(2, *range(LEADERLESS))
+    found.stop(3)
+    found.write(1, *range(LEADERLESS))
+    found.stop(2, 1)
+    found.leaderless()
+    found.start(3, 2)
+    agreed = ("--give-up-on", "1", "--unclean", "--auto-approve")
+    words = ("elect", "best-log", "--topic", found.topic, *agreed)
+    return row(found, "elect best-log", words, 0)
+
+
+def row(found: Site, name: str, words: tuple[str, ...], wanted: int) -> str:
+    """Run one command, timed."""
+    flags = ("--format", "json", "--bootstrap-server", found.cluster.bootstrap)
+    local = ("--journal", "file:journal", "--unlocked")
+    began = time.monotonic()
+    done = checked(*words, *flags, *local, folder=found.folder, wanted=wanted)
+    seconds = time.monotonic() - began
+    document = json.loads(done.stdout)
+    results = Counter(r["result"] for r in document.get("recoveries") or document["partitions"])
+    named = ", ".join(f"{number:,} {result}" for result, number in sorted(results.items()))
+    cells = (name, f"{results.total():,}", named, f"{seconds:.1f}", f"{os.getloadavg()[0]:.1f}")
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    main()
