@@ -3,9 +3,9 @@
     python -m benchmarks.elections            both rows of the table in benchmarks/README.md
     python -m benchmarks.elections preferred  one of them
 
-Four brokers in one JVM; REPLAN_KAFKA_VERSION chooses the version. *preferred*: broker 1 has restarted, broker 3 is down:
-two thirds of 2,000 partitions are elected, a sixth needs nothing, a sixth cannot be. *best-log*: 500 partitions without a
-leader, whose best log is on the broker that is second or third in their lists.
+Four brokers in one JVM; REPLAN_KAFKA_VERSION chooses the version. *preferred*: broker 1 has restarted, broker 3 is
+down: two thirds of 2,000 partitions are elected, a sixth needs nothing, a sixth cannot be. *best-log*: 500 partitions
+without a leader, whose best log is on the broker that is second or third in their lists.
 """
 
 import json
