@@ -93,7 +93,7 @@ class Replan(CommandGroup):
                 "longest_log_balanced": "best-log",
                 "longest_log_agressive": "best-log --strategy aggressive",
                 "longest_log_aggressive": "best-log --strategy aggressive",
-                "designation": "designated",
+                "designation": "designated --only-leaderless",
             },
             {"--admin.config": "--command-config"},
         )

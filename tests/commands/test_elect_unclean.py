@@ -113,6 +113,56 @@ def test_a_partition_that_is_led_needs_no_election(shell: Leaderless) -> None:
     assert "no election is needed" in said
 
 
+@pytest.fixture
+def led(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Leaderless:
+    """Broker 1 leads orders-0; 2 is in sync as well, 3 is not."""
+    monkeypatch.chdir(tmp_path)
+    document = cluster(logs=False)
+    document["brokers"] = [{"id": 1}, {"id": 2}, {"id": 3}]
+    partition = {"replicas": [1, 3, 2], "isr": [1, 2], "leader": 1, "bytes": 0}
+    document["topics"] = [{"name": "orders", "minInsyncReplicas": 1, "partitions": [partition]}]
+    return Leaderless(tmp_path, capsys, document)
+
+
+DESIGNATED = ("elect", "designated", "--partition", "orders-0", "--leader")
+
+
+def test_a_led_partition_gets_the_leader_that_is_named(led: Leaderless) -> None:
+    said, _ = led.on_cluster(*DESIGNATED, "2", "-o", "plan.json", wanted=2)
+    assert "leader 1 -> 2" in said
+    (move,) = loads((led.folder / "plan.json").read_text(), "plan.json").moves
+    assert (move.original, move.target) == ((1, 3, 2), (2, 1, 3))
+    found = json.loads(led.on_cluster(*DESIGNATED, "2", "--format", "json")[0])
+    (row,) = found["moves"]
+    assert (row["leader"], row["leaderBefore"], row["result"]) == (2, 1, "done")
+    assert led.leader() == BrokerId(2)
+    assert "no election is needed" in led.on_cluster(*DESIGNATED, "2")[0]
+
+
+@pytest.mark.parametrize(
+    ("leader", "rule"), [(3, "designated-unavailable"), (9, "no-such-replica")]
+)
+def test_a_replica_that_cannot_lead_is_named_and_the_leader_stays(
+    led: Leaderless, leader: int, rule: str
+) -> None:
+    said, _ = led.on_cluster(*DESIGNATED, leader, "--unclean", "--auto-approve", wanted=3)
+    assert f"[{rule}]" in said
+    assert led.leader() == BrokerId(1)
+
+
+def test_kafkas_designation_leaves_led_partitions_as_they_are(led: Leaderless) -> None:
+    named = [{"topic": "orders", "partition": 0, "desiredLeader": 2}]
+    (led.folder / "leaders.json").write_text(json.dumps({"partitions": named}))
+    asked = ("elect", "--election-type", "designation", "--path-to-json-file", "leaders.json")
+    said, _ = led.on_cluster(*asked, "--unclean", "--auto-approve")
+    assert "no election is needed" in said
+    assert led.leader() == BrokerId(1)
+    led.on_cluster("elect", "designated", "--election-file", "leaders.json")
+    assert led.leader() == BrokerId(2)
+
+
 def test_what_an_earlier_snapshot_knew_counts_as_lost(shell: Leaderless) -> None:
     before = cluster()
     before["logs"] = [

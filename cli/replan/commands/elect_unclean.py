@@ -1,4 +1,4 @@
-"""`elect best-log`, `elect unclean`, `elect designated`: partitions that nobody leads are led again."""
+"""`elect best-log`, `elect unclean`, `elect designated`: partitions that nobody leads are led again, or by another."""
 
 from typing import Annotated, Literal
 
@@ -91,14 +91,23 @@ def elect_designated(
             help="Who is to lead; not needed where the election file names a desiredLeader for each partition.",
         ),
     ] = None,
+    only_leaderless: Annotated[
+        bool,
+        typer.Option(
+            "--only-leaderless",
+            help="Leave partitions that are led as they are, as `--election-type designation` does.",
+        ),
+    ] = False,
     options: RecoveryOptions,
     detail: Detail,
     cluster: LiveTarget,
 ) -> Exit:
-    """Let a replica that is named lead partitions that nobody leads.
+    """Let a replica that is named lead.
 
-    Cleanly where it is in sync or eligible; otherwise unclean, which needs --unclean. A partition that is led already
-    needs no election (KIP-966's designation); `preferredLeaders` of a placement changes who leads it.
+    Where nobody leads: cleanly if it is in sync or eligible; otherwise unclean, which needs --unclean. Where another
+    replica leads: it comes first in the list and is elected, if it is in sync; nothing is lost, no data moves. The next
+    plan puts the order back that a placement declares, and `preferredLeaders` there changes that. KIP-966's designation
+    (--election-type designation) calls an election not needed where somebody leads.
 
     Exit codes:
       0    led again, or nothing to do
@@ -109,9 +118,18 @@ def elect_designated(
       130  interrupted; run it again to resume
 
     Examples:
+      replan elect designated --partition orders-7 --leader 3 --bootstrap-server kafka-1:9092
       replan elect designated --partition orders-7 --leader 3 --unclean --bootstrap-server kafka-1:9092
       replan elect designated --election-file leaders.json --unclean --bootstrap-server kafka-1:9092
     """
     from replan.planning.recovery.recovery import Method
 
-    return recover(Method.DESIGNATED, scope, options, detail, cluster, leader=leader)
+    return recover(
+        Method.DESIGNATED,
+        scope,
+        options,
+        detail,
+        cluster,
+        leader=leader,
+        moves_led=not only_leaderless,
+    )

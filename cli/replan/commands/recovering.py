@@ -1,7 +1,7 @@
 """How the three commands for partitions without a leader work: ask the logs, show what is lost, approve, perform."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -82,8 +82,12 @@ def recover(
     cluster: LiveTarget,
     *,
     leader: int | None = None,
+    moves_led: bool = False,
 ) -> Exit:
-    """Do what one of the commands asks for; `leader`: who is to lead what `elect designated` names."""
+    """Do what one of the commands asks for.
+
+    `leader`: who is to lead what `elect designated` names; `moves_led`: also where another one leads now.
+    """
     from replan.applying.probing import with_logs
     from replan.commands.application import check_free, resumed
     from replan.commands.journals import known_of
@@ -97,7 +101,7 @@ def recover(
     formerly = _formerly(options.before)
     with cluster.connect() as connection:
         seen = connection.control_plane.observe()
-        asked = _request(method, scope, options, leader)
+        asked = replace(_request(method, scope, options, leader), moves_led=moves_led)
         ledger = known_of(cluster, connection, seen.cluster_id).ledger
         begun = resumed(ledger, asked.digest(placement))
         if begun is not None and options.output is None:

@@ -63,8 +63,10 @@ class RefusalRule(StrEnum):
     """`partitionCount` is below what the topic has."""
     PREFERRED_UNAVAILABLE = "preferred-unavailable"
     """A preferred election is asked for, and Kafka would answer it with 80 (PREFERRED_LEADER_NOT_AVAILABLE)."""
+    DESIGNATED_UNAVAILABLE = "designated-unavailable"
+    """The same of a replica that was named, and is not the first of the list."""
     REPLICA_BLACKLISTED = "replica-blacklisted"
-    """A preferred election is asked for, and the first of the list is on the leader blacklist."""
+    """An election is asked for, and who would lead is on the leader blacklist."""
     NO_SUCH_PARTITION = "no-such-partition"
     """An election is asked for of a partition that does not exist."""
 
@@ -128,6 +130,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     RefusalRule.NO_ROOM_IN_LOG_DIRS: ("broker", "path", "bytes", "largest"),
     RefusalRule.FEWER_PARTITIONS: ("rule", "declared", "observed"),
     RefusalRule.PREFERRED_UNAVAILABLE: ("broker", "why", "inSync"),
+    RefusalRule.DESIGNATED_UNAVAILABLE: ("broker", "why", "inSync"),
     RefusalRule.REPLICA_BLACKLISTED: ("broker", "where"),
     RefusalRule.NO_SUCH_PARTITION: (),
     RefusalRule.RECOVERY_REASSIGNED: (),

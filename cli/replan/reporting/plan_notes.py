@@ -113,6 +113,9 @@ REFUSALS: Mapping[RefusalRule, str] = {
     RefusalRule.PREFERRED_UNAVAILABLE: (
         "its preferred replica {broker} is not available: {reason} (in sync: {inSync}); ask again once it is in sync"
     ),
+    RefusalRule.DESIGNATED_UNAVAILABLE: (
+        "replica {broker} cannot lead it: {reason} (in sync: {inSync}); ask again once it is in sync"
+    ),
     RefusalRule.REPLICA_BLACKLISTED: (
         "its preferred replica {broker} is on the leader blacklist ({where}); `replan plan` puts another one first"
     ),

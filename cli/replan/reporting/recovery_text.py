@@ -4,8 +4,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from replan.applying.outcome import Outcome, PartitionResult
-from replan.model.names import TopicPartition
+from replan.model.names import BrokerId, TopicPartition
 from replan.model.replica_logs import ReplicaLog
+from replan.planning.moves import Move
 from replan.planning.plan import Plan
 from replan.planning.recovery.candidates import Candidate, best, parting
 from replan.planning.recovery.recovery import Method, Recovery
@@ -13,7 +14,7 @@ from replan.reporting.hold_text import result_text
 from replan.reporting.plan_notes import refusal_text, warning_text
 from replan.reporting.quantities import brokers, duration, size
 from replan.reporting.table import columns
-from replan.wording import count, left_out, listed
+from replan.wording import capped, count, left_out, listed
 
 SHOWN = 50
 """Partitions whose candidates are shown one by one."""
@@ -140,6 +141,7 @@ def render_recoveries(
     for recovery in plan.recoveries[:limit]:
         lines += [*recovery_lines(recovery), ""]
     lines += left_out(len(plan.recoveries) - limit, "recovery", "-o saves them all")
+    lines += capped(plan.moves, _led_text, limit=limit)
     refused = [r for r in plan.refusals if r.partition in found]
     for refusal in refused[:limit]:
         lines += [f"refused: {refusal_text(refusal)}  [{refusal.rule}]"]
@@ -148,29 +150,40 @@ def render_recoveries(
     others = [r for r in plan.refusals if r.partition not in found]
     lines += [f"refused: {refusal_text(r)}  [{r.rule}]" for r in others]
     lines += [warning_text(warning) for warning in plan.warnings]
-    lines.append(summary(plan.recoveries) if plan.recoveries else "Nothing to elect.")
+    if plan.recoveries or not plan.moves:
+        lines.append(summary(plan.recoveries) if plan.recoveries else "Nothing to elect.")
+    if plan.moves:
+        lines.append(
+            f"{count(len(plan.moves), 'partition')} to be led by another replica, cleanly."
+        )
     return "\n".join(lines) + "\n"
+
+
+def _led_text(move: Move) -> str:
+    """A partition that is led, and another replica that was named."""
+    text = f"{move.partition}  leader {move.leader} -> {move.target[0]}  (cleanly)"
+    if move.is_leader_only:
+        return text
+    return f"{text}; list {brokers(move.original)} -> {brokers(move.target)}"
 
 
 def render_recoveries_json(plan: Plan, outcome: Outcome) -> str:
     """How each partition ended, as JSON; ends with a newline."""
     ended = {r.partition: r for r in outcome.all_results if isinstance(r, PartitionResult)}
-    rows = []
-    for recovery in plan.recoveries:
-        result = ended.get(recovery.partition)
-        rows.append(
-            {
-                "topic": recovery.partition.topic,
-                "partition": recovery.partition.partition,
-                "leader": recovery.chosen,
-                "clean": recovery.clean,
-                "method": recovery.method,
-                "statedLoss": recovery.loss.records,
-                "measuredLoss": None if result is None else result.lost,
-                "result": "waiting" if result is None else result.result,
-                "message": "" if result is None else result_text(result),
-            }
-        )
+    recoveries = [
+        {
+            **_row_json(recovery.partition, recovery.chosen, ended),
+            "clean": recovery.clean,
+            "method": recovery.method,
+            "statedLoss": recovery.loss.records,
+            "measuredLoss": None if (r := ended.get(recovery.partition)) is None else r.lost,
+        }
+        for recovery in plan.recoveries
+    ]
+    moves = [
+        {**_row_json(move.partition, move.target[0], ended), "leaderBefore": move.leader}
+        for move in plan.moves
+    ]
     refused = [
         {
             "topic": r.partition.topic,
@@ -180,5 +193,23 @@ def render_recoveries_json(plan: Plan, outcome: Outcome) -> str:
         }
         for r in plan.refusals
     ]
-    document = {"clusterId": plan.cluster_id, "recoveries": rows, "refusals": refused}
+    document = {
+        "clusterId": plan.cluster_id,
+        "recoveries": recoveries,
+        "moves": moves,
+        "refusals": refused,
+    }
     return json.dumps(document, indent=2) + "\n"
+
+
+def _row_json(
+    name: TopicPartition, leader: BrokerId, ended: Mapping[TopicPartition, PartitionResult]
+) -> dict[str, object]:
+    result = ended.get(name)
+    return {
+        "topic": name.topic,
+        "partition": name.partition,
+        "leader": leader,
+        "result": "waiting" if result is None else result.result,
+        "message": "" if result is None else result_text(result),
+    }

@@ -12,19 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from replan.model.columns import to_matrix
-from replan.model.configs import TopicSettings
 from replan.model.names import TopicPartition
-from replan.model.partition import PartitionState
 from replan.model.placement import Placement
 from replan.model.policy import Measure
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.blacklist import blacklist_reaches, in_force, without_ended
+from replan.planning.comparison.blacklist import without_ended
 from replan.planning.comparison.cluster_check import check_cluster
-from replan.planning.elections.available import unavailable
+from replan.planning.elections.leading import cannot_lead, leading_move
 from replan.planning.elections.selection import Selection, choose_partitions
 from replan.planning.limits import check_limits, raised
-from replan.planning.move_reasons import MoveReason, ReasonKind
-from replan.planning.moves import Election, Move, move_of
+from replan.planning.moves import Election, Move
 from replan.planning.plan import Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.safety.plan_laws import require_lawful
 from replan.planning.safety.refusals import Judge
@@ -72,8 +69,8 @@ def preferred_elections(
     moves, judge = list[Move](), Judge.of(snapshot.brokers)
     settings = snapshot.all_settings()
     for seen in snapshot.states(chosen.rows[needed].tolist()):
-        move = _move(seen, settings[seen.partition.topic])
-        found = [*judge.refusals(move, seen), *_unavailable(seen, snapshot, placement)]
+        move = leading_move(seen, settings[seen.partition.topic], seen.replicas[0])
+        found = [*judge.refusals(move, seen), *cannot_lead(move, seen, snapshot, placement)]
         refusals += found[:1]
         if not found:
             moves.append(move)
@@ -90,30 +87,6 @@ def preferred_elections(
         allowed=dict(allowed),
     )
     return PreferredElections(require_lawful(plan, "the plan of these elections"), not_needed)
-
-
-def _move(seen: PartitionState, settings: TopicSettings) -> Move:
-    reason = MoveReason(ReasonKind.LEADER, broker=seen.replicas[0], leader=seen.leader)
-    # The list stays as it is, so whom a request may name does not matter.
-    return move_of(
-        seen, seen.replicas, settings, reason, seen.replicas, election=Election.PREFERRED
-    )
-
-
-def _unavailable(
-    seen: PartitionState, snapshot: Snapshot, placement: Placement | None
-) -> Iterator[Refusal]:
-    """Why the preferred replica must not, or cannot, lead now."""
-    first = seen.replicas[0]
-    for entry in () if placement is None else in_force(placement, snapshot):
-        if entry.broker == first and blacklist_reaches(entry, seen.partition.topic):
-            facts: Facts = {"broker": first, "where": str(entry.where)}
-            yield Refusal(seen.partition, RefusalRule.REPLICA_BLACKLISTED, facts)
-    dead_disks = snapshot.offline.get(seen.partition, ())
-    why = unavailable(first, seen, {b.id: b for b in snapshot.brokers}, dead_disks)
-    if why is not None:
-        facts = {"broker": first, "why": str(why), "inSync": seen.isr}
-        yield Refusal(seen.partition, RefusalRule.PREFERRED_UNAVAILABLE, facts)
 
 
 def _not_needed(names: tuple[TopicPartition, ...]) -> Iterator[PlanWarning]:

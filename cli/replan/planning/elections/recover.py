@@ -1,29 +1,35 @@
 """The plan of `replan elect unclean`, `best-log` and `designated`: who leads partitions again that nobody leads.
 
-A partition that is led needs nothing. Of the others the chosen one is found by `recovery.choose`, from what their
-replicas said of their logs, which the snapshot has.
+The chosen one is found by `recovery.choose`, from what their replicas said of their logs, which the snapshot has. A
+partition that is led needs nothing, unless a replica was named for it that does not lead: that one comes first in its
+list and is elected, cleanly or not at all.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from replan.model.names import BrokerId, TopicPartition
+from replan.model.partition import PartitionState
 from replan.model.placement import Placement
 from replan.model.policy import Measure
 from replan.model.replica_logs import LogsFound
 from replan.model.snapshot import Snapshot
+from replan.planning.comparison.blacklist import without_ended
 from replan.planning.comparison.cluster_check import check_cluster
+from replan.planning.elections.leading import cannot_lead, leading_move
 from replan.planning.elections.selection import Chosen, Selection, choose_partitions
 from replan.planning.limits import check_limits, raised
+from replan.planning.moves import Move
 from replan.planning.plan import Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.recoveries import recoveries
 from replan.planning.recovery.candidates import Candidate
 from replan.planning.recovery.choose import Wish
 from replan.planning.recovery.recovery import Method
 from replan.planning.safety.plan_laws import require_lawful
+from replan.planning.safety.refusals import Judge
 
 SHOWN = 20
 NOTHING_KNOWN: Mapping[TopicPartition, LogsFound] = {}
@@ -38,6 +44,8 @@ class RecoveryRequest:
     leaders: tuple[tuple[TopicPartition, BrokerId], ...] = ()
     """Of DESIGNATED: who is to lead each partition that is named."""
     given_up: frozenset[BrokerId] = frozenset()
+    moves_led: bool = False
+    """Of DESIGNATED: whether partitions that are led are meant as well."""
 
     def wish(self, name: TopicPartition, leaders: Mapping[TopicPartition, BrokerId]) -> Wish:
         """What is asked for one partition; `leaders` are those of the request."""
@@ -46,7 +54,7 @@ class RecoveryRequest:
     def digest(self, placement: Placement | None) -> str:
         """What was asked for, in a digest: the same command again goes on with its own application."""
         asked = self.method.value, self.selection, self.leaders, sorted(self.given_up)
-        text = repr((asked, "" if placement is None else placement.digest))
+        text = repr((asked, self.moves_led, "" if placement is None else placement.digest))
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -79,28 +87,53 @@ def recovery_elections(
     """
     if placement is not None:
         check_cluster(placement, snapshot)
+        placement = without_ended(placement, snapshot)
     chosen = choose_partitions(asked.selection, snapshot)
-    led = tuple(s.partition for s in snapshot.states(_rows(chosen, snapshot, led=True)))
-    not_needed = () if asked.selection.everything else led
     leaders = dict(asked.leaders)
+    led = [*snapshot.states(_rows(chosen, snapshot, led=True))]
+    elsewhere = [s for s in led if asked.moves_led and leaders.get(s.partition) != s.leader]
+    moves, unable = _moves(elsewhere, leaders, snapshot, placement)
+    at_rest = {s.partition for s in led}.difference(s.partition for s in elsewhere)
+    not_needed = () if asked.selection.everything else tuple(sorted(at_rest))
     names = [s.partition for s in snapshot.states(_rows(chosen, snapshot, led=False))]
     found = recoveries(snapshot, {n: asked.wish(n, leaders) for n in names}, formerly)
     missing = (Refusal(n, RefusalRule.NO_SUCH_PARTITION, {}) for n in chosen.missing)
     limits = {} if placement is None else placement.limits
-    check_limits((), raised(limits, allowed), recoveries=found.chosen)
+    check_limits(moves, raised(limits, allowed), recoveries=found.chosen)
     plan = Plan(
         cluster_id=snapshot.cluster_id,
         cluster_name=None if placement is None else placement.cluster_name,
         manifest_digest=asked.digest(placement),
         racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
-        moves=(),
+        moves=tuple(moves),
         recoveries=found.chosen,
-        refusals=(*missing, *found.refused),
+        refusals=(*missing, *unable, *found.refused),
         warnings=_not_needed(not_needed),
         allowed=dict(allowed),
     )
     lawful = require_lawful(plan, "the plan of these elections")
     return RecoveryElections(lawful, not_needed, found.candidates)
+
+
+def _moves(
+    states: Iterable[PartitionState],
+    leaders: Mapping[TopicPartition, BrokerId],
+    snapshot: Snapshot,
+    placement: Placement | None,
+) -> tuple[list[Move], list[Refusal]]:
+    """What lets the named replicas lead partitions that are led, and why some cannot."""
+    moves, refusals = list[Move](), list[Refusal]()
+    judge, settings = Judge.of(snapshot.brokers), snapshot.all_settings()
+    for seen in states:
+        name, leader = seen.partition, leaders[seen.partition]
+        if leader not in seen.replicas:
+            refusals.append(Refusal(name, RefusalRule.NO_SUCH_REPLICA, {"brokers": (leader,)}))
+            continue
+        move = leading_move(seen, settings[name.topic], leader)
+        found = [*judge.refusals(move, seen), *cannot_lead(move, seen, snapshot, placement)]
+        refusals += found[:1]
+        moves += [] if found else [move]
+    return moves, refusals
 
 
 def _rows(chosen: Chosen, snapshot: Snapshot, *, led: bool) -> list[int]:
