@@ -13,7 +13,7 @@ KAFKA_WORKERS ?= 3
 # What is compiled is kept: tests start the command hundreds of times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install jars-all demo demo-fleet demo-kafka test test-fast test-nightly lint format types contracts package bench jars lock docs release test-browser clean
+.PHONY: help install jars-all jars-nightly demo demo-fleet demo-kafka test test-fast test-nightly lint format types contracts package bench jars lock docs release test-browser clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -32,6 +32,9 @@ jars: install    ## Kafka's jars for the tests and the demo, by Maven, into a ca
 
 jars-all: install
 	@$(BIN)/python -m tests.kafka.harness.fetch 4.3.1 3.9.2 4.4.0
+
+jars-nightly: jars-all
+	@$(BIN)/python -m tests.kafka.harness.fetch 4.1.2 4.2.1
 
 demo: install    ## plan, apply, drift on the embedded cluster; a broker dies in the middle
 	@$(BIN)/python examples/demo.py
@@ -52,7 +55,7 @@ test: install    ## all that needs no tools of its own; stops at the first part 
 test-fast: install   ## the inner loop: no JVM, no process of its own, a taste of each law
 	HYPOTHESIS_PROFILE=fast $(PYTEST) tests -m "$(FAST) and not command and not slow" -n 2
 
-test-nightly: install jars-all   ## the slow ones: thousands of cases, frozen controllers
+test-nightly: install jars-nightly   ## the slow ones: thousands of cases, frozen controllers
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) tests --timeout 7200
 
 lint: install    ## format and lint

@@ -1,7 +1,9 @@
-"""Each test of this folder runs on the simulator and, marked `kafka`, on real brokers."""
+"""Each test of this folder runs on the simulator and, marked `kafka`, on real brokers, of several versions."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,23 +16,47 @@ if TYPE_CHECKING:
     from tests.kafka.harness.one_jvm import OneJvmCluster
 
 
+OTHER_VERSIONS = ("4.1.2", "4.2.1")
+"""Between the rules of 3.9 and those of 4.3; on brokers at night."""
+
+
 @pytest.fixture(scope="session")
-def real_brokers(layout: "Layout", pytestconfig: pytest.Config) -> "Iterator[OneJvmCluster]":
-    """Five brokers in one JVM."""
-    # A broker is let in again only when its last session has ended (from 4.0 on).
-    with one_jvm_cluster(replace(layout, broker_session_timeout_ms=3000), pytestconfig) as cluster:
-        yield cluster
+def real_brokers(
+    layout: "Layout", pytestconfig: pytest.Config
+) -> "Iterator[Callable[[str], OneJvmCluster]]":
+    """Five brokers of a version in one JVM."""
+    with ExitStack() as running:
+
+        @cache
+        def of(version: str) -> "OneJvmCluster":
+            # A broker is let in again only when its last session has ended (from 4.0 on).
+            like = replace(layout, version=version, broker_session_timeout_ms=3000)
+            return running.enter_context(one_jvm_cluster(like, pytestconfig))
+
+        yield of
 
 
-@pytest.fixture(params=["simulator", pytest.param("kafka", marks=pytest.mark.kafka)])
+@pytest.fixture(
+    params=[
+        ("simulator", None),
+        pytest.param(("kafka", None), marks=pytest.mark.kafka),
+        *(("simulator", version) for version in OTHER_VERSIONS),
+        *(
+            pytest.param(("kafka", version), marks=[pytest.mark.kafka, pytest.mark.nightly])
+            for version in OTHER_VERSIONS
+        ),
+    ],
+    ids=lambda chosen: "-".join(filter(None, chosen)),
+)
 def lab(request: pytest.FixtureRequest, kafka_version: str) -> Iterator[Lab]:
     """A cluster to hold the port against."""
-    if request.param == "simulator":
-        yield SimulatorLab(kafka_version)
+    kind, version = request.param
+    if kind == "simulator":
+        yield SimulatorLab(version or kafka_version)
         return
     from tests.conformance.kafka_lab import KafkaLab
 
-    real = KafkaLab(request.getfixturevalue("real_brokers"))
+    real = KafkaLab(request.getfixturevalue("real_brokers")(version or kafka_version))
     try:
         yield real
     finally:

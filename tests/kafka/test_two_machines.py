@@ -9,18 +9,22 @@ import os
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.commandline import replan, start
 from tests.kafka.clusters import one_jvm_cluster
-from tests.kafka.harness.clients import until
-from tests.kafka.harness.layout import Layout
-from tests.kafka.test_main_job import SETTLE, Site, filled, load_on, placement
+from tests.kafka.harness.clients import create_topic, fill, until
+from tests.kafka.harness.doors import Doors
+from tests.kafka.harness.layout import FIVE_BROKERS, Layout
+from tests.kafka.test_main_job import MEGABYTE, SETTLE, Site, filled, load_on, placement
 
 SLOW = "4MB/s"
+ALTER_PARTITION_REASSIGNMENTS = 45
 
 
 class Machine:
@@ -110,6 +114,52 @@ def test_a_stopped_process_that_was_taken_over_sends_nothing_when_it_continues(
     assert "taken over by bob@" in said
     assert (site.described(), site.leftovers()) == before
     assert cy.replan("journal", "show", "--json", wanted=0) == journal
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("held_seconds", [30, 150, 600])
+def test_a_request_that_arrives_after_the_takeover_is_recognised_and_changes_nothing(
+    layout: Layout, pytestconfig: pytest.Config, tmp_path: Path, held_seconds: int
+) -> None:
+    """Another copy is so slow that the application is open still when none of its requests is expected any more."""
+    with (
+        Doors(FIVE_BROKERS) as doors,
+        one_jvm_cluster(replace(layout, own_properties=doors.properties), pytestconfig) as cluster,
+    ):
+        for topic, megabytes in (("orders", 1), ("slow", 60)):
+            create_topic(cluster.bootstrap, topic, [[1, 2, 3]])
+            fill(cluster.bootstrap, topic, megabytes * MEGABYTE)
+        site = Site(cluster, tmp_path, "orders")
+        (tmp_path / "placement.yaml").write_text(
+            "version: 1\nassignments: {orders: {partitions: [[4, 2, 5]]}, slow: {partitions: [[1, 2, 4]]}}\n"
+            "throttles: {moves: {rate: 60kB/s}}\n"
+        )
+        ann, bob, cy = (Machine(site, tmp_path, user) for user in ("ann", "bob", "cy"))
+        ann.flags = ("--bootstrap-server", doors.of(1))
+        held = doors.hold(ALTER_PARTITION_REASSIGNMENTS)
+        with load_on(site) as load, ann.started(*begin(ann, site)) as stopped:
+            until(held.is_set, "a request", limit_seconds=60)
+            stopped.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, stopped.pid, os.WSTOPPED | os.WNOWAIT)
+            shown = bob.replan("lock", "show", wanted=0)[0]
+            bob.replan("lock", "release", shown.split()[1], "--reason", "it hangs", wanted=0)
+            over = time.monotonic() + held_seconds
+            with bob.started("resume", "-v", *SETTLE) as resuming:
+                until(lambda: time.monotonic() > over, "the end", limit_seconds=held_seconds + 10)
+                assert resuming.poll() is None
+                doors.release()
+                cy.replan("throttle", "40MB/s", wanted=0)
+                shown, said = resuming.communicate(timeout=300)
+            assert resuming.returncode == 0, f"{shown}\n{said}"
+            stopped.send_signal(signal.SIGCONT)
+            _, refused = stopped.communicate(timeout=60)
+            account = load.close()
+        assert stopped.returncode == 4, refused
+        assert account.errors == ()
+        assert site.described() == {0: ([4, 2, 5], 4)}
+        assert site.leftovers() == []
+        site.replan("plan", wanted=0)
 
 
 @pytest.mark.waits

@@ -3,17 +3,28 @@
 Cancelled, looks agree on a partition that rests for 15 s; so this waits.
 """
 
+import json
+import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.commandline import start
 from tests.kafka.clusters import one_jvm_cluster
-from tests.kafka.harness.clients import until
+from tests.kafka.harness.clients import admin, create_topic, fill, partition_metadata, until
 from tests.kafka.harness.layout import Layout
+from tests.kafka.harness.one_jvm import OneJvmCluster
+from tests.kafka.harness.tools import run_tool_warm
 from tests.kafka.test_main_job import SETTLE, Site, filled, load_on, placement
 from tests.kafka.test_two_machines import moving
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+HELD_BYTES = 4_000_000
+"""A follower's first fetch passes any throttle (1 MiB)."""
+Described = dict[int, tuple[list[int], int]]
 
 
 @pytest.fixture
@@ -57,3 +68,137 @@ def test_cancelled_in_the_middle_and_rolled_back_after_the_end_all_is_as_before(
     site.replan("apply", "back.json", *SETTLE, wanted=0)
     assert site.described() == before
     assert site.leftovers() == []
+
+
+def one_is_done(now: Described, copying: set[int]) -> bool:
+    """One list is as declared, and another partition is being copied."""
+    return now[1][0] == [3, 1] and 0 in copying
+
+
+def one_is_confirmed(now: Described, copying: set[int]) -> bool:
+    """New replicas are in sync, and none is dropped yet."""
+    return len(now[0][0]) == 5 and 0 not in copying
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("phase", [one_is_done, one_is_confirmed])
+def test_cancelled_in_a_phase_what_was_not_finished_goes_back(
+    site: Site, phase: Callable[[Described, set[int]], bool]
+) -> None:
+    before = site.described()
+    (site.folder / "placement.yaml").write_text(placement(site.topic, rate="4MB/s"))
+    with (
+        load_on(site) as load,
+        started(site, "apply", "-f", "placement.yaml", "--auto-approve", *SETTLE) as applying,
+    ):
+        try:
+            until(lambda: phase(site.described(), behind(site)), phase.__name__, limit_seconds=120)
+            assert "being cancelled, by" in site.replan("cancel", wanted=0)
+            said = "".join(applying.communicate(timeout=240))
+        finally:
+            applying.kill()
+        account = load.close()
+    assert applying.returncode == 4, said
+    assert account.errors == ()
+    assert site.leftovers() == []
+    assert site.described() == before | {1: ([3, 1], 3)}
+    site.replan("rollback", "-o", "rest.json", wanted=2)
+    site.replan("apply", "rest.json", *SETTLE, wanted=0)
+    assert site.described() == before
+
+
+def behind(site: Site) -> set[int]:
+    """Partitions with a replica that is not in sync."""
+    found = partition_metadata(admin(site.cluster.bootstrap), site.topic)
+    return {number for number, each in found.items() if len(each.isrs) < len(each.replicas)}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", sorted(p.parent.name for p in EXAMPLES.glob("*/cluster.json")))
+def test_an_example_is_applied_and_rolled_back(
+    layout: Layout, pytestconfig: pytest.Config, tmp_path: Path, name: str
+) -> None:
+    """Its cluster with a hundredth of the bytes, and throttles that somebody has set before."""
+    snapshot = json.loads((EXAMPLES / name / "cluster.json").read_bytes())
+    declared = (EXAMPLES / name / "placement.yaml").read_text()
+    like = replace(
+        layout,
+        racks={each["id"]: each["rack"] for each in snapshot["brokers"]},
+        broker_properties={"replica.lag.time.max.ms": "3000"},
+        controller_properties={"auto.leader.rebalance.enable": "false"},
+    )
+    with one_jvm_cluster(like, pytestconfig) as cluster:
+        site = Site(cluster, tmp_path, snapshot["topics"][0]["name"])
+        (tmp_path / "placement.yaml").write_text(re.sub(r"(?m)^cluster:\n(  .*\n)+", "", declared))
+        configure(site, "brokers", "1", "leader.replication.throttled.rate=77000000")
+        for topic in snapshot["topics"]:
+            made(site, topic)
+        before = state(cluster, snapshot), site.leftovers()
+        site.replan("apply", "-f", "placement.yaml", "--auto-approve", *SETTLE, wanted=0)
+        assert state(cluster, snapshot) != before[0]
+        site.replan("rollback", "-o", "back.json", wanted=2)
+        site.replan("apply", "back.json", *SETTLE, wanted=0)
+        assert (state(cluster, snapshot), site.leftovers()) == before
+
+
+def made(site: Site, topic: dict[str, Any]) -> None:
+    """A topic of a snapshot: its lists, leaders, and who is out of sync, held by a throttle."""
+    name, wanted = topic["name"], topic["partitions"]
+    bootstrap = site.cluster.bootstrap
+    lists = [each["replicas"] for each in wanted]
+    led = [
+        sorted(replicas, key=lambda broker: broker != each.get("leader", replicas[0]))
+        for each, replicas in zip(wanted, lists, strict=True)
+    ]
+    minimum = {"min.insync.replicas": str(topic["minInsyncReplicas"])}
+    create_topic(bootstrap, name, led, minimum)
+    out = {
+        b for each in wanted for b in set(each["replicas"]) - set(each.get("isr", each["replicas"]))
+    }
+    for broker in out:
+        entries = ",".join(f"{p}:{broker}" for p, each in enumerate(wanted) if "isr" in each)
+        configure(site, "brokers", str(broker), "follower.replication.throttled.rate=1")
+        configure(site, "topics", name, f"follower.replication.throttled.replicas=[{entries}]")
+    fill(bootstrap, name, max(each["bytes"] for each in wanted) // 100 + HELD_BYTES * bool(out))
+    if led != lists:
+        file = site.folder / "order.json"
+        rows = [{"topic": name, "partition": p, "replicas": r} for p, r in enumerate(lists)]
+        file.write_text(json.dumps({"version": 1, "partitions": rows}))
+        flags = ("--reassignment-json-file", str(file), "--execute")
+        run_tool_warm(site.kafka, "kafka-reassign-partitions", *site.flags, *flags)
+    until(
+        lambda: all(
+            (found.replicas, set(found.isrs), found.leader)
+            == (
+                each["replicas"],
+                set(each.get("isr", each["replicas"])),
+                each.get("leader", each["replicas"][0]),
+            )
+            for found, each in zip(partition_list(bootstrap, name), wanted, strict=True)
+        ),
+        f"{name} as in the example",
+        limit_seconds=60,
+    )
+
+
+def configure(site: Site, kind: str, name: str, setting: str) -> None:
+    flags = ("--entity-type", kind, "--entity-name", name, "--alter", "--add-config", setting)
+    run_tool_warm(site.kafka, "kafka-configs", *site.flags, *flags)
+
+
+def partition_list(bootstrap: str, topic: str) -> list[Any]:
+    found = partition_metadata(admin(bootstrap), topic)
+    return [found[number] for number in sorted(found)]
+
+
+def state(
+    cluster: OneJvmCluster, snapshot: dict[str, Any]
+) -> dict[str, list[tuple[list[int], int]]]:
+    """Lists and leaders of the topics of a snapshot."""
+    return {
+        topic["name"]: [
+            (each.replicas, each.leader)
+            for each in partition_list(cluster.bootstrap, topic["name"])
+        ]
+        for topic in snapshot["topics"]
+    }

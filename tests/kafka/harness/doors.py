@@ -1,7 +1,7 @@
 """Doors between clients and brokers: shut, a broker lives and is silent to clients, while brokers talk to each other.
 
-Each broker gets a listener CLIENT, and says of it the address of its door, which passes bytes both ways. A thread of
-its own serves all doors.
+Each broker gets a listener CLIENT, and says of it the address of its door, which passes requests in and bytes out. One
+request can be held back, as a network may. A thread of its own serves all doors.
 """
 
 import asyncio
@@ -26,6 +26,9 @@ class Doors(Closing):
         self.ports = dict(zip(brokers, ports[1::2], strict=True))
         self._loop = asyncio.new_event_loop()
         self._open = {broker: asyncio.Event() for broker in brokers}
+        self._held_kind: int | None = None
+        self._held = threading.Event()
+        self._released = asyncio.Event()
         self._thread = threading.Thread(target=self._serve, name="doors", daemon=True)
         self._thread.start()
 
@@ -48,6 +51,18 @@ class Doors(Closing):
     def open(self, broker: int) -> None:
         """Let everything through, also what was held back."""
         self._loop.call_soon_threadsafe(self._open[broker].set)
+
+    def hold(self, kind: int) -> threading.Event:
+        """Hold back the next request of a kind (Kafka's key), with all that follows on its connection, until `release`.
+
+        Returns what is set as soon as it is there; it arrives even where its sender is gone by then.
+        """
+        self._held_kind = kind
+        return self._held
+
+    def release(self) -> None:
+        """Let the request arrive that is held back."""
+        self._loop.call_soon_threadsafe(self._released.set)
 
     def close(self) -> None:
         """End the thread and what it serves."""
@@ -76,9 +91,29 @@ class Doors(Closing):
             await self._open[broker].wait()
             inside, to_inside = await asyncio.open_connection("127.0.0.1", self._behind[broker])
             await asyncio.gather(
-                self._pass(broker, client, to_inside), self._pass(broker, inside, to_client)
+                self._ask(broker, client, to_inside), self._pass(broker, inside, to_client)
             )
         to_client.close()
+
+    async def _ask(
+        self, broker: int, client: asyncio.StreamReader, to_inside: asyncio.StreamWriter
+    ) -> None:
+        """Pass requests; each begins with its size and its kind."""
+        try:
+            while True:
+                size = await client.readexactly(4)
+                request = await client.readexactly(int.from_bytes(size, "big"))
+                if int.from_bytes(request[:2], "big") == self._held_kind:
+                    self._held_kind = None
+                    self._held.set()
+                    await self._released.wait()
+                await self._open[broker].wait()
+                to_inside.write(size + request)
+                await to_inside.drain()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            to_inside.close()
 
     async def _pass(
         self, broker: int, source: asyncio.StreamReader, sink: asyncio.StreamWriter

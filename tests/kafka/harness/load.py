@@ -1,7 +1,8 @@
 """Steady acks=all producing beside a test, and an account of every record of it.
 
 A move is safe for its users when no record fails and none waits long while it runs; this is
-how a test sees that. One-off writing (filling partitions) is in `clients`.
+how a test sees that. Each record has a number, so that `reading` can say whether a consumer gets
+all of them, once. One-off writing (filling partitions) is in `clients`.
 """
 
 import itertools
@@ -18,6 +19,10 @@ from tests.kafka.harness.closing import Closing
 
 NO_SETTINGS: Mapping[str, str | int] = MappingProxyType({})
 ANSWER_SECONDS = 60.0
+KEY = b"load"
+DIGITS = 12
+EXACTLY_ONCE: Mapping[str, str | int] = MappingProxyType({"enable.idempotence": "true"})
+"""Settings of a producer that repeats what failed, and no record of which is there twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +37,17 @@ class ProduceError:
 
 @dataclass(frozen=True, slots=True)
 class LoadAccount:
-    """What became of the records sent so far; `last_offsets` of the acknowledged, by partition."""
+    """What became of the records sent so far; `last_offsets` of the acknowledged, by partition.
+
+    `numbers` are those of the acknowledged records, in the order of the answers.
+    """
 
     sent: int
     acknowledged: int
     errors: tuple[ProduceError, ...]
     longest_wait_seconds: float
     last_offsets: Mapping[int, int]
+    numbers: tuple[int, ...]
 
     @property
     def unanswered(self) -> int:
@@ -53,6 +62,7 @@ class _Tally:
     errors: list[ProduceError] = field(default_factory=list)
     longest_wait_seconds: float = 0.0
     last_offsets: dict[int, int] = field(default_factory=dict)
+    numbers: list[int] = field(default_factory=list)
 
 
 class ProducerLoad(Closing):
@@ -70,13 +80,15 @@ class ProducerLoad(Closing):
         records_per_second: float = 200,
         record_bytes: int = 100,
         settings: Mapping[str, str | int] = NO_SETTINGS,
+        key: bytes = KEY,
     ) -> None:
         self._topic = topic
+        self._key = key
         self._partitions = sorted(partition_metadata(admin(bootstrap), topic))
         if not self._partitions:
             raise ValueError(f"topic {topic} is not there; create it before the load")
         self._pause_seconds = 1 / records_per_second
-        self._payload = b"x" * record_bytes
+        self._record_bytes = record_bytes
         self._producer = Producer(
             {"bootstrap.servers": bootstrap, "log_level": 0, "acks": "all", "linger.ms": 0}
             | dict(settings)
@@ -98,6 +110,7 @@ class ProducerLoad(Closing):
                 tuple(tally.errors),
                 tally.longest_wait_seconds,
                 dict(tally.last_offsets),
+                tuple(tally.numbers),
             )
 
     def close(self) -> LoadAccount:
@@ -109,25 +122,30 @@ class ProducerLoad(Closing):
 
     def _produce(self) -> None:
         due = time.monotonic()
-        for partition in itertools.cycle(self._partitions):
+        for number, partition in enumerate(itertools.cycle(self._partitions)):
             if self._closing.is_set():
                 return
-            self._send(partition)
+            self._send(number, partition)
             due += self._pause_seconds
             while (early := due - time.monotonic()) > 0:  # poll returns with the first answer
                 self._producer.poll(early)
             if early < -1:
                 due = time.monotonic()  # do not make up for a long stall with a burst
 
-    def _send(self, partition: int) -> None:
+    def _send(self, number: int, partition: int) -> None:
         sent_at = time.monotonic()
 
         def answered(error: Any, message: Any) -> None:
-            self._count(error, message, time.monotonic() - sent_at)
+            self._count(number, error, message, time.monotonic() - sent_at)
 
+        value = b"%0*d" % (DIGITS, number)
         try:
             self._producer.produce(
-                self._topic, self._payload, partition=partition, on_delivery=answered
+                self._topic,
+                value.ljust(self._record_bytes, b"x"),
+                self._key,
+                partition=partition,
+                on_delivery=answered,
             )
         except BufferError:  # the cluster has not answered for long: nothing more is sent
             self._producer.poll(0.1)
@@ -135,13 +153,14 @@ class ProducerLoad(Closing):
         with self._lock:
             self._tally.sent += 1
 
-    def _count(self, error: Any, message: Any, waited_seconds: float) -> None:
+    def _count(self, number: int, error: Any, message: Any, waited_seconds: float) -> None:
         with self._lock:
             tally = self._tally
             tally.longest_wait_seconds = max(tally.longest_wait_seconds, waited_seconds)
             if error is None:
                 tally.acknowledged += 1
                 tally.last_offsets[message.partition()] = message.offset()
+                tally.numbers.append(number)
             else:
                 at_seconds = time.monotonic() - self._began
                 tally.errors.append(
