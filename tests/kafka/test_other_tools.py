@@ -73,7 +73,8 @@ def test_another_list_is_named_and_stays(site: Site) -> None:
         reassign_tool(site, "--execute", 0, [1, 2, 5], "--additional")
     assert found.code == 4, found.said
     assert re.search(rf"foreign: {site.topic}-0: .* another tool changed it", found.said)
-    until(lambda: site.leftovers() == [], "the other tool's copy", limit_seconds=60)
+    until(lambda: not copying(site, 0), "the other tool's copy", limit_seconds=60)
+    assert site.leftovers() == [], found.said
     assert {p: lists for p, (lists, _) in site.described().items()} == {
         0: [1, 2, 5],
         1: [3, 1],

@@ -11,9 +11,9 @@ import numpy as np
 
 from replan.kafka.failures import DESCRIBE_LOG_DIRS, name_of
 from replan.kafka.messages import RESPONSES, DescribeLogDirs
+from replan.kafka.reads.log_rows import Directory, Logs, logs_told, topic_bases
 from replan.kafka.reads.partitions import Topic
 from replan.kafka.reads.patience import Reading, Reads
-from replan.kafka.reads.rows import Directory, Logs, logs_told, topic_bases
 from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire
 from replan.model.broker import LogDir
