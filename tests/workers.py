@@ -15,8 +15,10 @@ CONTROLLERS = re.compile(
 DEFAULT_VERSION = "4.3.1"
 STEADY = re.compile(r"tests/kafka/test_(?:elections|recovery)\w*\.py")
 FOLDERS = re.compile(r"tests/(conformance|fleet)/")
-ALONE = ("tests/kafka/test_main_job.py", "tests/kafka/test_one_broker.py")
-"""Each test of them takes a minute or more, most of that waiting."""
+ALONE = tuple(
+    f"tests/kafka/test_{name}.py" for name in ("main_job", "one_broker", "two_machines", "way_back")
+)
+"""Each test of them takes a minute or more, most of that waiting, and most have a cluster of their own."""
 
 
 class Workers(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types

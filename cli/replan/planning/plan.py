@@ -102,6 +102,8 @@ class WarningKind(StrEnum):
     """The same for a throttle setting."""
     CHANGED_SINCE = "changed-since"
     """A plan goes back, and these were changed by somebody since: they are left as they are."""
+    FIRST_LEADS_ON = "first-leads-on"
+    """A plan goes back, and these were not led by the first of their list, as they are now."""
 
 
 Fact = int | str | tuple[int, ...] | tuple[str, ...]
@@ -162,6 +164,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.PARTITIONS_STAY: ("topic", "before", "count"),
     WarningKind.SETTING_CHANGED_SINCE: ("setting", "found"),
     WarningKind.CHANGED_SINCE: ("partitions", "count"),
+    WarningKind.FIRST_LEADS_ON: ("partitions", "count"),
 }
 """`partitions` and `topics` name the first twenty of `count`."""
 

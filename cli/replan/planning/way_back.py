@@ -5,7 +5,8 @@ plan like any other: its moves are judged by the same refusals, and the applier 
 
 A partition goes back only from where its own move can have led it: with the replicas that stay in any case, and none
 but those of the two lists (in any order: a cancelled reassignment loses the order). Everything else was changed by
-somebody since, and stays as it is. What was created stays: Kafka cannot remove partitions.
+somebody since, and stays as it is. What was created stays: Kafka cannot remove partitions. Nor can it elect another
+replica than the first of a list while that one is in sync: what another one led before is named.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -59,10 +60,13 @@ def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
     judged: list[tuple[Move, PartitionState]] = []
     refused: list[Refusal] = []
     changed: list[TopicPartition] = []
+    led_on: list[TopicPartition] = []
     for origin, seen in _found(wanted.origins, snapshot):
         if seen is None or seen.topic_id != origin.topic_id or not origin.leads_to(seen):
             changed.append(origin.partition)
             continue
+        if not origin.led and seen.leader == origin.original[0]:
+            led_on.append(origin.partition)
         move = _move(origin, seen, wanted, settings[origin.partition.topic], nameable)
         if move is None:
             continue
@@ -82,7 +86,11 @@ def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
         standing=tuple(standing),
         allowed=wanted.allowed,
         refusals=tuple(refused),
-        warnings=tuple(_warnings(wanted, changed, snapshot, goes_back=bool(judged or standing))),
+        warnings=(
+            *_warnings(wanted, snapshot, goes_back=bool(judged or standing)),
+            *_left(WarningKind.CHANGED_SINCE, changed),
+            *_left(WarningKind.FIRST_LEADS_ON, led_on),
+        ),
     )
 
 
@@ -125,9 +133,13 @@ def _move(
     return move_of(seen, origin.original, settings, back, nameable, elect=origin.led)
 
 
-def _warnings(
-    wanted: WayBack, changed: list[TopicPartition], snapshot: Snapshot, *, goes_back: bool
-) -> Iterator[PlanWarning]:
+def _left(kind: WarningKind, partitions: list[TopicPartition]) -> Iterator[PlanWarning]:
+    if partitions:
+        named = tuple(str(name) for name in partitions[:SHOWN])
+        yield PlanWarning(kind, {"partitions": named, "count": len(partitions)})
+
+
+def _warnings(wanted: WayBack, snapshot: Snapshot, *, goes_back: bool) -> Iterator[PlanWarning]:
     if wanted.warn_of_placement and goes_back:
         yield PlanWarning(WarningKind.STILL_DECLARED, {"application": wanted.application})
     for grown in wanted.grown:
@@ -138,6 +150,3 @@ def _warnings(
         if not (known.is_after(found) or known.is_before(found)):
             facts = {"setting": str(known.setting), "found": found or "not set"}
             yield PlanWarning(WarningKind.SETTING_CHANGED_SINCE, facts)
-    if changed:
-        named = tuple(str(name) for name in changed[:SHOWN])
-        yield PlanWarning(WarningKind.CHANGED_SINCE, {"partitions": named, "count": len(changed)})

@@ -201,6 +201,10 @@ WARNINGS: Mapping[WarningKind, str] = {
     ),
     WarningKind.SETTING_CHANGED_SINCE: "{setting} was changed by somebody since, to {found}, and is left as it is",
     WarningKind.CHANGED_SINCE: "changed by somebody since, and left as they are: {named}",
+    WarningKind.FIRST_LEADS_ON: (
+        "not led by the first of their list before, and led by it now, which stays so: Kafka elects no other replica "
+        "while that one is in sync: {named}"
+    ),
 }
 
 

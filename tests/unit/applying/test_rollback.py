@@ -3,7 +3,8 @@
 import hashlib
 
 import pytest
-from tests.unit.applying.lab import Lab
+from tests.builders import move, state
+from tests.unit.applying.lab import Lab, lab
 from tests.unit.applying.test_cancelling import COPYING, applications, cancelled_at
 from tests.unit.applying.test_kill_points import MOVES, stands_at_the_target, three_moves
 from tests.unit.applying.test_steering import ledger_of
@@ -94,6 +95,18 @@ def test_what_somebody_has_changed_since_stays_and_is_named() -> None:
     assert moved not in {m.partition for m in plan.moves}
     (changed,) = [w for w in plan.warnings if w.kind is WarningKind.CHANGED_SINCE]
     assert changed.facts["partitions"] == (str(moved),)
+
+
+def test_where_the_first_of_a_list_leads_since_it_leads_on_and_is_named() -> None:
+    """Kafka elects no other replica while that one is in sync."""
+    elected = move([3, 1, 2], [3, 1, 2], leader=1)
+    made = lab([state([3, 1, 2], leader=1)], [elected])
+    assert made.apply().exit_code is Exit.OK
+    plan = back(made)
+    assert not plan.changes
+    (led_on,) = plan.warnings
+    assert led_on.kind is WarningKind.FIRST_LEADS_ON
+    assert led_on.facts["partitions"] == (str(elected.partition),)
 
 
 def test_an_open_application_and_an_unknown_one_are_refused() -> None:
