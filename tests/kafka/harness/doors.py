@@ -72,11 +72,14 @@ class Doors(Closing):
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
+        listening = []
         for broker, port in self.ports.items():
             self._open[broker].set()
             door = asyncio.start_server(partial(self._enter, broker), "127.0.0.1", port)
-            self._loop.run_until_complete(door)
+            listening.append(self._loop.run_until_complete(door))
         self._loop.run_forever()
+        for server in listening:
+            server.close()
         tasks = asyncio.all_tasks(self._loop)
         for task in tasks:
             task.cancel()
