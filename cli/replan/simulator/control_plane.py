@@ -4,10 +4,9 @@ Here belong the translation of the port's calls into commands, and how requests 
 first lets the cluster catch up with the clock. Not here: rules (`decide`) and time (`advance`).
 """
 
-from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from replan.errors import ClusterUnreachable
 from replan.model.broker import LogDir
@@ -21,21 +20,16 @@ from replan.model.control_plane import (
     OutcomeUnknown,
     ReplicaName,
     Wanted,
-    agreeing,
 )
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.partition import PartitionState, Reassignment
 from replan.model.replica_logs import EpochEnd, LogEnd, ProbeFailure
 from replan.model.snapshot import Features, Snapshot
+from replan.simulator.client_look import look_at
 from replan.simulator.client_view import (
     SubjectT,
-    answers,
     answers_of,
-    brokers_shown,
     end_of_epoch,
     log_end,
-    replica_sizes,
-    seen,
     unreachable,
 )
 from replan.simulator.cluster.advance import Lookahead, Meter, advance
@@ -44,15 +38,13 @@ from replan.simulator.cluster.faults import (
     Ask,
     Fault,
     LoseRequests,
-    Question,
     RepeatRequests,
     RequestKind,
     Schedule,
 )
-from replan.simulator.cluster.future_logs import altered, log_place
+from replan.simulator.cluster.future_logs import altered
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.cluster.submit import ask
-from replan.simulator.config_view import broker_configs, topic_settings
 from replan.simulator.controller.commands import (
     AlterConfigs,
     AlterReassignments,
@@ -61,36 +53,19 @@ from replan.simulator.controller.commands import (
     Decision,
     ElectLeaders,
 )
-from replan.simulator.controller.state import ClusterState
+from replan.simulator.persistence.store import StateStore
 from replan.simulator.persistence.to_snapshot import (
     features_of,
     log_dirs_described,
     to_snapshot,
 )
+from replan.simulator.shown import Shown
 
 REASSIGNMENTS_PER_REQUEST = 5_000
 ELECTIONS_PER_REQUEST = 1_000
-LONGEST_LAG_SECONDS = 10.0
-"""How far back brokers may show partitions at once: 3.8 to 8 s have been measured after a change of the home broker."""
 
 T = TypeVar("T")
 Watch = Callable[[Simulation], None]
-
-
-class StateStore(Protocol):
-    """Keeps a simulated cluster between the lives of processes."""
-
-    def lock(self) -> Simulation | None:
-        """Keep other processes from changing it; returns the state where it was changed by another one."""
-        ...
-
-    def keep(self, simulation: Simulation) -> None:
-        """Keep the state after a change."""
-        ...
-
-    def release(self, simulation: Simulation) -> None:
-        """Keep the last state, if this process changed any, and let others change it again."""
-        ...
 
 
 class SimulatedControlPlane:
@@ -116,8 +91,7 @@ class SimulatedControlPlane:
         self._store = store
         self._meter = meter
         self._lookahead = Lookahead()
-        self._shown: deque[tuple[float, ClusterState]] = deque([(clock.now(), simulation.cluster)])
-        self._shown_from = float("-inf")
+        self._shown = Shown(clock.now(), simulation.cluster)
 
     @property
     def simulation(self) -> Simulation:
@@ -148,7 +122,7 @@ class SimulatedControlPlane:
 
     def connect_again(self) -> None:
         """Read as another process: what it is shown may be older than what this one was shown."""
-        self._shown_from = float("-inf")
+        self._shown.forget_what_was_shown()
 
     def cluster_id(self) -> str:
         """The cluster's id."""
@@ -164,52 +138,11 @@ class SimulatedControlPlane:
 
     def look(self, wanted: Wanted) -> Look:
         """What is wanted: lists of what runs as the controller has them, partitions as brokers show them."""
-        simulation, shown = self._read(), self._as_shown()
-        cluster = simulation.cluster
-        states = {
-            name: seen(name, shown.topics[name.topic], partition)
-            for name in sorted(wanted.partitions)
-            if (partition := shown.partition(name)) is not None
-        }
-        running = {
-            name: Reassignment(p.replicas, p.adding, p.removing)
-            for name, p in cluster.reassigning()
-        }
-        partitions, unclear = agreeing(states, running)
-        topics = {t: topic_settings(cluster, t) for t in wanted.topics if t in cluster.topics}
-        asked = {
-            Question.RATES: wanted.rates_of,
-            Question.SIZES: {*wanted.cordons_of, *wanted.sizes_of, *wanted.places_of},
-        }
-        answering = {q: {b for b in of if answers(simulation, b, q)} for q, of in asked.items()}
-        silent = {
-            b: "the broker does not answer"
-            for q, of in asked.items()
-            for b in sorted(of)
-            if b in cluster.brokers and not cluster.brokers[b].fenced and b not in answering[q]
-        }
+        simulation = self._read()
+        seen = look_at(simulation, self._shown.at(simulation), wanted)
         if simulation.world.look_seconds:
             self.clock.sleep(simulation.world.look_seconds)
-        return Look(
-            brokers=brokers_shown(cluster, {*_members(partitions.values()), *wanted.registered}),
-            running=running,
-            partitions=partitions,
-            unclear=unclear,
-            topics=topics,
-            rates={b: broker_configs(cluster, b) for b in sorted(answering[Question.RATES])},
-            sizes={
-                b: replica_sizes(simulation, b, of)
-                for b, of in wanted.sizes_of.items()
-                if b in answering[Question.SIZES]
-            },
-            places={
-                b: {name: log_place(simulation, (name, b)) for name in sorted(of)}
-                for b, of in wanted.places_of.items()
-                if b in answering[Question.SIZES]
-            },
-            silent=silent,
-            features=features_of(cluster),
-        )
+        return seen
 
     def log_dirs(self) -> Sequence[LogDir]:
         """The log directories of the brokers that answer."""
@@ -378,30 +311,9 @@ class SimulatedControlPlane:
         self._saw()
 
     def _saw(self) -> None:
-        self._shown.append((self._simulation.world.now, self._simulation.cluster))
-        self._forget_unshown()
+        self._shown.add(self._simulation)
         if self._watch is not None:
             self._watch(self._simulation)
-
-    def _as_shown(self) -> ClusterState:
-        """The state that brokers show: the last one that is old enough, and none before one that was shown already."""
-        world = self._simulation.world
-        self._shown_from = max(self._shown_from, world.now - world.metadata_lag_seconds)
-        if not world.metadata_lag_seconds:
-            return self._simulation.cluster
-        old = (cluster for at, cluster in reversed(self._shown) if at <= self._shown_from)
-        return next(old, self._shown[0][1])
-
-    def _forget_unshown(self) -> None:
-        """What is older than any lag so far, or than one that another home broker may have."""
-        lag = max(self._simulation.world.metadata_lag_seconds, LONGEST_LAG_SECONDS)
-        moment = self._simulation.world.now - lag
-        while len(self._shown) > 1 and self._shown[1][0] <= moment:
-            self._shown.popleft()
-
-
-def _members(states: Iterable[PartitionState]) -> set[BrokerId]:
-    return {broker for state in states for broker in state.replicas}
 
 
 def _chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
