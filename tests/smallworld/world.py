@@ -28,10 +28,10 @@ from typing import Any, TypeVar, cast
 from msgspec import Struct
 from tests.unit.applying.lab import Killed
 
+from replan.applying.application_run import ApplicationRun
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import MemoryJournal
 from replan.applying.journal.records import PlanChunk, Record
-from replan.applying.loop import ApplicationRun
 from replan.applying.observation.history import PartitionHistory
 from replan.applying.opening import opening
 from replan.applying.outcome import Outcome

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from replan.applying.journal.steps import Status
+from replan.applying.next_state import Decision
 from replan.applying.observation.history import PartitionHistory
 from replan.applying.reasons.notes import Note
 from replan.applying.reasons.waits import HoldReason, Stalled
@@ -66,6 +68,30 @@ class Progress:
 
 Report = Callable[[Progress], None]
 """Hears of it."""
+
+
+def progress_of(
+    tick: TickInput, state: RunState, decision: Decision, began: float, reported: int
+) -> Progress:
+    """An application after a tick; `began`: when this run did, `reported`: how many notes were reported before."""
+    total = tick.job.plan.steps
+    owned = [r.status for r in state.ledger.steps]
+    done, running = owned.count(Status.DONE), owned.count(Status.OPEN)
+    return Progress(
+        at_seconds=tick.now - began,
+        total=total,
+        done=done,
+        stopped=len(owned) - running - done,
+        running=running,
+        waiting=total - len(owned),
+        copies=copies_in_progress(tick, state, decision.holds),
+        holds=decision.holds,
+        now=tick.now,
+        since=state.held_since,
+        admission=decision.admission,
+        throttles=state.ledger.throttles,
+        notes=state.notes[reported:],
+    )
 
 
 def copies_in_progress(
