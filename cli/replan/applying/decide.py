@@ -43,6 +43,7 @@ from replan.applying.partitions.phase import (
     Phase,
     Waiting,
 )
+from replan.applying.questions import standing_places
 from replan.applying.reasons.ends import (
     ChangedElsewhere,
     EndReason,
@@ -64,7 +65,7 @@ from replan.applying.reasons.waits import (
     ThrottleContested,
 )
 from replan.applying.recovering import RecoveryTick, recovery_tick
-from replan.applying.run_state import RunState, standing_places
+from replan.applying.run_state import RunState
 from replan.applying.standing_throttles import StandingTick, first_of, standing_tick
 from replan.applying.steering import (
     acknowledged,

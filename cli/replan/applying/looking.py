@@ -11,6 +11,7 @@ from replan.applying.journal.records import Command
 from replan.applying.observation.look import Readings
 from replan.applying.ports import Ports
 from replan.applying.probing import probe
+from replan.applying.questions import copying, urgent, wanted, watched
 from replan.applying.recovering import to_probe
 from replan.applying.run_state import Configured, RunState
 from replan.applying.tick_input import Job, TickInput
@@ -65,19 +66,19 @@ class TickReader:
         candidates: tuple[TopicPartition, ...] = ()
         if admitting:
             state, candidates = state.chosen(job, now)
-        watched = [n for n in state.watched(job) if n not in candidates] if admitting else []
-        every_tick = state.wanted(job, (*candidates, *watched))
+        perhaps = [n for n in watched(state, job) if n not in candidates] if admitting else []
+        every_tick = wanted(state, job, (*candidates, *perhaps))
         asked = looked.readings.wanted(
             every_tick,
             now,
             job.settings,
-            urgent=state.urgent(job, changed),
-            copying=state.copying(job),
+            urgent=urgent(state, job, changed),
+            copying=copying(state, job),
         )
         look = self.ports.reader.look(asked)
         ended = clock.now()
         readings, seen = looked.readings.after(every_tick, asked, look, now)
-        candidates += tuple(n for n in watched if _suffers(job.moves[n], seen))
+        candidates += tuple(n for n in perhaps if _suffers(job.moves[n], seen))
         history = state.history.with_sizes(job.moves, seen.sizes, now)
         state, looked = replace(state, history=history), replace(looked, readings=readings)
         if state.copies_waiting and admitting:
@@ -98,8 +99,8 @@ class TickReader:
     def _probed(self, state: RunState, seen: Look) -> dict[TopicPartition, LogsFound]:
         """The logs that this tick is decided by."""
         live = [b for b, broker in seen.brokers.items() if broker.live]
-        wanted = to_probe(self.job, state.ledger, seen.partitions, live)
-        return probe(self.ports.reader, wanted) if wanted else {}
+        logs = to_probe(self.job, state.ledger, seen.partitions, live)
+        return probe(self.ports.reader, logs) if logs else {}
 
     def _now_and_then(self, state: RunState, looked: Looked, now: float) -> tuple[RunState, Looked]:
         """What is read while copies wait; where that fails, the look is good all the same."""

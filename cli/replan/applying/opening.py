@@ -27,7 +27,7 @@ from replan.applying.journal.steps import (
 )
 from replan.applying.log_moves import judge_log_move
 from replan.applying.partitions.judge import End
-from replan.applying.run_state import places_of
+from replan.applying.questions import places_of
 from replan.applying.settings import Settings
 from replan.applying.standing_throttles import is_set
 from replan.errors import BadFile, Held, WrongCluster

@@ -10,31 +10,26 @@ from replan.applying.admission.disk_space import Room
 from replan.applying.admission.gates import internal
 from replan.applying.admission.queue import AdmissionQueue
 from replan.applying.admission.slots import Slots, halved
-from replan.applying.creating import Creating, looked_at, pending, perhaps_cordoned
+from replan.applying.creating import Creating
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.steps import Reached, Status
+from replan.applying.journal.steps import Status
 from replan.applying.log_moves import LogMoving
-from replan.applying.log_moves import looked_at as looked_at_logs
 from replan.applying.observation.history import PartitionHistory, held_since
 from replan.applying.observation.neighbours import Neighbours
 from replan.applying.partitions.judge import End
-from replan.applying.partitions.nameable import left_out
 from replan.applying.partitions.phase import Admitted, Ended, InFlight, Phase, Waiting
 from replan.applying.reasons.notes import Note, ReadingsApart
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.recovering import Recovering, first_known
-from replan.applying.recovering import pending as pending_recoveries
 from replan.applying.standing_throttles import Standing
-from replan.applying.standing_throttles import pending as still_to_set
 from replan.applying.steering import throttle_of
 from replan.applying.throttles.tick import ThrottleHistory
 from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import LogDir
 from replan.model.configs import ConfigScope, SettingName
-from replan.model.control_plane import Answer, OutcomeUnknown, Rejected, ReplicaName, Wanted
-from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.control_plane import Answer, OutcomeUnknown, Rejected, ReplicaName
+from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import MoveThrottle
-from replan.planning.log_dirs import LogMove
 from replan.planning.requests import Request
 
 LEAST_WINDOW = 500
@@ -144,77 +139,6 @@ class RunState:
         places = queue.next(limit, alone=alone)
         return replace(self, queue=queue), tuple(job.plan.moves[p].partition for p in places)
 
-    def watched(self, job: Job) -> tuple[TopicPartition, ...]:
-        """The moves of internal topics that wait for all others, unless their partition falls under its min ISR."""
-        return tuple(job.plan.moves[p].partition for p in self.queue.internal[:LEAST_WINDOW])
-
-    def wanted(self, job: Job, candidates: Iterable[TopicPartition]) -> Wanted:
-        """What this tick is decided by; `Readings` says what of it is read now."""
-        names = {*self.ledger.open, *self.admitted, *candidates}
-        names.update(self.given_up)
-        within = looked_at_logs(job, self.ledger)
-        set_places = standing_places(job, self.ledger)
-        topics = {n.topic for n in names} | {topic for topic, _ in self.ledger.entries}
-        topics |= {name for scope, name in set_places if scope is ConfigScope.TOPIC}
-        brokers = {broker for broker, _ in self.ledger.rates} | own_brokers(set_places)
-        if self.throttle(job) is not None:
-            brokers.update(move.broker for move in within)
-            for name in names:
-                move = job.moves[name]
-                brokers.update((*move.original, *move.new) if move.new else ())
-        return Wanted(
-            partitions=sorted(
-                names.union(
-                    looked_at(pending(job, self.ledger)),
-                    (r.partition for r in pending_recoveries(job, self.ledger)),
-                )
-            ),
-            topics=sorted(topics),
-            rates_of=sorted(brokers),
-            cordons_of=sorted(self._to_be_cordoned(job, names)),
-            registered=job.plan.racks.keys(),
-            places_of=places_of(within),
-        )
-
-    def _to_be_cordoned(self, job: Job, names: Iterable[TopicPartition]) -> set[BrokerId]:
-        """The brokers of which it matters whether they are cordoned.
-
-        New ones; leaving ones of a list that Kafka refused, and those that a list leaves out and that may be back.
-        """
-        brokers = {b for n in self.admitted for b in job.moves[n].new}
-        brokers |= perhaps_cordoned(job, self.ledger, self.creating)
-        refused = [n for n, answer in self.answers.items() if isinstance(answer, Rejected)]
-        for name in names:
-            own = self.ledger.owned.get(name)
-            if own is None:
-                brokers |= job.moves[name].unnameable
-            elif own.reached is Reached.NOTHING:
-                brokers |= left_out(job.moves[name], own) or frozenset()
-        return brokers.union(*(job.moves[n].leaving for n in refused))
-
-    def urgent(self, job: Job, changed: Iterable[Configured]) -> frozenset[BrokerId]:
-        """The brokers whose rates are read in this tick, because it may change them or waits for a change.
-
-        A change is decided by what was just read: a broker that died meanwhile does not answer, and is not asked.
-        """
-        soon = job.settings.settle_seconds - 2 * job.settings.poll_seconds
-        own = own_brokers((*changed, *self.configs_unknown_since))
-        own |= own_brokers(standing_places(job, self.ledger))
-        own |= {move.broker for move in looked_at_logs(job, self.ledger)}
-        copying, ending = set[BrokerId](), set[BrokerId]()
-        for name, replicas in self.copying(job).items():
-            (ending if self.history.copied(name, soon) else copying).update(replicas)
-        ending.update(*((*job.moves[n].original, *job.moves[n].new) for n in self.admitted))
-        return frozenset(own | ending | ({broker for broker, _ in self.ledger.rates} - copying))
-
-    def copying(self, job: Job) -> dict[TopicPartition, Replicas]:
-        """The replicas of the copies that run."""
-        return {
-            n: (*job.moves[n].original, *job.moves[n].new)
-            for n, record in self.ledger.open.items()
-            if record.expanding
-        }
-
     def observed(self, tick: TickInput) -> "RunState":
         """Take in what a look shows only beside earlier ones."""
         job, seen, now = tick.job, tick.seen, tick.now
@@ -312,6 +236,10 @@ class RunState:
         return replace(self, room=room)
 
 
+def _none(_: BrokerId) -> int:
+    return 0
+
+
 def first_state(job: Job, ledger: Ledger, now: float) -> RunState:
     """The state of a process that begins; every request whose outcome is not definite may still be on its way."""
     waiting = [m for m in job.plan.moves if m.partition not in ledger.owned]
@@ -343,25 +271,3 @@ def throttled(ledger: Ledger) -> set[Configured]:
     """The topics and brokers with throttles set by replan."""
     topics = {(ConfigScope.TOPIC, topic) for topic, _ in ledger.entries}
     return topics | {(ConfigScope.BROKER, str(broker)) for broker, _ in ledger.rates}
-
-
-def _none(_: BrokerId) -> int:
-    return 0
-
-
-def own_brokers(places: Iterable[Configured]) -> set[BrokerId]:
-    """The brokers among topics and brokers."""
-    return {BrokerId(int(name)) for scope, name in places if scope is ConfigScope.BROKER}
-
-
-def standing_places(job: Job, ledger: Ledger) -> set[Configured]:
-    """The topics and brokers whose throttles are still to be set for good."""
-    return {(s.setting.scope, s.setting.name) for s in still_to_set(job, ledger)}
-
-
-def places_of(moves: Iterable[LogMove]) -> dict[BrokerId, list[TopicPartition]]:
-    """The replicas of these, by their broker."""
-    found: dict[BrokerId, list[TopicPartition]] = {}
-    for move in moves:
-        found.setdefault(move.broker, []).append(move.partition)
-    return found

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from replan.applying.decide import decide
 from replan.applying.journal.ledger import Ledger
+from replan.applying.questions import wanted
 from replan.applying.reasons.waits import AwaitingThrottle, HoldReason
 from replan.applying.run_state import first_state
 from replan.applying.settings import Settings
@@ -26,7 +27,7 @@ def holds_of(
     job = Job.of(plan, _settings(ledger), end_text=lambda _name, _reason: "")
     state = first_state(job, ledger, 0.0).with_room(job, reader.log_dirs())
     state, candidates = state.chosen(job, 0.0)
-    seen = reader.look(state.wanted(job, candidates))
+    seen = reader.look(wanted(state, job, candidates))
     tick = TickInput(job=job, seen=seen, now=0.0, ended=0.0, candidates=candidates)
     decision, _ = decide(tick, state.observed(tick))
     return {n: why for n, why in decision.holds.items() if not isinstance(why, AwaitingThrottle)}
