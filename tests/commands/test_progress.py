@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from replan.applying.progress import Progress
-from replan.applying.reasons.waits import NewBrokerFenced, NoSlot
+from replan.applying.reasons.gates import NewBrokerFenced, NoSlot
 from replan.commands.progress import progress_to
 from replan.model.names import BrokerId, TopicPartition
 

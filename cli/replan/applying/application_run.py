@@ -22,7 +22,7 @@ from replan.applying.opening import closing, kept
 from replan.applying.outcome import Ending, Outcome, exit_code_of, summary
 from replan.applying.ports import Ports
 from replan.applying.progress import Progress, progress_of
-from replan.applying.reasons.waits import ClusterSilent, JournalSlow
+from replan.applying.reasons.requests import ClusterSilent, JournalSlow
 from replan.applying.recovering import pending as pending_recoveries
 from replan.applying.run_state import Configured, first_state
 from replan.applying.sending import Sender, intents

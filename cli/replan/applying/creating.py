@@ -14,15 +14,9 @@ from replan.applying.observation.history import held_since
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.judge import End, Hold, rejected
 from replan.applying.reasons.ends import Fact, NotAsPlanned, OtherPartitions
-from replan.applying.reasons.waits import (
-    Cancelling,
-    HoldReason,
-    MetadataBehind,
-    NewBrokerFenced,
-    PartitionsUnseen,
-    Rechecking,
-    TopicUnsettled,
-)
+from replan.applying.reasons.gates import Cancelling, NewBrokerFenced, TopicUnsettled
+from replan.applying.reasons.requests import MetadataBehind, PartitionsUnseen, Rechecking
+from replan.applying.reasons.waits import HoldReason
 from replan.applying.tick_input import Job, TickInput
 from replan.model.control_plane import Answer, NewPartitions, Rejected
 from replan.model.names import BrokerId, TopicPartition

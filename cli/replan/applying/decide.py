@@ -44,19 +44,15 @@ from replan.applying.partitions.phase import (
     Waiting,
 )
 from replan.applying.questions import standing_places
+from replan.applying.reasons.copies import AwaitingThrottle, CopyGoesOn
 from replan.applying.reasons.ends import (
     ChangedElsewhere,
     EndReason,
     OtherReassignment,
     ThrottleRefused,
 )
-from replan.applying.reasons.waits import (
-    ArrivalPossible,
-    AwaitingThrottle,
+from replan.applying.reasons.gates import (
     Cancelling,
-    CopyGoesOn,
-    HoldReason,
-    NextBatch,
     OthersUnderMinIsr,
     PartitionsFirst,
     Paused,
@@ -64,6 +60,8 @@ from replan.applying.reasons.waits import (
     Stopping,
     ThrottleContested,
 )
+from replan.applying.reasons.requests import ArrivalPossible, NextBatch
+from replan.applying.reasons.waits import HoldReason
 from replan.applying.recovering import RecoveryTick, recovery_tick
 from replan.applying.run_state import RunState
 from replan.applying.standing_throttles import StandingTick, first_of, standing_tick

@@ -42,11 +42,8 @@ from replan.applying.reasons.recovery import (
     LogsSilent,
     RecoveryUnseen,
 )
-from replan.applying.reasons.waits import (
-    HoldReason,
-    MetadataBehind,
-    Rechecking,
-)
+from replan.applying.reasons.requests import MetadataBehind, Rechecking
+from replan.applying.reasons.waits import HoldReason
 from replan.applying.tick_input import TickInput
 from replan.model.control_plane import Answer, Rejected
 from replan.model.names import BrokerId

@@ -16,15 +16,11 @@ from replan.applying.journal.ledger import Ledger, unended
 from replan.applying.journal.steps import LogMoveRecord, Status
 from replan.applying.observation.history import held_since
 from replan.applying.partitions.judge import End, Hold, rejected
+from replan.applying.reasons.copies import AwaitingThrottle, CopyingInBroker
 from replan.applying.reasons.ends import EndReason, OtherLogDir, SubjectGone
-from replan.applying.reasons.waits import (
-    AwaitingThrottle,
-    CopyingInBroker,
-    HoldReason,
-    MoveFirst,
-    Rechecking,
-    ReplicaUnread,
-)
+from replan.applying.reasons.gates import MoveFirst
+from replan.applying.reasons.requests import Rechecking, ReplicaUnread
+from replan.applying.reasons.waits import HoldReason
 from replan.applying.throttles.broker_rates import Rate
 from replan.applying.tick_input import Job, TickInput
 from replan.model.configs import LOG_DIRS_RATE

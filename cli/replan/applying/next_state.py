@@ -22,7 +22,8 @@ from replan.applying.partitions.phase import (
     check_transition,
 )
 from replan.applying.reasons.notes import Note
-from replan.applying.reasons.waits import HoldReason, JournalSlow
+from replan.applying.reasons.requests import JournalSlow
+from replan.applying.reasons.waits import HoldReason
 from replan.applying.recovering import RecoveryTick
 from replan.applying.run_state import Repeat, RunState
 from replan.applying.standing_throttles import StandingTick

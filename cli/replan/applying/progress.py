@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from replan.applying.journal.steps import Status
 from replan.applying.next_state import Decision
 from replan.applying.observation.history import PartitionHistory
+from replan.applying.reasons.copies import Stalled
 from replan.applying.reasons.notes import Note
-from replan.applying.reasons.waits import HoldReason, Stalled
+from replan.applying.reasons.waits import HoldReason
 from replan.applying.run_state import RunState
 from replan.applying.tick_input import TickInput
 from replan.model.names import BrokerId, TopicPartition

@@ -18,14 +18,12 @@ from replan.applying.judge_recovery import (
 )
 from replan.applying.observation.history import held_since
 from replan.applying.partitions.judge import End, Hold
+from replan.applying.reasons.gates import Cancelling
 from replan.applying.reasons.recovery import (
     LedAgain,
 )
-from replan.applying.reasons.waits import (
-    Cancelling,
-    HoldReason,
-    NextBatch,
-)
+from replan.applying.reasons.requests import NextBatch
+from replan.applying.reasons.waits import HoldReason
 from replan.applying.tick_input import Job, TickInput
 from replan.model.control_plane import Answer, OutcomeUnknown
 from replan.model.names import BrokerId, Replicas, TopicPartition

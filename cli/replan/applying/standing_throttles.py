@@ -15,13 +15,9 @@ from replan.applying.journal.steps import StandingRecord, Status
 from replan.applying.observation.history import held_since
 from replan.applying.partitions.judge import End, Hold, rejected
 from replan.applying.reasons.ends import EndReason, OtherValue, SubjectGone
-from replan.applying.reasons.waits import (
-    HoldReason,
-    Rechecking,
-    SettingInUse,
-    SettingUnread,
-    SettingUnseen,
-)
+from replan.applying.reasons.gates import SettingInUse
+from replan.applying.reasons.requests import Rechecking, SettingUnread, SettingUnseen
+from replan.applying.reasons.waits import HoldReason
 from replan.applying.tick_input import Job, TickInput
 from replan.model.configs import ConfigChange, ConfigScope, SettingName, override_of, own_value
 from replan.model.control_plane import Answer, Look, Rejected

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from replan.applying.decide import decide
 from replan.applying.journal.ledger import Ledger
 from replan.applying.questions import wanted
-from replan.applying.reasons.waits import AwaitingThrottle, HoldReason
+from replan.applying.reasons.copies import AwaitingThrottle
+from replan.applying.reasons.waits import HoldReason
 from replan.applying.run_state import first_state
 from replan.applying.settings import Settings
 from replan.applying.tick_input import Job, TickInput

@@ -154,7 +154,8 @@ def _found(
     now: "Reading",
     before: "Reading | None",
 ) -> tuple["ShownProgress", Exit]:
-    from replan.applying.reasons.waits import HoldReason, NewBrokerFenced
+    from replan.applying.reasons.gates import NewBrokerFenced
+    from replan.applying.reasons.waits import HoldReason
     from replan.commands.journals import known_of
     from replan.commands.observed import application_of, resume_command
     from replan.model.names import TopicPartition

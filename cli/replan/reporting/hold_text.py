@@ -4,42 +4,27 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from replan.applying.outcome import AnyResult, Result
-from replan.applying.reasons.recovery import RecoveryWait
-from replan.applying.reasons.waits import (
-    ArrivalPossible,
+from replan.applying.reasons.copies import (
     AwaitingSync,
     AwaitingThrottle,
-    Cancelling,
-    ClusterSilent,
     Confirming,
     CopyGoesOn,
     CopyingInBroker,
-    EffectUnseen,
-    HoldReason,
-    JournalSlow,
-    MetadataBehind,
+    NoLeader,
+    Stalled,
+)
+from replan.applying.reasons.gates import (
+    Cancelling,
     MoveFirst,
     NewBrokerCordoned,
     NewBrokerFenced,
-    NextBatch,
-    NoLeader,
     NoRoom,
     NoSlot,
     OthersUnderMinIsr,
-    OutcomePending,
     PartitionsFirst,
-    PartitionsUnseen,
     Paused,
-    Rechecking,
-    RejectionPending,
-    RepeatPending,
-    ReplicaUnread,
-    SameListElsewhere,
     SettingFirst,
     SettingInUse,
-    SettingUnread,
-    SettingUnseen,
-    Stalled,
     Stopping,
     ThrottleContested,
     TopicReassigned,
@@ -47,6 +32,25 @@ from replan.applying.reasons.waits import (
     UncleanElectionPossible,
     WritesWouldStop,
 )
+from replan.applying.reasons.recovery import RecoveryWait
+from replan.applying.reasons.requests import (
+    ArrivalPossible,
+    ClusterSilent,
+    EffectUnseen,
+    JournalSlow,
+    MetadataBehind,
+    NextBatch,
+    OutcomePending,
+    PartitionsUnseen,
+    Rechecking,
+    RejectionPending,
+    RepeatPending,
+    ReplicaUnread,
+    SameListElsewhere,
+    SettingUnread,
+    SettingUnseen,
+)
+from replan.applying.reasons.waits import HoldReason
 from replan.reporting import recovery_reasons
 from replan.reporting.pending_text import pending_text
 from replan.reporting.start_text import start_text

@@ -11,7 +11,7 @@ from replan.applying.reasons.ends import (
     TakenBack,
 )
 from replan.applying.reasons.recovery import LedByAnother
-from replan.applying.reasons.waits import (
+from replan.applying.reasons.requests import (
     ArrivalPossible,
     EffectUnseen,
     OutcomePending,

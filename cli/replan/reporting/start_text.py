@@ -1,17 +1,17 @@
 """Sentences of why a partition has not begun: what it lacks, the limit, and the way out."""
 
-from replan.applying.reasons.waits import (
+from replan.applying.reasons.gates import (
     NewBrokerCordoned,
     NewBrokerFenced,
     NoRoom,
     NoSlot,
-    ReplicaUnread,
     SettingFirst,
     ThrottleContested,
     TopicReassigned,
     UncleanElectionPossible,
     WritesWouldStop,
 )
+from replan.applying.reasons.requests import ReplicaUnread
 from replan.wording import capped, listed
 
 

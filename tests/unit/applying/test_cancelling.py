@@ -13,7 +13,7 @@ from replan.applying.journal.file import FileJournal
 from replan.applying.journal.originals import unpacked
 from replan.applying.journal.records import Application, ApplicationStatus, Command, Verb
 from replan.applying.outcome import Ending, Outcome
-from replan.applying.reasons.waits import Cancelling
+from replan.applying.reasons.gates import Cancelling
 from replan.errors import BadUsage, Exit, Held
 from replan.model.names import TopicPartition
 from replan.planning.plan_file import loads

@@ -6,12 +6,8 @@ from replan.applying.creating import Ask, Unsure, judge_create, looked_at
 from replan.applying.journal.steps import Status
 from replan.applying.partitions.judge import End, Hold
 from replan.applying.reasons.ends import Fact, NotAsPlanned, OtherPartitions, RejectedByKafka
-from replan.applying.reasons.waits import (
-    MetadataBehind,
-    NewBrokerFenced,
-    PartitionsUnseen,
-    TopicUnsettled,
-)
+from replan.applying.reasons.gates import NewBrokerFenced, TopicUnsettled
+from replan.applying.reasons.requests import MetadataBehind, PartitionsUnseen
 from replan.model.broker import Broker
 from replan.model.control_plane import Accepted, Answer, Look, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas

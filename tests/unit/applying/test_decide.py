@@ -16,16 +16,10 @@ from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
 from replan.applying.next_state import Decision
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.phase import Admitted, Deferred, Ended, InFlight, Parked, Phase
-from replan.applying.reasons.waits import (
-    AwaitingThrottle,
-    HoldReason,
-    NewBrokerFenced,
-    NextBatch,
-    NoRoom,
-    NoSlot,
-    Rechecking,
-    UncleanElectionPossible,
-)
+from replan.applying.reasons.copies import AwaitingThrottle
+from replan.applying.reasons.gates import NewBrokerFenced, NoRoom, NoSlot, UncleanElectionPossible
+from replan.applying.reasons.requests import NextBatch, Rechecking
+from replan.applying.reasons.waits import HoldReason
 from replan.applying.run_state import RunState, first_state
 from replan.applying.settings import Settings
 from replan.applying.throttles.tick import ThrottleHistory

@@ -9,8 +9,8 @@ from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.records import Command, Forget, Verb
 from replan.applying.outcome import Ending, Result
+from replan.applying.reasons.gates import NoSlot, Paused
 from replan.applying.reasons.notes import Obeyed
-from replan.applying.reasons.waits import NoSlot, Paused
 from replan.applying.settings import Settings
 from replan.applying.steering import taken_over
 from replan.applying.waiting import holds_of

@@ -21,14 +21,10 @@ from replan.applying.journal.records import (
 )
 from replan.applying.opening import open_plan
 from replan.applying.outcome import Ending, Result
+from replan.applying.reasons.copies import AwaitingThrottle
+from replan.applying.reasons.gates import NewBrokerFenced, NoSlot
 from replan.applying.reasons.notes import ReadingsApart
-from replan.applying.reasons.waits import (
-    AwaitingThrottle,
-    JournalSlow,
-    NewBrokerFenced,
-    NoSlot,
-    OutcomePending,
-)
+from replan.applying.reasons.requests import JournalSlow, OutcomePending
 from replan.applying.settings import Settings
 from replan.errors import BadFile, BadUsage, Exit, Held, WrongCluster
 from replan.model.configs import (

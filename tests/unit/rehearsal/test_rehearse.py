@@ -12,7 +12,8 @@ from replan.applying.journal.records import changed
 from replan.applying.journal.steps import Status
 from replan.applying.opening import opening
 from replan.applying.partitions.intents import begun
-from replan.applying.reasons.waits import AwaitingSync, NoSlot
+from replan.applying.reasons.copies import AwaitingSync
+from replan.applying.reasons.gates import NoSlot
 from replan.applying.settings import Settings
 from replan.errors import Exit
 from replan.model.broker import LogDir

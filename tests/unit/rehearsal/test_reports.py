@@ -8,7 +8,9 @@ from tests.builders import brokers, placement, snapshot, state
 from tests.unit.rehearsal.stages import MB, SEEN, faults_of, plan_of, rehearsed
 
 from replan.applying.progress import Progress
-from replan.applying.reasons.waits import HoldReason, NoLeader, NoSlot
+from replan.applying.reasons.copies import NoLeader
+from replan.applying.reasons.gates import NoSlot
+from replan.applying.reasons.waits import HoldReason
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plan_file import dumps
 from replan.planning.planner import make_plan

@@ -6,7 +6,7 @@ from tests.unit.applying.test_cancelling import COPYING
 from tests.unit.applying.test_kill_points import three_moves
 
 from replan.applying.outcome import Ending, Outcome, PartitionResult, Result
-from replan.applying.reasons.waits import NewBrokerFenced
+from replan.applying.reasons.gates import NewBrokerFenced
 from replan.errors import Exit
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plan import Refusal, RefusalRule

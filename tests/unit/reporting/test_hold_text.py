@@ -7,6 +7,15 @@ from tests.builders import TOPIC_ID
 
 from replan.applying.journal.steps import Reached, RecoveryStep
 from replan.applying.outcome import PartitionResult, Result
+from replan.applying.reasons.copies import (
+    AwaitingSync,
+    AwaitingThrottle,
+    Confirming,
+    CopyGoesOn,
+    CopyingInBroker,
+    NoLeader,
+    Stalled,
+)
 from replan.applying.reasons.ends import (
     ChangedElsewhere,
     EffectUndone,
@@ -23,6 +32,25 @@ from replan.applying.reasons.ends import (
     TakenBack,
     ThrottleRefused,
 )
+from replan.applying.reasons.gates import (
+    Cancelling,
+    MoveFirst,
+    NewBrokerCordoned,
+    NewBrokerFenced,
+    NoRoom,
+    NoSlot,
+    OthersUnderMinIsr,
+    PartitionsFirst,
+    Paused,
+    SettingFirst,
+    SettingInUse,
+    Stopping,
+    ThrottleContested,
+    TopicReassigned,
+    TopicUnsettled,
+    UncleanElectionPossible,
+    WritesWouldStop,
+)
 from replan.applying.reasons.kinds import kind_of
 from replan.applying.reasons.recovery import (
     ElectionArrivalPossible,
@@ -33,49 +61,24 @@ from replan.applying.reasons.recovery import (
     LogsSilent,
     RecoveryUnseen,
 )
-from replan.applying.reasons.waits import (
+from replan.applying.reasons.requests import (
     ArrivalPossible,
-    AwaitingSync,
-    AwaitingThrottle,
-    Cancelling,
     ClusterSilent,
-    Confirming,
-    CopyGoesOn,
-    CopyingInBroker,
     EffectUnseen,
-    HoldReason,
     JournalSlow,
     MetadataBehind,
-    MoveFirst,
-    NewBrokerCordoned,
-    NewBrokerFenced,
     NextBatch,
-    NoLeader,
-    NoRoom,
-    NoSlot,
-    OthersUnderMinIsr,
     OutcomePending,
-    PartitionsFirst,
     PartitionsUnseen,
-    Paused,
     Rechecking,
     RejectionPending,
     RepeatPending,
     ReplicaUnread,
     SameListElsewhere,
-    SettingFirst,
-    SettingInUse,
     SettingUnread,
     SettingUnseen,
-    Stalled,
-    Stopping,
-    ThrottleContested,
-    TopicReassigned,
-    TopicUnsettled,
-    UncleanElectionPossible,
-    WritesWouldStop,
-    is_routine,
 )
+from replan.applying.reasons.waits import HoldReason, is_routine
 from replan.model.configs import FOLLOWER_RATE, LEADER_REPLICAS, ConfigScope, SettingName
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.planning.elections.available import Unavailable

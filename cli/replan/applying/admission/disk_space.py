@@ -8,7 +8,7 @@ until the next one, also where a copy has ended or a replica was dropped meanwhi
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from replan.applying.reasons.waits import NoRoom
+from replan.applying.reasons.gates import NoRoom
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.log_dirs import HEADROOM

@@ -8,14 +8,14 @@ from collections.abc import Container, Mapping
 
 from replan.applying.admission.disk_space import Room
 from replan.applying.observation.look import Observation
-from replan.applying.reasons.waits import (
-    HoldReason,
+from replan.applying.reasons.gates import (
     NewBrokerCordoned,
     NewBrokerFenced,
     TopicReassigned,
     UncleanElectionPossible,
     WritesWouldStop,
 )
+from replan.applying.reasons.waits import HoldReason
 from replan.model.names import Replicas, TopicPartition, is_internal
 from replan.model.partition import PartitionState, effective_min_isr
 from replan.planning.moves import Move

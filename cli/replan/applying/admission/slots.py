@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from replan.applying.reasons.waits import NoSlot
+from replan.applying.reasons.gates import NoSlot
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import Reassignment
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from replan.applying.observation.look import Observation
-from replan.applying.reasons.waits import Stalled
+from replan.applying.reasons.copies import Stalled
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
 from replan.planning.moves import Move

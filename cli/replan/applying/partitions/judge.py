@@ -12,6 +12,7 @@ from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.nameable import as_nameable
 from replan.applying.partitions.preconditions import broken_precondition
+from replan.applying.reasons.copies import AwaitingSync, Confirming, NoLeader
 from replan.applying.reasons.ends import (
     ChangedElsewhere,
     EffectUndone,
@@ -22,20 +23,17 @@ from replan.applying.reasons.ends import (
     PreferredUnavailable,
     RejectedByKafka,
 )
-from replan.applying.reasons.waits import (
+from replan.applying.reasons.requests import (
     ArrivalPossible,
-    AwaitingSync,
-    Confirming,
     EffectUnseen,
-    HoldReason,
     MetadataBehind,
-    NoLeader,
     OutcomePending,
     Rechecking,
     RejectionPending,
     RepeatPending,
     SameListElsewhere,
 )
+from replan.applying.reasons.waits import HoldReason
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState

@@ -12,12 +12,12 @@ from replan.applying.partitions.judge import (
     stale_topic,
     unless_quarantined,
 )
+from replan.applying.reasons.copies import NoLeader
 from replan.applying.reasons.ends import TakenBack
-from replan.applying.reasons.waits import (
+from replan.applying.reasons.requests import (
     ArrivalPossible,
     EffectUnseen,
     MetadataBehind,
-    NoLeader,
     Rechecking,
     RepeatPending,
 )

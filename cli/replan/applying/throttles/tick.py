@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Forget, Record
+from replan.applying.reasons.gates import ThrottleContested
 from replan.applying.reasons.notes import EntriesRemoved, Note, RateRemoved
-from replan.applying.reasons.waits import ThrottleContested
 from replan.applying.throttles.broker_rates import (
     Rate,
     RateStep,

@@ -6,8 +6,7 @@ from tests.builders import brokers, move, state
 from replan.applying.admission.disk_space import Room
 from replan.applying.admission.gates import closed_gate, others_by_topic
 from replan.applying.observation.look import Observation
-from replan.applying.reasons.waits import (
-    HoldReason,
+from replan.applying.reasons.gates import (
     NewBrokerCordoned,
     NewBrokerFenced,
     NoRoom,
@@ -15,6 +14,7 @@ from replan.applying.reasons.waits import (
     UncleanElectionPossible,
     WritesWouldStop,
 )
+from replan.applying.reasons.waits import HoldReason
 from replan.model.broker import Broker, LogDir
 from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId, TopicPartition, replicas

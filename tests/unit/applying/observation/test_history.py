@@ -5,7 +5,7 @@ from tests.builders import brokers, move, state
 
 from replan.applying.observation.history import Loss, PartitionHistory
 from replan.applying.observation.look import Observation
-from replan.applying.reasons.waits import Stalled
+from replan.applying.reasons.copies import Stalled
 from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState

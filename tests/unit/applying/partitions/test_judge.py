@@ -9,6 +9,7 @@ from replan.applying.journal.records import changed
 from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.judge import End, Hold, PartitionInput, Suspect, Verdict, judge
+from replan.applying.reasons.copies import AwaitingSync, Confirming, NoLeader
 from replan.applying.reasons.ends import (
     ChangedElsewhere,
     EffectUndone,
@@ -19,12 +20,9 @@ from replan.applying.reasons.ends import (
     PreferredUnavailable,
     RejectedByKafka,
 )
-from replan.applying.reasons.waits import (
-    AwaitingSync,
-    Confirming,
+from replan.applying.reasons.requests import (
     EffectUnseen,
     MetadataBehind,
-    NoLeader,
     OutcomePending,
     Rechecking,
     RejectionPending,

@@ -5,8 +5,8 @@ from tests.builders import move
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Forget, Record, SavedRate, SavedReplicaList
+from replan.applying.reasons.gates import ThrottleContested
 from replan.applying.reasons.notes import RateChanged, RateKept, RateRemoved, UnrestoredRate
-from replan.applying.reasons.waits import ThrottleContested
 from replan.applying.throttles.broker_rates import (
     RateStep,
     leftovers,
