@@ -45,7 +45,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "the target is in sync for the settle time before a replica is dropped",
-        "applying/decide.py",
+        "applying/verdicts.py",
         "state.history.settled(name, tick.settings.settle_seconds)",
         "state.history.settled(name, 0.0)",
         (f"{SMALL_WORLD}[requests and brokers fail, 4.3]", HOSTILE, STORIES),

@@ -3,9 +3,12 @@
 from collections.abc import Collection, Iterable, Iterator
 
 from replan.applying.admission.slots import Slots, foreign_load
+from replan.applying.reasons.ends import ThrottleRefused
+from replan.applying.reasons.gates import OthersUnderMinIsr
 from replan.applying.run_state import RunState
 from replan.applying.throttles.replica_lists import Copy
 from replan.applying.tick_input import TickInput
+from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.moves import Move
 
@@ -112,3 +115,28 @@ def _loads_now(tick: TickInput, state: RunState, move: Move) -> bool:
         return False
     stalled = state.history.stalled(move, tick.seen, tick.now, tick.settings.stalled_seconds)
     return move.partition in state.admitted or stalled is None
+
+
+def others_suffer(tick: TickInput, state: RunState) -> OthersUnderMinIsr | None:
+    """Why nothing more is begun beside the copies that run, if partitions of others suffer on their brokers."""
+    neighbours = state.neighbours
+    if not neighbours.fallen or not tick.admitting:
+        return None
+    loaded = frozenset(loaded_by(tick, state))
+    suffering = neighbours.suffering(loaded)
+    if not suffering:
+        return None
+    theirs = {b for n in suffering for b in neighbours.fallen[n]}
+    return OthersUnderMinIsr(suffering, tuple(sorted(theirs & loaded)))
+
+
+def refused_setting(tick: TickInput, state: RunState, move: Move) -> ThrottleRefused | None:
+    """A setting of the copy's throttle that Kafka refuses, and not just while a broker restarts."""
+    named = [(ConfigScope.TOPIC, move.partition.topic)]
+    named += [(ConfigScope.BROKER, str(b)) for b in (*move.original, *move.new)]
+    long_ago = tick.now - tick.settings.agreeing_seconds
+    for scope, name in named:
+        rejection = state.refused_configs.get((scope, name))
+        if rejection is not None and state.refused_since[scope, name] <= long_ago:
+            return ThrottleRefused(scope, name, rejection.code, rejection.name, rejection.message)
+    return None

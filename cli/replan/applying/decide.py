@@ -4,18 +4,19 @@ A pure function. Per partition `judge` decides; here is what concerns several of
 need, how many requests travel together, and what is written down. Nothing here asks, sleeps or writes.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 from replan.applying.admission.gates import closed_gate, others_by_topic, under_min_isr
 from replan.applying.admission.slots import Slots
+from replan.applying.batches import Batches
 from replan.applying.copies import (
     copies_under_throttle,
     copy_of,
     lingering,
-    loaded_by,
     may_arrive,
+    others_suffer,
+    refused_setting,
     slots_of,
     source_of,
 )
@@ -25,14 +26,7 @@ from replan.applying.journal.steps import MoveRecord, Status
 from replan.applying.log_moves import LogMoveTick, log_move_tick
 from replan.applying.next_state import Decision, next_state
 from replan.applying.partitions.intents import begun, forgetting, intent, left_behind, remembering
-from replan.applying.partitions.judge import (
-    End,
-    Hold,
-    PartitionInput,
-    Suspect,
-    Verdict,
-    judge,
-)
+from replan.applying.partitions.judge import End, Hold, Suspect, Verdict, judge
 from replan.applying.partitions.judge_cancelled import judge_cancelled
 from replan.applying.partitions.phase import (
     Admitted,
@@ -46,10 +40,7 @@ from replan.applying.partitions.phase import (
 from replan.applying.questions import standing_places
 from replan.applying.reasons.copies import AwaitingThrottle, CopyGoesOn
 from replan.applying.reasons.ends import (
-    ChangedElsewhere,
     EndReason,
-    OtherReassignment,
-    ThrottleRefused,
 )
 from replan.applying.reasons.gates import (
     Cancelling,
@@ -60,7 +51,7 @@ from replan.applying.reasons.gates import (
     Stopping,
     ThrottleContested,
 )
-from replan.applying.reasons.requests import ArrivalPossible, NextBatch
+from replan.applying.reasons.requests import ArrivalPossible
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.recovering import RecoveryTick, recovery_tick
 from replan.applying.run_state import RunState
@@ -83,9 +74,8 @@ from replan.applying.throttles.tick import (
     with_kept,
 )
 from replan.applying.tick_input import TickInput
-from replan.model.configs import ConfigScope
-from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.planning.moves import Move
+from replan.applying.verdicts import agreed, partition_input, quarantine_left
+from replan.model.names import TopicPartition
 from replan.planning.requests import Request, RequestKind
 
 
@@ -103,15 +93,6 @@ def decide(tick: TickInput, state: RunState) -> tuple[Decision, RunState]:
     builder.ask()
     decision = builder.decision()
     return decision, next_state(tick, state, decision)
-
-
-def _listed(reason: EndReason | None) -> bool:
-    """Whether a conclusion rests on what the controller lists as running, which is never old."""
-    match reason:
-        case OtherReassignment() | ChangedElsewhere(running=True):
-            return True
-        case _:
-            return False
 
 
 class TickBuilder:
@@ -148,11 +129,8 @@ class TickBuilder:
         self._log_moves = LogMoveTick()
         self._creates, self._growing = CreateTick(), set[str]()
         self._recoveries = RecoveryTick()
-        self._resizing: dict[TopicPartition, Replicas | None] = {}
-        self._same_size: dict[TopicPartition, Replicas | None] = {}
+        self._batches = Batches()
         self._others = others_by_topic(tick.seen, state.ledger.open)
-        self._elections: list[TopicPartition] = []
-        self._new_per_leader: Counter[BrokerId] = Counter()
 
     @property
     def candidates(self) -> Sequence[TopicPartition]:
@@ -198,7 +176,7 @@ class TickBuilder:
         if cancelling is not None and known is None:
             self._put_back(name, self._deferred(), cancelling)
             return
-        sight = self._partition_input(name, known)
+        sight = partition_input(self._tick, self._state, name, known)
         record, verdict = judge(sight) if cancelling is None else judge_cancelled(sight)
         if record is not None and record != known:
             self._phases[name] = InFlight(record)
@@ -214,40 +192,12 @@ class TickBuilder:
             case Request() as ask:
                 self._sort(name, ask)
 
-    def _partition_input(self, name: TopicPartition, record: MoveRecord | None) -> PartitionInput:
-        tick, state = self._tick, self._state
-        move = tick.job.moves[name]
-        return PartitionInput(
-            move=move,
-            own=record,
-            state=tick.seen.partitions.get(name),
-            seen=tick.seen,
-            settled=state.history.settled(name, tick.settings.settle_seconds),
-            settle_seconds=tick.settings.settle_seconds,
-            racks=tick.job.plan.racks,
-            answer=state.answers.get(name),
-            repeat_seconds=state.repeat_seconds(name, tick.now),
-            quarantine_seconds=self._quarantine_left(name),
-            logless=frozenset(b for b in move.target if state.history.shows_no_log(name, b)),
-        )
-
-    def _quarantine_left(self, name: TopicPartition) -> float | None:
-        """How long an earlier request of a partition may still be on its way."""
-        since = self._state.unknown_since.get(name)
-        if since is None:
-            return None
-        left = self._tick.settings.quarantine_seconds - (self._tick.now - since)
-        return left if left > 0 else None
-
     def _concluded(self, name: TopicPartition, verdict: Verdict) -> Verdict:
         """A suspicion becomes its conclusion once looks have agreed on it for long enough."""
         if not isinstance(verdict, Suspect):
             return verdict
-        suspicion = name, verdict.conclusion
-        self._suspected.append(suspicion)
-        listed = isinstance(verdict.conclusion, Request) or _listed(verdict.conclusion.reason)
-        agreed = self._tick.agreed(self._state.suspected, suspicion, listed=listed)
-        return verdict.conclusion if agreed else verdict
+        self._suspected.append((name, verdict.conclusion))
+        return verdict.conclusion if agreed(self._tick, self._state, name, verdict) else verdict
 
     def _phase(self, name: TopicPartition) -> Phase:
         return self._phases.get(name) or self._state.phase(name)
@@ -307,7 +257,10 @@ class TickBuilder:
         for name in lingering(self._tick, self._state):
             self._holds[name] = CopyGoesOn()
         for name in may_arrive(self._state):
-            asked, left = self._state.ledger.owned[name].asked, self._quarantine_left(name)
+            asked, left = (
+                self._state.ledger.owned[name].asked,
+                quarantine_left(self._tick, self._state, name),
+            )
             ended = name not in self._state.ledger.open
             if ended and asked is not None and left is not None:
                 self._holds[name] = ArrivalPossible(asked.kind, asked.replicas, left)
@@ -315,7 +268,7 @@ class TickBuilder:
     def admit(self) -> None:
         """Give slots to copies that are to start or start again, in this order: begun, admitted, waiting."""
         self._slots = slots_of(self._tick, self._state, self._to_start.keys())
-        self._admission = self._admission or self._others_suffer()
+        self._admission = self._admission or others_suffer(self._tick, self._state)
         for name, ask in list(self._to_start.items()):
             if not self._admits(name, ask):
                 del self._to_start[name]
@@ -330,17 +283,6 @@ class TickBuilder:
             self._slots,
             frozenset(moving),
         )
-
-    def _others_suffer(self) -> OthersUnderMinIsr | None:
-        """Why nothing more is begun beside the copies that run, if partitions of others suffer on their brokers."""
-        if not self._state.neighbours.fallen or not self._tick.admitting:
-            return None
-        loaded = frozenset(loaded_by(self._tick, self._state))
-        suffering = self._state.neighbours.suffering(loaded)
-        if not suffering:
-            return None
-        theirs = {b for n in suffering for b in self._state.neighbours.fallen[n]}
-        return OthersUnderMinIsr(suffering, tuple(sorted(theirs & loaded)))
 
     def _heals(self, name: TopicPartition) -> bool:
         """Whether a partition is under its own min ISR: its copy is what ends that."""
@@ -398,13 +340,10 @@ class TickBuilder:
     def ask(self) -> None:
         """Fill the requests of this tick up to their limits, and write down what they ask."""
         for name, ask in self._to_ask.items():
-            if ask.kind is RequestKind.ELECT:
-                self._ask_election(name, ask)
-            else:
-                self._ask_list(name, ask)
+            self._add(name, ask)
         for name, ask in self._to_start.items():
             if self._throttled(name):
-                self._ask_list(name, ask)
+                self._add(name, ask)
         ledger, in_force = self._state.ledger, self._throttles.rates_in_force
         self._log_moves.ask(in_force, self._throttle, ledger)
         self._records.extend(self._log_moves.records)
@@ -415,53 +354,18 @@ class TickBuilder:
         copy, view = copy_of(self._tick, self._state, move), self._throttle_input()
         if in_place(copy, throttle, self._throttles, view):
             return True
-        refused = self._refused(move)
+        refused = refused_setting(self._tick, self._state, move)
         if refused is None:
             self._holds[name] = AwaitingThrottle(unread(copy, throttle, view))
         else:
             self._end(name, Status.REJECTED, refused)
         return False
 
-    def _refused(self, move: Move) -> ThrottleRefused | None:
-        """A setting of the copy's throttle that Kafka refuses, and not just while a broker restarts."""
-        named = [(ConfigScope.TOPIC, move.partition.topic)]
-        named += [(ConfigScope.BROKER, str(b)) for b in (*move.original, *move.new)]
-        long_ago = self._tick.now - self._tick.settings.agreeing_seconds
-        for scope, name in named:
-            rejection = self._state.refused_configs.get((scope, name))
-            if rejection is not None and self._state.refused_since[scope, name] <= long_ago:
-                return ThrottleRefused(
-                    scope, name, rejection.code, rejection.name, rejection.message
-                )
-        return None
-
-    def _ask_election(self, name: TopicPartition, ask: Request) -> None:
-        leader, settings = ask.replicas[0], self._tick.settings
-        full = len(self._elections) >= settings.elections
-        if full or self._new_per_leader[leader] >= settings.elections_per_leader:
-            self._holds[name] = NextBatch(elections=True)
-            return
-        self._new_per_leader[leader] += 1
-        self._elections.append(name)
-        self._intend(name, ask)
-
-    def _ask_list(self, name: TopicPartition, ask: Request) -> None:
-        if len(self._resizing) + len(self._same_size) >= self._tick.settings.batch:
-            self._holds[name] = NextBatch(elections=False)
-            return
-        wanted = None if ask.kind is RequestKind.CANCEL else ask.replicas
-        same = ask.kind is RequestKind.ASSIGN and self._is_same_size(name, ask.replicas)
-        (self._same_size if same else self._resizing)[name] = wanted
-        self._intend(name, ask)
-
-    def _is_same_size(self, name: TopicPartition, wanted: Replicas) -> bool:
-        """As Kafka judges it: against the replicas less the removing ones (KIP-860)."""
-        found = self._tick.seen.partitions[name]
-        guarded = self._tick.seen.features.replication_factor_guard
-        return guarded and len(set(found.replicas) - set(found.removing)) == len(wanted)
-
-    def _intend(self, name: TopicPartition, ask: Request) -> None:
+    def _add(self, name: TopicPartition, ask: Request) -> None:
         job = self._tick.job
+        if (full := self._batches.add(name, ask, self._tick.seen, job.settings)) is not None:
+            self._holds[name] = full
+            return
         self._phases[name] = InFlight(intent(self._record(name), ask))
         if name in job.plan.remember:
             self._records.extend(remembering(job.moves[name], self._state.ledger))
@@ -471,9 +375,9 @@ class TickBuilder:
         moves = (p.record for p in self._phases.values() if isinstance(p, InFlight | Ended))
         return Decision(
             records=(*moves, *self._records, *self._throttles.records),
-            resizing=self._resizing,
-            same_size=self._same_size,
-            elections=tuple(self._elections),
+            resizing=self._batches.resizing,
+            same_size=self._batches.same_size,
+            elections=tuple(self._batches.elections),
             creates=self._creates,
             standing=self._standing,
             recoveries=self._recoveries,

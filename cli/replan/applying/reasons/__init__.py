@@ -1,6 +1,6 @@
 """Why a partition waits (`waits`) or has ended (`ends`), and what is noted beside: values with their measures.
 
-Waits are in modules by subject: what may not begin (`gates`), copies, requests and what looks do not show yet, recovery.
+Waits are by subject: what may not begin (`gates`), `copies`, `requests` and what is not seen yet, `recovery`.
 
 Two reasons are equal where only their measures differ, which change from tick to tick: a hold that counts down stays
 the same hold. A new reason belongs in one of the unions, and gets its sentence in `reporting` (`hold_text`,
