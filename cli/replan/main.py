@@ -46,7 +46,7 @@ class Replan(CommandGroup):
         "blacklist add": "blacklist:add",
         "blacklist remove": "blacklist:remove",
         "tails show": "tails:tails_show",
-        "tails replay": "tails:tails_replay",
+        "tails replay": "replay:tails_replay",
         "status": "status:status",
         "progress": "reassignments:progress",
         "resume": "apply:resume",

@@ -24,6 +24,10 @@ def steady_layout(version: str) -> Layout:
         version=version,
         racks={1: "a", 2: "b", 3: "c", 4: "a"},
         broker_session_timeout_ms=2000,
+        broker_properties={  # transactions go on while one broker is left
+            "transaction.state.log.replication.factor": "4",
+            "transaction.state.log.min.isr": "1",
+        },
         controller_properties={"auto.leader.rebalance.enable": "false"},
     )
 
@@ -60,7 +64,7 @@ class Site:
                     on_delivery=lambda error, _: failed.append(error) if error else None,
                 )
                 producer.poll(0)
-        assert producer.flush(60) == 0
+        assert producer.flush(240) == 0
         assert not failed
 
     def stop(self, *brokers: int) -> None:
@@ -95,17 +99,36 @@ class Site:
 
         until(holds, f"{brokers} in sync", limit_seconds=60)
 
-    def values(self, begin: int) -> list[str]:
-        """The values of the records of the first partition from an offset on."""
+    def transaction(self, name: str, records: int, *partitions: int) -> Producer:
+        """A transaction with so many records in each partition, all in the log; it is still open."""
+        producer = Producer(
+            {
+                "bootstrap.servers": self.cluster.bootstrap,
+                "transactional.id": f"{self.topic}-{name}",
+                "transaction.timeout.ms": 10_000,
+                "log_level": 0,
+            }
+        )
+        producer.init_transactions(60)
+        producer.begin_transaction()
+        for partition in partitions:
+            for number in range(records):
+                producer.produce(self.topic, f"{name} {number}".encode(), partition=partition)
+        assert producer.flush(60) == 0
+        return producer
+
+    def values(self, begin: int, partition: int = 0, *, committed: bool = False) -> list[str]:
+        """The values of the records of a partition from an offset on; all, or those that count as committed."""
         consumer = Consumer(
             {
                 "bootstrap.servers": self.cluster.bootstrap,
                 "group.id": "nobody",
                 "enable.partition.eof": True,
+                "isolation.level": "read_committed" if committed else "read_uncommitted",
                 "log_level": 0,
             }
         )
-        consumer.assign([TopicPartition(self.topic, 0, begin)])
+        consumer.assign([TopicPartition(self.topic, partition, begin)])
         found: list[str] = []
         try:
             while (message := consumer.poll(30)) is not None and message.error() is None:

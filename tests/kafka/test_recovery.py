@@ -11,6 +11,7 @@ import pytest
 from tests.kafka import site
 from tests.kafka.harness.clients import create_topic, until
 from tests.kafka.harness.one_jvm import OneJvmCluster
+from tests.kafka.harness.tools import run_tool_warm
 
 from replan.planning.plan_file import loads
 from replan.planning.recovery.recovery import Recovery
@@ -27,6 +28,11 @@ class Site(site.Site):
         flags = ("--topic", self.topic, "--unclean", "--auto-approve", "--format", "json")
         found: list[dict[str, Any]] = json.loads(self.replan("elect", *words, *flags))["recoveries"]
         return found
+
+    def kafka_transactions(self, *words: str) -> str:
+        """What Kafka's own tool for transactions says."""
+        flags = ("--bootstrap-server", self.cluster.bootstrap)
+        return run_tool_warm(self.cluster.ground.kafka, "kafka-transactions", *flags, *words)
 
     def planned(self, *words: str) -> Recovery:
         """What a command would do."""
@@ -97,8 +103,10 @@ def test_a_later_epoch_counts_more_than_length(steady: OneJvmCluster, tmp_path: 
         site.start(3)
     site.in_sync(1, 2, 3)
     assert "2,000" in site.replan("tails", "show", "lost", cluster=False)
-    site.replan("tails", "replay", "lost", "--auto-approve")
-    assert site.values(1500) == [str(number) for number in range(2000)]
+    tail = [str(number) for number in range(2000)]
+    for more, times in (((), 1), ((), 1), (("--again",), 2)):
+        site.replan("tails", "replay", "lost", "--auto-approve", *more)
+        assert site.values(1500) == tail * times
 
 
 def test_an_eligible_replica_that_returns_leads_without_an_unclean_election(
@@ -120,6 +128,46 @@ def test_an_eligible_replica_that_returns_leads_without_an_unclean_election(
     assert "no election is needed" in said
     site.start(1)
     site.in_sync(1, 2, 3)
+
+
+@pytest.mark.nightly
+def test_transactions_across_an_unclean_election(steady: OneJvmCluster, tmp_path: Path) -> None:
+    """One was committed after the chosen replica had left: its marker is lost, and it hangs until a person ends it.
+
+    Another one is in a tail that is dropped: replayed, its records count as committed, aborted or not.
+    """
+    site = Site(steady, tmp_path, "transactions")
+    site.create([1, 2, 3], [1, 2, 3], **{"min.insync.replicas": "1"})
+    site.write(100, 0, 1)
+    site.stop(3)
+    hanging = site.transaction("hanging", 50, 0, 1)
+    site.transaction("aborted", 30, 0, 1).abort_transaction(60)
+    site.stop(2)
+    hanging.commit_transaction(60)
+    site.stop(1)
+    site.leaderless()
+    site.start(3, 2)
+    agreed = ("--give-up-on", "1", "--unclean", "--auto-approve")
+    try:
+        site.replan("elect", "best-log", "--partition", "transactions-0", *agreed)
+        named = ("--partition", "transactions-1", "--leader", "3", "--save-tails", "lost")
+        site.replan("elect", "designated", *named, *agreed)
+        assert site.leaders() == [2, 3]
+    finally:
+        site.start(1)
+    site.in_sync(1, 2, 3)
+    assert len(site.values(0)) == 180
+    assert len(site.values(0, committed=True)) == 100
+    site.kafka_transactions(
+        "abort", "--topic", site.topic, "--partition", "0", "--start-offset", "100"
+    )
+    assert len(site.values(0, committed=True)) == 100
+    site.write(1)
+    assert len(site.values(0, committed=True)) == 101
+    assert len(site.values(0, 1)) == 100
+    for _ in range(2):
+        site.replan("tails", "replay", "lost", "--auto-approve")
+        assert len(site.values(0, 1, committed=True)) == 180
 
 
 @pytest.mark.nightly

@@ -1,4 +1,4 @@
-"""`tails show`, `tails replay`, and what --save-tails does: records that a recovery drops."""
+"""`tails show`, and what --save-tails does: records that a recovery drops."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from replan.commands.output import note, result
-from replan.commands.target import Connection, LiveTarget
-from replan.errors import BadUsage, ClusterRefused, ClusterUnreachable, Exit
+from replan.commands.target import Connection
+from replan.errors import BadUsage, Exit
 from replan.wording import count
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from replan.kafka.tails import Tails
     from replan.planning.plan import Plan
     from replan.snapshots.tail_files import TailForm
+    from replan.snapshots.tail_replays import Replayed
 
 SaveTails = Annotated[
     Path | None,
@@ -25,7 +26,7 @@ SaveTails = Annotated[
         help="First save the records that unclean elections drop from replicas that answer; `replan tails` reads them.",
     ),
 ]
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder of --save-tails.")]
+TailFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder of --save-tails.")]
 
 
 def save_tails(plan: "Plan", folder: Path | None, connection: Connection) -> None:
@@ -35,7 +36,7 @@ def save_tails(plan: "Plan", folder: Path | None, connection: Connection) -> Non
     """
     if folder is None or not plan.unclean:
         return
-    tails = _tails(connection, "--save-tails")
+    tails = tails_of(connection, "--save-tails")
     from replan.model.control_plane import Wanted
     from replan.planning.recovery.candidates import tails as dropped
     from replan.snapshots.tail_files import (
@@ -91,14 +92,23 @@ class _Counted:
             yield batch.content
 
 
-def _tails(connection: Connection, option: str) -> "Tails":
+def tails_of(connection: Connection, option: str) -> "Tails":
+    """The ends of logs of a cluster; raises BadUsage where it is simulated."""
     if connection.tails is None:
         raise BadUsage(f"{option}: a simulated cluster has no records; use --bootstrap-server")
     return connection.tails()
 
 
-def tails_show(*, folder: Folder) -> Exit:
-    """List the records that were saved before unclean elections.
+def _replayed(found: "Replayed", tail: "TailForm") -> str:
+    if found.unknown_to is not None:
+        return f"unknown from {found.to:,}"
+    if found.to <= tail.begin:
+        return "no"
+    return "all" if found.to >= tail.end else f"up to {found.to:,}"
+
+
+def tails_show(*, folder: TailFolder) -> Exit:
+    """List the records that were saved before unclean elections, and how far they were replayed.
 
     The files are checked against the index.
 
@@ -112,101 +122,17 @@ def tails_show(*, folder: Folder) -> Exit:
     """
     from replan.reporting.table import columns
     from replan.snapshots.tail_files import read_content, read_index
+    from replan.snapshots.tail_replays import read_replays
 
-    index = read_index(folder)
-    rows = [("partition", "broker", "offsets", "records", "bytes", "file")]
+    index, replays = read_index(folder), read_replays(folder)
+    rows = [("partition", "broker", "offsets", "records", "bytes", "replayed", "file")]
     for tail in index.tails:
         size = len(read_content(folder, tail))
         offsets = f"{tail.begin:,} to {tail.end - 1:,}"
+        done = _replayed(replays.of(tail), tail)
+        records = f"{tail.records:,}"
         rows.append(
-            (str(tail.name), str(tail.broker), offsets, f"{tail.records:,}", f"{size:,}", tail.file)
+            (str(tail.name), str(tail.broker), offsets, records, f"{size:,}", done, tail.file)
         )
     result("\n".join([*columns(rows), f"cluster {index.cluster_id}"]) + "\n")
     return Exit.OK
-
-
-def tails_replay(
-    *,
-    folder: Folder,
-    topics: Annotated[
-        list[str] | None,
-        typer.Option("--topic", metavar="NAME", help="Only of this topic; repeatable."),
-    ] = None,
-    broker: Annotated[
-        int | None,
-        typer.Option(metavar="ID", help="Only what this broker had."),
-    ] = None,
-    auto_approve: Annotated[
-        bool, typer.Option("--auto-approve", help="Do not ask for approval.")
-    ] = False,
-    cluster: LiveTarget,
-) -> Exit:
-    """Produce saved records again, to the partitions that they were in.
-
-    They come behind what was written since, in their own order, with their keys, headers and timestamps; they belong to
-    no producer and to no transaction any more, and markers of transactions are left out: records of aborted
-    transactions become visible. Nothing is sent twice: where an answer is lost, the command stops and says so.
-
-    Exit codes:
-      0  all were acknowledged by all in-sync replicas
-      1  an error, or not approved; the message says how far it got
-
-    Examples:
-      replan tails replay lost/ --topic orders --bootstrap-server kafka-1:9092
-      replan tails replay lost/ --broker 2 --auto-approve --bootstrap-server kafka-1:9092
-    """
-    from replan.commands.application import agreed
-    from replan.errors import WrongCluster
-    from replan.snapshots.tail_files import read_index
-
-    index = read_index(folder)
-    chosen = [
-        tail
-        for tail in index.tails
-        if (not topics or tail.topic in topics) and broker in {None, tail.broker}
-    ]
-    if not chosen:
-        raise BadUsage(f"{folder} has no such records; `replan tails show {folder}` lists them")
-    records = sum(tail.records for tail in chosen)
-    with cluster.connect() as connection:
-        tails = _tails(connection, "replay")
-        if connection.control_plane.cluster_id() != index.cluster_id:
-            raise WrongCluster(
-                f"{folder} is of cluster {index.cluster_id}, and another one answered"
-            )
-        note(f"{count(records, 'record')} of {count(len(chosen), 'log')} will be produced again")
-        if not (auto_approve or agreed()):
-            note("not approved; nothing was produced")
-            return Exit.ERROR
-        for tail in chosen:
-            _replay(tail, folder, tails, connection)
-    note(f"produced {count(records, 'record')} again")
-    return Exit.OK
-
-
-def _replay(tail: "TailForm", folder: Path, tails: "Tails", connection: Connection) -> None:
-    from replan.kafka.record_batches import batches
-    from replan.model.control_plane import Accepted, Rejected, Wanted
-    from replan.snapshots.tail_files import read_content
-
-    content = read_content(folder, tail)
-    state = connection.control_plane.look(Wanted(partitions=[tail.name])).partitions.get(tail.name)
-    if state is None or state.topic_id != tail.topic_id:
-        raise BadUsage(f"{tail.name} is not there any more, or is another topic of that name")
-    if state.leader is None:
-        raise ClusterUnreachable(f"{tail.name} has no leader; nothing of it was produced")
-    for batch in batches(content):
-        if batch.control:
-            continue
-        answer = tails.produce(state.leader, tail.name, batch)
-        if not isinstance(answer, Accepted):
-            which = f"{tail.name}: the records from offset {batch.base} of broker {tail.broker} on"
-            if isinstance(answer, Rejected):
-                raise ClusterRefused(
-                    f"{which} were rejected with {answer.code} {answer.name}: {answer.message}\n"
-                    "  those before are produced"
-                )
-            raise ClusterUnreachable(
-                f"{which} were not acknowledged: {answer.reason}\n"
-                "  those before are produced, and nobody knows whether these are: look before you go on"
-            )

@@ -1,0 +1,73 @@
+"""How far saved ends of logs were produced again: known after a kill at any point, and to one process at a time."""
+
+from pathlib import Path
+
+import pytest
+
+from replan.errors import BadFile
+from replan.model.names import BrokerId, TopicId
+from replan.snapshots.tail_files import TailForm
+from replan.snapshots.tail_replays import REPLAYED, Replayed, open_replays, read_replays
+
+
+def tail(broker: int = 2, begin: int = 100, end: int = 300) -> TailForm:
+    return TailForm(
+        topic="orders",
+        partition=0,
+        topic_id=TopicId("id"),
+        broker=BrokerId(broker),
+        leader=BrokerId(3),
+        begin=begin,
+        end=end,
+        records=end - begin,
+        file=f"orders-0.broker-{broker}.from-{begin}.batches",
+        sha256="0",
+    )
+
+
+def test_nothing_is_replayed_at_first(tmp_path: Path) -> None:
+    assert read_replays(tmp_path).of(tail()) == Replayed(100)
+
+
+def test_what_was_sent_without_an_answer_is_unknown(tmp_path: Path) -> None:
+    with open_replays(tmp_path) as replays:
+        replays.sending(tail(), 100, 200)
+        replays.produced(tail(), 200)
+        replays.sending(tail(), 200, 300)
+    assert read_replays(tmp_path).of(tail()) == Replayed(200, 300)
+    assert read_replays(tmp_path).of(tail(4)) == Replayed(100)
+
+
+@pytest.mark.parametrize(
+    ("end", "expected"),
+    [("refused", Replayed(100)), ("produced", Replayed(200)), ("again", Replayed(100))],
+)
+def test_every_end_is_kept(tmp_path: Path, end: str, expected: Replayed) -> None:
+    with open_replays(tmp_path) as replays:
+        replays.sending(tail(), 100, 200)
+        match end:
+            case "refused":
+                replays.refused(tail())
+            case "produced":
+                replays.produced(tail(), 200)
+            case _:
+                replays.again(tail())
+    assert read_replays(tmp_path).of(tail()) == expected
+
+
+def test_a_line_that_was_cut_off_counts_for_nothing_and_spoils_nothing(tmp_path: Path) -> None:
+    path = tmp_path / REPLAYED
+    with open_replays(tmp_path) as replays:
+        replays.produced(tail(), 200)
+    whole = path.read_bytes()
+    for cut in range(len(whole)):
+        path.write_bytes(whole + whole[:cut])
+        with open_replays(tmp_path) as replays:
+            assert replays.of(tail()) == Replayed(200)
+            replays.sending(tail(), 200, 300)
+        assert read_replays(tmp_path).of(tail()) == Replayed(200, 300)
+
+
+def test_one_process_replays_a_folder_at_a_time(tmp_path: Path) -> None:
+    with open_replays(tmp_path), pytest.raises(BadFile), open_replays(tmp_path):
+        pass
