@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
+from replan.applying.probing import probe
 from replan.model.configs import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
@@ -20,11 +21,14 @@ from replan.model.configs import (
 from replan.model.control_plane import Accepted, Clock, ControlPlane, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
 from replan.model.partition import PartitionState
+from replan.model.replica_logs import LogsFound, ReplicaLog
 
 RACKS = MappingProxyType({1: "a", 2: "b", 3: "c", 4: "a", 5: "b"})
 NO_CONFIGS: Mapping[str, str] = MappingProxyType({})
 PATIENCE_SECONDS = 40.0
 POLL_SECONDS = 0.05
+RECORD_BYTES = 100_000
+"""Of one record that `write` writes."""
 HELD_BYTES = 4_000_000
 """Enough for a copy to be held: a follower's first fetch passes any throttle (1 MiB, replica.fetch.max.bytes)."""
 
@@ -141,3 +145,47 @@ def release_copies_to(lab: Lab, destination: int) -> None:
     """Take the throttle of `hold_copies_to` away."""
     change = broker_change(BrokerId(destination), FOLLOWER_RATE, ConfigOperation.DELETE)
     assert set(lab.control_plane.alter_configs([change]).values()) == {Accepted()}
+
+
+def logs_of(lab: Lab, topic: str, *brokers: int) -> LogsFound:
+    """What replicas of partition 0 say of their logs."""
+    name = TopicPartition(topic, 0)
+    return probe(lab.control_plane, {name: [BrokerId(b) for b in brokers]})[name]
+
+
+def log(found: LogsFound, broker: int) -> ReplicaLog:
+    """What one of them said, which must be an answer."""
+    one = found[BrokerId(broker)]
+    assert isinstance(one, ReplicaLog), one
+    return one
+
+
+def leader_is(lab: Lab, topic: str, broker: int | None) -> None:
+    """Wait until it leads partition 0; None: nobody does."""
+    until(lab, lambda: partition_of(lab, topic).leader == broker, f"{broker} to lead")
+
+
+def in_sync(lab: Lab, topic: str, *brokers: int) -> None:
+    """Wait until these are the ISR of partition 0."""
+
+    def holds() -> bool:
+        return set(partition_of(lab, topic).isr) == {BrokerId(b) for b in brokers}
+
+    until(lab, holds, f"{brokers} in sync")
+
+
+def answering(lab: Lab, topic: str, *brokers: int) -> None:
+    """Wait until these say what their logs of partition 0 hold."""
+
+    def holds() -> bool:
+        partition_of(lab, topic)  # a look says where brokers listen
+        return all(isinstance(one, ReplicaLog) for one in logs_of(lab, topic, *brokers).values())
+
+    until(lab, holds, f"{brokers} to answer")
+
+
+def stop(lab: Lab, *brokers: int) -> None:
+    """Stop brokers one after another, each fenced before the next."""
+    for broker in brokers:
+        lab.stop_broker(broker)
+        until_fenced(lab, broker)

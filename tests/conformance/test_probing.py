@@ -1,57 +1,25 @@
 """What replicas say of their own logs through the port: ends, epochs, and where two logs part."""
 
-from tests.conformance.lab import Lab, partition_of, until, until_fenced
+from tests.conformance.lab import (
+    RECORD_BYTES,
+    Lab,
+    answering,
+    in_sync,
+    leader_is,
+    log,
+    logs_of,
+    stop,
+)
 
-from replan.applying.probing import probe
 from replan.model.configs import MIN_INSYNC_REPLICAS
 from replan.model.control_plane import Accepted, ElectionType
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.replica_logs import (
     NO_EPOCH,
     EpochEnd,
-    LogsFound,
     ProbeFailure,
     ProbeProblem,
-    ReplicaLog,
 )
-
-RECORD_BYTES = 100_000
-
-
-def logs_of(lab: Lab, topic: str, *brokers: int) -> LogsFound:
-    name = TopicPartition(topic, 0)
-    return probe(lab.control_plane, {name: [BrokerId(b) for b in brokers]})[name]
-
-
-def log(found: LogsFound, broker: int) -> ReplicaLog:
-    one = found[BrokerId(broker)]
-    assert isinstance(one, ReplicaLog), one
-    return one
-
-
-def leader_is(lab: Lab, topic: str, broker: int | None) -> None:
-    until(lab, lambda: partition_of(lab, topic).leader == broker, f"{broker} to lead")
-
-
-def in_sync(lab: Lab, topic: str, *brokers: int) -> None:
-    def holds() -> bool:
-        return set(partition_of(lab, topic).isr) == {BrokerId(b) for b in brokers}
-
-    until(lab, holds, f"{brokers} in sync")
-
-
-def answering(lab: Lab, topic: str, *brokers: int) -> None:
-    def holds() -> bool:
-        partition_of(lab, topic)  # a look says where brokers listen
-        return all(isinstance(one, ReplicaLog) for one in logs_of(lab, topic, *brokers).values())
-
-    until(lab, holds, f"{brokers} to answer")
-
-
-def stop(lab: Lab, *brokers: int) -> None:
-    for broker in brokers:
-        lab.stop_broker(broker)
-        until_fenced(lab, broker)
 
 
 def test_replicas_in_sync_say_the_same(lab: Lab) -> None:
