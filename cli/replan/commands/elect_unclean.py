@@ -119,7 +119,6 @@ def elect_designated(
 
     Examples:
       replan elect designated --partition orders-7 --leader 3 --bootstrap-server kafka-1:9092
-      replan elect designated --partition orders-7 --leader 3 --unclean --bootstrap-server kafka-1:9092
       replan elect designated --election-file leaders.json --unclean --bootstrap-server kafka-1:9092
     """
     from replan.planning.recovery.recovery import Method
