@@ -31,7 +31,7 @@ jars: install    ## Kafka's jars for the tests and the demo, by Maven, into a ca
 	@$(BIN)/python -m tests.kafka.harness.fetch 4.3.1
 
 jars-all: install
-	@$(BIN)/python -m tests.kafka.harness.fetch 4.3.1 3.9.2 4.4.0
+	@$(BIN)/python -m tests.kafka.harness.fetch
 
 jars-nightly: jars-all
 	@$(BIN)/python -m tests.kafka.harness.fetch 4.1.2 4.2.1

@@ -24,6 +24,8 @@ def test_the_versions_are_those_of_the_simulator_and_of_the_tests() -> None:
         first=first, last=last, tested=" and ".join((", ".join(VERSIONS[:-1]), VERSIONS[-1]))
     )
     check_section("limits.md", "## Kafka", text)
+    for page in (DOCS.parent / "README.md", DOCS / "scenarios.md"):
+        assert f"{first} to {last}" in page.read_text(encoding="utf-8"), page.name
 
 
 def test_every_mechanism_that_the_adapter_maps_is_named() -> None:

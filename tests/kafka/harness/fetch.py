@@ -2,7 +2,7 @@
 
     python -m tests.kafka.harness.fetch [VERSION...]
 
-Without versions it prepares the default one. A second call is quick: all is in the cache.
+Without versions it prepares all that the tests use. A second call is quick: all is in the cache.
 """
 
 import sys
@@ -10,7 +10,7 @@ import time
 
 from tests.kafka.harness.archive import class_data_archive
 from tests.kafka.harness.distribution import (
-    DEFAULT_VERSION,
+    VERSIONS,
     BadDistribution,
     distribution,
     schema_folder,
@@ -33,7 +33,7 @@ def prepare(version: str) -> None:
 
 def main() -> None:
     """Prepare the versions named on the command line."""
-    for version in sys.argv[1:] or [DEFAULT_VERSION]:
+    for version in sys.argv[1:] or VERSIONS:
         started = time.monotonic()
         try:
             prepare(version)

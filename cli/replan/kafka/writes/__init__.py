@@ -1,1 +1,1 @@
-"""The four requests that change a cluster, each sent once. Nothing is read or asked again here."""
+"""The requests that change a cluster, a module each, sent once. Nothing is read or asked again here."""

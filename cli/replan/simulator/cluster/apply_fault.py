@@ -72,13 +72,8 @@ def apply_fault(simulation: Simulation, fault: Fault) -> Simulation:
     match fault:
         case Ask(command):
             return ask(simulation, command)[0]
-        case Produce(partition, rate):
-            produce = {**simulation.world.produce, partition: rate}
-            return replace(simulation, world=replace(simulation.world, produce=produce))
-        case SlowBroker(broker, speed):
-            slow = {b: s for b, s in simulation.world.slow.items() if b != broker}
-            slow |= {} if speed is None else {broker: speed}
-            return replace(simulation, world=replace(simulation.world, slow=slow))
+        case Produce() | SlowBroker():
+            return replace(simulation, world=_speeds(simulation.world, fault))
         case DropFromIsr():
             return _dropped(simulation, fault)
         case KillBroker() | StopBroker() | StartBroker() | LoseDisk() | ReplaceDisks():
@@ -92,6 +87,17 @@ def apply_fault(simulation: Simulation, fault: Fault) -> Simulation:
             | SlowLooks()
         ):
             return replace(simulation, world=_connection(simulation.world, fault))
+        case _:
+            assert_never(fault)
+
+
+def _speeds(world: World, fault: Produce | SlowBroker) -> World:
+    match fault:
+        case Produce(partition, rate):
+            return replace(world, produce={**world.produce, partition: rate})
+        case SlowBroker(broker, speed):
+            slow = {b: s for b, s in world.slow.items() if b != broker}
+            return replace(world, slow=slow if speed is None else {**slow, broker: speed})
         case _:
             assert_never(fault)
 
