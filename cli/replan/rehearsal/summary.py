@@ -1,4 +1,4 @@
-"""Two lines about a plan, for `plan` itself: how long, how loaded, how close to min ISR. Quick, or not at all.
+"""Two lines about a plan, for `plan` itself: how long, how loaded, how close to min ISR. Quick: coarser for large ones.
 
 The same plan and snapshot give the same lines: what bounds the work is counted in moves and looks, never in time.
 """
@@ -12,8 +12,9 @@ from replan.model.configs import ConfigScope
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot, partitions_table, topic_codes
 from replan.planning.plan import Plan
+from replan.rehearsal.coarse import coarse_rehearsal
 from replan.rehearsal.options import Options
-from replan.rehearsal.report.sentences import summary_lines
+from replan.rehearsal.report.sentences import coarse_lines, summary_lines
 from replan.rehearsal.result import Rehearsal
 from replan.rehearsal.run import rehearse
 from replan.reporting.quantities import rate
@@ -23,7 +24,7 @@ PARTITIONS = 5_000
 """Of the topics that are touched."""
 LOOKS = 1_000
 """At the simulated cluster, of some milliseconds each where all the moves run."""
-HOW = "use `replan rehearse`"
+HOW = "`replan rehearse` rehearses all of it"
 
 
 NOTHING_WRITTEN: Mapping[TopicPartition, int] = {}
@@ -32,10 +33,7 @@ NOTHING_WRITTEN: Mapping[TopicPartition, int] = {}
 def summary_of(
     plan: Plan, snapshot: Snapshot, written: Mapping[TopicPartition, int] = NOTHING_WRITTEN
 ) -> tuple[str, ...]:
-    """The lines, with what producers write in bytes per second.
-
-    None where nothing is to be done; one that says why not where it would take too long.
-    """
+    """The lines, with what producers write in bytes per second; none where nothing is to be done."""
     return quick_rehearsal(plan, snapshot, written)[0]
 
 
@@ -45,22 +43,31 @@ def quick_rehearsal(
     """The lines of `summary_of`, and the rehearsal that they are about, where there was one to its end."""
     if not plan.moves:
         return (), None
-    if len(plan.moves) > MOVES:
-        return (f"Not rehearsed: more than {MOVES:,} moves; {HOW}.",), None
+    options = Options(limit_looks=LOOKS, rates=written)
     names = _topics(plan)
+    if len(plan.moves) > MOVES:
+        return _coarsely(plan, snapshot, options, f"it has more than {MOVES:,} moves"), None
     if sum(len(snapshot.topic_rows(name)) for name in names) > PARTITIONS:
         why = f"its topics have more than {PARTITIONS:,} partitions"
-        return (f"Not rehearsed: {why}; {HOW}.",), None
-    options = Options(limit_looks=LOOKS, rates=written)
+        return _coarsely(plan, snapshot, options, why), None
     try:
         rehearsal = rehearse(plan, touched_topics(plan, snapshot), options)
     except ValueError as problem:
         return (f"Not rehearsed: {problem}.",), None
     if rehearsal.given_up:
-        return (f"Not rehearsed to the end, which takes very long; {HOW}.",), None
-    produced = "the produce rates given" if written else "nothing produced"
-    assumed = f"network {rate(round(options.network))} per broker, {produced}"
-    return summary_lines(rehearsal, assumed), rehearsal
+        return _coarsely(plan, snapshot, options, "a rehearsal of it takes very long"), None
+    return summary_lines(rehearsal, _assumed(options)), rehearsal
+
+
+def _coarsely(plan: Plan, snapshot: Snapshot, options: Options, why: str) -> tuple[str, ...]:
+    return coarse_lines(
+        coarse_rehearsal(plan, snapshot, options), _assumed(options), f"{why}; {HOW}"
+    )
+
+
+def _assumed(options: Options) -> str:
+    produced = "the produce rates given" if options.rates else "nothing produced"
+    return f"network {rate(round(options.network))} per broker, {produced}"
 
 
 def touched_topics(plan: Plan, snapshot: Snapshot) -> Snapshot:

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterator
 
+from replan.model.placement import Side
+from replan.rehearsal.coarse import Coarse
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import RandomRun, Report
 from replan.rehearsal.result import Harm, Headroom, InjectedFault, Rehearsal, Waited
@@ -49,6 +51,25 @@ def summary_lines(rehearsal: Rehearsal, assumed: str) -> tuple[str, ...]:
         took += f"; peak {rate(peak)} {'out of' if sends else 'into'} broker {busiest.broker}"
     smallest = rehearsal.smallest_headroom
     return (f"{took}.",) if smallest is None else (f"{took}.", headroom(smallest))
+
+
+def coarse_lines(found: Coarse, assumed: str, why: str) -> tuple[str, ...]:
+    """The same two lines from the coarser model, and why it is that one."""
+    took = "does not end" if found.seconds is None else f"about {duration(found.seconds)}"
+    line = f"Estimated by a coarser model, as {why} ({assumed}): {took}"
+    most = found.bottleneck
+    if most is not None and most.bytes_per_second <= 0:
+        line += f"; what producers write takes all of the rate of broker {most.broker}"
+    elif most is not None and most.bytes:
+        goes = "out of" if most.side is Side.LEADER else "into"
+        at = rate(round(most.bytes_per_second))
+        line += f"; longest takes {size(most.bytes)} {goes} broker {most.broker} at {at}"
+    margin = found.margin
+    if margin is None:
+        return (f"{line}.",)
+    was = "unchanged" if margin.before == margin.replicas else f"was {margin.before}"
+    there = f"{margin.partition}: {margin.in_sync} in sync, min ISR {margin.min_in_sync}"
+    return f"{line}.", f"Smallest ISR headroom: {margin.replicas} ({was}; {there})."
 
 
 def headroom(found: Headroom) -> str:
