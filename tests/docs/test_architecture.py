@@ -19,6 +19,8 @@ Imports point down this list and nowhere else; layers on one line do not import 
 the layers inside `applying/`, `kafka/`, `planning/` and `simulator/`, and that the pure layers reach no clock, no
 chance, no network and no disk.
 
+<!-- not run: a figure; tests/docs/test_architecture.py makes it -->
+
 ```text
 {layers}
 ```

@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -39,31 +37,6 @@ def test_an_example_prints_the_plan_that_it_shows(name: str) -> None:
 
 def test_the_examples_cover_what_the_readme_names() -> None:
     assert {"move", "leader", "blacklist", "throttle"} <= set(FOLDERS)
-
-
-@pytest.mark.parametrize("name", ["README.md", "docs/rehearse.md"])
-def test_a_page_shows_what_its_commands_print(name: str, tmp_path: Path) -> None:
-    page = EXAMPLES.parent / name
-    before, console, rest = page.read_text().partition("```console\n")
-    shown, fence, after = rest.partition("```\n")
-    demo = tmp_path / "demo"
-    shutil.copytree(EXAMPLES / "demo", demo)
-    replan("plan", "--snapshot", "cluster.json", "-o", "plan.json", folder=demo)
-    commands = re.findall(r"^\$ (.+)$", shown, re.MULTILINE)
-    printed = "\n".join(f"$ {command}\n{stdout_of(command, demo)}" for command in commands)
-    if "REPLAN_REWRITE" in os.environ:
-        page.write_text(before + console + printed + fence + after)
-    else:
-        assert shown == printed
-
-
-def stdout_of(command: str, folder: Path) -> str:
-    program, *arguments = shlex.split(command)
-    if program == "cat":
-        return (folder / arguments[0]).read_text()
-    done = replan(*arguments, folder=folder)
-    assert done.returncode in {0, 2}
-    return done.stdout
 
 
 def test_the_demo_shows_a_broker_that_dies_and_a_move_that_ends() -> None:

@@ -11,7 +11,7 @@ TEXT = (Path(__file__).parents[3] / "docs" / "scenarios.md").read_text(encoding=
 
 
 def test_the_output_of_its_example_is_as_written() -> None:
-    example = TEXT.split("```\n")[1]
+    example = TEXT.split("```text\n")[1].partition("```\n")[0]
     run = run_scenario(example, "docs/scenarios.md")
     assert run.passed, run.difference()
 
