@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka.admin import (
@@ -23,6 +24,7 @@ from confluent_kafka.admin import (
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
+from tests.commandline import replan
 from tests.kafka.harness import clients
 from tests.kafka.harness.ground import prepare_ground
 from tests.kafka.harness.layout import Layout, choose_addresses, free_ports
@@ -48,7 +50,7 @@ from replan.model.control_plane import Accepted, Rejected, Wanted
 from replan.model.names import BrokerId, TopicPartition, is_internal, replicas
 from replan.model.snapshot import Snapshot
 
-USERS = {"boss": "boss-word", "reader": "reader-word"}
+USERS = {"boss": "boss-word", "reader": "reader-word", "auditor": "auditor-word"}
 JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required " + " ".join(
     f'user_{name}="{word}"' for name, word in USERS.items()
 )
@@ -323,13 +325,13 @@ def test_what_a_user_may_not_change_is_refused(secured: Secured, tmp_path: Path)
         assert (answer.code, answer.name) == (31, "CLUSTER_AUTHORIZATION_FAILED")
 
 
-def acl(kind: ResourceType, name: str, operation: AclOperation) -> AclBinding:
-    """The reader may do this, from anywhere."""
+def acl(kind: ResourceType, name: str, operation: AclOperation, user: str = "reader") -> AclBinding:
+    """The user may do this, from anywhere."""
     return AclBinding(
         kind,
         name,
         ResourcePatternType.LITERAL,
-        "User:reader",
+        f"User:{user}",
         "*",
         operation,
         AclPermissionType.ALLOW,
@@ -391,3 +393,68 @@ def test_the_journals_producer_proves_itself_as_the_other_connections_do(
     )
     with open_cluster(secured.mutual, mutual, timeout_seconds=10) as plane:
         take_journal(plane, "__journal-mutual")
+
+
+def checkup(secured: Secured, folder: Path) -> tuple[int, dict[str, Any]]:
+    """The exit code of `doctor` for the auditor, and its checks by their kind."""
+    file = secured.properties(folder, "auditor", USERS["auditor"])
+    done = replan(
+        *("doctor", "--format", "json", "--bootstrap-server", secured.bootstrap),
+        *("--command-config", str(file), "--journal", "topic:__audited"),
+        folder=folder,
+    )
+    return done.returncode, {c["check"]: c for c in json.loads(done.stdout)["checks"]}
+
+
+def missing(found: dict[str, Any]) -> set[str]:
+    return {f"{m['operation']} on {m['resource']}" for m in found["missing"]}
+
+
+def test_doctor_names_the_permissions_that_are_missing_by_command(
+    secured: Secured, tmp_path: Path
+) -> None:
+    admin = clients.admin(secured.plain)
+
+    def grant(kind: ResourceType, name: str, *operations: AclOperation) -> None:
+        wanted = [acl(kind, name, operation, "auditor") for operation in operations]
+        for answer in admin.create_acls(wanted).values():
+            answer.result(10)
+
+    code, found = checkup(secured, tmp_path)
+    assert (code, found["reached"]["level"]) == (2, "wrong")
+    assert missing(found["permissions-to-plan"]) == {"Describe on Cluster"}
+
+    cluster, topic, anything = ResourceType.BROKER, ResourceType.TOPIC, "*"
+    grant(cluster, "kafka-cluster", AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS)
+    grant(topic, anything, AclOperation.DESCRIBE)
+    with secured.open(secured.properties(tmp_path, "auditor", USERS["auditor"])) as plane:
+        clients.until(
+            lambda: "orders" in plane.access("__audited").topics, "the ACLs", limit_seconds=20
+        )
+        code, found = checkup(secured, tmp_path)
+        assert code == 2
+        assert missing(found["permissions-to-plan"]) == {"DescribeConfigs on Topic"}
+        assert "orders" in found["permissions-to-plan"]["missing"][0]["names"]
+        assert missing(found["permissions-to-apply"]) == {
+            "Alter on Cluster",
+            "AlterConfigs on Cluster",
+            "AlterConfigs on Topic",
+            "Create on Topic",
+            "Write on TransactionalId",
+        }
+        assert found["clock"]["level"] == "ok"
+
+        grant(cluster, "kafka-cluster", AclOperation.ALTER, AclOperation.ALTER_CONFIGS)
+        grant(topic, anything, AclOperation.ALTER_CONFIGS)
+        grant(topic, "__audited", AclOperation.CREATE)
+        grant(ResourceType.TRANSACTIONAL_ID, "replan-__audited", AclOperation.WRITE)
+        clients.until(
+            lambda: bool(plane.access("__audited").describes_transactions),
+            "the ACLs",
+            limit_seconds=20,
+        )
+    code, found = checkup(secured, tmp_path)
+    assert found["permissions-to-plan"]["level"] == found["permissions-to-apply"]["level"] == "ok"
+    assert found["permissions-to-add-partitions"]["level"] == "note"
+    assert missing(found["permissions-to-save-records"]) == {"Read on Topic"}
+    assert code == (2 if {c["level"] for c in found.values()} & {"look", "wrong"} else 0)

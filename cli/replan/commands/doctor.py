@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from replan.commands.options import AS, ExitZero
 from replan.commands.output import result
 from replan.commands.target import Connection, JournaledTarget
-from replan.errors import BadFile, ClusterRefused, Exit
+from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit
 
 if TYPE_CHECKING:
     from replan.model.snapshot import Snapshot
@@ -21,8 +21,8 @@ def doctor(
 ) -> Exit:
     """Check whether replan can work with a cluster, and what there is to know before it does.
 
-    Nothing is changed: whether it answers, what this user may do on it, brokers, racks, sizes, partitions in danger,
-    features, the journal, what another application or tool has left.
+    Nothing is changed: whether it answers, what this user may do on it and on its topics, by command, the clocks,
+    brokers, racks, sizes, partitions in danger, features, the journal, what another application or tool has left.
 
     Exit codes:
       0  everything is ready
@@ -44,17 +44,28 @@ def doctor(
     order = tuple(CheckKind)
     checks.sort(key=lambda check: order.index(check.kind))
     result(render_checkup(checks) if form == "text" else render_checkup_json(checks))
-    fine = all(check.level is Level.OK for check in checks)
+    fine = all(check.level in {Level.OK, Level.NOTE} for check in checks)
     return Exit.OK if fine or exit_zero else Exit.CHANGES
 
 
 def _live(cluster: JournaledTarget, connection: Connection) -> "Iterator[Check]":
-    from replan.planning.checkup import cluster_checks, permission_checks
+    from replan.commands.journals import place_of
+    from replan.planning.access_checks import clock_check, permission_checks
+    from replan.planning.checkup import cluster_checks, unreadable_check
 
-    seen = connection.control_plane.observe()
+    place = place_of(cluster)
+    if connection.access is not None:
+        access = connection.access(place.topic)
+        yield from permission_checks(access, None if place.path else place.topic)
+    difference = connection.clock_difference()
+    if difference is not None:
+        yield clock_check(difference)
+    try:
+        seen = connection.control_plane.observe()
+    except ClusterRefused as problem:
+        yield unreadable_check(str(problem).splitlines()[0])
+        return
     yield from cluster_checks(seen)
-    if connection.allowed is not None:
-        yield from permission_checks(connection.allowed())
     yield from _journal(cluster, connection, seen)
 
 
@@ -63,12 +74,12 @@ def _journal(
 ) -> "Iterator[Check]":
     """Whether the journal can be read, and what it says."""
     from replan.applying.standing import unknown_throttles
-    from replan.commands.journals import known_of
+    from replan.commands.journals import read_journal
     from replan.planning.checkup import Check, CheckKind, Level, throttles_check
 
     try:
-        ledger = known_of(cluster, connection, seen.cluster_id).ledger
-    except (BadFile, ClusterRefused):
+        ledger = read_journal(cluster, connection, seen.cluster_id).ledger
+    except (BadFile, ClusterRefused, ClusterUnreachable):
         yield Check(CheckKind.JOURNAL, Level.WRONG, 1)
         return
     yield Check(CheckKind.JOURNAL, Level.OK)

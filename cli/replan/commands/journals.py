@@ -58,16 +58,20 @@ def owner() -> str:
 
 def known_of(cluster: Target, connection: Connection, cluster_id: str) -> Known:
     """What the journal says, without taking its lock; a note where it cannot be read, as while it has no leader."""
+    try:
+        return read_journal(cluster, connection, cluster_id)
+    except (ClusterRefused, ClusterUnreachable) as problem:
+        note(f"note: open applications and remembered orders are not known: {problem}")
+        return Known()
+
+
+def read_journal(cluster: Target, connection: Connection, cluster_id: str) -> Known:
+    """The same; raises ClusterRefused, ClusterUnreachable or BadFile where it cannot be read."""
     where = place_of(cluster)
     if where.path is not None:
         return Known(fold(peek(where.path, cluster_id)), holder(where.path))
     topic = topic_of(connection, where)
-    try:
-        found = topic.reader.refresh()
-    except (ClusterRefused, ClusterUnreachable) as problem:
-        note(f"note: open applications and remembered orders are not known: {problem}")
-        return Known()
-    if not found:
+    if not topic.reader.refresh():
         _note_older(cluster_id)
         return Known()
     lock = topic.reader.lock

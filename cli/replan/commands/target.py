@@ -19,6 +19,7 @@ from replan.errors import BadUsage
 if TYPE_CHECKING:
     from replan.kafka.journal.topic import JournalTopic
     from replan.kafka.tails import Tails
+    from replan.model.access import Access, ClockDifference
     from replan.model.control_plane import Clock, ControlPlane
     from replan.model.snapshot import Snapshot
 
@@ -55,8 +56,10 @@ class Connection:
     """Whether nothing will happen to the cluster by itself any more, as only an embedded one knows."""
     journal_topic: "Callable[[str], JournalTopic] | None" = None
     """The topic of a name that may hold the journal; None on a simulated cluster."""
-    allowed: "Callable[[], frozenset[str] | None] | None" = None
-    """Operations on the cluster that this user may do; None on a simulated cluster, which has no users."""
+    access: "Callable[[str], Access] | None" = None
+    """What this user may do, given the topic of the journal; None on a simulated cluster, which has no users."""
+    clock_difference: "Callable[[], ClockDifference | None]" = lambda: None
+    """How this machine's clock compares with the cluster's, where that says its time."""
     tails: "Callable[[], Tails] | None" = None
     """The records at the ends of its logs; None on a simulated cluster."""
 
@@ -228,7 +231,8 @@ class Target:
                 clock,
                 clock.interrupt,
                 journal_topic=real.journal,
-                allowed=real.allowed_on_cluster,
+                access=real.access,
+                clock_difference=real.clock_difference,
                 tails=real.tails,
             )
         finally:

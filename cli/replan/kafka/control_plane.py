@@ -11,7 +11,6 @@ from replan.kafka.reads import brokers, log_dirs, logs
 from replan.kafka.reads.look import Known, look
 from replan.kafka.reads.observe import observe
 from replan.kafka.reads.patience import Reads
-from replan.kafka.reads.permissions import allowed_on_cluster
 from replan.kafka.wire.bootstrap import connect
 from replan.kafka.wire.wire import Wire
 from replan.kafka.writes.alter import alter
@@ -19,6 +18,7 @@ from replan.kafka.writes.create import create_partitions
 from replan.kafka.writes.elect import elect
 from replan.kafka.writes.log_dirs import move_logs
 from replan.kafka.writes.reassign import reassign
+from replan.model.access import Access, ClockDifference
 from replan.model.broker import LogDir
 from replan.model.configs import ConfigChange, ConfigScope
 from replan.model.control_plane import (
@@ -70,9 +70,18 @@ class KafkaControlPlane:
         """What the cluster can do."""
         return brokers.features(self._wire)
 
-    def allowed_on_cluster(self) -> frozenset[str] | None:
-        """The operations on the cluster that this user may do; None where the cluster does not say."""
-        return allowed_on_cluster(self._reads)
+    def access(self, journal_topic: str) -> Access:
+        """What this user may do; only `doctor` asks."""
+        from replan.kafka.journal.entries import transactional_id
+        from replan.kafka.reads.access import access
+
+        return access(self._reads, journal_topic, transactional_id(journal_topic))
+
+    def clock_difference(self) -> ClockDifference | None:
+        """How this machine's clock compares with the active controller's; None where the cluster does not say."""
+        from replan.kafka.reads.access import clock_difference
+
+        return clock_difference(self._reads, self._wall_clock)
 
     def observe(self) -> Snapshot:
         """Everything at one moment; brokers that do not answer are named in it, not raised."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from replan.model.access import ClockDifference
 from replan.model.snapshot import Snapshot
 from replan.planning.health import HealthState, judge
 
@@ -19,6 +20,9 @@ class CheckKind(StrEnum):
     REACHED = "reached"
     PERMISSIONS_TO_PLAN = "permissions-to-plan"
     PERMISSIONS_TO_APPLY = "permissions-to-apply"
+    PERMISSIONS_TO_ADD_PARTITIONS = "permissions-to-add-partitions"
+    PERMISSIONS_TO_SAVE_RECORDS = "permissions-to-save-records"
+    CLOCK = "clock"
     BROKERS = "brokers"
     RACKS = "racks"
     SIZES = "sizes"
@@ -35,10 +39,30 @@ class Level(StrEnum):
     """What to make of it."""
 
     OK = "ok"
+    NOTE = "note"
+    """Good to know; nothing to do."""
     LOOK = "look"
     """Nothing is broken, and a person should know."""
     WRONG = "wrong"
     """Something will not work, or does not."""
+
+
+class Resource(StrEnum):
+    """What an ACL is about (org.apache.kafka.common.resource.ResourceType)."""
+
+    CLUSTER = "Cluster"
+    TOPIC = "Topic"
+    TRANSACTIONAL_ID = "TransactionalId"
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """An operation that is not allowed, and on what: how many topics, and the first of them."""
+
+    operation: str
+    resource: Resource
+    count: int = 1
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +73,15 @@ class Check:
     level: Level
     count: int = 0
     names: tuple[str, ...] = ()
+    missing: tuple[Missing, ...] = ()
+    """Of a check of permissions."""
+    clock: ClockDifference | None = None
+    """Of the check of clocks."""
 
 
-NEEDED_ON_CLUSTER = {
-    CheckKind.PERMISSIONS_TO_PLAN: ("Describe", "DescribeConfigs"),
-    CheckKind.PERMISSIONS_TO_APPLY: ("Alter", "AlterConfigs"),
-}
-"""Operations on the resource Cluster; those on topics are in docs/operations.md."""
-
-
-def permission_checks(allowed: frozenset[str] | None) -> Iterator[Check]:
-    """What the user may do on the cluster, by command; None: the cluster does not say."""
-    for kind, needed in NEEDED_ON_CLUSTER.items():
-        missing = tuple(n for n in needed if allowed is not None and n not in allowed)
-        level = Level.WRONG if missing else Level.OK
-        yield Check(kind, level if allowed is not None else Level.LOOK, len(missing), missing)
+def unreadable_check(problem: str) -> Check:
+    """The state of the cluster is refused to this user; the permissions say why."""
+    return Check(CheckKind.REACHED, Level.WRONG, 1, (problem,))
 
 
 def cluster_checks(snapshot: Snapshot) -> Iterator[Check]:

@@ -3,14 +3,29 @@
 import json
 from collections.abc import Mapping, Sequence
 
-from replan.planning.checkup import NEEDED_ON_CLUSTER, Check, CheckKind, Level
+from replan.model.access import ClockDifference
+from replan.planning.checkup import Check, CheckKind, Level, Missing, Resource
+from replan.reporting.quantities import duration
 from replan.reporting.table import columns
 from replan.wording import count, left_out
 
+PLAN = "plan, drift, status, snapshot and export"
+APPLY = "apply, resume, abandon, elect and throttle"
+ADD = "apply of a plan that adds partitions"
+SAVE = "elect --save-tails"
+NEEDED_BY: Mapping[CheckKind, str] = {
+    CheckKind.PERMISSIONS_TO_PLAN: PLAN,
+    CheckKind.PERMISSIONS_TO_APPLY: APPLY,
+    CheckKind.PERMISSIONS_TO_ADD_PARTITIONS: ADD,
+    CheckKind.PERMISSIONS_TO_SAVE_RECORDS: SAVE,
+}
 TITLES: Mapping[CheckKind, str] = {
     CheckKind.REACHED: "cluster",
     CheckKind.PERMISSIONS_TO_PLAN: "may plan",
     CheckKind.PERMISSIONS_TO_APPLY: "may apply",
+    CheckKind.PERMISSIONS_TO_ADD_PARTITIONS: "may add partitions",
+    CheckKind.PERMISSIONS_TO_SAVE_RECORDS: "may save records",
+    CheckKind.CLOCK: "clock",
     CheckKind.BROKERS: "brokers",
     CheckKind.RACKS: "racks",
     CheckKind.SIZES: "sizes",
@@ -23,8 +38,10 @@ TITLES: Mapping[CheckKind, str] = {
     CheckKind.THROTTLES: "throttles",
 }
 FINE: Mapping[CheckKind, str] = {
-    CheckKind.PERMISSIONS_TO_PLAN: "the operations on Cluster that plan, drift and status need are allowed",
-    CheckKind.PERMISSIONS_TO_APPLY: "the operations on Cluster that apply needs are allowed",
+    CheckKind.PERMISSIONS_TO_PLAN: f"all operations of {PLAN} are allowed",
+    CheckKind.PERMISSIONS_TO_APPLY: f"all operations of {APPLY} are allowed",
+    CheckKind.PERMISSIONS_TO_ADD_PARTITIONS: f"all operations of {ADD} are allowed",
+    CheckKind.PERMISSIONS_TO_SAVE_RECORDS: f"all operations of {SAVE} are allowed",
     CheckKind.BROKERS: "all that are registered are live",
     CheckKind.RACKS: "known for all brokers, or for none",
     CheckKind.SIZES: "all brokers say what their log directories hold",
@@ -75,25 +92,58 @@ WORDS: Mapping[CheckKind, tuple[str, str, str]] = {
         "`replan throttle clear` restores replan's own and lists the others",
     ),
 }
-MARKS: Mapping[Level, str] = {Level.OK: "ok", Level.LOOK: "look", Level.WRONG: "WRONG"}
+MARKS: Mapping[Level, str] = {
+    Level.OK: "ok",
+    Level.NOTE: "note",
+    Level.LOOK: "look",
+    Level.WRONG: "WRONG",
+}
 
 
 def check_text(check: Check) -> str:
     """What one check found; a way out where there is something to do."""
     if check.kind is CheckKind.REACHED:
-        return f"{check.names[0]}, {count(check.count, 'partition')}"
-    if check.kind in NEEDED_ON_CLUSTER and check.level is Level.LOOK:
-        return "the cluster does not say what this user may do; Describe on Cluster lets it answer"
+        return _reached(check)
+    if check.clock is not None:
+        return _clock(check.clock, check.level)
+    if check.kind in NEEDED_BY and check.level is not Level.OK:
+        return _permissions(check)
     if check.level is Level.OK:
         return FINE[check.kind]
-    if check.kind in NEEDED_ON_CLUSTER:
-        return f"{' and '.join(check.names)} on Cluster is missing for this user"
     if check.kind is CheckKind.ELIGIBLE_LEADERS:
         return "off: after a loss of all in-sync replicas nobody knows who has every record"
     noun, state, way_out = WORDS[check.kind]
     names = ", ".join([*check.names, *left_out(check.count - len(check.names))])
     named = f" ({names})" if names else ""
     return f"{count(check.count, noun)} {state}{named}; {way_out}"
+
+
+def _reached(check: Check) -> str:
+    if check.level is Level.WRONG:
+        return f"it answers, and its state is refused: {check.names[0]}"
+    return f"{check.names[0]}, {count(check.count, 'partition')}"
+
+
+def _permissions(check: Check) -> str:
+    if not check.missing:
+        return "the cluster does not say what this user may do; Describe on Cluster lets it answer"
+    return f"not allowed: {'; '.join(map(_missing, check.missing))}; for {NEEDED_BY[check.kind]}"
+
+
+def _missing(found: Missing) -> str:
+    if found.resource is not Resource.TOPIC:
+        return f"{found.operation} on {found.resource}"
+    named = ", ".join([*found.names[:3], *left_out(found.count - len(found.names[:3]))])
+    return f"{found.operation} on {count(found.count, 'topic')} ({named})"
+
+
+def _clock(found: ClockDifference, level: Level) -> str:
+    ahead = "ahead of" if found.ahead_seconds > 0 else "behind"
+    apart = f"{duration(abs(found.ahead_seconds))} {ahead} that of the active controller ({found.controller})"
+    known = f"this machine's is {apart}, give or take {duration(found.within_seconds)}"
+    if level is Level.OK:
+        return known
+    return f"{known}; dates in a placement and ages of snapshots go by this machine's: set it right"
 
 
 def render_checkup(checks: Sequence[Check]) -> str:
@@ -123,9 +173,30 @@ def render_checkup_json(checks: Sequence[Check]) -> str:
                 "level": check.level,
                 "count": check.count,
                 "names": list(check.names),
+                **_measures(check),
                 "message": check_text(check),
             }
             for check in checks
         ],
     }
     return json.dumps(document, indent=2) + "\n"
+
+
+def _measures(check: Check) -> dict[str, object]:
+    """The fields that few checks have."""
+    found: dict[str, object] = {}
+    if check.kind in NEEDED_BY:
+        found["missing"] = [
+            {
+                "operation": m.operation,
+                "resource": m.resource,
+                "count": m.count,
+                "names": list(m.names),
+            }
+            for m in check.missing
+        ]
+    if check.clock is not None:
+        found["aheadSeconds"] = round(check.clock.ahead_seconds, 3)
+        found["withinSeconds"] = round(check.clock.within_seconds, 3)
+        found["controller"] = check.clock.controller
+    return found

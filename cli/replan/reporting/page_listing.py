@@ -32,7 +32,8 @@ td.left, th.left { text-align: left; } td.prose { width: 40%; }
 form label { margin-right: 1rem; white-space: nowrap; } #shown { font-weight: 600; }
 tr[aria-current=true] { background: var(--band); }
 @media (max-width: 40rem) { body { margin: 1rem auto; padding: 0 .75rem; } th, td { padding: .2rem .4rem; }
-  form label { display: block; margin: .3rem 0; } td.prose, th.prose { min-width: 9rem; } td.bars { min-width: 4rem; } }
+  form label { display: block; margin: .3rem 0; } td.prose, th.prose { min-width: 7.5rem; }
+  td.bars { min-width: 4rem; } }
 """
 
 SCRIPT = """

@@ -14,6 +14,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 
 from replan.errors import ClusterRefused, ClusterUnreachable, Held, ReplanError
+from replan.kafka.journal.entries import transactional_id
 from replan.kafka.journal.producer import forbidden_text, producer_of
 
 TRANSACTION_SECONDS = 60
@@ -47,7 +48,7 @@ class Transactions:
     """Commits records to partition 0 of one topic."""
 
     def __init__(self, settings: Mapping[str, str], topic: str) -> None:
-        self.transactional_id = f"replan-{topic}"
+        self.transactional_id = transactional_id(topic)
         self._topic = topic
         self._last_error = ""
         self._producer = producer_of(

@@ -34,6 +34,8 @@ class Topic:
     id: TopicId
     first: int
     count: int
+    operations: int = 0
+    """What this user may do with it, where that was asked: bits by the number of the operation (KIP-430)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,7 @@ def _topics(cursor: Cursor, lists: int) -> Page:
         for run in _runs(cursor, count, lists):
             page.runs.append(run)
         page.rows += count
-        cursor.skip(4)
+        page.topics[-1].operations = cursor.integer(4)
         cursor.skip_tags()
     return page
 

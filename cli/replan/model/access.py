@@ -1,0 +1,37 @@
+"""What a connection finds out about itself: what its user may do there, and how its clock differs from the cluster's.
+
+Here belong the values that `doctor` judges. Not here: which command needs what (`planning.checkup`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from replan.model.names import BrokerId
+
+Operations = frozenset[str]
+"""Kafka's names of operations: `Describe`, `AlterConfigs` … (org.apache.kafka.common.acl.AclOperation)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClockDifference:
+    """How this machine's clock compares with that of the active controller."""
+
+    controller: BrokerId
+    ahead_seconds: float
+    """This machine's clock minus the controller's; negative where this one is behind."""
+    within_seconds: float
+    """Half of what the answer took: the difference is known no better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What the user of a connection may do."""
+
+    cluster: Operations | None
+    """On the resource Cluster; None where the cluster does not say."""
+    topics: Mapping[str, Operations]
+    """On each topic that this user may describe; the others do not exist for it."""
+    creates_journal: bool | None = None
+    """Whether the topic of the journal may be created; None where it exists."""
+    describes_transactions: bool | None = None
+    """Whether Describe on the journal's TransactionalId is given; None where no broker says."""

@@ -1,0 +1,105 @@
+"""Which permissions are missing for which commands, and when clocks differ by too much."""
+
+import json
+
+import pytest
+from tests.builders import snapshot, state
+
+from replan.model.access import Access, ClockDifference
+from replan.model.names import BrokerId
+from replan.planning.access_checks import clock_check, permission_checks
+from replan.planning.checkup import CheckKind, Level, cluster_checks
+from replan.reporting.checkup_text import check_text, render_checkup, render_checkup_json
+
+JOURNAL = "__replan_journal"
+EVERYTHING = frozenset(
+    {"Read", "Write", "Create", "Alter", "Describe", "DescribeConfigs", "AlterConfigs"}
+)
+
+
+def missing(access: Access, journal: str | None = JOURNAL) -> dict[CheckKind, list[str]]:
+    return {
+        check.kind: [f"{m.operation} on {m.resource} {m.count}" for m in check.missing]
+        for check in permission_checks(access, journal)
+        if check.missing
+    }
+
+
+def test_who_may_do_everything_misses_nothing() -> None:
+    allowed = Access(EVERYTHING, {"orders": EVERYTHING, JOURNAL: EVERYTHING})
+    assert {c.level for c in permission_checks(allowed, JOURNAL)} == {Level.OK}
+
+
+def test_who_may_read_cannot_apply_and_adds_no_partitions() -> None:
+    reading = frozenset({"Describe", "DescribeConfigs"})
+    access = Access(
+        reading,
+        {"a": reading, "b": frozenset({"Describe"}), JOURNAL: frozenset({"Describe", "Read"})},
+        describes_transactions=False,
+    )
+    assert missing(access) == {
+        CheckKind.PERMISSIONS_TO_PLAN: ["DescribeConfigs on Topic 1"],
+        CheckKind.PERMISSIONS_TO_APPLY: [
+            "Alter on Cluster 1",
+            "AlterConfigs on Cluster 1",
+            "AlterConfigs on Topic 2",
+            "Write on Topic 1",
+            "Write on TransactionalId 1",
+        ],
+        CheckKind.PERMISSIONS_TO_ADD_PARTITIONS: ["Alter on Topic 2"],
+        CheckKind.PERMISSIONS_TO_SAVE_RECORDS: ["Read on Topic 2"],
+    }
+    levels = {c.kind: c.level for c in permission_checks(access, JOURNAL)}
+    assert levels[CheckKind.PERMISSIONS_TO_APPLY] is Level.WRONG
+    assert levels[CheckKind.PERMISSIONS_TO_SAVE_RECORDS] is Level.NOTE
+
+
+def test_without_describe_on_the_cluster_only_what_implies_it_is_known_to_be_missing() -> None:
+    assert missing(Access(frozenset(), {})) == {
+        CheckKind.PERMISSIONS_TO_PLAN: ["Describe on Cluster 1"],
+        CheckKind.PERMISSIONS_TO_APPLY: ["Alter on Cluster 1"],
+    }
+
+
+def test_a_cluster_that_does_not_say_is_worth_a_look() -> None:
+    found = {c.kind: c for c in permission_checks(Access(None, {}), JOURNAL)}
+    assert found[CheckKind.PERMISSIONS_TO_APPLY].level is Level.LOOK
+    assert "does not say" in check_text(found[CheckKind.PERMISSIONS_TO_APPLY])
+
+
+def test_a_journal_that_is_not_there_needs_to_be_created_and_a_file_needs_nothing() -> None:
+    access = Access(EVERYTHING, {}, creates_journal=False)
+    assert missing(access) == {CheckKind.PERMISSIONS_TO_APPLY: ["Create on Topic 1"]}
+    assert missing(access, journal=None) == {}
+
+
+@pytest.mark.parametrize(
+    ("ahead", "within", "level"),
+    [(0.2, 0.1, Level.OK), (-30, 0.1, Level.LOOK), (12, 5, Level.OK), (3600, 2, Level.LOOK)],
+)
+def test_clocks_may_differ_by_what_the_measurement_allows_and_ten_seconds(
+    ahead: float, within: float, level: Level
+) -> None:
+    check = clock_check(ClockDifference(BrokerId(3), ahead, within))
+    assert check.level is level
+    assert ("behind" in check_text(check)) == (ahead < 0)
+
+
+def test_many_topics_are_counted_and_json_has_the_fields() -> None:
+    access = Access(EVERYTHING, {f"t{n:02}": frozenset({"Describe"}) for n in range(30)})
+    checks = [
+        *permission_checks(access, None),
+        clock_check(ClockDifference(BrokerId(3), -30.0004, 0.1)),
+        *cluster_checks(snapshot([state([1, 2])])),
+    ]
+    assert "DescribeConfigs on 30 topics (t00, t01, t02, and 27 more)" in render_checkup(checks)
+    found = {c["check"]: c for c in json.loads(render_checkup_json(checks))["checks"]}
+    (first,) = found["permissions-to-plan"]["missing"]
+    assert (first["operation"], first["resource"], first["count"]) == (
+        "DescribeConfigs",
+        "Topic",
+        30,
+    )
+    assert len(first["names"]) == 20
+    clock = found["clock"]
+    assert (clock["aheadSeconds"], clock["withinSeconds"], clock["controller"]) == (-30.0, 0.1, 3)
