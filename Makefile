@@ -8,6 +8,7 @@ PYTEST := $(BIN)/python -m pytest -q
 FAST   := not kafka and not spark and not nightly and not site and not browser
 DOCS   := .venv-docs
 NODE   := tests/browser/node_modules
+MERMAID := .cache/mermaid.min.js
 # Of tests on one cluster a worker takes all; one more than there are cores, since many wait.
 KAFKA_WORKERS ?= 3
 # What is compiled is kept: tests start the command hundreds of times.
@@ -75,18 +76,21 @@ contracts: install   ## which layer may import which
 package: install ## build the wheel, install it elsewhere, run it there
 	sh .ci/package.sh
 
-test-browser: install $(NODE)/.package-lock.json   ## pages and editor support, in Chromium and node; installs both
+test-browser: docs $(NODE)/.package-lock.json   ## pages, the site and editor support, in Chromium and node; installs both
 	@command -v chromium >/dev/null || sh .ci/chromium.sh
 	$(PYTEST) tests -m browser
 
 $(NODE)/.package-lock.json: tests/browser/package-lock.json
 	npm ci --prefix tests/browser --no-audit --no-fund --silent
 
-docs: install $(DOCS)/bin/check-jsonschema   ## the site, and the files for forges against their schemas
-	$(DOCS)/bin/mkdocs build --strict --quiet
+docs: install $(DOCS)/bin/check-jsonschema $(MERMAID)   ## the site, and the files for forges against their schemas
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
 	$(PYTEST) tests -m site
 
-release: install $(DOCS)/bin/check-jsonschema   ## VERSION=0.2.0: changelog, wheel, site, commit, tag (docs/releasing.md)
+$(MERMAID): .ci/mermaid.sh
+	sh .ci/mermaid.sh $@
+
+release: install $(DOCS)/bin/check-jsonschema $(MERMAID)   ## VERSION=0.2.0: changelog, wheel, site, commit, tag (docs/releasing.md)
 	bash .ci/release.sh $(VERSION)
 
 $(DOCS)/bin/check-jsonschema: requirements-docs.lock

@@ -33,7 +33,7 @@ rm -rf dist site
 "$python" -m build --no-isolation --outdir dist . >/dev/null      # the sdist, and the wheel from the sdist
 ls dist/replan-"$version"-py3-none-any.whl dist/replan-"$version".tar.gz >/dev/null
 sh .ci/package.sh
-.venv-docs/bin/mkdocs build --strict --quiet
+NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict --quiet
 
 git commit --quiet --all --message "Release $version"
 git tag "v$version"

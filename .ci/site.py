@@ -1,4 +1,4 @@
-"""What the site is made of beside docs/: the pages at the top of the repository, and links that leave docs/.
+"""What the site is made of beside docs/: the pages at the top of the repository, the script that draws diagrams, links.
 
 A hook of mkdocs. README.md, CHANGELOG.md, CONTRIBUTING.md and benchmarks/README.md become pages; a link to any other
 file leads to the repository, and a link to a file that is not there ends the build.
@@ -20,6 +20,8 @@ PAGES = {
     "benchmarks/README.md": "benchmarks.md",
 }
 """Where they are in the repository, and what they are called on the site."""
+MERMAID = ".cache/mermaid.min.js"
+"""What draws the diagrams; `.ci/mermaid.sh` puts it there. Without it the theme would load one from elsewhere."""
 LINK = re.compile(r"(\]\()(?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?(\))")
 
 
@@ -27,6 +29,10 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the pages from the top of the repository."""
     for source, name in PAGES.items():
         files.append(File.generated(config, name, content=(TOP / source).read_text()))
+    if not (TOP / MERMAID).is_file():
+        raise PluginError(f"{MERMAID} is missing: run `make docs`, which puts it there")
+    script = File.generated(config, "assets/mermaid.min.js", abs_src_path=str(TOP / MERMAID))
+    files.append(script)
     return files
 
 

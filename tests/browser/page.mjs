@@ -1,4 +1,4 @@
-// Opens a page as a person does and says what is on it: node page.mjs PAGE CHROMIUM ACTIONS, where ACTIONS is JSON.
+// Opens a page as a person does and says what is on it: node page.mjs URL CHROMIUM ACTIONS, where ACTIONS is JSON.
 // Prints JSON: what each action found, messages of the console, requests that were made, and how wide the page is.
 import { chromium } from "playwright-core";
 
@@ -12,11 +12,12 @@ try {
   tab.on("console", message => console_.push(message.text()));
   tab.on("pageerror", error => console_.push(String(error)));
   tab.on("request", request => requests.push(request.url()));
-  await tab.goto("file://" + page);
+  await tab.goto(page);
   for (const [what, where, value] of steps) {
     const at = ["press", "type", "media", "shot"].includes(what) || !where ? null : tab.locator(where);
     if (what === "text") found.push(await at.innerText());
     if (what === "texts") found.push(await at.allInnerTexts());
+    if (what === "await") await at.waitFor();
     if (what === "count") found.push(await at.count());
     if (what === "click") await at.click();
     if (what === "fill") await at.fill(value);

@@ -46,15 +46,20 @@ class Opened:
 
 
 def opened(
-    page: Path,
+    page: Path | str,
     *steps: Sequence[str],
     viewport: dict[str, int] = DESKTOP,
     scheme: str = "light",
 ) -> Opened:
-    """Open a page and do these steps; its script must not complain and nothing may be loaded from elsewhere."""
+    """Open a page and do these steps; its script must not complain and nothing may be loaded from elsewhere.
+
+    A file loads nothing at all; a page at an address loads what is at the same host, and is served by a test.
+    """
     actions = {"viewport": viewport, "colorScheme": scheme, "steps": steps}
-    said = json.loads(node("page.mjs", str(page), chromium(), json.dumps(actions)))
+    address = page if isinstance(page, str) else f"file://{page}"
+    said = json.loads(node("page.mjs", address, chromium(), json.dumps(actions)))
     result = Opened(**said)
     assert result.console == []
-    assert result.requests == [f"file://{page}"]
+    own = f"{address.rpartition('/')[0]}/" if isinstance(page, str) else address
+    assert [found for found in result.requests if not found.startswith(own)] == []
     return result

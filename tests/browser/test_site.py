@@ -1,0 +1,54 @@
+"""The site in a real browser, as a web server gives it: diagrams are drawn, and nothing comes from elsewhere."""
+
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from tests.browser.tools import DESKTOP, PHONE, opened
+from tests.docs.snippets import TOP, blocks
+
+pytestmark = pytest.mark.browser
+SITE = TOP / "site"
+DRAWN = sorted({Path(block.page).stem for block in blocks("mermaid")})
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Gives files, and says nothing of it."""
+
+    def log_message(self, *_arguments: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    """The address of the site."""
+    assert (SITE / "index.html").is_file(), "run `make test-browser`, which builds the site"
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=SITE)) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_every_diagram_of_a_page_is_drawn_by_the_sites_own_script(site: str, name: str) -> None:
+    expected = sum(Path(block.page).stem == name for block in blocks("mermaid"))
+    seen = opened(
+        f"{site}/{name}.html",
+        ["await", f"div.mermaid >> nth={expected - 1}"],
+        ["count", "div.mermaid"],
+        ["count", "pre.mermaid"],
+    )
+    assert seen.found == [expected, 0]
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_the_first_page_fits_the_screen(site: str, viewport: dict[str, int]) -> None:
+    seen = opened(f"{site}/index.html", ["text", "h1"], ["width"], viewport=viewport)
+    heading, width = seen.found
+    assert heading.startswith("replan")
+    assert width <= viewport["width"]
