@@ -60,7 +60,8 @@ def drawn_placement(seed: int, found: Snapshot, name: str) -> str:
         if first is not None:
             lines += ["preferredLeaders:", f"  orders: {{0: {_preferred(lines, first)}}}"]
     if chance.random() < 0.5:
-        lines += ["blacklists:", "  leaders:", f"    - {{broker: {chance.randint(1, 5)}}}"]
+        until = chance.choice(["", ", until: caught-up"])
+        lines += ["blacklists:", "  leaders:", f"    - {{broker: {chance.randint(1, 5)}{until}}}"]
     return "\n".join(lines) + "\n"
 
 

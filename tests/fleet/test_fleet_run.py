@@ -27,6 +27,7 @@ from replan.fleet.perform import Stage
 from replan.fleet.reports.facts import gather
 from replan.fleet.reports.files import rendered
 from replan.fleet.run import run_collect, run_history, run_stages, write
+from replan.fleet.seen import Seen
 from replan.fleet.todo import from_lake
 from replan.model.snapshot import Snapshot
 from replan.snapshots.files import write_snapshot
@@ -161,7 +162,7 @@ def test_a_run_that_is_killed_anywhere_is_done_by_the_next_one(home: Path) -> No
 def test_one_clusters_trouble_is_its_own_and_a_late_one_is_not_waited_for() -> None:
     seen = snapshot([state([1, 2])])
 
-    def observe(cluster: FleetCluster) -> Snapshot:
+    def observe(cluster: FleetCluster) -> Seen:
         match cluster.name:
             case "down":
                 raise ClusterUnreachable("nobody answers")
@@ -171,7 +172,7 @@ def test_one_clusters_trouble_is_its_own_and_a_late_one_is_not_waited_for() -> N
                 time.sleep(30)
             case _:
                 pass
-        return seen
+        return Seen(seen)
 
     names = ("late", "down", "bug", *(f"c{n}" for n in range(30)))
     asked = [FleetCluster(n, timeout_seconds=0.2 if n == "late" else 20) for n in names]
@@ -179,15 +180,15 @@ def test_one_clusters_trouble_is_its_own_and_a_late_one_is_not_waited_for() -> N
     assert found.pop("down") == "nobody answers"
     assert str(found.pop("bug")).startswith("unexpected KeyError")
     assert str(found.pop("late")).startswith("no answer within 0.2 s")
-    assert found == {f"c{n}": seen for n in range(30)}
+    assert found == {f"c{n}": Seen(seen) for n in range(30)}
 
 
 def test_what_was_collected_is_kept_although_others_fail(home: Path) -> None:
     fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
 
-    def observe(cluster: FleetCluster) -> Snapshot:
+    def observe(cluster: FleetCluster) -> Seen:
         if cluster.name == "eu":
-            return drawn_snapshot(1)
+            return Seen(drawn_snapshot(1))
         raise BadFile("torn")
 
     errors = run_collect(fleet, lake, observe, NOW)
@@ -267,7 +268,7 @@ def test_an_error_of_an_hour_before_the_newest_comparison_is_over(home: Path) ->
     assert [len(c.errors) for c in gather(lake, fleet).clusters] == [1] * 4
 
 
-def _refusing(_cluster: FleetCluster) -> Snapshot:
+def _refusing(_cluster: FleetCluster) -> Seen:
     raise BadFile("torn </script><script>alert(1)</script>")
 
 

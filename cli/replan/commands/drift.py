@@ -1,7 +1,9 @@
 """The command `drift`."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -15,9 +17,12 @@ from replan.commands.options import (
     limit_of,
     placement_files,
 )
-from replan.commands.output import result
+from replan.commands.output import note, result
 from replan.commands.target import JournaledTarget
 from replan.errors import Exit
+
+if TYPE_CHECKING:
+    from replan.planning.drift_report import Item, Spell
 
 DriftForm = Literal["text", "markdown", "html", "json", "prometheus"]
 
@@ -33,6 +38,13 @@ def drift(
     max_size: MaxSize = None,
     everything: Everything = False,
     exit_zero: ExitZero = False,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LAKE",
+            help="Say since when each difference is there, by the history in a lake (docs/fleet.md).",
+        ),
+    ] = None,
     cluster: JournaledTarget,
 ) -> Exit:
     """Show where the cluster differs from the placement.
@@ -50,6 +62,7 @@ def drift(
     Examples:
       replan drift --bootstrap-server kafka-1:9092
       replan drift -f placements/ --snapshot cluster.json --format json
+      replan drift --cluster payments-eu --since lake/
     """
     from replan.commands.observed import observed
     from replan.manifest.load import load_placement
@@ -65,6 +78,8 @@ def drift(
         at_work=own is not None and own.process is not None,
         application_open=own is not None,
     )
+    if since is not None:
+        found = replace(found, spells=_spells(since, found.drift.cluster_id))
     match form:
         case "text":
             from replan.reporting.drift_text import render_drift
@@ -85,6 +100,19 @@ def drift(
         case "prometheus":
             from replan.reporting.drift_prometheus import render_drift_prometheus
 
-            moment = datetime.fromisoformat(seen.snapshot.observed_at).timestamp()
-            result(render_drift_prometheus(found, moment))
+            result(render_drift_prometheus(found, _seconds))
     return Exit.OK if found.none or exit_zero else Exit.CHANGES
+
+
+def _seconds(moment: str) -> float:
+    return datetime.fromisoformat(moment).timestamp()
+
+
+def _spells(address: str, cluster_id: str) -> "Mapping[Item, Spell]":
+    """What a lake knows of the cluster; raises BadFile."""
+    from replan.fleet.lake.delta import Lake
+    from replan.fleet.lake.history import kept_spells
+
+    found = kept_spells(Lake(address), cluster_id)
+    note(f"history: {address}, compared last {found.compared_at}")
+    return found.spells

@@ -13,6 +13,7 @@ from replan.errors import BadUsage, Exit
 from replan.wording import count
 
 if TYPE_CHECKING:
+    from replan.commands.observed import Observed
     from replan.model.snapshot import Snapshot
 
 
@@ -209,12 +210,14 @@ def take_snapshot(
     from replan.snapshots.files import write_snapshot
 
     keep_inputs(output, [cluster.simulated, cluster.snapshot])
+    found: Observed | None = None
     if cluster.snapshot is not None:
         seen = cluster.observe()
     else:
         from replan.commands.observed import observed
 
-        seen = observed(cluster).snapshot
+        found = observed(cluster, log_ends=lake is not None)
+        seen = found.snapshot
         if logs:
             seen = _with_logs(seen, cluster)
     written = (
@@ -225,9 +228,14 @@ def take_snapshot(
         note(f"wrote {output}: {written}")
     if lake is not None:
         from replan.fleet.lake.delta import Lake
-        from replan.fleet.lake.snapshots import keep_snapshot
+        from replan.fleet.seen import Seen, keep_seen
 
-        hour = keep_snapshot(Lake(lake), seen, name or seen.cluster_id)
+        look = Seen(seen)
+        if found is not None:
+            from replan.commands.fleet.observe import seen_of
+
+            look = seen_of(found)
+        hour = keep_seen(Lake(lake), look, name or seen.cluster_id)
         note(f"wrote {lake}, {hour.cluster} {hour.day} {hour.hour:02}h: {written}")
     if seen.silent:
         silent = ", ".join(map(str, seen.silent))

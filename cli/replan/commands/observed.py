@@ -1,8 +1,9 @@
 """A cluster as it is read for a plan, for drift or for status: with what its journal says of it."""
 
 import shlex
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.known_snapshot import as_planned_from
@@ -14,9 +15,11 @@ from replan.applying.standing import (
 )
 from replan.commands.journals import Known, known_of
 from replan.commands.output import note
+from replan.commands.rates import leaders_log_ends
 from replan.commands.target import Target
 from replan.errors import BadFile, UnsafePlan
 from replan.model.control_plane import ClusterReader
+from replan.model.names import TopicPartition
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.plan import Plan
@@ -59,6 +62,10 @@ class Observed:
     """As `known_snapshot` says: without the throttles that moves have set."""
     application: OpenApplication | None = None
     """The one that is open there."""
+    ledger: Ledger = field(default_factory=Ledger)
+    """What its journal says."""
+    log_ends: Mapping[TopicPartition, int] = field(default_factory=dict)
+    """Where the leaders' logs end, where that was asked for."""
 
 
 def for_placement(seen: Snapshot, placement: Placement | None, reader: ClusterReader) -> Snapshot:
@@ -71,7 +78,9 @@ def for_placement(seen: Snapshot, placement: Placement | None, reader: ClusterRe
     return with_logs(reader, seen, declared_wishes(placement, seen))
 
 
-def observed(cluster: Target, placement: Placement | None = None) -> Observed:
+def observed(
+    cluster: Target, placement: Placement | None = None, *, log_ends: bool = False
+) -> Observed:
     """The cluster with what its journal says; notes what a person should know of that before anything else.
 
     For a placement the logs are read that it takes to plan from it.
@@ -82,6 +91,7 @@ def observed(cluster: Target, placement: Placement | None = None) -> Observed:
         plane = connection.control_plane
         seen = for_placement(plane.observe(), placement, plane)
         known = known_of(cluster, connection, seen.cluster_id)
+        ends = leaders_log_ends(connection, seen) if log_ends else {}
     ledger, application = known.ledger, application_of(known)
     if application is not None:
         note(f"note: {headline(application, resume_command(cluster))}")
@@ -96,4 +106,4 @@ def observed(cluster: Target, placement: Placement | None = None) -> Observed:
             f"note: {count(len(unknown), 'throttle setting')} in the cluster, and no journal that knows whose; "
             f"`{resume_command(cluster, 'status')}` lists them"
         )
-    return Observed(as_planned_from(seen, ledger), application)
+    return Observed(as_planned_from(seen, ledger), application, ledger, ends)

@@ -60,10 +60,10 @@ def measured(connection: Connection, seconds: float) -> Rates:
     """
     plane, clock = connection.control_plane, connection.clock
     first, began = plane.observe(), clock.now()
-    ends = _ends(connection, first)
+    ends = leaders_log_ends(connection, first)
     clock.sleep(max(0.0, began + seconds - clock.now()))
     later, ended = plane.observe(), clock.now()
-    later_ends = _ends(connection, later)
+    later_ends = leaders_log_ends(connection, later)
     before, after = _sizes(first), _sizes(later)
     found = {
         name: round(
@@ -85,7 +85,8 @@ def _sizes(seen: Snapshot) -> Mapping[TopicPartition, int]:
     return {TopicPartition(t, n): size for t, n, size in zip(*columns, strict=True)}
 
 
-def _ends(connection: Connection, seen: Snapshot) -> Mapping[TopicPartition, int]:
+def leaders_log_ends(connection: Connection, seen: Snapshot) -> Mapping[TopicPartition, int]:
+    """Where the log of each partition ends, by its leader; those without a leader or an answer are left out."""
     columns = (
         seen.partitions.column(name).to_pylist() for name in ("topic", "partition", "leader")
     )

@@ -12,11 +12,11 @@ from threading import Thread
 
 from replan.errors import ReplanError
 from replan.fleet.fleet_file import FleetCluster
-from replan.model.snapshot import Snapshot
+from replan.fleet.seen import Seen
 
 AT_ONCE = 16
 """So many clusters are asked at the same time: answers are decoded on one core."""
-Observe = Callable[[FleetCluster], Snapshot]
+Observe = Callable[[FleetCluster], Seen]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Answer:
     """What one cluster answered, or why there is no answer."""
 
     cluster: str
-    found: Snapshot | str
+    found: Seen | str
 
 
 def collect(clusters: Iterable[FleetCluster], observe: Observe) -> Iterator[Answer]:

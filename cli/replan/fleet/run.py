@@ -16,10 +16,10 @@ from replan.fleet.collect import Observe, collect
 from replan.fleet.engine import Where, done_by
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Hour, Lake, quoted
-from replan.fleet.lake.snapshots import keep_snapshot
 from replan.fleet.lake.tables import ERRORS, HISTORY, JUDGED, TABLES
 from replan.fleet.pairs import FleetError
 from replan.fleet.perform import Rows, Stage, in_order
+from replan.fleet.seen import keep_seen
 from replan.fleet.stages.drift import ACKNOWLEDGED
 from replan.fleet.todo import Todo
 
@@ -112,7 +112,7 @@ def run_collect(fleet: Fleet, lake: Lake, observe: Observe, now: Hour) -> pa.Tab
         if isinstance(answer.found, str):
             errors.append(FleetError(answer.cluster, _address(fleet, answer.cluster), answer.found))
         else:
-            keep_snapshot(lake, answer.found, answer.cluster)
+            keep_seen(lake, answer.found, answer.cluster)
     rows = in_order(ERRORS.name, [error_rows(errors, COLLECT, now)])
     write_errors(lake, rows, [Hour(c.name, now.day, now.hour) for c in asked], [COLLECT])
     return rows

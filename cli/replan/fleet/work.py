@@ -23,6 +23,7 @@ from replan.model.placement import Placement
 from replan.model.policy import Prices
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment
+from replan.planning.comparison.blacklist import without_ended
 from replan.planning.comparison.cluster_check import check_cluster
 from replan.planning.comparison.overlays import Wanted, wanted
 from replan.planning.drift import Drift, drift_of
@@ -96,7 +97,7 @@ class Work:
     def aligned(self) -> Alignment:
         """The two joined; raises WrongCluster."""
         check_cluster(self.placement, self.snapshot)
-        return Alignment.of(self.placement, self.snapshot)
+        return Alignment.of(without_ended(self.placement, self.snapshot), self.snapshot)
 
     @cached_property
     def wanted(self) -> Wanted:

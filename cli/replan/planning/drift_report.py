@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow.compute as pc
 
-from replan.model.names import TopicPartition
+from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import NOWHERE, Heading
@@ -37,6 +37,23 @@ class Electable:
         return min(self.partitions, default=None)
 
 
+Item = tuple[str | None, int | None, BrokerId | None, str]
+"""What drifts, from one comparison to the next: topic, partition, broker, kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spell:
+    """The newest time that something drifted without a break, as far as comparisons were kept."""
+
+    since: str
+    """RFC 3339: the first comparison that found it."""
+    resolved_at: str | None = None
+    """The first comparison after it that did not; None while it goes on."""
+    spells: int = 1
+    """How often it began, this time included."""
+    flapping: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class DriftReport:
     """One cluster at one moment."""
@@ -47,6 +64,8 @@ class DriftReport:
     unmanaged: Mapping[str, int]
     """Topics that no entry of `assignments` names, with their number of partitions; never drift."""
     electable: Electable
+    spells: Mapping[Item, Spell] | None = None
+    """What earlier comparisons found; None where nobody asked."""
 
     @property
     def none(self) -> bool:
@@ -62,6 +81,18 @@ class DriftReport:
     def tally(self) -> Mapping[DriftClass, int]:
         """How many differences each class has."""
         return {drift_class: len(self.of(drift_class)) for drift_class in DriftClass}
+
+    def spell(self, found: Classified) -> Spell | None:
+        """Since when something drifts; None where nobody asked. What no comparison knew yet began with this one."""
+        if self.spells is None:
+            return None
+        now = self.drift.observed_at
+        known = self.spells.get((found.topic, found.partition, found.broker, found.kind))
+        if known is None or known.since > now:
+            return Spell(now)
+        if known.resolved_at is not None and known.resolved_at <= now:
+            return Spell(now, None, known.spells + 1, known.flapping)
+        return replace(known, resolved_at=None)
 
 
 def drift_report(

@@ -19,7 +19,7 @@ def render_drift_json(report: DriftReport, *, unmanaged: bool = False) -> str:
         "observedAt": drift.observed_at,
         "drift": not report.none,
         "classes": report.tally(),
-        "differences": [_difference(found) for found in report.classified],
+        "differences": [_difference(report, found) for found in report.classified],
         "partitionCounts": [
             {"topic": c.topic, "declared": c.declared, "observed": c.observed} for c in drift.counts
         ],
@@ -63,8 +63,12 @@ def render_drift_json(report: DriftReport, *, unmanaged: bool = False) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
-def _difference(found: Classified) -> Mapping[str, object]:
-    """Who must act, by which rule, and what differs; fields that it does not have are null."""
+def _difference(report: DriftReport, found: Classified) -> Mapping[str, object]:
+    """Who must act, by which rule, and what differs; fields that it does not have are null.
+
+    Since when, how often and whether it flaps, where that was asked for.
+    """
+    spell = report.spell(found)
     return {
         "class": found.drift_class,
         "rule": found.rule,
@@ -76,4 +80,8 @@ def _difference(found: Classified) -> Mapping[str, object]:
         "observed": list(found.observed),
         "leader": found.leader,
         "detail": found.detail or None,
-    }
+    } | (
+        {}
+        if spell is None
+        else {"since": spell.since, "spells": spell.spells, "flapping": spell.flapping}
+    )

@@ -12,6 +12,7 @@ from replan.reporting.drift_words import (
     compared,
     differences,
     electable,
+    since,
     subject,
     summary,
     warnings,
@@ -43,6 +44,7 @@ def render_drift_markdown(
         "",
     ]
     text = "\n".join(lines)
+    ages = () if report.spells is None else ("since",)
     share = (limit - weight(text)) // (len(CLASSES) + 3)
     for drift_class, (title, way_out) in CLASSES.items():
         found = differences(report, drift_class)
@@ -54,11 +56,12 @@ def render_drift_markdown(
                     code(subject(c)),
                     MEANINGS[c.kind],
                     *(code(text) if text else "–" for text in compared(c)),
+                    *(since(report, c) for _ in ages),
                 )
             )
             for c in found
         )
-        table = f"{head('what', 'how', 'declared', 'has')}\n"
+        table = f"{head('what', 'how', 'declared', 'has', *ages)}\n"
         text += f"\n### {title} ({len(found):,})\n\nWhat to do: {way_out}.\n\n{table}"
         text += fitted(rows, len(found), share - 500, "more difference")
     if drift.standing:

@@ -1,8 +1,8 @@
 """Drift as one self-contained page: who must act, by class, then every difference, filtered by class, topic and broker.
 
 Two pages of the same state are the same bytes. The differences are data, which the script lists: for each class its
-topics, for each topic its rows `[PARTITION, KIND, DECLARED, HAS]` with an index of `kinds`; what is no topic's stands
-under its own name with null for the partition.
+topics, for each topic its rows `[PARTITION, KIND, DECLARED, HAS]` with an index of `kinds`, and `SINCE` where that
+was asked for; what is no topic's stands under its own name with null for the partition.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,6 +18,7 @@ from replan.reporting.drift_words import (
     compared,
     differences,
     electable,
+    since,
     subject,
     summary,
     warnings,
@@ -37,7 +38,8 @@ SCRIPT = (
 const numbers = text => text.startsWith("[") ? JSON.parse(text) : /^\\d+$/.test(text) ? [Number(text)] :
   text.startsWith("broker ") ? [Number(text.slice(7))] : [];
 const read = ({kinds, classes}) => classes.flatMap(([kind, title, topics]) => topics.flatMap(([topic, rows]) =>
-  rows.map(([partition, how, declared, has]) => ({kind, title, topic, partition, how: kinds[how], declared, has}))));
+  rows.map(([partition, how, declared, has, since]) =>
+    ({kind, title, topic, partition, how: kinds[how], declared, has, since}))));
 const main = data => listing(read(data), {
   brokers: row => [...numbers(row.declared), ...numbers(row.has), ...numbers(row.topic)],
   cells: row => [
@@ -46,6 +48,7 @@ const main = data => listing(read(data), {
     [row.has || "–", "left"],
     [row.how, "left"],
     [row.title, "prose"],
+    ...(row.since === undefined ? [] : [[row.since, "left"]]),
   ],
   summary: (chosen, rows) => rows.length === 1 ? " difference" : " differences",
 });
@@ -114,6 +117,7 @@ def _classes(report: DriftReport) -> Iterator[str]:
 
 
 def _differences(report: DriftReport) -> Iterator[str]:
+    ages = {} if report.spells is None else {"since": "left"}
     kinds: dict[str, int] = {}
     classes: list[object] = []
     for drift_class, (title, _) in CLASSES.items():
@@ -121,11 +125,13 @@ def _differences(report: DriftReport) -> Iterator[str]:
         for found in differences(report, drift_class):
             kind = kinds.setdefault(MEANINGS[found.kind], len(kinds))
             rows = topics.setdefault(found.topic or subject(found), [])
-            rows.append([found.partition, kind, *compared(found)])
+            rows.append(
+                [found.partition, kind, *compared(found), *(since(report, found) for _ in ages)]
+            )
         if topics:
             classes.append([drift_class, title, list(topics.items())])
     if not classes:
         return
     data = {"classes": classes, "kinds": list(kinds)}
     otherwise = "The differences are listed by a script; `replan drift` lists them as text."
-    yield from listing("Differences", "differences", HEADS, data, otherwise)
+    yield from listing("Differences", "differences", HEADS | ages, data, otherwise)

@@ -4,14 +4,15 @@ Every class has a sample, also where it is 0, so that a
 series does not end when drift does.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from replan.planning.drift_classes import DriftClass
 from replan.planning.drift_report import DriftReport
 from replan.reporting.prometheus import Family, exposition
 
 
-def render_drift_prometheus(report: DriftReport, observed_seconds: float) -> str:
-    """All samples, of a moment in seconds since 1970; ends with a newline."""
+def render_drift_prometheus(report: DriftReport, seconds_of: Callable[[str], float]) -> str:
+    """All samples; ends with a newline. `seconds_of` a moment (RFC 3339) are those since 1970."""
     drift = report.drift
     cluster = {"cluster": report.cluster_name or drift.cluster_id, "cluster_id": drift.cluster_id}
     families: Iterable[Family] = (
@@ -51,7 +52,21 @@ def render_drift_prometheus(report: DriftReport, observed_seconds: float) -> str
         (
             "replan_observed_timestamp_seconds",
             "When the cluster was looked at.",
-            [({}, observed_seconds)],
+            [({}, seconds_of(drift.observed_at))],
         ),
     )
+    if report.spells is not None:
+        since = "Since when the oldest difference of a class is there."
+        oldest = ("replan_drift_oldest_timestamp_seconds", since, list(_oldest(report, seconds_of)))
+        families = (*families, oldest)
     return exposition(families, cluster)
+
+
+def _oldest(
+    report: DriftReport, seconds_of: Callable[[str], float]
+) -> Iterator[tuple[Mapping[str, str], float]]:
+    """Of each class that has a difference."""
+    for drift_class in DriftClass:
+        spells = [spell for c in report.of(drift_class) if (spell := report.spell(c)) is not None]
+        if spells and drift_class is not DriftClass.IN_FLIGHT:
+            yield {"class": drift_class}, min(seconds_of(spell.since) for spell in spells)

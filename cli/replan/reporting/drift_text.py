@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.drift_classes import Classified, DriftClass
+from replan.planning.drift_classes import Classified, DriftClass, OtherKind
 from replan.planning.drift_report import DriftReport
 from replan.planning.safety.placing_refusals import balance_text
 from replan.reporting.drift_words import (
@@ -12,6 +12,7 @@ from replan.reporting.drift_words import (
     acknowledged,
     by_class,
     electable,
+    since,
     subject,
     summary,
     warnings,
@@ -60,15 +61,23 @@ def _groups(report: DriftReport) -> Iterator[tuple[str, list[Sequence[str]]]]:
     for kind in DifferenceKind:
         of_kind = [c for c in named if c.kind == kind and not _apart(c)]
         if kind is not DifferenceKind.RUNNING:
-            yield _capital(MEANINGS[kind]), [_columns(c) for c in of_kind]
+            yield _capital(MEANINGS[kind]), [(*_columns(c), *_since(report, c)) for c in of_kind]
     for drift_class in APART:
         title, way_out = CLASSES[drift_class]
         members = [c for c in named if c.drift_class is drift_class and _apart(c)]
-        yield f"{title}; {way_out}", [(*_columns(c), MEANINGS[c.kind]) for c in members]
+        yield (
+            f"{title}; {way_out}",
+            [(*_columns(c), MEANINGS[c.kind], *_since(report, c)) for c in members],
+        )
+    standing = [c for c in report.classified if c.kind == OtherKind.STANDING]
     counts = report.drift.counts
     yield (
         "Another number of partitions than declared",
-        [(c.topic, f"declared {c.declared}", f"has {c.observed}") for c in counts],
+        [
+            (c.topic, f"declared {c.declared}", f"has {c.observed}", *_since(report, of))
+            for c in counts
+            for of in [_first(report, DriftClass.PARTITION_COUNT, c.topic)]
+        ],
     )
     lying = report.drift.log_dirs
     yield (
@@ -82,19 +91,34 @@ def _groups(report: DriftReport) -> Iterator[tuple[str, list[Sequence[str]]]]:
                 str(s.setting),
                 f"has {throttle_value(s, s.before)}",
                 f"declared {throttle_value(s, s.after)}",
+                *_since(report, of),
             )
-            for s in report.drift.standing
+            for s, of in zip(report.drift.standing, standing, strict=True)
         ],
     )
     for drift_class in SETTINGS:
-        rows = [(subject(c), MEANINGS[c.kind], c.detail) for c in report.of(drift_class)]
+        rows = [
+            (subject(c), MEANINGS[c.kind], c.detail, *_since(report, c))
+            for c in report.of(drift_class)
+        ]
         title, way_out = CLASSES[drift_class]
         yield f"{title}; {way_out}", list(rows)
+
+
+def _since(report: DriftReport, found: Classified | None) -> tuple[str, ...]:
+    """One more column, where it was asked for."""
+    if report.spells is None:
+        return ()
+    return ("" if found is None else f"since {since(report, found)}",)
 
 
 def _apart(found: Classified) -> bool:
     """A leadership that moved has a heading of its own already."""
     return found.drift_class in APART and found.kind != DifferenceKind.LEADER
+
+
+def _first(report: DriftReport, of: DriftClass, topic: str) -> Classified | None:
+    return next((c for c in report.of(of) if c.topic == topic), None)
 
 
 def _columns(found: Classified) -> tuple[str, str, str]:

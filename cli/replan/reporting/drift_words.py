@@ -76,6 +76,15 @@ def compared(found: Classified) -> tuple[str, str]:
     return declared, observed or found.detail
 
 
+def since(report: DriftReport, found: Classified) -> str:
+    """Since when something drifts, and how often it began; empty where nobody asked."""
+    spell = report.spell(found)
+    if spell is None:
+        return ""
+    often = f", {spell.spells:,} times" if spell.spells > 1 else ""
+    return f"{spell.since}{often}{', flapping' if spell.flapping else ''}"
+
+
 def by_class(report: DriftReport) -> str:
     """How many differences each class has: `2 operator, 1 failure`."""
     tally = report.tally()

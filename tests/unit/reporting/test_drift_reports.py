@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 from tests.builders import brokers, listed_leader, placement, snapshot, state
@@ -13,7 +14,7 @@ from replan.model.placement import StandingThrottles, ThrottledReplicas
 from replan.model.where import Where
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.drift_classes import Classified, DriftClass, OtherKind, Rule
-from replan.planning.drift_report import DriftReport, drift_report
+from replan.planning.drift_report import DriftReport, Item, Spell, drift_report
 from replan.reporting.drift_json import render_drift_json
 from replan.reporting.drift_markdown import render_drift_markdown
 from replan.reporting.drift_page import render_drift_page
@@ -60,6 +61,10 @@ def found() -> DriftReport:
     )
 
 
+def seconds_of(moment: str) -> float:
+    return datetime.fromisoformat(moment).timestamp()
+
+
 def large(count: int) -> DriftReport:
     drifted = tuple(
         Classified(
@@ -90,7 +95,7 @@ def test_each_kind_and_class_of_drift() -> None:
     check("drift.txt", render_drift(report, unmanaged=True))
     check("drift.md", render_drift_markdown(report, unmanaged=True))
     check("drift.json", render_drift_json(report, unmanaged=True))
-    check("drift.prom", render_drift_prometheus(report, 1_795_230_000.0))
+    check("drift.prom", render_drift_prometheus(report, seconds_of))
 
 
 def test_each_class_has_its_words_and_each_difference_its_meaning() -> None:
@@ -125,7 +130,7 @@ def test_no_drift() -> None:
     assert render_drift(none) == "No drift, as of 2026-11-21T03:00:00Z.\n"
     assert json.loads(render_drift_json(none))["drift"] is False
     assert render_drift_markdown(none).splitlines()[1] == "## replan drift"
-    samples = render_drift_prometheus(none, 0.0)
+    samples = render_drift_prometheus(none, seconds_of)
     assert set(re.findall(r'class="([a-z-]+)"} (\d+)', samples)) == {(c, "0") for c in DriftClass}
 
 
@@ -244,3 +249,39 @@ def test_replicas_in_a_directory_that_is_to_be_empty_are_listed_in_every_form() 
     page = render_drift_page(report)
     assert "orders-0: broker 2, /disk|1`&lt;b&gt;" in page
     assert json.loads(render_drift_json(report))["logDirs"][0]["path"] == path
+
+
+NOW, EARLIER = "2026-11-21T03:00:00Z", "2026-11-20T03:00:00Z"
+ITEM: Item = ("orders", 1, None, "order")
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        ({}, Spell(NOW)),
+        ({ITEM: Spell(EARLIER, None, 2, flapping=True)}, Spell(EARLIER, None, 2, flapping=True)),
+        ({ITEM: Spell(EARLIER, "2026-11-20T05:00:00Z", 2)}, Spell(NOW, None, 3)),
+        ({ITEM: Spell(EARLIER, "2026-11-22T05:00:00Z")}, Spell(EARLIER)),
+        ({ITEM: Spell("2026-11-22T03:00:00Z")}, Spell(NOW)),
+    ],
+    ids=["new", "goes on", "came back", "an older snapshot, within", "an older snapshot, before"],
+)
+def test_since_when_something_differs(known: dict[Item, Spell], expected: Spell) -> None:
+    report = drift_report(
+        placement({"orders": {1: [1, 2, 3]}}), snapshot([state([2, 1, 3], partition=1)])
+    )
+    (difference,) = report.classified
+    assert report.spell(difference) is None
+    assert replace(report, spells=known).spell(difference) == expected
+
+
+def test_each_form_has_since_when_where_it_was_asked_for() -> None:
+    report = replace(found(), spells={ITEM: Spell(EARLIER, None, 3, flapping=True)})
+    check("drift-since.txt", render_drift(report))
+    check("drift-since.md", render_drift_markdown(report))
+    check("drift-since.prom", render_drift_prometheus(report, seconds_of))
+    differences = json.loads(render_drift_json(report))["differences"]
+    (known,) = [d for d in differences if d["kind"] == "order"]
+    assert (known["since"], known["spells"], known["flapping"]) == (EARLIER, 3, True)
+    assert {d["since"] for d in differences} == {EARLIER, NOW}
+    assert f'"{EARLIER}, 3 times, flapping"' in render_drift_page(report)

@@ -19,7 +19,7 @@ from replan.errors import Exit
 
 if TYPE_CHECKING:
     from replan.fleet.fleet_file import FleetCluster
-    from replan.model.snapshot import Snapshot
+    from replan.fleet.seen import Seen
 
 
 def collect(*, fleet: FleetFile = DEFAULT_FLEET, tolerate: Tolerate = 0) -> Exit:
@@ -90,9 +90,9 @@ def run(
     return found.exit_code(tolerate)
 
 
-def _observe(cluster: "FleetCluster") -> "Snapshot":
+def _observe(cluster: "FleetCluster") -> "Seen":
     """One cluster as a command sees it: with the orders that its journal remembers."""
-    from replan.commands.observed import observed
+    from replan.commands.fleet.observe import seen_by
     from replan.commands.target import JournaledTarget
 
     target = JournaledTarget(
@@ -102,7 +102,7 @@ def _observe(cluster: "FleetCluster") -> "Snapshot":
         snapshot=cluster.snapshot,
         timeout=cluster.timeout_seconds,
     )
-    return observed(target).snapshot
+    return seen_by(target)
 
 
 def _progress(stage: str) -> None:

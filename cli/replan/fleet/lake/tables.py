@@ -100,6 +100,7 @@ RATES = LakeTable(
             _required("seconds", pa.float64()),  # how much time the rate is from
             _required("intervals", pa.int32()),
             pa.field("left_out", pa.string()),
+            pa.field("records_per_second", pa.float64()),  # null: log ends are not known
         ]
     ),
 )
@@ -176,11 +177,34 @@ HISTORY = LakeTable(
             _required("spells", pa.int32()),  # how often it began
             _required("open", pa.bool_()),
             pa.field("resolved_at", pa.string()),
+            pa.field("resolved_by", pa.string()),  # null: by no application that is known
             pa.field("acknowledged_until", pa.string()),
             pa.field("owner", pa.string()),
+            pa.field("since", pa.string()),  # when the newest spell began
+            pa.field("flapping", pa.bool_()),  # began three times or more in a week
         ]
     ),
     keeps_days=False,
+)
+OFFSETS = LakeTable(
+    "offsets",
+    "Where the log of each partition ended when its cluster was observed.",
+    pa.schema([*_SEEN, *_PARTITION, _required("log_end", pa.int64())]),
+)
+APPLICATIONS = LakeTable(
+    "applications",
+    "Which partitions replan's applications have moved, by the journals of the clusters; its hour is that of the end.",
+    pa.schema(
+        [
+            _required("cluster_id", pa.string()),
+            _required("application", pa.string()),
+            _required("owner", pa.string()),
+            _required("plan_digest", pa.string()),
+            _required("opened_at", pa.string()),
+            _required("ended_at", pa.string()),
+            *_PARTITION,
+        ]
+    ),
 )
 ERRORS = LakeTable(
     "errors",
@@ -195,5 +219,8 @@ ERRORS = LakeTable(
 )
 TABLES: Mapping[str, LakeTable] = {
     table.name: table
-    for table in (*(SNAPSHOTS, DECLARED, RATES, DRIFT, JUDGED, COSTS, PLANS, HISTORY, ERRORS),)
+    for table in (
+        *(SNAPSHOTS, OFFSETS, APPLICATIONS, DECLARED, RATES),
+        *(DRIFT, JUDGED, COSTS, PLANS, HISTORY, ERRORS),
+    )
 }

@@ -6,7 +6,8 @@ comparison in between without it ends the spell. What the tables no longer have,
 carried over from the history that there is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from replan.fleet.lake.delta import Lake, quoted
-from replan.fleet.lake.tables import DRIFT, HISTORY, JUDGED
+from replan.fleet.lake.tables import APPLICATIONS, DRIFT, HISTORY, JUDGED
 
 KEYS = ("topic", "partition", "broker", "kind")
+FLAPPING_SPELLS = 3
+FLAPPING_TIME = timedelta(days=7)
+"""What begins so often within so long flaps."""
 _ITEM = ("topic", "partition", "broker", "class", "kind")
 
 
@@ -26,7 +30,9 @@ def history(lake: Lake, cluster: str) -> pa.Table:
     judged = lake.read(JUDGED, where, ["day", "hour", "observed_at"])
     moments = sorted(judged.to_pylist(), key=lambda r: (r["day"], r["hour"]))
     drifted = lake.read(DRIFT, where, ["day", "hour", *_ITEM, "owner", "acknowledged_until"])
-    return spells(cluster, moments, drifted, lake.read(HISTORY, where))
+    before = lake.read(HISTORY, where)
+    found = spells(cluster, moments, drifted, before)
+    return resolved(found, lake.read(APPLICATIONS, where), before)
 
 
 def spells(
@@ -46,35 +52,85 @@ def spells(
     order = np.lexsort((at, groups))
     groups, at = groups[order], at[order]
     first = np.flatnonzero(np.append(True, groups[1:] != groups[:-1])[: len(groups)])
-    last = np.append(first[1:], len(groups)) - 1 if len(first) else first
+    bounds = [*first.tolist(), len(groups)]
     begins = np.append(True, (groups[1:] != groups[:-1]) | (at[1:] > at[:-1] + 1))[: len(groups)]
-    counts = np.add.reduceat(begins, first) if len(first) else np.zeros(0, dtype=np.int64)
+    newest = drifted.take(pa.array(order[np.array(bounds[1:], dtype=np.int64) - 1]))
     seen = [m["observed_at"] for m in moments]
-    newest = drifted.take(pa.array(order[last]))
-    is_open = at[last] == len(moments) - 1
-    carried = _earliest(before)
+    carried = {_key(row): row for row in before.to_pylist()}
     rows = []
-    for row, start, end, count, running in zip(
-        newest.to_pylist(), at[first], at[last], counts, is_open, strict=True
-    ):
-        known = carried.get(tuple(row[k] for k in KEYS))
-        # A spell that runs since the oldest comparison that is left may be older than that.
-        older = known is not None and start == 0 and known["first_seen"] < seen[0]
+    for row, start, end in zip(newest.to_pylist(), bounds, bounds[1:], strict=False):
+        began = at[start:end][begins[start:end]].tolist()
         rows.append(
             {
                 "cluster": cluster,
-                **{k: row[k] for k in _ITEM},
-                "first_seen": known["first_seen"] if known and older else seen[start],
-                "last_seen": seen[end],
-                "spells": max(int(count), known["spells"] if known and older else 0),
-                "open": bool(running),
-                "resolved_at": None if running else seen[end + 1],
-                "acknowledged_until": row["acknowledged_until"],
-                "owner": row["owner"],
+                **{k: row[k] for k in (*_ITEM, "acknowledged_until", "owner")},
+                **_spell(began, int(at[end - 1]), seen, carried.get(_key(row))),
             }
         )
     rows.sort(key=lambda r: [(r[k] is None, r[k]) for k in (*_ITEM, "first_seen")])
     return pa.Table.from_pylist(rows, schema=HISTORY.schema)
+
+
+def _spell(
+    began: Sequence[int], last: int, seen: Sequence[str], known: Mapping[str, Any] | None
+) -> Mapping[str, Any]:
+    """What is said of one thing: the comparisons in which a spell of it began, and the last that found it.
+
+    A thing that was there before the oldest comparison that is left keeps what is known of that time.
+    """
+    is_open = last == len(seen) - 1
+    found = {
+        "first_seen": seen[began[0]],
+        "since": seen[began[-1]],
+        "last_seen": seen[last],
+        "spells": len(began),
+        "open": is_open,
+        "resolved_at": None if is_open else seen[last + 1],
+        "flapping": _is_flapping([seen[n] for n in began], seen[-1]),
+    }
+    if known is None or known["first_seen"] >= seen[0]:
+        return found
+    later = sum(n > 0 and seen[n] > known["last_seen"] for n in began)
+    found |= {
+        "first_seen": known["first_seen"],
+        "spells": max(len(began), known["spells"] + later),
+    }
+    if began == [0]:  # it may be older than the oldest comparison
+        found["since"] = known["since"] or (
+            known["first_seen"] if known["spells"] == 1 else seen[0]
+        )
+    return found
+
+
+def _is_flapping(began: Sequence[str], newest: str) -> bool:
+    """Whether it began often within the last days."""
+    oldest = datetime.fromisoformat(newest) - FLAPPING_TIME
+    return sum(datetime.fromisoformat(moment) > oldest for moment in began) >= FLAPPING_SPELLS
+
+
+def resolved(found: pa.Table, applications: pa.Table, before: pa.Table) -> pa.Table:
+    """The history with the application that moved each thing that is gone.
+
+    It is the last that brought the partition to its place, of those that were open at some time between the last
+    comparison that found the difference and the first that did not. What was known before stays, since the rows of
+    old applications are removed.
+    """
+    moved: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for row in sorted(applications.to_pylist(), key=lambda r: r["ended_at"]):
+        moved.setdefault((row["topic"], row["partition"]), []).append(row)
+    known = {(*_key(row), row["resolved_at"]): row["resolved_by"] for row in before.to_pylist()}
+    by = []
+    for row in found.select([*KEYS, "last_seen", "resolved_at"]).to_pylist():
+        fits = [
+            one["application"]
+            for one in moved.get((row["topic"], row["partition"]), ())
+            if row["resolved_at"] is not None
+            and one["ended_at"] > row["last_seen"]
+            and one["opened_at"] <= row["resolved_at"]
+        ]
+        by.append(fits[-1] if fits else known.get((*_key(row), row["resolved_at"])))
+    at = HISTORY.schema.get_field_index("resolved_by")
+    return found.set_column(at, HISTORY.schema.field(at), pa.array(by, pa.string()))
 
 
 def _groups(drifted: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -87,5 +143,5 @@ def _groups(drifted: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.asarray(encoded.indices, dtype=np.int64)
 
 
-def _earliest(before: pa.Table) -> Mapping[tuple[Any, ...], dict[str, Any]]:
-    return {tuple(row[k] for k in KEYS): row for row in before.to_pylist()}
+def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(row[k] for k in KEYS)

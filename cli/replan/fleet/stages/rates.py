@@ -1,10 +1,11 @@
-"""Rates: the bytes per second that are written to each partition, from the sizes in successive snapshots.
+"""Rates: the bytes and records per second that are written to each partition, from the sizes in successive snapshots.
 
 What counts is an interval between two snapshots in which the partition grew, or stayed as it was. One in which it
 shrank (retention, compaction, a truncated log) says nothing of what was written, and is left out; so is one in which
 its topic was created again (another id), or in which a broker with a replica of it did not answer. The size is that of
 the largest replica, so a new leader changes nothing. Retention that removes less than was written makes the rate too
-low; the fastest interval (`peak_bytes_per_second`) is the one to reckon with.
+low; the fastest interval (`peak_bytes_per_second`) is the one to reckon with. Records are counted in the same way, from
+where the leaders' logs ended (table `offsets`): retention and compaction take none of these away.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,9 +20,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from replan.fleet.lake.delta import Lake, quoted
+from replan.fleet.lake.delta import Hour, Lake, at, quoted
 from replan.fleet.lake.snapshots import Kept, kept_snapshots, read_kept
-from replan.fleet.lake.tables import RATES
+from replan.fleet.lake.tables import OFFSETS, RATES
 from replan.fleet.work import Work
 from replan.model.columns import to_matrix
 from replan.model.snapshot import Snapshot, topic_codes
@@ -46,14 +47,35 @@ class _Sizes:
     seconds: float
     """Since the epoch."""
     bytes: Floats
+    ends: Floats
+    """Where the logs ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Growth:
+    """What a number of each partition has grown by, from moment to moment."""
+
+    per_second: Floats
+    peak: Floats
+    seconds: Floats
+    intervals: npt.NDArray[np.int32]
+    shrank: npt.NDArray[np.bool_]
+    """In some interval; it is left out."""
+
+    @property
+    def unknown(self) -> npt.NDArray[np.bool_]:
+        """Where there was no interval."""
+        return np.asarray(self.intervals == 0)
 
 
 def rates(work: Work) -> Mapping[str, pa.Table]:
     """The rate of every partition of the cluster; raises BadFile."""
     newest = work.snapshot
-    sizes = [_sizes(newest, newest)]
+    lake = None if work.task.lake is None else Lake(work.task.lake)
+    sizes = [_sizes(newest, newest, _log_ends(lake, work.task.hour))]
     for kept in earlier(work):
-        sizes.insert(0, _sizes(read_kept(Lake(work.task.lake or ""), kept.at), newest))
+        seen = read_kept(Lake(work.task.lake or ""), kept.at)
+        sizes.insert(0, _sizes(seen, newest, _log_ends(lake, kept.at)))
     columns = measured(sizes, newest)
     return {RATES.name: work.rows(RATES, columns, newest.partitions.num_rows)}
 
@@ -75,19 +97,35 @@ def earlier(work: Work) -> Sequence[Kept]:
     return sorted(found, key=lambda k: k.at, reverse=True)
 
 
-def _sizes(snapshot: Snapshot, newest: Snapshot) -> _Sizes:
+def _log_ends(lake: Lake | None, hour: Hour) -> pa.Table:
+    if lake is None:
+        return OFFSETS.schema.empty_table()
+    return lake.read(OFFSETS, at(hour), ["topic", "partition", "log_end"])
+
+
+def _sizes(snapshot: Snapshot, newest: Snapshot, log_ends: pa.Table) -> _Sizes:
     moment = datetime.fromisoformat(snapshot.observed_at).timestamp()
     table = snapshot.partitions
     known = table.column("bytes").to_numpy().astype(np.float64)
     if snapshot.silent:
         held = np.isin(to_matrix(table.column("replicas")), snapshot.silent).any(axis=1)
         known[held] = np.nan
+    ends = _aligned(log_ends.column("log_end"), log_ends, newest)
     if snapshot is newest:
-        return _Sizes(moment, known)
-    rows = rows_of(newest.partitions, table)
-    found = np.where(rows >= 0, np.append(known, np.nan)[rows], np.nan)
-    found[~_same_topic(snapshot, newest)] = np.nan
-    return _Sizes(moment, found)
+        return _Sizes(moment, known, ends)
+    found = _aligned(known, table, newest)
+    other = ~_same_topic(snapshot, newest)
+    found[other] = ends[other] = np.nan
+    return _Sizes(moment, found, ends)
+
+
+def _aligned(values: Any, names: pa.Table, newest: Snapshot) -> Floats:
+    """Values of rows with topic and partition, for each partition of the newest snapshot; nan where there is none."""
+    if not names.num_rows:
+        return np.full(newest.partitions.num_rows, np.nan)
+    rows = rows_of(newest.partitions, names)
+    found: Floats = np.where(rows >= 0, np.asarray(values, dtype=np.float64)[rows], np.nan)
+    return found
 
 
 def _same_topic(snapshot: Snapshot, newest: Snapshot) -> npt.NDArray[np.bool_]:
@@ -101,30 +139,37 @@ def _same_topic(snapshot: Snapshot, newest: Snapshot) -> npt.NDArray[np.bool_]:
 
 def measured(sizes: Sequence[_Sizes], newest: Snapshot) -> Mapping[str, Any]:
     """The columns of RATES, from the sizes of the same partitions at successive moments, oldest first."""
-    count = newest.partitions.num_rows
+    moments = [one.seconds for one in sizes]
+    written = _growth(moments, [one.bytes for one in sizes])
+    records = _growth(moments, [one.ends for one in sizes])
+    why = np.where(written.shrank, LeftOut.SHRANK.value, LeftOut.NO_EARLIER.value).astype(object)
+    partitions = newest.partitions
+    return {
+        "topic": partitions.column("topic"),
+        "partition": partitions.column("partition"),
+        "bytes_per_second": pa.array(written.per_second, mask=written.unknown),
+        "peak_bytes_per_second": pa.array(written.peak, mask=written.unknown),
+        "seconds": written.seconds,
+        "intervals": written.intervals,
+        "left_out": pa.array(why, pa.string(), mask=~written.unknown),
+        "records_per_second": pa.array(records.per_second, mask=records.unknown),
+    }
+
+
+def _growth(moments: Sequence[float], values: Sequence[Floats]) -> _Growth:
+    count = len(values[0])
     grown, seconds, intervals = np.zeros(count), np.zeros(count), np.zeros(count, dtype=np.int32)
     peak, shrank = np.full(count, -1.0), np.zeros(count, dtype=bool)
-    for before, after in pairwise(sizes):
-        passed = after.seconds - before.seconds
+    for (start, before), (end, after) in pairwise(zip(moments, values, strict=True)):
+        passed = end - start
         if passed <= 0:
             continue
-        more = after.bytes - before.bytes
+        more = after - before
         counts = more >= 0  # not so of nan
         shrank |= more < 0
         grown[counts] += more[counts]
         seconds[counts] += passed
         intervals[counts] += 1
         peak[counts] = np.maximum(peak[counts], more[counts] / passed)
-    unknown = intervals == 0
-    rate = np.divide(grown, seconds, out=np.zeros(count), where=~unknown)
-    reasons = np.where(shrank, LeftOut.SHRANK.value, LeftOut.NO_EARLIER.value).astype(object)
-    partitions = newest.partitions
-    return {
-        "topic": partitions.column("topic"),
-        "partition": partitions.column("partition"),
-        "bytes_per_second": pa.array(rate, mask=unknown),
-        "peak_bytes_per_second": pa.array(peak, mask=unknown),
-        "seconds": seconds,
-        "intervals": intervals,
-        "left_out": pa.array(reasons, pa.string(), mask=~unknown),
-    }
+    per_second = np.divide(grown, seconds, out=np.zeros(count), where=intervals > 0)
+    return _Growth(per_second, peak, seconds, intervals, shrank)

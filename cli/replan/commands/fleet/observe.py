@@ -1,0 +1,15 @@
+"""One look at a cluster, as a lake keeps it."""
+
+from replan.commands.observed import Observed, observed
+from replan.commands.target import Target
+from replan.fleet.seen import Seen, ended_applications
+
+
+def seen_by(target: Target) -> Seen:
+    """The cluster, where its logs end, and what its journal says of ended applications; a snapshot is all there is."""
+    return seen_of(observed(target, log_ends=True))
+
+
+def seen_of(found: Observed) -> Seen:
+    """The same of what was observed."""
+    return Seen(found.snapshot, found.log_ends, tuple(ended_applications(found.ledger)))

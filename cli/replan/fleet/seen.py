@@ -1,0 +1,125 @@
+"""What is kept of one look at a cluster: its snapshot, where its logs end, and what replan's applications have moved.
+
+Belongs here: that as rows of the lake. Not here: asking the cluster (`collect`), and what follows from it (`stages`).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.originals import unpacked
+from replan.applying.journal.records import Application, ApplicationStatus
+from replan.fleet.lake.delta import Hour, Lake, quoted
+from replan.fleet.lake.snapshots import keep_snapshot
+from replan.fleet.lake.tables import APPLICATIONS, OFFSETS
+from replan.model.names import TopicPartition
+from replan.model.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """An application that has ended, with the partitions that it has brought to where they were to go."""
+
+    application: Application
+    moved: tuple[TopicPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One look."""
+
+    snapshot: Snapshot
+    log_ends: Mapping[TopicPartition, int] = field(default_factory=dict)
+    ended: Sequence[Ended] = ()
+
+
+def ended_applications(ledger: Ledger) -> Iterator[Ended]:
+    """Those of which the journal still has the partitions, and which say when they ended; raises BadFile."""
+    for record in ledger.records.values():
+        if (
+            not isinstance(record, Application)
+            or record.status is ApplicationStatus.OPEN
+            or not record.ended_at
+        ):
+            continue
+        kept = unpacked(ledger, record)
+        if kept is not None:
+            grown = (
+                TopicPartition(g.topic, n) for g in kept.grown for n in range(g.before, g.count)
+            )
+            yield Ended(record, (*(o.partition for o in kept.origins() if o.done), *grown))
+
+
+def keep_seen(lake: Lake, seen: Seen, cluster: str) -> Hour:
+    """Write a look under its cluster's name, in the place of one of the same hour; raises BadFile.
+
+    The snapshot comes last: whoever waits for snapshots finds the rest.
+    """
+    hour = Hour.of(cluster, seen.snapshot.observed_at)
+    if seen.log_ends:
+        lake.replace(OFFSETS, _offsets(seen, hour), [hour])
+    _keep_applications(lake, seen.ended, cluster)
+    return keep_snapshot(lake, seen.snapshot, cluster)
+
+
+def _offsets(seen: Seen, hour: Hour) -> pa.Table:
+    names = list(seen.log_ends)
+    same = {
+        "cluster": hour.cluster,
+        "day": hour.day,
+        "hour": hour.hour,
+        "cluster_id": seen.snapshot.cluster_id,
+        "observed_at": seen.snapshot.observed_at,
+    }
+    columns = {
+        "topic": [name.topic for name in names],
+        "partition": [name.partition for name in names],
+        "log_end": list(seen.log_ends.values()),
+    }
+    return pa.table(
+        [
+            pa.array(columns[f.name], f.type)
+            if f.name in columns
+            else pa.repeat(pa.scalar(same[f.name], f.type), len(names))
+            for f in OFFSETS.schema
+        ],
+        schema=OFFSETS.schema,
+    )
+
+
+def _keep_applications(lake: Lake, found: Sequence[Ended], cluster: str) -> None:
+    """Add those that the table has not yet; an application that has ended changes no more."""
+    if not found:
+        return
+    where = f"cluster = {quoted(cluster)}"
+    known = set(lake.read(APPLICATIONS, where, ["application"]).column(0).to_pylist())
+    new = [one for one in found if one.application.id not in known and one.moved]
+    rows = [row for one in new for row in _rows(one, cluster)]
+    named = ", ".join(quoted(one.application.id) for one in new)
+    lake.replace(
+        APPLICATIONS,
+        pa.Table.from_pylist(rows, schema=APPLICATIONS.schema),
+        [Hour.of(cluster, one.application.ended_at) for one in new],
+        only=f"application IN ({named})",
+    )
+
+
+def _rows(ended: Ended, cluster: str) -> Iterator[dict[str, object]]:
+    application = ended.application
+    hour = Hour.of(cluster, application.ended_at)
+    for name in ended.moved:
+        yield {
+            "cluster": cluster,
+            "day": hour.day,
+            "hour": hour.hour,
+            "cluster_id": application.cluster_id,
+            "application": application.id,
+            "owner": application.owner,
+            "plan_digest": application.plan_digest,
+            "opened_at": application.opened_at,
+            "ended_at": application.ended_at,
+            "topic": name.topic,
+            "partition": name.partition,
+        }

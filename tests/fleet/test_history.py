@@ -1,0 +1,198 @@
+"""Since when something drifts, how often it came back and what put it right; and what `drift` says of it."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from tests.builders import snapshot, state
+from tests.commandline import replan
+
+from replan.applying.journal.ledger import fold
+from replan.applying.journal.originals import Originals, Topic, packed
+from replan.applying.journal.records import Application, ApplicationStatus, Record
+from replan.errors import BadFile
+from replan.fleet.engine import Engine, Where
+from replan.fleet.fleet_file import Fleet, FleetCluster
+from replan.fleet.lake.delta import Hour, Lake
+from replan.fleet.lake.history import kept_spells
+from replan.fleet.lake.tables import APPLICATIONS, HISTORY, RATES
+from replan.fleet.perform import Stage
+from replan.fleet.run import run_history, run_stages, write
+from replan.fleet.seen import Seen, ended_applications, keep_seen
+from replan.fleet.todo import from_lake
+from replan.model.names import TopicPartition, replicas
+from replan.planning.drift_report import Spell
+from replan.planning.origins import Grown
+from replan.snapshots.files import write_snapshot
+
+BAD, GOOD = [1, 2, 3], [1, 2, 4]
+ORDERS_0 = TopicPartition("orders", 0)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "eu.yaml").write_text(
+        "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}}\n", encoding="utf-8"
+    )
+    return tmp_path
+
+
+def moment(hour: int) -> str:
+    """So many hours after the beginning of a day."""
+    return f"2026-11-{20 + hour // 24}T{hour % 24:02}:00:00Z"
+
+
+def look(hour: int, members: Sequence[int], **more: Any) -> Seen:
+    seen = snapshot([state(list(members))], observed_at=moment(hour))
+    return Seen(replace(seen, cluster_id="id-eu"), **more)
+
+
+def judge(home: Path, *looks: Seen, stage: Stage = Stage.DRIFT) -> Lake:
+    """Each look is kept and judged, then the history is brought up to date."""
+    lake = Lake(str(home / "lake"))
+    fleet = Fleet({"eu": FleetCluster("eu", placement=home / "eu.yaml")}, lake.address)
+    for one in looks:
+        keep_seen(lake, one, "eu")
+        todo, now = from_lake(fleet, lake), Hour.of("", one.snapshot.observed_at)
+        write(lake, todo, run_stages(todo, [stage], Where(Engine.LOCAL), now), [stage], now)
+    run_history(lake, ["eu"])
+    return lake
+
+
+def history(lake: Lake) -> dict[str, Any]:
+    (row,) = lake.read(HISTORY).to_pylist()
+    return dict(row)
+
+
+def application(name: str, opened: int, ended: int) -> Application:
+    return Application(
+        id=name,
+        status=ApplicationStatus.CLOSED,
+        plan_digest="d" * 64,
+        manifest_digest="m" * 64,
+        cluster_id="id-eu",
+        owner="alice@ops-1",
+        opened_at=moment(opened),
+        ended_at=moment(ended),
+    )
+
+
+def moved(*applications: Application, done: bool = True) -> dict[str, Any]:
+    """What the journal says after each of them has moved orders-0."""
+    lists = replicas(*BAD), replicas(*GOOD)
+    kept = Originals([Topic("orders", "id", [(0, *lists, done, True)])])
+    records: list[Record] = [*applications]
+    for one in applications:
+        records += packed(one.id, kept)
+    return {"ended": tuple(ended_applications(fold(records)))}
+
+
+def test_a_spell_has_its_own_beginning(home: Path) -> None:
+    row = history(judge(home, look(1, BAD), look(2, GOOD), look(4, BAD), look(5, BAD)))
+    assert (row["first_seen"], row["since"], row["spells"]) == (moment(1), moment(4), 2)
+    assert row["flapping"] is False
+
+
+def test_what_begins_three_times_in_a_week_flaps_until_it_is_quiet_for_one(home: Path) -> None:
+    lake = judge(home, *(look(n, GOOD if n % 2 else BAD) for n in range(6)))
+    assert (history(lake)["spells"], history(lake)["flapping"]) == (3, True)
+    judge(home, look(7 * 24 + 4, GOOD))
+    assert (history(lake)["spells"], history(lake)["flapping"]) == (3, False)
+
+
+def test_the_application_that_moved_it_has_resolved_it(home: Path) -> None:
+    first, second = application("a-1", 2, 3), application("b-1", 5, 6)
+    lake = judge(home, look(1, BAD), look(4, GOOD, **moved(first)))
+    assert (history(lake)["resolved_at"], history(lake)["resolved_by"]) == (moment(4), "a-1")
+    judge(home, look(5, BAD))
+    assert history(lake)["resolved_by"] is None
+    judge(home, look(7, GOOD, **moved(first, second)))
+    assert (history(lake)["resolved_at"], history(lake)["resolved_by"]) == (moment(7), "b-1")
+    rows = lake.read(APPLICATIONS).to_pylist()
+    assert sorted((r["application"], r["topic"], r["partition"], r["hour"]) for r in rows) == [
+        ("a-1", "orders", 0, 3),
+        ("b-1", "orders", 0, 6),
+    ]
+    # Its rows are removed with their day, and the history keeps the name.
+    lake.replace(APPLICATIONS, APPLICATIONS.schema.empty_table(), [Hour.of("eu", moment(6))])
+    run_history(lake, ["eu"])
+    assert history(lake)["resolved_by"] == "b-1"
+
+
+@pytest.mark.parametrize(
+    ("opened", "ended", "done"), [(0, 1, True), (6, 7, True), (2, 3, False)], ids=str
+)
+def test_an_application_before_or_after_or_without_success_has_not(
+    home: Path, opened: int, ended: int, done: bool
+) -> None:
+    kept = moved(application("a-1", opened, ended), done=done)
+    lake = judge(home, look(1, BAD), look(4, GOOD, **kept))
+    assert history(lake)["resolved_at"] == moment(4)
+    assert history(lake)["resolved_by"] is None
+
+
+def test_partitions_that_an_application_has_made_are_its_own() -> None:
+    one = application("a-1", 1, 2)
+    kept = Originals([], [Grown("clicks", 2, 4)])
+    (found,) = ended_applications(fold([one, *packed("a-1", kept)]))
+    assert found.moved == (TopicPartition("clicks", 2), TopicPartition("clicks", 3))
+
+
+def test_records_are_counted_where_the_logs_end(home: Path) -> None:
+    looks = [look(n, GOOD, log_ends={ORDERS_0: end}) for n, end in ((1, 0), (2, 7200), (3, 100))]
+    lake = judge(home, *looks, stage=Stage.RATES)
+    rates = {r["hour"]: r["records_per_second"] for r in lake.read(RATES).to_pylist()}
+    assert rates == {1: None, 2: 2.0, 3: 2.0}  # an end that goes back says nothing
+    judge(home, look(4, GOOD), stage=Stage.RATES)
+    (row,) = lake.read(RATES, "hour = 4").to_pylist()
+    assert (row["records_per_second"], row["intervals"]) == (2.0, 3)
+
+
+def test_what_a_lake_knows_of_one_cluster(home: Path) -> None:
+    lake = judge(home, look(1, BAD), look(2, GOOD), look(4, BAD))
+    found = kept_spells(lake, "id-eu")
+    item = ("orders", 0, None, "replicas")
+    assert found.compared_at == moment(4)
+    assert found.spells == {item: Spell(moment(4), None, 2)}
+    with pytest.raises(BadFile, match="never compared"):
+        kept_spells(lake, "id-us")
+
+
+def test_a_history_of_an_earlier_release_has_no_beginning_of_its_spells(home: Path) -> None:
+    lake = judge(home, look(1, BAD), look(2, BAD))
+    rows = lake.read(HISTORY)
+    at = rows.schema.get_field_index("since")
+    older = rows.set_column(at, rows.schema.field(at), pa.nulls(1, pa.string()))
+    lake.replace(HISTORY, older, [Hour.of("eu", moment(1))])
+    assert [s.since for s in kept_spells(lake, "id-eu").spells.values()] == [moment(1)]
+    run_history(lake, ["eu"])
+    assert history(lake)["since"] == moment(1)
+
+
+@pytest.mark.command
+def test_drift_of_one_cluster_says_since_when(home: Path) -> None:
+    judge(home, look(1, BAD), look(2, GOOD), look(4, BAD))
+    write_snapshot(look(6, BAD).snapshot, home / "eu.json")
+    drift = ("drift", "-f", "eu.yaml", "--snapshot", "eu.json", "--since", "lake")
+
+    def said(form: str) -> str:
+        run = replan(*drift, "--format", form, folder=home)
+        assert run.returncode == 2, run.stderr
+        return run.stdout
+
+    (difference,) = json.loads(said("json"))["differences"]
+    assert (difference["since"], difference["spells"], difference["flapping"]) == (
+        moment(4),
+        2,
+        False,
+    )
+    assert f"since {moment(4)}, 2 times" in said("text")
+    assert f"{moment(4)}, 2 times |" in said("markdown")
+    assert 'replan_drift_oldest_timestamp_seconds{cluster="id-eu"' in said("prometheus")
+    elsewhere = replan(*drift[:-1], "nowhere", folder=home)
+    assert (elsewhere.returncode, elsewhere.stdout) == (1, "")
+    assert "never compared" in elsewhere.stderr
