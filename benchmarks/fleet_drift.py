@@ -20,7 +20,7 @@ from benchmarks.fleet_synthetic import DIFFERING, synthetic_snapshot, write_plac
 
 from replan.fleet.engine import Engine, Where
 from replan.fleet.lake.delta import Hour
-from replan.fleet.perform import Stage
+from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.run import run_stages
 from replan.fleet.todo import from_folders
 from replan.snapshots.files import write_snapshot
@@ -68,7 +68,9 @@ def run(engine: str, home: Path, master: str) -> int:
     """Compare the fleet; the number of partitions that drifted."""
     where = Where(Engine.SPARK, master, between=home) if engine == "spark" else Where(Engine.LOCAL)
     todo = from_folders(home / "snapshots", home / "placements")
-    found = run_stages(todo, [Stage.DRIFT, Stage.COST], where, Hour.of("", "2026-11-21T03:00:00Z"))
+    found = run_stages(
+        todo, [*DRIFT_STAGES, Stage.COST], where, Hour.of("", "2026-11-21T03:00:00Z")
+    )
     assert not found.errors.num_rows, found.errors.to_pylist()
     return int(found.drifted.num_rows)
 

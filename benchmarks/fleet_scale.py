@@ -29,13 +29,13 @@ from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.snapshots import keep_snapshot, kept_snapshots
 from replan.fleet.lake.tables import DECLARED, SNAPSHOTS
-from replan.fleet.perform import Stage
+from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.run import run_stages, write
 from replan.fleet.session import Length, spark_session
 from replan.fleet.todo import from_lake
 from replan.planning.comparison.diff import differing
 
-STAGES = (Stage.DRIFT, Stage.COST)
+STAGES = (*DRIFT_STAGES, Stage.COST)
 NOW = Hour.of("", "2026-11-21T03:00:00Z")
 
 

@@ -67,6 +67,8 @@ class Replan(CommandGroup):
         "fleet collect": "fleet.run:collect",
         "fleet rates": "fleet.judge:rates",
         "fleet drift": "fleet.judge:drift",
+        "fleet diff": "fleet.judge:diff",
+        "fleet classify": "fleet.judge:classify",
         "fleet cost": "fleet.judge:cost",
         "fleet plan": "fleet.judge:plan",
         "fleet history": "fleet.judge:history",

@@ -48,6 +48,6 @@ def test_the_drift_is_filtered_and_a_cluster_is_drilled_into(
     assert items
     assert all(item.startswith("payments") for item in items)
     assert drilled == ["eu-12"] * 3
-    assert "us-07, drift" in failed
+    assert "us-07, diff" in failed
     assert "us-19, collect" in failed
     assert width <= viewport["width"]

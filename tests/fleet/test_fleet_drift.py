@@ -10,17 +10,19 @@ from typing import Any
 import pytest
 from tests.builders import CLUSTER_ID, snapshot, state
 from tests.commandline import environment
-from tests.fleet.fleets import write_fleet
+from tests.fleet.fleets import drawn_placement, drawn_snapshot, write_fleet
 
 import replan
 from replan.errors import BadUsage
 from replan.fleet.engine import SPARK_PARTITIONS, Engine, Where
 from replan.fleet.in_process import perform_here
-from replan.fleet.lake.delta import Hour
+from replan.fleet.fleet_file import Fleet, FleetCluster
+from replan.fleet.lake.delta import Hour, Lake
+from replan.fleet.lake.snapshots import keep_snapshot
 from replan.fleet.lake.tables import TABLES
-from replan.fleet.perform import Rows, Stage, together, written_by
-from replan.fleet.run import FleetRun, run_stages
-from replan.fleet.todo import Todo, from_folders
+from replan.fleet.perform import DRIFT_STAGES, Rows, Stage, together, written_by
+from replan.fleet.run import FleetRun, run_history, run_stages, write
+from replan.fleet.todo import Todo, from_folders, from_lake
 from replan.manifest.load import load_placement
 from replan.planning import plan_file
 from replan.planning.drift import find_drift
@@ -29,7 +31,7 @@ from replan.planning.planner import make_plan
 from replan.snapshots.files import read_snapshot, write_snapshot
 
 NOW = Hour.of("", "2026-11-22T05:00:00Z")
-STAGES = (Stage.DRIFT, Stage.COST, Stage.PLAN)
+STAGES = (*DRIFT_STAGES, Stage.COST, Stage.PLAN)
 ORDERS = """\
 version: 1
 cluster: {name: payments-eu}
@@ -39,7 +41,7 @@ assignments:
 """
 
 
-def found_in(home: Path, stages: Sequence[Stage] = (Stage.DRIFT,)) -> FleetRun:
+def found_in(home: Path, stages: Sequence[Stage] = DRIFT_STAGES) -> FleetRun:
     return run_stages(todo_of(home), stages, Where(Engine.LOCAL), NOW)
 
 
@@ -129,6 +131,49 @@ def test_spark_gives_the_same_tables(tmp_path: Path, request: pytest.FixtureRequ
     assert all(rows.num_rows for rows in here.values())
 
 
+@pytest.mark.spark
+def test_each_stage_is_a_function_of_dataframes(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Each alone gives the rows that the local engine finds, in the columns that the lake declares."""
+    from replan.fleet.on_spark import tasks_frame
+    from replan.fleet.stages.classify import classify_frame
+    from replan.fleet.stages.cost import cost_frame
+    from replan.fleet.stages.diff import diff_frame
+    from replan.fleet.stages.history import history_frame
+    from replan.fleet.stages.plan import plan_frame
+    from replan.fleet.stages.rates import rates_frame
+
+    lake, fleet = Lake(str(tmp_path / "lake")), {}
+    for seed in (41, 43, 44):
+        path = tmp_path / f"c{seed}.yaml"
+        path.write_text(drawn_placement(seed, drawn_snapshot(seed), "x"), encoding="utf-8")
+        fleet[f"c{seed}"] = FleetCluster(f"c{seed}", placement=path)
+        keep_snapshot(lake, drawn_snapshot(seed), f"c{seed}")
+    todo = from_lake(Fleet(fleet, lake.address), lake)
+    here = run_stages(todo, list(Stage), Where(Engine.LOCAL), NOW)
+    write(lake, todo, here, list(Stage), NOW)
+    run_history(lake, fleet)
+    frames = {
+        "rates": rates_frame,
+        "differences": diff_frame,
+        "drift": classify_frame,
+        "costs": cost_frame,
+        "history": history_frame,
+    }
+    tasks = tasks_frame(request.getfixturevalue("spark"), todo.tasks)
+    for name, stage in frames.items():
+        found = stage(tasks)
+        assert found.columns == TABLES[name].schema.names
+        expected = lake.read(TABLES[name]).to_pylist()
+        assert sorted((r.asDict() for r in found.collect()), key=str) == sorted(expected, key=str)
+        assert expected, name
+    planned = {r["cluster"] for r in here.rows["plans"].to_pylist()}
+    able = [task for task in todo.tasks if task.cluster in planned]
+    plans = plan_frame(tasks_frame(request.getfixturevalue("spark"), able)).collect()
+    assert {r["document"] for r in plans} == set(here.rows["plans"].column("document").to_pylist())
+
+
 def test_the_tables_have_their_declared_schemas(fleet: Path) -> None:
     found = found_in(fleet, STAGES)
     assert list(found.rows) == written_by(STAGES)
@@ -161,13 +206,13 @@ def test_a_broken_snapshot_is_a_row_and_the_others_are_compared(fleet: Path) -> 
     ] == [
         (
             "payments-eu",
-            "drift",
+            "diff",
             str(fleet / "placements" / "us.yaml"),
             "no readable snapshot is named us; name it so, or say `cluster.id`",
         ),
         (
             "us",
-            "drift",
+            "diff",
             str(file),
             f"{file}:1:2: this is not JSON: Expecting property name enclosed in double quotes",
         ),
@@ -193,7 +238,7 @@ def test_a_snapshot_whose_tables_are_cut_is_one_row_for_all_stages(fleet: Path) 
     file.write_bytes(file.read_bytes()[:100])
     found = found_in(fleet, STAGES)
     (error,) = found.errors.to_pylist()
-    assert (error["cluster"], error["stage"]) == ("payments-eu", "drift")
+    assert (error["cluster"], error["stage"]) == ("payments-eu", "diff")
     assert error["message"].startswith(f"{file}: this is no whole Parquet file: ")
     assert [found.rows[name].num_rows for name in ("drift", "judged")] == [0, 0]
 
@@ -247,7 +292,7 @@ def test_a_small_fleet_is_compared_in_this_process_without_java(fleet: Path) -> 
     run = by_itself(fleet)
     assert (run.stdout, run.stderr, run.returncode) == (REPORT, "", 2)
     written = {p.stem for p in (fleet / "out").iterdir()}
-    assert written == {"declared", "drift", "errors", "judged"}
+    assert written == {"declared", "differences", "drift", "errors", "judged"}
 
 
 @pytest.mark.spark

@@ -23,7 +23,7 @@ from replan.fleet.fleet_file import FleetCluster, read_fleet
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.snapshots import keep_snapshot, kept_snapshots
 from replan.fleet.lake.tables import DRIFT, ERRORS, HISTORY, JUDGED, RATES, TABLES
-from replan.fleet.perform import Stage
+from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.reports.facts import gather
 from replan.fleet.reports.files import rendered
 from replan.fleet.run import run_collect, run_history, run_stages, write
@@ -83,7 +83,7 @@ def test_a_whole_run_judges_who_answers_and_names_the_others(home: Path) -> None
         (e["cluster"], e["stage"]) for e in sorted(found["errors"], key=lambda e: e["cluster"])
     ] == [
         ("gone", "collect"),
-        ("lab", "drift"),
+        ("lab", "diff"),
     ]
     assert {r["cluster"] for r in found["judged"]} == {"eu", "us"}
     (history,) = found["history"]
@@ -124,6 +124,8 @@ def test_each_stage_is_a_command_and_together_they_are_the_run(home: Path) -> No
     for stage, code in (
         ("collect", 1),
         ("rates", 1),
+        ("diff", 1),
+        ("classify", 1),
         ("drift", 1),
         ("cost", 1),
         ("plan", 1),
@@ -242,7 +244,7 @@ def test_the_history_counts_spells_and_takes_a_late_snapshot_in_its_place(home: 
 
     def judged(*snapshots: Snapshot) -> list[tuple[Any, ...]]:
         for _ in keep(home, *snapshots):
-            stages(home, Stage.DRIFT)
+            stages(home, *DRIFT_STAGES)
         run_history(lake, ["eu"])
         columns = ("first_seen", "last_seen", "spells", "open", "resolved_at")
         return [tuple(r[c] for c in columns) for r in lake.read(HISTORY).to_pylist()]

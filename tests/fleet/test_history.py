@@ -20,7 +20,7 @@ from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.history import kept_spells
 from replan.fleet.lake.tables import APPLICATIONS, HISTORY, RATES
-from replan.fleet.perform import Stage
+from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.run import run_history, run_stages, write
 from replan.fleet.seen import Seen, ended_applications, keep_seen
 from replan.fleet.todo import from_lake
@@ -51,14 +51,14 @@ def look(hour: int, members: Sequence[int], **more: Any) -> Seen:
     return Seen(replace(seen, cluster_id="id-eu"), **more)
 
 
-def judge(home: Path, *looks: Seen, stage: Stage = Stage.DRIFT) -> Lake:
+def judge(home: Path, *looks: Seen, stages: Sequence[Stage] = DRIFT_STAGES) -> Lake:
     """Each look is kept and judged, then the history is brought up to date."""
     lake = Lake(str(home / "lake"))
     fleet = Fleet({"eu": FleetCluster("eu", placement=home / "eu.yaml")}, lake.address)
     for one in looks:
         keep_seen(lake, one, "eu")
         todo, now = from_lake(fleet, lake), Hour.of("", one.snapshot.observed_at)
-        write(lake, todo, run_stages(todo, [stage], Where(Engine.LOCAL), now), [stage], now)
+        write(lake, todo, run_stages(todo, stages, Where(Engine.LOCAL), now), stages, now)
     run_history(lake, ["eu"])
     return lake
 
@@ -144,10 +144,10 @@ def test_partitions_that_an_application_has_made_are_its_own() -> None:
 
 def test_records_are_counted_where_the_logs_end(home: Path) -> None:
     looks = [look(n, GOOD, log_ends={ORDERS_0: end}) for n, end in ((1, 0), (2, 7200), (3, 100))]
-    lake = judge(home, *looks, stage=Stage.RATES)
+    lake = judge(home, *looks, stages=[Stage.RATES])
     rates = {r["hour"]: r["records_per_second"] for r in lake.read(RATES).to_pylist()}
     assert rates == {1: None, 2: 2.0, 3: 2.0}  # an end that goes back says nothing
-    judge(home, look(4, GOOD), stage=Stage.RATES)
+    judge(home, look(4, GOOD), stages=[Stage.RATES])
     (row,) = lake.read(RATES, "hour = 4").to_pylist()
     assert (row["records_per_second"], row["intervals"]) == (2.0, 3)
 

@@ -10,7 +10,7 @@ from tests.builders import OBSERVED_AT
 from replan.errors import BadFile, BadUsage, ReplanError
 from replan.fleet.engine import Where, done_by
 from replan.fleet.on_spark import require_spark
-from replan.fleet.perform import Stage
+from replan.fleet.perform import DRIFT_STAGES
 from replan.fleet.sources import find_placements, find_snapshots
 from replan.fleet.todo import Todo, from_folders
 from replan.fleet.work import Task
@@ -84,7 +84,7 @@ def test_a_fleet_without_snapshots_or_placements_is_refused(tmp_path: Path) -> N
 def test_executors_elsewhere_need_an_output_that_they_see() -> None:
     todo = Todo((Task("eu", "id", OBSERVED_AT, "p", snapshot="s"),))
     with pytest.raises(BadUsage) as refused:
-        done_by(Where(master="spark://host:7077"), todo, [Stage.DRIFT])
+        done_by(Where(master="spark://host:7077"), todo, DRIFT_STAGES)
     assert str(refused.value) == (
         "with --master spark://host:7077 the executors need a folder that all of them see: "
         "give --output a path there"

@@ -16,15 +16,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from replan.errors import ReplanError
+from replan.fleet.frames import ROWS_PER_BATCH, columns_of
 from replan.fleet.lake.tables import TABLES
 from replan.fleet.perform import Rows, Stage, in_order, perform, written_by
-from replan.fleet.spark_types import spark_type
 from replan.fleet.work import TASKS, Task, tasks_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-ROWS_PER_BATCH = 100_000
 
 
 def require_spark(find: Callable[[str], object | None] = find_spec) -> None:
@@ -54,8 +52,7 @@ def _struct(name: str) -> pa.StructType:
 def performed(tasks: "DataFrame", stages: Sequence[Stage]) -> "DataFrame":
     """The rows of each task."""
     schema = result_schema(stages)
-    columns = ", ".join(f"`{field.name}` {spark_type(field.type)}" for field in schema)
-    return tasks.mapInArrow(partial(_batches, stages=stages), columns)
+    return tasks.mapInArrow(partial(_batches, stages=stages), columns_of(schema))
 
 
 def _batches(
@@ -84,21 +81,22 @@ def _wrapped(name: str, part: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBat
     )
 
 
+def tasks_frame(spark: "SparkSession", tasks: Sequence[Task]) -> "DataFrame":
+    """Tasks as the rows of a DataFrame, which the stages take."""
+    return spark.createDataFrame(tasks_table(list(tasks)), schema=columns_of(TASKS))
+
+
 def perform_in(
     spark: "SparkSession", tasks: Sequence[Task], stages: Sequence[Stage], between: Path | None
 ) -> Rows:
     """The rows of all tasks; `between` is a folder that all executors see, this machine's own unless it is given."""
     slots = 8 * int(spark.conf.get("spark.default.parallelism", str(os.cpu_count() or 1)))
-    table = spark.createDataFrame(tasks_table(list(tasks)), schema=", ".join(_task_columns()))
+    table = tasks_frame(spark, tasks)
     spread = table.repartition(min(len(tasks), slots))
     with tempfile.TemporaryDirectory(prefix=".replan-fleet-", dir=between) as work:
         place = str(Path(work, "rows"))
         performed(spread, stages).write.partitionBy("table").parquet(place)
         return {name: in_order(name, _read(Path(place), name)) for name in written_by(stages)}
-
-
-def _task_columns() -> Iterator[str]:
-    return (f"`{field.name}` {spark_type(field.type)}" for field in TASKS)
 
 
 def _read(place: Path, name: str) -> list[pa.Table]:

@@ -10,7 +10,17 @@ from functools import cache
 import pyarrow as pa
 
 from replan.errors import ReplanError
-from replan.fleet.lake.tables import COSTS, DECLARED, DRIFT, ERRORS, JUDGED, PLANS, RATES, TABLES
+from replan.fleet.lake.tables import (
+    COSTS,
+    DECLARED,
+    DIFFERENCES,
+    DRIFT,
+    ERRORS,
+    JUDGED,
+    PLANS,
+    RATES,
+    TABLES,
+)
 from replan.fleet.work import Task, Work
 
 
@@ -18,14 +28,18 @@ class Stage(StrEnum):
     """What can be done for a cluster, in the order in which it is done."""
 
     RATES = "rates"
-    DRIFT = "drift"
+    DIFF = "diff"
+    CLASSIFY = "classify"
     COST = "cost"
     PLAN = "plan"
 
 
+DRIFT_STAGES = (Stage.DIFF, Stage.CLASSIFY)
+"""What `fleet drift` does."""
 WRITES: Mapping[Stage, Sequence[str]] = {
     Stage.RATES: (RATES.name,),
-    Stage.DRIFT: (DECLARED.name, DRIFT.name, JUDGED.name),
+    Stage.DIFF: (DECLARED.name, DIFFERENCES.name),
+    Stage.CLASSIFY: (DRIFT.name, JUDGED.name),
     Stage.COST: (COSTS.name,),
     Stage.PLAN: (PLANS.name,),
 }
@@ -79,10 +93,14 @@ def _stage(stage: Stage) -> Callable[[Work], Rows]:
             from replan.fleet.stages.rates import rates
 
             return rates
-        case Stage.DRIFT:
-            from replan.fleet.stages.drift import drift
+        case Stage.DIFF:
+            from replan.fleet.stages.diff import diff
 
-            return drift
+            return diff
+        case Stage.CLASSIFY:
+            from replan.fleet.stages.classify import classified
+
+            return classified
         case Stage.COST:
             from replan.fleet.stages.cost import cost
 

@@ -12,6 +12,7 @@ from replan.wording import capped, count, left_out
 SHOWN = 50
 CLUSTER_HEAD = ("CLUSTER", "PARTITIONS", "DRIFTED", "ON THE WAY", "AS OF")
 DRIFT_HEAD = ("CLUSTER", "WHAT", "CLASS", "KIND", "DECLARED", "IS", "LEADER", "OWNER")
+DIFF_HEAD = ("CLUSTER", "WHAT", "KIND", "DECLARED", "IS", "LEADER")
 BEYOND = "--output and the lake have them all"
 
 
@@ -26,6 +27,34 @@ def render_fleet_drift(found: FleetRun, *, everything: bool = False) -> str:
     if found.errors.num_rows:
         parts.append(error_lines(found, found.errors.num_rows if everything else SHOWN))
     parts.append([*_asides(found), _summary(found)])
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def render_fleet_diff(found: FleetRun) -> str:
+    """The partitions that differ, by kind, without a word on why; ends with a newline."""
+    differing = found.differing
+    parts: list[list[str]] = []
+    if differing.num_rows:
+        rows = [
+            (
+                row["cluster"],
+                item_of({**row, "broker": None}),
+                row["kind"],
+                brokers(row["declared"]) if row["declared"] else "-",
+                brokers(row["observed"]) if row["observed"] else "-",
+                "-" if row["leader"] is None else str(row["leader"]),
+            )
+            for row in differing.slice(0, SHOWN).to_pylist()
+        ]
+        more = left_out(differing.num_rows - len(rows), way_out=BEYOND)
+        parts.append([*columns([DIFF_HEAD, *rows], right=(5,)), *more])
+    if found.errors.num_rows:
+        parts.append(error_lines(found, SHOWN))
+    running = found.rows["differences"].num_rows - differing.num_rows
+    line = (
+        f"{count(differing.num_rows, 'partition')} not as declared, {running:,} on the way to it."
+    )
+    parts.append([*_asides(found), line])
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 

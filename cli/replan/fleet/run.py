@@ -16,12 +16,13 @@ from replan.fleet.collect import Observe, collect
 from replan.fleet.engine import Where, done_by
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Hour, Lake, quoted
-from replan.fleet.lake.tables import ERRORS, HISTORY, JUDGED, TABLES
+from replan.fleet.lake.tables import DIFFERENCES, ERRORS, HISTORY, JUDGED, TABLES
 from replan.fleet.pairs import FleetError
 from replan.fleet.perform import Rows, Stage, in_order
 from replan.fleet.seen import keep_seen
-from replan.fleet.stages.drift import ACKNOWLEDGED
+from replan.fleet.stages.classify import ACKNOWLEDGED
 from replan.fleet.todo import Todo
+from replan.planning.comparison.diff import DifferenceKind
 
 COLLECT = "collect"
 HISTORY_STAGE = "history"
@@ -48,6 +49,12 @@ class FleetRun:
         drift = self.rows["drift"]
         return drift.filter(pc.not_equal(drift.column("class"), ACKNOWLEDGED))
 
+    @property
+    def differing(self) -> pa.Table:
+        """Partitions that are not as declared, less those on the way to it; none where nobody asked."""
+        found = self.rows.get(DIFFERENCES.name, DIFFERENCES.schema.empty_table())
+        return found.filter(pc.not_equal(found.column("kind"), DifferenceKind.RUNNING.value))
+
     def with_errors(self, more: pa.Table) -> "FleetRun":
         """The same with more errors."""
         errors = in_order(ERRORS.name, [self.errors, more])
@@ -57,7 +64,9 @@ class FleetRun:
         """1 where more clusters than tolerated have an error, as the answer is not whole; else 2 with drift; else 0."""
         if len(set(self.errors.column("cluster").to_pylist())) > tolerated:
             return Exit.ERROR
-        return Exit.CHANGES if "drift" in self.rows and self.drifted.num_rows else Exit.OK
+        if "drift" in self.rows:
+            return Exit.CHANGES if self.drifted.num_rows else Exit.OK
+        return Exit.CHANGES if self.differing.num_rows else Exit.OK
 
 
 def run_stages(todo: Todo, stages: Sequence[Stage], where: Where, now: Hour) -> FleetRun:

@@ -18,7 +18,7 @@ from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Hour, Lake, quoted
 from replan.fleet.lake.snapshots import Kept, kept_snapshots
 from replan.fleet.lake.tables import JUDGED, SNAPSHOTS
-from replan.fleet.perform import Stage
+from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.run import FleetRun, run_history, run_stages, write
 from replan.fleet.todo import Todo, task_of
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 COMMIT = "add struct<partitionValues: map<string, string>>"
 """What is read of each line of a commit: the values by which the files that it adds are divided."""
-STAGES = (Stage.DRIFT, Stage.COST)
+STAGES = (*DRIFT_STAGES, Stage.COST)
 
 
 @dataclass(frozen=True, slots=True)

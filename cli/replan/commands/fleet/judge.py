@@ -76,19 +76,65 @@ def drift(
       replan fleet drift --fleet fleet.yaml
       replan fleet drift --snapshots snapshots/ --placements placements/ --engine spark -o drift/
     """
-    from replan.fleet.perform import Stage
+    from replan.fleet.perform import DRIFT_STAGES
 
     if (snapshots is None) != (placements is None):
         raise BadUsage("--snapshots and --placements go together; without both the lake is read")
     if snapshots is None or placements is None:
-        return _lake_stages(fleet, [Stage.DRIFT], output, tolerate, choice)
+        return _lake_stages(fleet, DRIFT_STAGES, output, tolerate, choice)
     from replan.fleet.run import run_stages
     from replan.fleet.todo import from_folders
 
     between = None if output is None else output.resolve().parent
     where = choice.where(between)
-    found = run_stages(from_folders(snapshots, placements), [Stage.DRIFT], where, this_hour())
+    found = run_stages(from_folders(snapshots, placements), DRIFT_STAGES, where, this_hour())
     return _shown(found, output, tolerate)
+
+
+def diff(
+    *,
+    fleet: FleetFile = DEFAULT_FLEET,
+    output: Output = None,
+    tolerate: Tolerate = 0,
+    choice: EngineChoice,
+) -> Exit:
+    """Find the partitions of many clusters that are not as declared, whoever made them so.
+
+    Exit codes:
+      0  none differs
+      1  an error, or a cluster that could not be compared
+      2  some differ
+
+    Examples:
+      replan fleet diff
+      replan fleet diff --fleet ops/fleet.yaml -o diff/
+    """
+    from replan.fleet.perform import Stage
+
+    return _lake_stages(fleet, [Stage.DIFF], output, tolerate, choice)
+
+
+def classify(
+    *,
+    fleet: FleetFile = DEFAULT_FLEET,
+    output: Output = None,
+    tolerate: Tolerate = 0,
+    choice: EngineChoice,
+) -> Exit:
+    """Find what drifted in many clusters, and who must act; `fleet drift` is this after `fleet diff`.
+
+    Exit codes:
+      0  no drift in any cluster
+      1  an error, or a cluster that could not be compared
+      2  drift
+
+    Examples:
+      replan fleet classify
+      replan fleet classify --fleet ops/fleet.yaml
+    """
+    from replan.fleet.perform import Stage
+
+    return _lake_stages(fleet, [Stage.CLASSIFY], output, tolerate, choice)
 
 
 def cost(*, fleet: FleetFile = DEFAULT_FLEET, tolerate: Tolerate = 0, choice: EngineChoice) -> Exit:
@@ -164,18 +210,18 @@ def _lake_stages(
 ) -> Exit:
     opened, lake = opened_lake(file)
     found = perform_and_write(opened, lake, stages, choice)
-    if "drift" in found.rows:
+    if "drift" in found.rows or "differences" in found.rows:
         return _shown(found, output, tolerated)
     return _summarised(found, tolerated)
 
 
 def _shown(found: "FleetRun", output: Path | None, tolerated: int) -> Exit:
     from replan.fleet.publish import publish
-    from replan.fleet.report import render_fleet_drift
+    from replan.fleet.report import render_fleet_diff, render_fleet_drift
 
     if output is not None:
         publish(found, output)
-    result(render_fleet_drift(found))
+    result((render_fleet_drift if "drift" in found.rows else render_fleet_diff)(found))
     return found.exit_code(tolerated)
 
 

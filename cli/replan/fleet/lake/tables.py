@@ -104,6 +104,20 @@ RATES = LakeTable(
         ]
     ),
 )
+DIFFERENCES = LakeTable(
+    "differences",
+    "Partitions that are not as declared, by kind, whoever made it so.",
+    pa.schema(
+        [
+            *_SEEN,
+            *_PARTITION,
+            _required("kind", pa.string()),
+            pa.field("declared", BROKERS),
+            pa.field("observed", BROKERS),
+            pa.field("leader", pa.int32()),
+        ]
+    ),
+)
 DRIFT = LakeTable(
     "drift",
     "What is not where it is declared, by class.",
@@ -221,6 +235,6 @@ TABLES: Mapping[str, LakeTable] = {
     table.name: table
     for table in (
         *(SNAPSHOTS, OFFSETS, APPLICATIONS, DECLARED, RATES),
-        *(DRIFT, JUDGED, COSTS, PLANS, HISTORY, ERRORS),
+        *(DIFFERENCES, DRIFT, JUDGED, COSTS, PLANS, HISTORY, ERRORS),
     )
 }

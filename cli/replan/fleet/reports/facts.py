@@ -14,7 +14,7 @@ from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Hour, Lake, at
 from replan.fleet.lake.tables import COSTS, DRIFT, ERRORS, HISTORY, JUDGED, PLANS, LakeTable
 from replan.fleet.report import item_of
-from replan.fleet.stages.drift import ACKNOWLEDGED
+from replan.fleet.stages.classify import ACKNOWLEDGED
 
 Row = Mapping[str, Any]
 

@@ -5,23 +5,27 @@ of the two sides, with nothing else on it; without a rate there are none. Money 
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from replan.fleet.frames import rows_frame
 from replan.fleet.lake.tables import COSTS
-from replan.fleet.stages.drift import drift
+from replan.fleet.stages.classify import classified
 from replan.fleet.work import Work
 from replan.model.names import BrokerId
 from replan.model.placement import MoveThrottle, Side
 from replan.planning.comparison.diff import MOVABLE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 GB = 10**9
 
 
 def cost(work: Work) -> Mapping[str, pa.Table]:
     """A row of each partition that a move can put right."""
-    found = drift(work)["drift"]
+    found = classified(work)["drift"]
     movable = [r for r in found.to_pylist() if r["kind"] in MOVABLE and r["declared"]]
     racks = {broker.id: broker.rack for broker in work.snapshot.brokers}
     rows = [_row(r, racks, work) for r in movable]
@@ -31,6 +35,11 @@ def cost(work: Work) -> Mapping[str, pa.Table]:
     return {
         COSTS.name: work.rows(COSTS, {name: [r[name] for r in rows] for name in names}, len(rows))
     }
+
+
+def cost_frame(tasks: "DataFrame") -> "DataFrame":
+    """The rows of `costs` of all tasks, in Spark."""
+    return rows_frame(tasks, cost, COSTS)
 
 
 def _row(

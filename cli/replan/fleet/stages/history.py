@@ -8,14 +8,19 @@ carried over from the history that there is.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from replan.fleet.frames import rows_frame
 from replan.fleet.lake.delta import Lake, quoted
 from replan.fleet.lake.tables import APPLICATIONS, DRIFT, HISTORY, JUDGED
+from replan.fleet.work import Work
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 KEYS = ("topic", "partition", "broker", "kind")
 FLAPPING_SPELLS = 3
@@ -33,6 +38,15 @@ def history(lake: Lake, cluster: str) -> pa.Table:
     before = lake.read(HISTORY, where)
     found = spells(cluster, moments, drifted, before)
     return resolved(found, lake.read(APPLICATIONS, where), before)
+
+
+def history_frame(tasks: "DataFrame") -> "DataFrame":
+    """The rows of `history` of the clusters of all tasks, which are in a lake, in Spark."""
+    return rows_frame(tasks, _of_task, HISTORY)
+
+
+def _of_task(work: Work) -> Mapping[str, pa.Table]:
+    return {HISTORY.name: history(Lake(work.task.lake or ""), work.task.cluster)}
 
 
 def spells(

@@ -3,9 +3,11 @@
 from collections import Counter
 from collections.abc import Mapping
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from replan.fleet.frames import rows_frame
 from replan.fleet.lake.tables import PLANS
 from replan.fleet.work import Work
 from replan.model.names import BrokerId
@@ -13,6 +15,9 @@ from replan.model.placement import MoveThrottle, Side
 from replan.planning import plan_file
 from replan.planning.plan import Plan
 from replan.planning.planner import make_plan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 def plan(work: Work) -> Mapping[str, pa.Table]:
@@ -28,6 +33,11 @@ def plan(work: Work) -> Mapping[str, pa.Table]:
         "document": [document],
     }
     return {PLANS.name: work.rows(PLANS, columns, 1)}
+
+
+def plan_frame(tasks: "DataFrame") -> "DataFrame":
+    """The rows of `plans` of all tasks, in Spark."""
+    return rows_frame(tasks, plan, PLANS)
 
 
 def throttled_seconds(made: Plan, throttle: MoveThrottle | None) -> float | None:

@@ -1,25 +1,30 @@
-"""Diff and classify: what each partition should be, what is not so, and whose it is. As `replan drift` finds it.
+"""Classify: what is not where it is declared, and who must act. As `replan drift` finds it.
 
 What the placement acknowledges is there too, as class `acknowledged`, so that the history knows until when; it is not
 counted.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from replan.fleet.lake.tables import DECLARED, DRIFT, JUDGED
+from replan.fleet.frames import rows_frame
+from replan.fleet.lake.tables import DRIFT, JUDGED
 from replan.fleet.work import Work
 from replan.planning.comparison.acknowledged import acknowledgement_of
 from replan.planning.comparison.alignment import rows_of
 from replan.planning.drift_classes import Classified, DriftClass
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
 ACKNOWLEDGED = "acknowledged"
 
 
-def drift(work: Work) -> Mapping[str, pa.Table]:
-    """What drifted, that the cluster was compared, and what was declared."""
+def classified(work: Work) -> Mapping[str, pa.Table]:
+    """What drifted, by class, and that the cluster was compared."""
     found = work.classified
     drifted = [c for c in found if c.drift_class is not DriftClass.IN_FLIGHT]
     numbers = {
@@ -32,8 +37,12 @@ def drift(work: Work) -> Mapping[str, pa.Table]:
     return {
         DRIFT.name: pa.concat_tables([_drift(work, drifted), _acknowledged(work)]),
         JUDGED.name: work.rows(JUDGED, numbers, 1),
-        DECLARED.name: _declared(work),
     }
+
+
+def classify_frame(tasks: "DataFrame") -> "DataFrame":
+    """The rows of `drift` of all tasks, in Spark."""
+    return rows_frame(tasks, classified, DRIFT)
 
 
 def _drift(work: Work, found: Sequence[Classified]) -> pa.Table:
@@ -85,12 +94,3 @@ def _bytes(work: Work, found: Sequence[Classified]) -> pa.Array:
     return work.snapshot.partitions.column("bytes").take(
         pa.array(rows, mask=np.asarray(rows < 0), type=pa.int64())
     )
-
-
-def _declared(work: Work) -> pa.Table:
-    asked = work.wanted.table
-    columns = {
-        "digest": pa.repeat(pa.scalar(work.placement.digest), asked.num_rows),
-        **{name: asked.column(name) for name in ("topic", "partition", "replicas")},
-    }
-    return work.rows(DECLARED, columns, asked.num_rows)

@@ -1,0 +1,53 @@
+"""Diff: the list that each partition should have, and where it is not so; by the kernel that `replan plan` calls.
+
+What is acknowledged is no difference. Why something differs says `classify`.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from replan.fleet.frames import rows_frame
+from replan.fleet.lake.tables import DECLARED, DIFFERENCES
+from replan.fleet.work import Work
+from replan.planning.comparison.diff import DifferenceKind
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def diff(work: Work) -> Mapping[str, pa.Table]:
+    """What is declared, and the partitions that differ; those on the way to it have the kind `running`."""
+    return {DECLARED.name: _declared(work), DIFFERENCES.name: _differences(work)}
+
+
+def diff_frame(tasks: "DataFrame") -> "DataFrame":
+    """The rows of `differences` of all tasks, in Spark."""
+    return rows_frame(tasks, diff, DIFFERENCES)
+
+
+def _differences(work: Work) -> pa.Table:
+    found, running = work.drift.partitions, work.drift.converging
+    nothing = [None] * len(running)
+    columns = {
+        "topic": [*(d.partition.topic for d in found), *(name.topic for name in running)],
+        "partition": [
+            *(d.partition.partition for d in found),
+            *(name.partition for name in running),
+        ],
+        "kind": [*(d.kind.value for d in found), *[DifferenceKind.RUNNING.value] * len(running)],
+        "declared": [*(list(d.declared) for d in found), *nothing],
+        "observed": [*(list(d.observed) for d in found), *nothing],
+        "leader": [*(d.leader for d in found), *nothing],
+    }
+    return work.rows(DIFFERENCES, columns, len(found) + len(running))
+
+
+def _declared(work: Work) -> pa.Table:
+    asked = work.wanted.table
+    columns = {
+        "digest": pa.repeat(pa.scalar(work.placement.digest), asked.num_rows),
+        **{name: asked.column(name) for name in ("topic", "partition", "replicas")},
+    }
+    return work.rows(DECLARED, columns, asked.num_rows)
