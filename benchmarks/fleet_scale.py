@@ -3,12 +3,13 @@
     python benchmarks/fleet_scale.py --clusters 100 --partitions 70000 [--skew] [--home DIR] [--only local,spark,…]
 
 The fleet is made once: snapshots in a lake, a placement for each cluster, one partition in a hundred drifted, of each
-class. `local` and `spark` are `replan fleet`, from the lake and the YAML files to committed tables; `kernel`,
-`spark-sql`, `datafusion` and `polars` join the tables `declared` and `snapshots` of that lake, which the first of them
-has written, and count the partitions whose lists differ. Peaks as in fleet_drift.py.
+class. `local` and `spark` are `replan fleet`, from the lake and the YAML to committed tables. The others join two of
+its tables, `declared` and `snapshots`, which the first of them has written, and count the partitions whose lists
+differ; `duckdb` and `polars` are measured where they are installed. Peaks as in fleet_drift.py.
 """
 
 import argparse
+import os
 import resource
 import sys
 import tempfile
@@ -47,7 +48,7 @@ def main() -> None:
     )
     parser.add_argument("--skew", action="store_true", help="half of all partitions in one cluster")
     parser.add_argument("--home", type=Path, help="keep the fleet here, and use the one that is")
-    parser.add_argument("--only", default="local,spark,kernel,datafusion,polars,spark-sql")
+    parser.add_argument("--only", default="local,spark,kernel,datafusion,duckdb,polars,spark-sql")
     parser.add_argument("--engine", choices=tuple(RUNS))
     asked = parser.parse_args()
     if asked.engine is not None:
@@ -60,14 +61,15 @@ def main() -> None:
             make_fleet(home, sizes)
         print(f"{asked.clusters} clusters, {sum(sizes):,} partitions{', skewed' * asked.skew}")
         for engine in asked.only.split(","):
-            if engine == "polars" and find_spec("polars") is None:
+            if engine in {"duckdb", "polars"} and find_spec(engine) is None:
                 continue
             before = cpu_seconds()
             command = [sys.executable, __file__, "--engine", engine, "--home", str(home)]
             seconds, peak, said = measured(command)
             cpu = cpu_seconds() - before
             print(
-                f"{engine:10} {seconds:7.1f} s, {cpu:6.1f} s of CPU, peak {peak:6,.0f} MB: {said.strip()}",
+                f"{engine:10} {seconds:7.1f} s at load {os.getloadavg()[0]:.0f}, {cpu:6.1f} s of CPU, "
+                f"peak {peak:6,.0f} MB: {said.strip()}",
                 flush=True,
             )
 
@@ -142,6 +144,22 @@ def run_datafusion(home: Path) -> str:
     return f"{found.column(0)[0].as_py():,} lists differ"
 
 
+def run_duckdb(home: Path) -> str:
+    import duckdb  # type: ignore[import-not-found,unused-ignore] # noqa: PLC0415 - perhaps not there
+
+    lake = Lake(str(home / "lake"))
+    declared, seen = (
+        f"read_parquet({DeltaTable(lake.place(t)).file_uris()!r}, hive_partitioning=true)"
+        for t in (DECLARED, SNAPSHOTS)
+    )
+    observed = f"SELECT cluster, unnest(partitions) FROM {seen} WHERE part = 'partitions'"  # noqa: S608 - our own
+    found = duckdb.sql(
+        f"SELECT count(*) FROM {declared} d JOIN ({observed}) s "  # noqa: S608 - our own
+        "USING (cluster, topic, partition) WHERE d.replicas <> s.replicas"
+    ).fetchall()
+    return f"{found[0][0]:,} lists differ"
+
+
 def run_polars(home: Path) -> str:
     import polars as pl  # type: ignore[import-not-found,unused-ignore] # noqa: PLC0415 - perhaps not there
 
@@ -175,6 +193,7 @@ RUNS: dict[str, Callable[[Path], str]] = {
     "spark": run_spark,
     "kernel": run_kernel,
     "datafusion": run_datafusion,
+    "duckdb": run_duckdb,
     "polars": run_polars,
     "spark-sql": run_spark_sql,
 }

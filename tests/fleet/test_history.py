@@ -21,6 +21,7 @@ from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.history import kept_spells
 from replan.fleet.lake.tables import APPLICATIONS, HISTORY, RATES
 from replan.fleet.perform import DRIFT_STAGES, Stage
+from replan.fleet.reports.facts import gather
 from replan.fleet.run import run_history, run_stages, write
 from replan.fleet.seen import Seen, ended_applications, keep_seen
 from replan.fleet.todo import from_lake
@@ -95,6 +96,9 @@ def test_a_spell_has_its_own_beginning(home: Path) -> None:
     row = history(judge(home, look(1, BAD), look(2, GOOD), look(4, BAD), look(5, BAD)))
     assert (row["first_seen"], row["since"], row["spells"]) == (moment(1), moment(4), 2)
     assert row["flapping"] is False
+    fleet = Fleet({"eu": FleetCluster("eu")})
+    (reported,) = gather(Lake(str(home / "lake")), fleet).drift
+    assert (reported["since"], reported["spells"]) == (moment(4), 2)
 
 
 def test_what_begins_three_times_in_a_week_flaps_until_it_is_quiet_for_one(home: Path) -> None:

@@ -137,7 +137,7 @@ def _drift(lake: Lake, where: str, costs: Mapping[str, Sequence[Row]]) -> list[R
                 **{k: row[k] for k in ("class", "kind", "rule", "declared", "observed", "leader")},
                 "detail": row["detail"],
                 "owner": row["owner"],
-                "since": age.get("first_seen", row["observed_at"]),
+                "since": age.get("since") or age.get("first_seen", row["observed_at"]),
                 "spells": age.get("spells", 1),
                 "copy_bytes": copy.get("bytes", 0),
                 "cross_rack_bytes": copy.get("cross_rack_bytes", 0),
