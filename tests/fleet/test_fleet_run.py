@@ -185,6 +185,14 @@ def test_one_clusters_trouble_is_its_own_and_a_late_one_is_not_waited_for() -> N
     assert found == {f"c{n}": Seen(seen) for n in range(30)}
 
 
+def test_the_largest_clusters_come_first(home: Path) -> None:
+    fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
+    for name, count in (("eu", 2), ("us", 5), ("lab", 1), ("gone", 3)):
+        seen = snapshot([state([1, 2], partition=n) for n in range(count)])
+        keep_snapshot(lake, replace(seen, cluster_id=name), name)
+    assert [task.cluster for task in from_lake(fleet, lake).tasks] == ["us", "gone", "eu", "lab"]
+
+
 def test_what_was_collected_is_kept_although_others_fail(home: Path) -> None:
     fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
 

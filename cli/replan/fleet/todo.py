@@ -23,6 +23,7 @@ class Todo:
     """The tasks, and what is no task and why."""
 
     tasks: tuple[Task, ...]
+    """The largest clusters first, so that none of them is begun when all others are done."""
     errors: tuple[FleetError, ...] = ()
     undeclared: tuple[str, ...] = ()
     """Clusters with a snapshot and without a placement."""
@@ -51,13 +52,13 @@ def from_folders(snapshots: Path, placements: Path) -> Todo:
         Task(p.cluster_name, p.cluster_id, p.observed_at, p.placement, snapshot=p.snapshot)
         for p in pairing.pairs
     )
-    size = sum(_size(Path(task.snapshot or "")) for task in tasks)
+    sizes = {task: _size(Path(task.snapshot or "")) for task in tasks}
     return Todo(
-        tasks,
+        tuple(sorted(tasks, key=lambda task: -sizes[task])),
         pairing.errors,
         pairing.undeclared,
         pairing.older,
-        size // BYTES_OF_A_PARTITION,
+        sum(sizes.values()) // BYTES_OF_A_PARTITION,
     )
 
 
@@ -67,7 +68,9 @@ def from_lake(fleet: Fleet, lake: Lake, unanswered: Collection[str] = ()) -> Tod
     That there is none is no error of its own where the cluster is among the `unanswered` of this run.
     """
     newest = newest_of(lake)
-    tasks, errors, undeclared = [], [], []
+    tasks: list[Task] = []
+    errors: list[FleetError] = []
+    undeclared: list[str] = []
     for name, cluster in fleet.clusters.items():
         kept = newest.get(name)
         if cluster.placement is None:
@@ -79,6 +82,7 @@ def from_lake(fleet: Fleet, lake: Lake, unanswered: Collection[str] = ()) -> Tod
             errors.append(FleetError(name, lake.address, message))
         else:
             tasks.append(task_of(fleet, lake, kept))
+    tasks.sort(key=lambda task: -newest[task.cluster].partitions)
     return Todo(
         tuple(tasks),
         tuple(errors),
