@@ -67,7 +67,11 @@ def goes_on(
     with load:
         process = start(command, folder=site.folder, XDG_STATE_HOME=str(site.folder))
         try:
-            until(lambda: bool(running(site)), "a running copy", limit_seconds=120)
+            until(
+                lambda: process.poll() is not None or bool(running(site)),
+                "a running copy",
+                limit_seconds=120,
+            )
             begin(cluster)
             over = time.monotonic() + seconds
             until(
@@ -77,10 +81,10 @@ def goes_on(
             )
             end(cluster)
             shown, errors = process.communicate(timeout=END_SECONDS)
-        except subprocess.TimeoutExpired as waited:
+        except (subprocess.TimeoutExpired, TimeoutError) as waited:
             process.kill()
             shown, errors = process.communicate()
-            raise AssertionError(f"not at its end: {shown}\n{errors}") from waited
+            raise AssertionError(f"{waited}: {shown}\n{errors}") from waited
         finally:
             process.kill()
         account = load.close()
