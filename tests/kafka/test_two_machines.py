@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 from tests.commandline import replan, start
 from tests.kafka.clusters import one_jvm_cluster
-from tests.kafka.harness.clients import create_topic, fill, until
+from tests.kafka.harness.clients import until
 from tests.kafka.harness.doors import Doors
 from tests.kafka.harness.layout import FIVE_BROKERS, Layout
-from tests.kafka.test_main_job import MEGABYTE, SETTLE, Site, filled, load_on, placement
+from tests.kafka.test_main_job import SETTLE, Site, filled, load_on, placement
 
 SLOW = "4MB/s"
 ALTER_PARTITION_REASSIGNMENTS = 45
@@ -124,38 +124,31 @@ def test_a_stopped_process_that_was_taken_over_sends_nothing_when_it_continues(
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(1200)
-@pytest.mark.parametrize("held_seconds", [30, 150, 600])
-def test_a_request_that_arrives_after_the_takeover_is_recognised_and_changes_nothing(
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("held_seconds", [30, 80])
+def test_a_request_that_arrives_after_the_takeover_changes_nothing(
     layout: Layout, pytestconfig: pytest.Config, tmp_path: Path, held_seconds: int
 ) -> None:
-    """Another copy is so slow that the application is open still when none of its requests is expected any more."""
+    """The network holds back what the first one asked for, which is stopped and goes on when all is over."""
     with (
         Doors(FIVE_BROKERS) as doors,
         one_jvm_cluster(replace(layout, own_properties=doors.properties), pytestconfig) as cluster,
     ):
-        for topic, megabytes in (("orders", 1), ("slow", 60)):
-            create_topic(cluster.bootstrap, topic, [[1, 2, 3]])
-            fill(cluster.bootstrap, topic, megabytes * MEGABYTE)
-        site = Site(cluster, tmp_path, "orders")
-        (tmp_path / "placement.yaml").write_text(
-            "version: 1\nassignments: {orders: {partitions: [[4, 2, 5]]}, slow: {partitions: [[1, 2, 4]]}}\n"
-            "throttles: {moves: {rate: 60kB/s}}\n"
-        )
-        ann, bob, cy = (Machine(site, tmp_path, user) for user in ("ann", "bob", "cy"))
+        site = filled(cluster, tmp_path)
+        (tmp_path / "placement.yaml").write_text(placement(site.topic, rate=SLOW))
+        ann, bob = Machine(site, tmp_path, "ann"), Machine(site, tmp_path, "bob")
         ann.flags = ("--bootstrap-server", doors.of(1))
         held = doors.hold(ALTER_PARTITION_REASSIGNMENTS)
         with load_on(site) as load, ann.started(*begin(ann, site)) as stopped:
             until(held.is_set, "a request", limit_seconds=60)
             stopped.send_signal(signal.SIGSTOP)
             os.waitid(os.P_PID, stopped.pid, os.WSTOPPED | os.WNOWAIT)
-            release(bob)
             over = time.monotonic() + held_seconds
-            with bob.started("resume", "-v", *SETTLE) as resuming:
-                until(lambda: time.monotonic() > over, "the end", limit_seconds=held_seconds + 10)
+            release(bob)
+            with bob.started("resume", *SETTLE) as resuming:
+                until(lambda: time.monotonic() > over, "its time", limit_seconds=held_seconds + 10)
                 assert resuming.poll() is None
                 doors.release()
-                cy.replan("throttle", "40MB/s", wanted=0)
                 shown, said = resuming.communicate(timeout=300)
             assert resuming.returncode == 0, f"{shown}\n{said}"
             stopped.send_signal(signal.SIGCONT)
@@ -163,9 +156,7 @@ def test_a_request_that_arrives_after_the_takeover_is_recognised_and_changes_not
             account = load.close()
         assert stopped.returncode == 4, refused
         assert account.errors == ()
-        assert site.described() == {0: ([4, 2, 5], 4)}
-        assert site.leftovers() == []
-        site.replan("plan", wanted=0)
+        site.stands_as_declared()
 
 
 @pytest.mark.waits

@@ -15,6 +15,7 @@ from replan.applying.decide import decide
 from replan.applying.ending import Leaving, left, left_behind, stopped, stopped_code
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import ApplicationStatus, Record, Verb
+from replan.applying.late import arrived_late
 from replan.applying.log_moves import pending as logs_pending
 from replan.applying.looking import Looked, TickReader, way_back
 from replan.applying.next_state import Decision, too_slow
@@ -149,7 +150,7 @@ class ApplicationRun:
             return self._turned(tick)
         keeps = keeps_throttles(self._job.plan.throttle, state.ledger.application)
         if not state.ledger.throttles or (keeps and restored):
-            return self._closed()
+            return self._closed_unless_late(tick.now)
         if self._ended_at is None or state.configs_unknown_since:
             self._ended_at = tick.now
         if tick.now - self._ended_at < patience:
@@ -203,6 +204,23 @@ class ApplicationRun:
         self._next._state = replace(
             self._next._state, configs_unknown_since=self._state.configs_unknown_since
         )
+        return None
+
+    def _closed_unless_late(self, now: float) -> Outcome | None:
+        """Close the application, unless a list that came late has undone some of it: that goes on."""
+        try:
+            late = list(arrived_late(self._state.ledger, self._ports.reader))
+        except (ClusterUnreachable, ClusterRefused) as error:
+            return self._unreachable(now, error)
+        if not late:
+            return self._closed()
+        try:
+            self._append(tuple(record for record, _ in late))
+        except (BadFile, ClusterUnreachable) as error:
+            return self._unwritable(self._ports.clock.now(), error)
+        self._state = replace(self._state, moved_at=now)
+        if self._progress is not None:
+            self._ports.report(replace(self._progress, notes=tuple(note for _, note in late)))
         return None
 
     def _closed(self) -> Outcome | None:

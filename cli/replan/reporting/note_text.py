@@ -2,6 +2,7 @@
 
 from replan.applying.journal.records import Verb
 from replan.applying.reasons.notes import (
+    ArrivedLate,
     EntriesRemoved,
     ListsLeft,
     Note,
@@ -44,6 +45,8 @@ def note_text(note: Note | str) -> str:  # noqa: PLR0911  # one for each kind
                 f"with more replicas than before, as their moves had begun to add some: {names}; the next plan makes "
                 "them as they were, or as the placement declares them"
             )
+        case ArrivedLate(partition, listed):
+            return f"{partition}: an earlier request for {list(listed)} arrived after it was done; it is taken back"
         case ReadingsApart(seconds, silent):
             why = f"; silent: {brokers(silent)}" if silent else ""
             return (

@@ -6,6 +6,7 @@ import pytest
 
 from replan.applying.journal.records import Verb
 from replan.applying.reasons.notes import (
+    ArrivedLate,
     EntriesRemoved,
     ListsLeft,
     Note,
@@ -16,7 +17,7 @@ from replan.applying.reasons.notes import (
     ReadingsApart,
 )
 from replan.model.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.reporting.note_text import note_text
 
 B4 = BrokerId(4)
@@ -65,6 +66,10 @@ NOTES: list[tuple[Note, str]] = [
             "with more replicas than before, as their moves had begun to add some: orders-0; the next plan makes "
             "them as they were, or as the placement declares them"
         ),
+    ),
+    (
+        ArrivedLate(TopicPartition("orders", 0), replicas(1, 2, 3, 4)),
+        "orders-0: an earlier request for [1, 2, 3, 4] arrived after it was done; it is taken back",
     ),
     (Obeyed(Verb.PAUSE, "", "bob@ops-2"), "pause, by bob@ops-2"),
     (Obeyed(Verb.THROTTLE, "80000000", "bob@ops-2"), "throttle 80 MB/s, by bob@ops-2"),

@@ -13,7 +13,7 @@ from replan.planning.requests import RequestKind
 
 
 class Status(StrEnum):
-    """How one partition of an application stands; all but OPEN are final."""
+    """How one partition of an application stands; all but OPEN are final, and DONE until a late request undoes it."""
 
     OPEN = "open"
     DONE = "done"

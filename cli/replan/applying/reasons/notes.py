@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from replan.applying.journal.records import Verb
 from replan.model.configs import ConfigScope
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId, Replicas, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,24 @@ class ListsLeft:
     partitions: tuple[TopicPartition, ...]
 
 
-Note = EntriesRemoved | RateRemoved | RateChanged | RateKept | ReadingsApart | Obeyed | ListsLeft
+@dataclass(frozen=True, slots=True)
+class ArrivedLate:
+    """A list that was asked for earlier arrived when its partition was done: it is taken up again."""
+
+    partition: TopicPartition
+    listed: Replicas
+
+
+Note = (
+    EntriesRemoved
+    | RateRemoved
+    | RateChanged
+    | RateKept
+    | ReadingsApart
+    | Obeyed
+    | ListsLeft
+    | ArrivedLate
+)
 
 
 @dataclass(frozen=True, slots=True)
