@@ -7,6 +7,7 @@ silent cluster or journal is waited for, and when to leave. How it reads is in `
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from math import inf
 
 from replan.applying.cancelling import is_cancelled, turned
 from replan.applying.copies import lingering, may_arrive
@@ -102,29 +103,38 @@ class ApplicationRun:
         self._state = after.answered(answers, self._ports.clock.now())
         self._asked = decision.asks and not self._state.refused_configs
         self._changed = answers.configs.keys() | answers.standing.keys()
-        self._progress = progress_of(tick, self._state, decision, self._began, reported)
+        self._progress = progress_of(
+            tick, self._state, decision, self._began, reported, self._gives_up_at()
+        )
         self._ports.report(self._progress)
         return self._outcome(tick, decision)
 
     def _note_stop(self, now: float) -> None:
         if self._leaving is not None:
             return
-        still, idle = now - self._state.moved_at, self._idle_seconds(now)
-        limit, settings = self._job.settings.give_up_seconds, self._job.settings
+        self._note_idle(now)
+        still, leave_at = now - self._state.moved_at, self._job.settings.leave_at
         if self._ports.stop():
             self._leaving = Leaving(now, Ending.INTERRUPTED, still)
-        elif settings.leave_at is not None and now >= settings.leave_at:
+        elif leave_at is not None and now >= leave_at:
             self._leaving = Leaving(now, Ending.WINDOW_OVER, still)
-        elif (limit is not None and still >= limit) or (min(still, idle) >= settings.idle_seconds):
+        elif now >= self._gives_up_at():
             self._leaving = Leaving(now, Ending.GAVE_UP, still)
 
-    def _idle_seconds(self, now: float) -> float:
-        """For how long nothing from outside has been to come: a broker that has just come back is about to serve."""
+    def _note_idle(self, now: float) -> None:
+        """Since when nothing from outside has been to come: a broker that has just come back is about to serve."""
         if not self._ports.idle():
             self._idle_since = None
-            return 0.0
-        self._idle_since = now if self._idle_since is None else self._idle_since
-        return now - self._idle_since
+        elif self._idle_since is None:
+            self._idle_since = now
+
+    def _gives_up_at(self) -> float:
+        """When this process gives up, if nothing moves until then."""
+        moved, settings = self._state.moved_at, self._job.settings
+        limit, idle = settings.give_up_seconds, self._idle_since
+        ends = [] if limit is None else [moved + limit]
+        ends += [] if idle is None else [max(moved, idle) + settings.idle_seconds]
+        return min(ends, default=inf)
 
     def _look(self, overslept: float) -> TickInput:
         ports, application = self._ports, self._state.ledger.application

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 from replan.applying.journal.steps import Status
 from replan.applying.next_state import Decision
@@ -63,6 +64,8 @@ class Progress:
     """Why nothing new is begun at all, if so."""
     throttles: int = 0
     """Throttle settings of replan that are still to be restored."""
+    gives_up_at: float = inf
+    """On that clock: when this process gives up, if nothing moves until then."""
     notes: tuple[Note | str, ...] = ()
     """What was first noticed in this tick; text where another reporter adds its own."""
 
@@ -72,7 +75,12 @@ Report = Callable[[Progress], None]
 
 
 def progress_of(
-    tick: TickInput, state: RunState, decision: Decision, began: float, reported: int
+    tick: TickInput,
+    state: RunState,
+    decision: Decision,
+    began: float,
+    reported: int,
+    gives_up_at: float,
 ) -> Progress:
     """An application after a tick; `began`: when this run did, `reported`: how many notes were reported before."""
     total = tick.job.plan.steps
@@ -91,6 +99,7 @@ def progress_of(
         since=state.held_since,
         admission=decision.admission,
         throttles=state.ledger.throttles,
+        gives_up_at=gives_up_at,
         notes=state.notes[reported:],
     )
 

@@ -1,8 +1,8 @@
 """Virtual time in long strides while nothing happens.
 
-
 Copies run for hours, and nothing changes for the applier between two events. Once it has been quiet for longer than any
-of its patience, a sleep goes on to the next event. Strides stay short enough for what it measures by itself.
+of its patience, a sleep goes on to the next event, or to the moment in which the applier gives up. Strides stay short
+enough for what it measures by itself.
 """
 
 import math
@@ -39,6 +39,8 @@ class EventSkippingClock:
         self._longest_stride_seconds = longest_stride_seconds
         self._faults = sorted(faults)
         self._began = clock.now()
+        self.gives_up_at = math.inf
+        """When the applier gives up if nothing moves: no stride goes beyond."""
 
     def now(self) -> float:
         """Virtual seconds."""
@@ -62,5 +64,5 @@ class EventSkippingClock:
         if self._longest_stride_seconds <= seconds:
             return seconds
         longest = max(self._longest_stride_seconds, (now - self._began) / 100)
-        ahead = min(longest, next_moment(simulation) - now)
+        ahead = min(longest, next_moment(simulation) - now, self.gives_up_at - now)
         return max(seconds, math.floor(ahead / seconds) * seconds)

@@ -80,6 +80,7 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
 
     def on_progress(progress: Progress) -> None:
         waits(progress)
+        quick.gives_up_at = progress.gives_up_at
         report(progress)
 
     clock = VirtualClock(began)

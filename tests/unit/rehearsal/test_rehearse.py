@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.builders import brokers, move, snapshot, state
 from tests.unit.applying.lab import plan_of as planned
-from tests.unit.rehearsal.stages import MB, SEEN, load_of, plan_of, rehearsed
+from tests.unit.rehearsal.stages import MB, SEEN, faults_of, load_of, plan_of, rehearsed
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import changed
@@ -83,6 +83,17 @@ def test_a_new_broker_that_stays_dead_keeps_the_plan_from_completing_and_is_name
     assert found.text.startswith("gave up, as nothing has moved for ")
     assert [r.hold for r in found.stopped] == [AwaitingSync(replicas(4), fenced=replicas(4))]
     assert found.seconds < 1_000
+
+
+@pytest.mark.parametrize("patience", [None, 500.0, 3600.0])
+def test_it_gives_up_in_the_second_in_which_the_applier_would(patience: float | None) -> None:
+    faults, settings = faults_of("kill 4 at 5s"), Settings(give_up_seconds=patience)
+    options = Options(faults=faults, settings=settings)
+    plan = plan_of([1, 2, 4])
+    quick = rehearse(plan, SEEN, options)
+    closely = rehearse(plan, SEEN, replace(options, longest_stride_seconds=1.0))
+    assert quick.seconds == closely.seconds
+    assert quick.text == closely.text
 
 
 def test_a_partition_that_another_tool_moves_is_left_to_it() -> None:
