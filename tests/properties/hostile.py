@@ -16,7 +16,7 @@ from tests.unit.applying.lab import MB, Boundary, Killed, Lab
 
 from replan.applying.journal.protocol import Journal, MemoryJournal
 from replan.applying.journal.records import Record
-from replan.applying.outcome import Outcome
+from replan.applying.outcome import Ending, Outcome
 from replan.applying.settings import Settings
 from replan.errors import BadFile, ClusterUnreachable, Exit
 from replan.model.configs import (
@@ -241,10 +241,14 @@ def cases(draw: st.DrawFn, *, others: bool = True, kinds: Sequence[str] = tuple(
     for seen in states:
         if draw(st.integers(0, 4)):
             topic, number = seen.partition
-            kept = tuple(draw(st.permutations(seen.replicas)))
-            goal = draw(st.sampled_from([kept, draw(lists()), draw(lists(2, 4))]))
-            declared.setdefault(topic, {})[number] = goal
+            kinds_of_goal = [lists(), lists(2, 4)]
+            if len(seen.replicas) > 1:
+                kinds_of_goal.append(st.permutations(seen.replicas).map(tuple))
+            goal = draw(st.one_of(kinds_of_goal))
+            if goal != seen.replicas:
+                declared.setdefault(topic, {})[number] = goal
     grown = {topic: draw(growing(topic, states, declared)) for topic in draw(growths())}
+    assume(declared or any(grown.values()))
     version = draw(st.sampled_from(VERSIONS))
     rules = rules_of(version)
     seen_whole = snapshot(
@@ -352,7 +356,8 @@ def performed(case: Case, seconds: float) -> Run:
         else:
             run.outcomes.append(outcome)
             note(f"second {clock.now():g}: {outcome.exit_code!r} {outcome_text(outcome)}")
-            over = outcome.interrupted and clock.now() > case.over_at + GIVE_UP_SECONDS
+            no_more = outcome.interrupted or outcome.ending is Ending.STAYS_OPEN
+            over = no_more and clock.now() > case.over_at + GIVE_UP_SECONDS
             if kill == NEVER and (outcome.exit_code in {Exit.OK, Exit.REFUSED} or over):
                 break
         left = clock.now()

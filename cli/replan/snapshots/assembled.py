@@ -144,6 +144,13 @@ def _check_order(topics: pa.Table, partitions: pa.Table, place: Place) -> None:
     names = topics.column("name").to_pylist()
     if any(left >= right for left, right in pairwise(names)):
         raise BadFile(f"{place('topics')}: not sorted by name, or a name occurs twice")
+    owners = dict[str, str]()
+    for topic_id, name in zip(topics.column("id").to_pylist(), names, strict=True):
+        other = owners.setdefault(topic_id, name)
+        if other != name:
+            raise BadFile(
+                f"{place('topics')}: topics {other} and {name} have the same id, {topic_id}"
+            )
     keys = (topic_codes(partitions).astype(np.int64) << 32) + partitions.column(
         "partition"
     ).to_numpy()

@@ -84,12 +84,25 @@ def read_topics(root: Node) -> tuple[pa.Table, pa.Table]:
             raise node.child("name").wrong(f"topic {name} is listed twice; keep one")
         nodes[name] = node
     names = sorted(nodes)
-    topics = pa.Table.from_pylist([_read_topic(nodes[n], n) for n in names], schema=TOPICS_SCHEMA)
+    rows = [_read_topic(nodes[n], n) for n in names]
+    _check_ids(rows, nodes)
+    topics = pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA)
     columns = _Columns()
     for code, name in enumerate(names):
         for number, node in _numbered(nodes[name]):
             columns.add(code, number, node)
     return topics, columns.table(names)
+
+
+def _check_ids(rows: Sequence[Mapping[str, object]], nodes: Mapping[str, Node]) -> None:
+    owners = dict[object, str]()
+    for row in rows:
+        name = str(row["name"])
+        other = owners.setdefault(row["id"], name)
+        if other != name:
+            raise nodes[name].wrong(
+                f"topics {other} and {name} have the same id, {row['id']}; correct one of them"
+            )
 
 
 def _read_topic(node: Node, name: str) -> dict[str, object]:

@@ -57,12 +57,12 @@ def partition_rows(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
-def topic_rows(draw: st.DrawFn, name: str) -> dict[str, Any]:
+def topic_rows(draw: st.DrawFn, name: str, topic_id: str) -> dict[str, Any]:
     """One row of the topics table."""
     listed = st.none() | st.sampled_from(("", "*", "0:1,1:2"))
     return {
         "name": name,
-        "id": draw(st.text("abAB09-_", min_size=22, max_size=22)),
+        "id": topic_id,
         "min_insync_replicas": draw(st.integers(1, 4)),
         "min_insync_source": int(draw(SOURCES)),
         "unclean_election": draw(st.booleans()),
@@ -82,7 +82,10 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
         ).map(lambda found: tuple(sorted(found, key=lambda b: b.id)))
     )
     names = sorted(draw(st.lists(NAMES, max_size=4, unique=True)))
-    topics = pa.Table.from_pylist([draw(topic_rows(n)) for n in names], schema=TOPICS_SCHEMA)
+    texts = st.text("abAB09-_", min_size=22, max_size=22)
+    ids = draw(st.lists(texts, min_size=len(names), max_size=len(names), unique=True))
+    rows = [draw(topic_rows(*named)) for named in zip(names, ids, strict=True)]
+    topics = pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA)
     log_dirs = tuple(d for b in brokers for d in draw(st.lists(_log_dirs(b.id), max_size=2)))
     keys = st.sampled_from((LEADER_RATE, FOLLOWER_RATE))
     values = st.builds(ConfigValue, st.integers(0, 2**63 - 1).map(str), SOURCES)

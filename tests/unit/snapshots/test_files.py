@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.builders import snapshot, state
+from tests.builders import TOPIC_ID, snapshot, state
 from tests.unit.snapshots.strategies import snapshots
 
 from replan.documents.atomic import publish_folder, write_file
@@ -211,6 +211,13 @@ BROKEN_TABLES: list[tuple[Callable[[Path], None], str]] = [
         "its columns are not those of a snapshot: Casting field 'isr' with null values to non-nullable",
     ),
 ]
+
+
+def test_two_topics_with_one_id_are_refused_with_both_names(tmp_path: Path) -> None:
+    written = snapshot([state([1, 2], topic=topic, topic_id=TOPIC_ID) for topic in ("a", "b")])
+    write_snapshot(written, tmp_path / "seen")
+    with pytest.raises(BadFile, match="topics a and b have the same id, b3JkZXJzLW9yZGVycy0wMA"):
+        read_snapshot(tmp_path / "seen")
 
 
 @pytest.mark.parametrize(("damage", "message"), BROKEN_TABLES, ids=[m for _, m in BROKEN_TABLES])

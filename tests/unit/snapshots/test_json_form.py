@@ -254,6 +254,10 @@ WRONG_DOCUMENTS = [
         "f: $.topics[1].name: topic a is listed twice; keep one",
     ),
     (
+        document(topics=[{"name": "a", "id": "x"}, {"name": "b", "id": "x"}]),
+        "f: $.topics[1]: topics a and b have the same id, x; correct one of them",
+    ),
+    (
         document(topics=[{"name": "a", "minInsyncReplicas": 0}]),
         "f: $.topics[0].minInsyncReplicas: expected a number from 1 to 2147483647, found 0",
     ),

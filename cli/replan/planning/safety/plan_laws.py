@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from replan.errors import UnsafePlan
-from replan.model.names import TopicPartition
+from replan.model.names import TopicId, TopicPartition
 from replan.model.partition import effective_min_isr
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
@@ -31,7 +31,7 @@ def require_lawful(plan: Plan, source: str) -> Plan:
 
     Whoever changes a plan file can compute its digest again as well, so the digest alone says nothing.
     """
-    broken = list(lawful_alone(plan))
+    broken = [*lawful_alone(plan), *_topic_ids(plan)]
     if broken:
         raise UnsafePlan(
             f"{source}: the plan breaks laws that every plan keeps, so nothing of it is applied:\n{listed(broken)}\n"
@@ -67,6 +67,23 @@ def lawful_alone(plan: Plan) -> Iterator[Broken]:
             yield asked(create.first, "the partitions are created with lists of different lengths")
     if not plan.remember <= names:
         yield asked("the plan", "it remembers orders of partitions that it does not move")
+
+
+def _topic_ids(plan: Plan) -> Iterator[Broken]:
+    """A topic has one id, and an id one topic: by it the journal knows partitions. No cluster shows anything else."""
+    known = {(m.partition.topic, m.topic_id) for m in plan.moves}
+    known |= {(c.topic, c.topic_id) for c in plan.creates}
+    known |= {(r.partition.topic, r.topic_id) for r in plan.recoveries}
+    known |= {(m.partition.topic, m.topic_id) for m in plan.log_moves}
+    names, ids = dict[TopicId, str](), dict[str, TopicId]()
+    for topic, topic_id in sorted(known):
+        other, another = names.setdefault(topic_id, topic), ids.setdefault(topic, topic_id)
+        if other != topic:
+            what = f"topics {other} and {topic} have the same id, {topic_id}"
+            yield Broken("one-id-a-topic", topic, what)
+        if another != topic_id:
+            what = f"topic {topic} has two ids, {another} and {topic_id}"
+            yield Broken("one-id-a-topic", topic, what)
 
 
 def _in_itself(move: Move, plan: Plan) -> Iterator[Broken]:

@@ -204,3 +204,22 @@ def test_a_plan_that_moves_a_partition_twice_or_a_refused_one_is_refused() -> No
     ):
         with pytest.raises(UnsafePlan, match=says):
             require_lawful(changed, "plan.json")
+
+
+def test_a_plan_in_which_two_topics_have_one_id_or_one_has_two_is_refused() -> None:
+    good, other = planned().moves[0], TopicPartition("clicks", 0)
+    for moves, says in (
+        (
+            [good, replace(good, partition=other)],
+            f"topics clicks and orders have the same id, {good.topic_id}",
+        ),
+        (
+            [
+                good,
+                replace(good, partition=TopicPartition("orders", 1), topic_id=TopicId("another")),
+            ],
+            "topic orders has two ids",
+        ),
+    ):
+        with pytest.raises(UnsafePlan, match=says):
+            require_lawful(only(moves), "plan.json")
