@@ -372,7 +372,8 @@ class TickBuilder:
 
     def decision(self) -> Decision:
         """The decision as it stands."""
-        moves = (p.record for p in self._phases.values() if isinstance(p, InFlight | Ended))
+        touched = (p.record for p in self._phases.values() if isinstance(p, InFlight | Ended))
+        moves = (changed(record, changed_at=self._tick.moment) for record in touched)
         return Decision(
             records=(*moves, *self._records, *self._throttles.records),
             resizing=self._batches.resizing,

@@ -92,6 +92,7 @@ class TickReader:
             admitting=admitting,
             logs=self._probed(state, seen),
             commands=tuple(commands),
+            moment=job.settings.moment(),
             overslept=overslept,
         )
         return tick, state, looked

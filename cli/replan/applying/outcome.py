@@ -48,6 +48,8 @@ class PartitionResult:
     """Records that it has lost, where a recovery has measured that."""
     held_seconds: float | None = None
     """For how long it has waited for that; None where nobody has kept track."""
+    last_step_at: str = ""
+    """The date and time of its last step, where the journal says so."""
 
     @property
     def subject(self) -> TopicPartition:
@@ -216,7 +218,8 @@ def _result(
     hold: HoldReason | None,
 ) -> PartitionResult:
     lost = own.measured if isinstance(own, RecoveryRecord) else None
-    return PartitionResult(name, *_found(own, hold), lost=lost)
+    last = own.changed_at if isinstance(own, MoveRecord) else ""
+    return PartitionResult(name, *_found(own, hold), lost=lost, last_step_at=last)
 
 
 def _found(

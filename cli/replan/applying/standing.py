@@ -5,7 +5,7 @@ Every command that plans or reports imports this, so it imports nothing of what 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Application
@@ -65,7 +65,11 @@ def open_application(
     targets = {name: record.target for name, record in ledger.open.items()}
     targets |= {m.partition: m.target for m in (() if plan is None else plan.moves)}
     results = results_of(order, ledger, holds)
-    unfinished = tuple(r for r in results if r.result in {Result.RUNNING, Result.WAITING})
+    unfinished = tuple(
+        r if r.last_step_at else replace(r, last_step_at=application.opened_at)
+        for r in results
+        if r.result in {Result.RUNNING, Result.WAITING}
+    )
     return OpenApplication(
         id=application.id,
         owner=application.owner,

@@ -69,6 +69,8 @@ class TickInput:
     """What replicas said of their logs in this tick, of recoveries that something may be asked for."""
     commands: tuple[Command, ...] = ()
     """What has arrived for the open application, in the order in which it was sent."""
+    moment: str = ""
+    """The date and time, for people who read the journal; nothing is decided by it."""
     overslept: float = 0.0
     """Seconds that the pause before it was longer than wanted: a rehearsal skips time in which nothing happens."""
 

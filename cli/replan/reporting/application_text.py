@@ -45,12 +45,15 @@ def application_lines(application: OpenApplication, resume: str) -> list[str]:
 
 
 def waits(found: PartitionResult) -> str:
-    """What an unfinished partition waits for."""
+    """What an unfinished partition waits for, and since when: its last step, or the beginning of the application."""
+    running = found.result is Result.RUNNING
+    since = ""
+    if found.last_step_at:
+        since = f" ({'last step' if running else 'since'} {found.last_step_at})"
     if found.hold is None:
-        due = "its next request is due" if found.result is Result.RUNNING else "can start"
-        return f"{found.partition}  {due}"
-    began = "running" if found.result is Result.RUNNING else "not started"
-    return f"{found.partition}  {began}: {hold_text(found.hold)}"
+        return f"{found.partition}  {'its next request is due' if running else 'can start'}{since}"
+    began = "running" if running else "not started"
+    return f"{found.partition}  {began}: {hold_text(found.hold)}{since}"
 
 
 def application_json(application: OpenApplication, resume: str) -> Mapping[str, object]:
@@ -69,6 +72,7 @@ def application_json(application: OpenApplication, resume: str) -> Mapping[str, 
                 "topic": found.partition.topic,
                 "partition": found.partition.partition,
                 "result": found.result,
+                "lastStepAt": found.last_step_at or None,
                 "hold": None
                 if found.hold is None
                 else {"kind": kind_of(found.hold), "text": hold_text(found.hold)},

@@ -57,6 +57,8 @@ class MoveRecord(Form, frozen=True):
     reached: Reached = Reached.NOTHING
     message: str = ""
     """Why it ended, when not done."""
+    changed_at: str = ""
+    """The date and time of its last step, for people; nothing is decided by it."""
 
     def __post_init__(self) -> None:
         once_each(original=self.original, target=self.target)
