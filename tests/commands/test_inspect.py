@@ -82,7 +82,7 @@ def left_open(shell: Shell) -> None:
             held,
             plane.clock,
             plan_digest=digest(made),
-            settings=Settings(owner="ann@ops-1"),
+            settings=Settings(owner="ann@ops-1", moment=lambda: f"second {plane.clock.now():g}"),
             report=lambda _: None,
             stop=lambda: plane.clock.now() >= 3,
             end_text=end_text,
@@ -101,9 +101,11 @@ def test_status_names_what_each_unfinished_partition_waits_for_and_the_command_t
     holds = {f"{u['topic']}-{u['partition']}": u["hold"]["kind"] for u in found["unfinished"]}
     assert set(holds.values()) == {"awaiting-sync", "confirming"}
     assert (found["ended"], len(holds)) == (1, 3)
+    assert {u["lastStepAt"] for u in found["unfinished"]} <= {"second 0", "second 1", "second 2"}
     for form in ("text", "markdown"):
         text, _ = shell.run("status", "--format", form, wanted=2)
         assert all(name in text for name in holds)
+        assert text.count("(last step second ") == len(holds)
         assert "catches up under the copies' throttle" in text
     shell.run("status", "--exit-zero")
     with FileJournal(shell.cluster.with_name(JOURNAL), cluster_id(shell)):
