@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 SMALL_WORLD = "tests/smallworld/test_small_world.py::test_one_thing_may_go_wrong"
 STORIES = "tests/scenarios/test_scenarios.py"
+STORY = f"{STORIES}::test_the_output_of_a_scenario_is_as_written"
+UNIT = "tests/unit/applying"
 HOSTILE = "tests/properties/test_hostile.py"
 GATES = "tests/properties/test_applying.py::test_no_replica_is_added_past_a_gate_whatever_was_asked_before"
 
@@ -107,7 +109,11 @@ SAFEGUARDS = (
         "applying/throttles/tick.py",
         "            entries[where] = frozenset(prior.ours) & frozenset(present) & wanted\n",
         "            entries[where] = frozenset(prior.ours) & frozenset(present)\n",
-        (HOSTILE, STORIES),
+        (
+            f"{SMALL_WORLD}[throttled, 4.3]",
+            f"{STORY}[an-in-sync-flap-of-one-look-is-no-other-tools-doing]",
+            HOSTILE,
+        ),
     ),
     Safeguard(
         "a leaving replica that catches up is not throttled by the copies",
@@ -115,5 +121,218 @@ SAFEGUARDS = (
         "    catching_up = out & move.kept or any(tick.seen.live(b) for b in out)\n",
         "    catching_up = out & move.kept\n",
         (HOSTILE, STORIES),
+    ),
+    Safeguard(
+        "looks that take long delay the drop of a replica and never prevent it",
+        "applying/observation/history.py",
+        "        vouched = self.vouched + min(self.gap(began), share)\n",
+        "        vouched = self.vouched + (self.gap(began) if self.gap(began) <= share else 0.0)\n",
+        (
+            f"{UNIT}/observation",
+            f"{STORY}[looks-that-take-long-delay-the-end-and-never-prevent-it]",
+        ),
+    ),
+    Safeguard(
+        "the settle time counts from the end of the look that first shows all in sync",
+        "applying/observation/history.py",
+        "        seen_at = vouched + min(ended - began, share)\n",
+        "        seen_at = vouched\n",
+        (
+            f"{UNIT}/observation",
+            HOSTILE,
+        ),
+    ),
+    Safeguard(
+        "a look that fails vouches for nothing",
+        "applying/observation/history.py",
+        "        return replace(self, target_in_sync={}, new_in_sync={})\n",
+        "        return self\n",
+        (
+            f"{UNIT}/observation",
+            HOSTILE,
+        ),
+    ),
+    Safeguard(
+        "damage of a journal is an error, but for the end of its last append",
+        "applying/journal/lines.py",
+        '        if first_append or b"\\0" not in text or follows:\n',
+        "        if first_append:\n",
+        (f"{UNIT}/journal",),
+    ),
+    Safeguard(
+        "a journal is compared with the cluster before anything else",
+        "applying/journal/file.py",
+        "    for other in sorted(whose - {cluster_id}):\n",
+        "    for other in sorted(whose - whose):\n",
+        (f"{UNIT}/journal",),
+    ),
+    Safeguard(
+        "a process whose journal was removed or replaced finds out at its next append",
+        "applying/journal/file.py",
+        "        if not is_at(self._file, self._path):\n",
+        "        if self._file < 0:\n",
+        (f"{UNIT}/journal",),
+    ),
+    Safeguard(
+        "a copy waits while the rate of a live broker cannot be read",
+        "applying/throttles/tick.py",
+        "        if rate[0] in view.brokers or rate[0] in view.live\n",
+        "        if rate[0] in view.brokers\n",
+        (
+            f"{STORY}[a-copy-waits-while-a-live-brokers-rate-cannot-be-read]",
+            HOSTILE,
+        ),
+    ),
+    Safeguard(
+        "an application stays while one of its lists may still arrive",
+        "applying/application_run.py",
+        "        if self._works() or lingering(tick, state) or may_arrive(state):\n",
+        "        if self._works() or lingering(tick, state):\n",
+        (
+            f"{STORY}[a-late-copy-of-the-last-request-does-no-harm-to-the-next-plan]",
+            f"{SMALL_WORLD}[two plans, 4.3]",
+            f"{UNIT}/test_stories.py",
+            HOSTILE,
+        ),
+    ),
+    Safeguard(
+        "an application stays while a copy runs on that it has begun",
+        "applying/application_run.py",
+        "        if self._works() or lingering(tick, state) or may_arrive(state):\n",
+        "        if self._works() or may_arrive(state):\n",
+        (
+            f"{STORY}[a-copy-that-another-tool-carries-on-keeps-its-throttle]",
+            f"{UNIT}/test_stories.py",
+            HOSTILE,
+        ),
+    ),
+    Safeguard(
+        "fenced is not gone: before 4.1 brokers are asked for by name",
+        "applying/questions.py",
+        "        registered=job.plan.racks.keys(),\n",
+        "        registered=(),\n",
+        (
+            f"{STORY}[before-4.1-a-broker-that-restarts-makes-no-move-stale]",
+            HOSTILE,
+        ),
+    ),
+    Safeguard(
+        "a setting that is refused once does not end the copies that need it",
+        "applying/copies.py",
+        "        if rejection is not None and state.refused_since[scope, name] <= long_ago:\n",
+        "        if rejection is not None and long_ago is not None:\n",
+        (
+            f"{UNIT}/test_decide.py",
+            STORIES,
+        ),
+    ),
+    Safeguard(
+        "what nothing moves any more is given up",
+        "applying/application_run.py",
+        "        return min(ends, default=inf)\n",
+        "        return 2 * min(ends, default=inf)\n",
+        (
+            f"{STORY}[an-application-that-nothing-can-move-ends-with-what-holds-it]",
+            STORIES,
+        ),
+    ),
+    Safeguard(
+        "a reassignment of another tool that hangs on dead brokers takes no slots",
+        "applying/admission/slots.py",
+        "    if not any(map(live, running.adding)):\n",
+        "    if not running.adding:\n",
+        (
+            f"{STORY}[reassignments-that-hang-on-a-dead-broker-take-no-slots]",
+            f"{UNIT}/admission",
+        ),
+    ),
+    Safeguard(
+        "replan's own copies are no other tool's reassignments",
+        "applying/admission/gates.py",
+        "        if name not in ours:\n",
+        "        if name:\n",
+        (
+            f"{STORY}[before-4.1-a-reorder-does-not-wait-for-replans-own-copy]",
+            f"{UNIT}/admission",
+        ),
+    ),
+    Safeguard(
+        "a request without an answer is repeated after growing pauses",
+        "applying/partitions/judge.py",
+        "    if sight.repeat_seconds:\n",
+        "    if sight.repeat_seconds and sight.own is None:\n",
+        (f"{STORY}[a-request-without-an-answer-is-repeated-with-longer-and-longer-pauses]",),
+    ),
+    Safeguard(
+        "nothing is sent whose intent took too long to write",
+        "applying/application_run.py",
+        "        if appended - began > limit and decision.asks:\n",
+        "        if appended < began and decision.asks:\n",
+        (
+            f"{UNIT}/test_stories.py",
+            STORIES,
+            HOSTILE,
+        ),
+    ),
+    Safeguard(
+        "what is not as planned any more ends a partition also while it copies",
+        "applying/partitions/judge.py",
+        "            broken = _broken(sight) or _unavailable(sight)\n",
+        "            broken = _unavailable(sight)\n",
+        (
+            f"{STORY}[a-min-isr-that-is-raised-during-the-copy-is-acted-on-at-once]",
+            f"{UNIT}/partitions",
+        ),
+    ),
+    Safeguard(
+        "a leaving broker that Kafka refuses in a list is left out of it",
+        "applying/partitions/judge.py",
+        "    refused = isinstance(sight.answer, Rejected) and sight.answer.code == INVALID_ASSIGNMENT\n",
+        "    refused = False\n",
+        (
+            f"{STORY}[a-leaving-broker-that-is-cordoned-after-the-plan-is-left-out-of-the-list]",
+            f"{UNIT}/partitions",
+        ),
+    ),
+    Safeguard(
+        "the plan alone says of nobody that no list may name him",
+        "applying/partitions/nameable.py",
+        "    gone |= cordoned if refused else cordoned & move.unnameable\n",
+        "    gone |= cordoned if refused else move.unnameable\n",
+        (
+            f"{UNIT}/partitions",
+            HOSTILE,
+        ),
+    ),
+    Safeguard(
+        "a move that was passed over reserves slots for a while, not for ever",
+        "applying/admission/queue.py",
+        "    return passed_over // PATIENT_TIMES % 2 == 1\n",
+        "    return passed_over >= PATIENT_TIMES\n",
+        (
+            f"{UNIT}/admission",
+            f"{UNIT}/test_decide.py",
+        ),
+    ),
+    Safeguard(
+        "an internal topic under min ISR waits for no other move",
+        "applying/looking.py",
+        "        candidates += tuple(n for n in perhaps if _suffers(job.moves[n], seen))\n",
+        "",
+        (f"{STORY}[an-internal-topic-under-min-isr-waits-for-no-other-move]",),
+    ),
+    Safeguard(
+        "no copy is begun while partitions of others fall under min ISR on its brokers",
+        "applying/decide.py",
+        "        self._admission = self._admission or others_suffer(self._tick, self._state)\n",
+        "",
+        (f"{STORY}[no-more-copies-begin-while-others-fall-under-min-isr-on-their-brokers]",),
+    ),
+    Safeguard(
+        "a plan that was edited is judged again, whatever its digest says",
+        "planning/safety/plan_laws.py",
+        "    if broken:\n        raise UnsafePlan(",
+        "    if broken and not plan.moves:\n        raise UnsafePlan(",
+        ("tests/unit/planning/safety",),
     ),
 )
