@@ -207,7 +207,7 @@ def _isr(cluster: ClusterState, name: TopicPartition, isr: Replicas) -> AlterIsr
     if partition is None or partition.leader is None:
         return None
     epochs = partition.leader_epoch, partition.partition_epoch
-    return AlterIsr(partition.leader, name, *epochs, isr)
+    return AlterIsr(partition.leader, name, *epochs, tuple(sorted(isr)))
 
 
 def _named(command: Command) -> str:

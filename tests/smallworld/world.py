@@ -36,6 +36,7 @@ from replan.applying.observation.history import PartitionHistory
 from replan.applying.opening import opening
 from replan.applying.outcome import Outcome
 from replan.applying.progress import Progress
+from replan.applying.run_state import RunState
 from replan.applying.settings import Settings
 from replan.applying.tick_input import Job
 from replan.model.broker import LogDir
@@ -317,8 +318,13 @@ def _look(cluster: ClusterState, now: float, wanted: Wanted) -> Look:
 
 
 ATOMS = frozenset({type(None), bool, int, str})
-LEFT_OUT = frozenset({"_job", "_ports"})
-"""Of a process: what never changes."""
+LEFT_OUT = frozenset({"_job", "_ports", "_began", "_progress"})
+"""Of a process: what never changes, and what it only reports."""
+UNUSED: Mapping[type, frozenset[str]] = {
+    RunState: frozenset({"moved_at"}),
+    PartitionHistory: frozenset({"sizes", "totals"}),
+}
+"""What decides nothing in this world: nobody gives up, and a copy ends when it likes."""
 
 
 def canonical(value: object, now: float) -> object:
@@ -365,7 +371,8 @@ def _names(kind: type) -> tuple[str, ...]:
         else:
             assert is_dataclass(kind), kind
             names = tuple(f.name for f in fields(kind) if f.compare)
-        _NAMES[kind] = tuple(name for name in names if "epoch" not in name)
+        unused = UNUSED.get(kind, frozenset())
+        _NAMES[kind] = tuple(n for n in names if "epoch" not in n and n not in unused)
     return _NAMES[kind]
 
 
