@@ -4,7 +4,7 @@ Here belong the journals that are slow or fail, and the run itself: an applicati
 happen to the cluster is in `hostile_faults`, what must hold of a run in `test_hostile`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hypothesis import assume, note
@@ -14,8 +14,9 @@ from tests.properties.clusters import VERSIONS, clusters, lists
 from tests.properties.hostile_faults import FAULTS, OTHERS, Place, schedules, throttle_changes
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab
 
+from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import Journal, MemoryJournal
-from replan.applying.journal.records import Record
+from replan.applying.journal.records import Command, Record, Verb
 from replan.applying.outcome import Ending, Outcome
 from replan.applying.settings import Settings
 from replan.errors import BadFile, ClusterUnreachable, Exit
@@ -100,6 +101,8 @@ class Case:
     """Seconds until another process goes on where one was killed; as many as kills."""
     slots: int
     journal: Mapping[int, JournalTrouble]
+    steering: tuple[tuple[float, Verb, str], ...] = ()
+    """What its people send to it: when, what, and which rate."""
 
     def __repr__(self) -> str:
         """Short enough to read in a failure."""
@@ -113,13 +116,15 @@ class Case:
         acts = "\n  ".join(f"{at.seconds:g}: {at.fault}" for at in self.schedule)
         return (
             f"Case({self.stage.cluster.version}, {seen}, throttle {self.plan.throttle}, {configs}\n  {acts}\n  "
-            f"kills {self.kills} pauses {self.pauses}, slots {self.slots}, {dict(self.journal)})"
+            f"kills {self.kills} pauses {self.pauses}, slots {self.slots}, {dict(self.journal)}, "
+            f"{self.steering})"
         )
 
     @property
     def over_at(self) -> float:
         """From when on nothing happens to the cluster from outside, and nothing is late any more."""
-        return max((_felt_until(at) for at in self.schedule), default=0.0)
+        sent = [at for at, _, _ in self.steering]
+        return max([*(_felt_until(at) for at in self.schedule), *sent], default=0.0)
 
     def by_others(self) -> Iterator[tuple[float, Ask]]:
         """What other tools do, and when."""
@@ -195,6 +200,22 @@ def troubled_journals(draw: st.DrawFn) -> Mapping[int, JournalTrouble]:
         )
     )
     return dict.fromkeys(range(first, first + times), kind)
+
+
+@st.composite
+def steerings(draw: st.DrawFn, *, throttled: bool) -> tuple[tuple[float, Verb, str], ...]:
+    """Mostly nobody steers; a pause ends after a while, and a rate is changed where there is one."""
+    found: list[tuple[float, Verb, str]] = []
+    moment = 0.0
+    for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2, 3]))):
+        moment += draw(st.sampled_from([0, 1, 3, 10, 40]))
+        if throttled and draw(st.booleans()):
+            found.append((moment, Verb.THROTTLE, str(draw(st.sampled_from([4, 20])) * MB)))
+        else:
+            found.append((moment, Verb.PAUSE, ""))
+            moment += draw(st.sampled_from([1, 20, 60]))
+            found.append((moment, Verb.RESUME, ""))
+    return tuple(found)
 
 
 @st.composite
@@ -288,6 +309,7 @@ def cases(draw: st.DrawFn, *, others: bool = True, kinds: Sequence[str] = tuple(
         tuple(draw(st.sampled_from([0.0, 12.0, 20.0, 100.0])) for _ in kills),
         draw(st.integers(1, 3)),
         draw(troubled_journals()),
+        draw(steerings(throttled=throttle is not None)),
     )
 
 
@@ -316,6 +338,22 @@ class Deadline:
 
     def __call__(self) -> bool:
         return self.clock.now() >= self.seconds
+
+
+def inbox(made: Lab, sent: Sequence[tuple[float, Verb, str]]) -> Callable[[], Sequence[Command]]:
+    """What has arrived for the open application, and was not answered."""
+
+    def arrived() -> Sequence[Command]:
+        ledger = fold(made.journal.read())
+        opened = "" if ledger.application is None else ledger.application.id
+        due = (
+            Command(opened, f"{number}", verb, rate, "bob@ops-2")
+            for number, (seconds, verb, rate) in enumerate(sent)
+            if seconds <= made.clock.now()
+        )
+        return [c for c in due if c.key not in ledger.records]
+
+    return arrived
 
 
 GIVE_UP_SECONDS = 600.0
@@ -348,7 +386,8 @@ def performed(case: Case, seconds: float) -> Run:
         before, after = (kill, None) if kill % 2 else (None, kill)
         stop = Deadline(clock, max(clock.now(), case.over_at) + seconds)
         try:
-            outcome = made.apply(boundary=Boundary(before, after), stop=stop)
+            arrived = inbox(made, case.steering)
+            outcome = made.apply(boundary=Boundary(before, after), stop=stop, arrived=arrived)
         except Killed:
             note(f"killed at second {clock.now():g}")
         except (BadFile, ClusterUnreachable) as error:
