@@ -188,12 +188,7 @@ SAFEGUARDS = (
         "applying/application_run.py",
         "        if self._works() or lingering(tick, state) or may_arrive(state):\n",
         "        if self._works() or lingering(tick, state):\n",
-        (
-            f"{STORY}[a-late-copy-of-the-last-request-does-no-harm-to-the-next-plan]",
-            f"{SMALL_WORLD}[two plans, 4.3]",
-            f"{UNIT}/test_stories.py",
-            HOSTILE,
-        ),
+        (f"{UNIT}/test_stories.py", HOSTILE),
     ),
     Safeguard(
         "an application stays while a copy runs on that it has begun",

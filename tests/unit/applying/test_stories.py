@@ -29,7 +29,10 @@ from replan.applying.settings import Settings
 from replan.errors import BadFile, BadUsage, Exit, Held, WrongCluster
 from replan.model.configs import (
     FOLLOWER_REPLICAS,
+    MIN_INSYNC_REPLICAS,
+    ConfigOperation,
     ConfigScope,
+    topic_change,
 )
 from replan.model.names import BrokerId, TopicId, replicas
 from replan.model.placement import MoveThrottle
@@ -50,6 +53,7 @@ from replan.simulator.cluster.faults import (
     StartBroker,
 )
 from replan.simulator.controller.commands import (
+    AlterConfigs,
     AlterReassignments,
 )
 
@@ -414,6 +418,22 @@ def test_abandon_stays_until_the_last_request_can_no_longer_arrive() -> None:
     assert made.clock.now() - began >= made.settings.quarantine_seconds
     assert fold(made.journal.read()).application is None
     assert made.partition(GROW).replicas == GROW.expanded
+
+
+def test_an_application_stays_while_a_list_of_a_partition_that_has_ended_may_arrive() -> None:
+    made = lab([state([1, 2, 3], size=50 * MB)], [GROW], throttle=SLOW)
+    before = made.configs()
+    raised = topic_change("orders", MIN_INSYNC_REPLICAS, ConfigOperation.SET, "3")
+    lost = LoseRequests(RequestKind.REASSIGN, 10, 60.0)
+    made.plane.schedule((At(0, lost), At(6, Ask(AlterConfigs((raised,))))))
+    outcome = made.apply()
+    assert outcome.ending is Ending.COMPLETE
+    assert [r.result for r in outcome.results] == [Result.STALE]
+    late = made.partition(GROW)
+    assert late.replicas == GROW.expanded
+    assert set(GROW.new) <= set(late.isr), "the copy that arrived late was left to run alone"
+    before[ConfigScope.TOPIC, "orders"][MIN_INSYNC_REPLICAS] = "3"
+    assert made.configs() == before
 
 
 def test_abandon_is_the_way_out_where_two_applications_are_open() -> None:
