@@ -304,6 +304,13 @@ def test_a_throttle_at_which_copies_never_end_is_refused(shell: Shell) -> None:
     _, refused = shell.run(*plan, "--rates", rates, wanted=3)
     assert "the smallest rate that ends" in refused
     shell.run(*plan, "--rates", rates, "--measure", "1s", wanted=1)
+    before = shell.cluster.read_text()
+    _, refused = shell.run(
+        "apply", "-f", shell.placement, "--auto-approve", "--rates", rates, wanted=3
+    )
+    assert "the smallest rate that ends" in refused
+    assert shell.cluster.read_text() == before
+    shell.run("apply", "plan.json", "--rates", rates, wanted=1)
 
 
 def test_new_partitions_and_throttles_that_stay_are_shown_filtered_and_compared(

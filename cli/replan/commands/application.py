@@ -29,6 +29,7 @@ from replan.errors import BadUsage, Exit, Held, UnsafePlan
 from replan.manifest.digest import digest_of
 from replan.manifest.load import load_placement
 from replan.model.placement import Placement
+from replan.model.rates import Rates
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
 from replan.planning.planner import make_plan
@@ -51,11 +52,18 @@ class FilesPlan:
     """What they declare now, where nothing but the rate of moves differs from what was declared then."""
 
 
-def plan_of_files(
-    files: Sequence[Path], allow: Sequence[str], cluster: LiveTarget, connection: Connection
-) -> FilesPlan:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a plan shall be made from, as it was asked for."""
+
+    files: Sequence[Path]
+    allow: Sequence[str] = ()
+    rates: Rates | None = None
+
+
+def plan_of_files(asked: Asked, cluster: LiveTarget, connection: Connection) -> FilesPlan:
     """Plan from placement files, or go on with their application where it is open."""
-    allowed, placement = allowed_of(allow), load_placement(files)
+    allowed, placement = allowed_of(asked.allow), load_placement(asked.files)
     seen = connection.control_plane.observe()
     ledger = known_of(cluster, connection, seen.cluster_id).ledger
     begun = resumed(ledger, placement.digest)
@@ -65,7 +73,7 @@ def plan_of_files(
     if other is not None:
         return other
     seen = for_placement(seen, placement, connection.control_plane)
-    plan = make_plan(placement, as_planned_from(seen, ledger), allowed)
+    plan = make_plan(placement, as_planned_from(seen, ledger), allowed, rates=asked.rates)
     check_free(ledger, plan)
     result(render_plan(plan))
     return FilesPlan(plan)

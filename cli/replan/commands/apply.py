@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from replan.commands.options import Allow, Detail, Faults, Pace, Until
+from replan.commands.options import Allow, Detail, Faults, Pace, ProduceRates, Until
 from replan.commands.output import is_live, note
 from replan.commands.tails import SaveTails
 from replan.commands.tails import save_tails as save
@@ -33,6 +33,7 @@ def apply(
         ),
     ] = None,
     allow: Allow = None,
+    rates: ProduceRates = None,
     auto_approve: Annotated[
         bool,
         typer.Option(
@@ -102,14 +103,15 @@ def apply(
     from replan.commands import application
     from replan.commands.fault_injection import with_faults
     from replan.commands.plans import check_reviewed, read_plan
+    from replan.commands.rates import rates_of
     from replan.commands.throttle import change_rate
 
     if (plan_file is None) == (not files):
         raise BadUsage(
             "give either a saved plan (replan apply plan.json) or placement files (replan apply -f placement.yaml)"
         )
-    if allow and plan_file is not None:
-        raise BadUsage("--allow goes with -f; a saved plan has what `replan plan --allow` raised")
+    if plan_file is not None:
+        _check_saved(allow, rates)
     if (digest is not None or manifest) and plan_file is None:
         raise BadUsage("--digest and --manifest go with a saved plan; -f makes a new one")
     saved = None if plan_file is None else read_plan(plan_file)
@@ -117,12 +119,14 @@ def apply(
         check_reviewed(saved, digest, manifest or ())
     if faults and cluster.simulated is None:
         raise BadUsage("--fault is for the embedded cluster only; it goes with --simulated FILE")
+    written = rates_of(rates, None, None, cluster)
     with cluster.connect() as connection:
         inject = with_faults(faults or (), connection)
         if saved is not None:
             found = application.FilesPlan(saved, approved=True)
         else:
-            found = application.plan_of_files(files or (), allow or (), cluster, connection)
+            asked = application.Asked(files or (), allow or (), written)
+            found = application.plan_of_files(asked, cluster, connection)
         if found.rate and change_rate(cluster, connection, found.rate):
             return Exit.OK
         plan = found.plan
@@ -150,6 +154,14 @@ def apply(
             rate=found.rate,
             until=until,
         )
+
+
+def _check_saved(allow: list[str] | None, rates: str | None) -> None:
+    """Raise BadUsage where a saved plan is given with what only a new one is made from."""
+    if allow:
+        raise BadUsage("--allow goes with -f; a saved plan has what `replan plan --allow` raised")
+    if rates is not None:
+        raise BadUsage("--rates goes with -f; a saved plan was judged by `replan plan --rates`")
 
 
 def resume(*, until: Until = None, detail: Detail, pace: Pace, cluster: LiveTarget) -> Exit:

@@ -64,6 +64,17 @@ Allow = Annotated[
 ]
 
 
+ProduceRates = Annotated[
+    str | None,
+    typer.Option(
+        "--rates",
+        metavar="FILE|URI",
+        help="Judge by these produce rates (`replan schema rates`), or by those of a lake (docs/fleet.md), "
+        "whether the throttle lets the copies end.",
+    ),
+]
+
+
 def seconds_until(text: str | float) -> float:
     """Read a time, and say in how many seconds it comes. Raises BadParameter where it is none, or over."""
     now = datetime.now(UTC)

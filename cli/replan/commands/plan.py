@@ -16,6 +16,7 @@ from replan.commands.options import (
     MaxSize,
     PageForm,
     PlanFile,
+    ProduceRates,
     Topics,
     limit_of,
     placement_files,
@@ -40,14 +41,7 @@ def plan(
             help="Plan only this topic, glob or partition (orders-7); repeatable.",
         ),
     ] = None,
-    rates: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE|URI",
-            help="Judge by these produce rates (`replan schema rates`), or by those of a lake (docs/fleet.md), "
-            "whether the throttle lets the copies end.",
-        ),
-    ] = None,
+    rates: ProduceRates = None,
     measure: Annotated[
         float | None,
         typer.Option(
