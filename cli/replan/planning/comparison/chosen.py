@@ -8,17 +8,18 @@ Not here: how brokers are chosen (`placing`), who comes first in a list (`overla
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
 
 import numpy as np
 
-from replan.model.broker import Broker
+from replan.model.broker import Broker, LogDir
 from replan.model.columns import PAD, Ints, Matrix, same_width, to_matrix
 from replan.model.placement import Placement
 from replan.model.rules import BrokerRange, Spread, TopicRule
 from replan.model.snapshot import Snapshot, topic_codes
+from replan.planning.log_dirs import HEADROOM
 from replan.planning.placing.judge import Finding, judge
 from replan.planning.placing.problem import (
     NO_LIMIT,
@@ -131,8 +132,10 @@ class _Question:
         length = (base != PAD).sum(axis=1)
         wanted = np.where(by_rule & (factor > 0), factor, length)
         rest = np.setdiff1d(np.arange(len(lists)), self.rows)
-        table = broker_table(self._brokers, drained, placement, base[rest])
         partitions = snapshot.partitions
+        sizes = np.asarray(partitions.column("bytes"), dtype=np.int64)[self.rows]
+        table = broker_table(self._brokers, drained, placement, base[rest])
+        table = replace(table, room=_room(table, snapshot.log_dirs, held[self.rows], sizes))
         self.problem = PlacementProblem(
             table,
             PartitionTable(
@@ -141,7 +144,7 @@ class _Question:
                 base=base[self.rows],
                 current=held[self.rows],
                 leader=np.asarray(partitions.column("leader"), dtype=np.int64)[self.rows],
-                bytes=np.asarray(partitions.column("bytes"), dtype=np.int64)[self.rows],
+                bytes=sizes,
             ),
             rules,
             drained,
@@ -237,6 +240,25 @@ def broker_table(
         replicas=np.bincount(found, minlength=len(ids)).astype(np.int64),
         room=np.full(len(ids), NO_LIMIT),
     )
+
+
+def _room(table: BrokerTable, log_dirs: Iterable[LogDir], held: Matrix, sizes: Ints) -> Ints:
+    """What each broker may hold of some partitions: what it holds of them, and what its open directories can take.
+
+    Directories that say the same of their volume count as one. Which one a copy comes to lie in is judged by `room`.
+    """
+    volumes: dict[int, set[tuple[int | None, int | None]]] = {}
+    for found in log_dirs:
+        if found.error is None and not found.cordoned:
+            volumes.setdefault(found.broker, set()).add((found.total_bytes, found.usable_bytes))
+    room = np.full(len(table.ids), NO_LIMIT)
+    for at, broker in enumerate(table.ids.tolist()):
+        known = volumes.get(broker, {(None, None)})
+        takes = [u - int(t * HEADROOM) for t, u in known if t is not None and u is not None]
+        if len(takes) == len(known):
+            lies = int(sizes[(held == broker).any(axis=1)].sum())
+            room[at] = lies + sum(max(0, take) for take in takes)
+    return room
 
 
 def _tolerance(placement: Placement) -> Tolerance:

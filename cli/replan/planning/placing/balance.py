@@ -60,7 +60,10 @@ def balance(
     _, used = _amounts(mine, problem.partitions.bytes[rows], at.count)
     found: list[Impossible] = []
     if not _within(used, bytes_):
+        unpacked = mine.copy()
         found = _packed(problem, steps, Packing(steps, used, bytes_, counts, replicas), bytes_)
+        if found and tolerance.bytes is None:  # each move without room is refused by itself
+            mine[:] = unpacked
     for row in np.flatnonzero((mine != before).any(axis=1)).tolist():
         had = [b for b in base[row].tolist() if b >= 0]
         stays = {b for b in mine[row].tolist() if b >= 0}
@@ -119,15 +122,17 @@ def _with_room(
 def _packed(
     problem: PlacementProblem, steps: LegalSteps, packing: Packing, bounds: Bounds
 ) -> list[Impossible]:
+    room_only = problem.balance.bytes is None
+    impossible = Obstacle.ROOM_IMPOSSIBLE if room_only else Obstacle.BYTES_IMPOSSIBLE
     total = int((steps.size * (steps.lists >= 0).sum(axis=1)).sum())
     room = int(np.minimum(bounds.most, total).sum())
     if total > room or total < int(bounds.least.sum()):
-        return [Impossible(Obstacle.BYTES_IMPOSSIBLE, needed=total, available=room)]
-    largest = int(steps.size.max(initial=0))
-    if largest > int(bounds.most.max(initial=0)):
-        most = int(bounds.most.max(initial=0))
-        return [Impossible(Obstacle.BYTES_IMPOSSIBLE, needed=largest, available=most)]
+        return [Impossible(impossible, needed=total, available=room)]
+    largest, most = int(steps.size.max(initial=0)), int(bounds.most.max(initial=0))
+    if largest > most:
+        return [Impossible(impossible, needed=largest, available=most)]
     ended = packing.pack(problem.budget)
     if ended.within:
         return []
-    return [Impossible(Obstacle.NOT_FOUND_WITHIN_BUDGET, needed=ended.steps)]
+    not_found = Obstacle.ROOM_NOT_FOUND if room_only else Obstacle.NOT_FOUND_WITHIN_BUDGET
+    return [Impossible(not_found, needed=ended.steps)]

@@ -2,8 +2,8 @@
 
 Who gives way where there are too many: not the leader; then a fenced broker before a live one, the most loaded, the
 highest id. Who comes where one is missing (`spread: rack` has decided the rack before): a broker that already holds the
-partition; the rack of the broker that leaves; the rack that the partition uses least; room on its disks; the least
-load; the lowest id. The new one takes the place in the list of the one that leaves.
+partition; one with room on its disks; the rack of the broker that leaves; the rack that the partition uses least; the
+least load; the lowest id. The new one takes the place in the list of the one that leaves.
 """
 
 from collections import Counter
@@ -248,7 +248,7 @@ class Filler:
         new: list[int] = []
         homes = [self._rack[b] for b in leaving]
         for place in range(partition.factor - len(there)):
-            free = self._free(partition, [*there, *new])
+            free = self._with_room(partition, self._free(partition, [*there, *new]))
             at_home = [b for b in free if [self._rack[b]] == homes[place : place + 1]]
             used = Counter(self._rack[b] for b in [*there, *new])
             least = min((used[self._rack[b]] for b in free), default=0)
@@ -260,9 +260,11 @@ class Filler:
         number = int(self._problem.partitions.rule[partition.row])
         return [b for b in self._open[number] if b not in taken]
 
+    def _with_room(self, partition: _Partition, among: list[int]) -> list[int]:
+        """Those whose disks have room; all where none has."""
+        size = int(self._problem.partitions.bytes[partition.row])
+        return [b for b in among if self._loads.fits(b, size)] or among
+
     def _best(self, partition: _Partition, among: list[int]) -> int:
         """The broker with room, the least load, the lowest id."""
-        size = int(self._problem.partitions.bytes[partition.row])
-        return min(
-            among, key=lambda b: (not self._loads.fits(b, size), self._loads.of(b, more=1), b)
-        )
+        return min(self._with_room(partition, among), key=lambda b: (self._loads.of(b, more=1), b))

@@ -57,7 +57,7 @@ class BrokerTable:
     replicas: Ints
     """Replicas that it holds of partitions that are not in the problem."""
     room: Ints
-    """Bytes that it may hold of the problem's partitions; NO_LIMIT where that is not known."""
+    """Bytes that it may hold of the problem's partitions, never less than it holds; NO_LIMIT where not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,10 @@ class Obstacle(StrEnum):
     """Proved: the bytes do not fit (`needed` of `available`)."""
     NOT_FOUND_WITHIN_BUDGET = "not-found-within-budget"
     """The search over bytes ended after `needed` steps; there may be a placement."""
+    ROOM_IMPOSSIBLE = "room-impossible"
+    """Proved: the disks of the candidates cannot hold all of it (`needed` of `available`); the rest is placed."""
+    ROOM_NOT_FOUND = "room-not-found"
+    """The search for room on disks ended after `needed` steps; there may be a placement that has it."""
 
 
 OF_THE_BALANCE = frozenset(

@@ -61,6 +61,18 @@ def test_a_full_disk_is_relieved(lie: Lie) -> None:
     assert used(asked)[0] <= 15
 
 
+@pytest.mark.parametrize(
+    ("room", "ends"), [(4, Obstacle.ROOM_IMPOSSIBLE), (5, Obstacle.ROOM_NOT_FOUND)]
+)
+def test_without_room_anywhere_nothing_moves_for_it_and_it_is_said(
+    room: int, ends: Obstacle
+) -> None:
+    table = brokers("aaa", room={1: 20, 2: room, 3: 5})
+    found = choose(problem(table, [[1], [1], []], factor=1, lie=Lie.NONE, sizes=[10, 10, 10]))
+    assert found.lists[:2].tolist() == [[1], [1]]
+    assert [reason.obstacle for reason in found.impossible] == [ends]
+
+
 def test_replicas_and_bytes_are_balanced_together() -> None:
     rng = np.random.default_rng(7)
     lists = [[1, 3]] * 6 + [[2, 4]] * 6 + [[1, 4]] * 12

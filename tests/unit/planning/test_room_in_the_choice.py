@@ -1,0 +1,96 @@
+"""Where the placement leaves a choice, replicas go where their disks have room; nothing moves for room alone."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.builders import brokers, placement, snapshot, state
+from tests.unit.planning.test_planning_by_rule import drain, ruled, targets
+from tests.unit.planning.test_room import KEPT, TOTAL, disk
+
+from replan.model.broker import LogDir
+from replan.model.names import BrokerId
+from replan.model.partition import PartitionState
+from replan.model.placement import Placement
+from replan.model.rules import Spread
+from replan.model.snapshot import Snapshot
+from replan.planning.plan import RefusalRule
+from replan.planning.planner import make_plan
+
+
+def seen(states: list[PartitionState], *takes: int | None, racks: str = "a") -> Snapshot:
+    """Brokers 1.. whose disks can take so many bytes, beside the tenth that stays free."""
+    dirs = tuple(disk(broker, room) for broker, room in enumerate(takes, 1))
+    found = snapshot(states, registered=brokers(len(takes), racks), min_insync_replicas=1)
+    return replace(found, log_dirs=dirs)
+
+
+def by_rule(*drained: int, factor: int = 1, spread: Spread = Spread.NONE) -> Placement:
+    rules = ruled(replication_factor=factor, spread=spread)
+    return placement({}, rules=rules, replica_blacklist=drain(*drained))
+
+
+def test_a_substitute_has_room_though_another_is_less_loaded() -> None:
+    states = [state([1], size=50), state([2], partition=1, size=1), state([2], partition=2, size=1)]
+    found = targets(by_rule(1), seen(states, 0, 100, 10))
+    assert found == {"orders-0": [2]}
+
+
+def test_room_counts_more_than_the_rack_of_the_one_that_leaves() -> None:
+    drained = placement({"orders": [[1, 2]]}, replica_blacklist=drain(1))
+    before = seen([state([1, 2], size=50)], 0, 0, 10, 100, racks="abac")
+    assert targets(drained, before) == {"orders-0": [4, 2]}
+
+
+def test_what_is_filled_first_makes_way_where_all_would_fit() -> None:
+    """50 and 40 fill broker 2 or 3; only 50 on the larger and both others on the smaller fit."""
+    states = [state([1], partition=p, size=size) for p, size in enumerate((50, 40, 20))]
+    found = make_plan(by_rule(1), seen(states, 0, 60, 55))
+    assert found.refusals == ()
+    load = {2: 0, 3: 0}
+    for move in found.moves:
+        load[move.target[0]] += move.bytes
+    assert load == {2: 60, 3: 50}
+
+
+def test_a_full_disk_alone_moves_nothing() -> None:
+    assert targets(by_rule(factor=1), seen([state([1], size=50)], -KEPT, TOTAL)) == {}
+
+
+def test_what_fits_nowhere_is_refused_alone_and_nothing_gives_way_for_it() -> None:
+    states = [
+        state([1], size=80),
+        state([1], partition=1, size=10),
+        state([2], partition=2, size=5),
+    ]
+    plan = make_plan(by_rule(1), seen(states, 0, 20, 20))
+    assert [(str(r.partition), r.rule) for r in plan.refusals] == [
+        ("orders-0", RefusalRule.NO_ROOM)
+    ]
+    assert [str(m.partition) for m in plan.moves] == ["orders-1"]
+
+
+def test_two_directories_that_say_the_same_are_one_volume() -> None:
+    states = [state([1], size=50), state([1], partition=1, size=50)]
+    here = seen(states, 0, 60, 200)
+    twice = LogDir(BrokerId(2), "/e", TOTAL, 60 + KEPT, 1)
+    here = replace(here, log_dirs=(*here.log_dirs, twice))
+    assert set(map(tuple, targets(by_rule(1), here).values())) == {(2,), (3,)}
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 4), st.integers(0, 60)), min_size=1, max_size=6),
+    st.lists(st.one_of(st.none(), st.integers(-50, 150)), min_size=4, max_size=4),
+    st.booleans(),
+)
+def test_no_disk_gets_more_than_it_can_take_and_the_next_plan_is_empty(
+    held: list[tuple[int, int]], takes: list[int | None], drained: bool
+) -> None:
+    states = [state([broker], partition=p, size=size) for p, (broker, size) in enumerate(held)]
+    asked, here = by_rule(*([1] if drained else [])), seen(states, *takes)
+    plan = make_plan(asked, here)
+    assert drained or plan.moves == ()
+    for broker, room in enumerate(takes, 1):
+        come = sum(m.bytes for m in plan.moves if broker in m.new)
+        gone = sum(m.bytes for m in plan.moves if broker in m.leaving)
+        assert room is None or come == 0 or come <= room + gone
