@@ -30,8 +30,11 @@ def with_replicas(simulation: Simulation, dirs: Sequence[LogDir]) -> tuple[LogDi
                 of = lying.setdefault((broker, path), {})
                 of.setdefault(name.topic, []).append(name.partition)
     return tuple(
-        replace(d, replicas={t: tuple(sorted(of)) for t, of in found.items()})
-        if (found := lying.get((d.broker, d.path), {}))
+        replace(
+            d,
+            replicas={t: tuple(sorted(of)) for t, of in lying.get((d.broker, d.path), {}).items()},
+        )
+        if d.broker in several
         else d
         for d in dirs
     )

@@ -1,0 +1,309 @@
+"""The laws of plans over whole placement files: any of their keys together, on any small cluster.
+
+A file is made as text and read as any other, and its plan is performed by the applier on the simulator: it is the same
+whatever the order of its input (law 1), harms nobody (2), arrives so that the next plan is empty (3), and copies only
+what an entry asks for (7).
+"""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import HealthCheck, given, note, reject, settings
+from hypothesis import strategies as st
+from tests.unit.applying.lab import Lab
+
+from replan.applying.journal.ledger import fold
+from replan.applying.known_snapshot import as_planned_from
+from replan.errors import BadManifest, UnsafePlan
+from replan.manifest.load import load_sources
+from replan.manifest.yaml_text.events import fastest_parser
+from replan.manifest.yaml_text.sources import Source
+from replan.model.placement import Placement
+from replan.model.snapshot import Snapshot
+from replan.planning.plan import Plan
+from replan.planning.plan_file import dumps, loads
+from replan.planning.planner import make_plan
+from replan.rehearsal.options import Options
+from replan.rehearsal.run import rehearse
+from replan.rehearsal.setup import cluster_of
+from replan.simulator.clock import VirtualClock
+from replan.simulator.control_plane import SimulatedControlPlane
+from replan.snapshots.json_form import from_document
+
+RACKS = "abc"
+TOPICS = ("clicks", "events", "metrics-a", "orders")
+RULED = ("clicks", "metrics-a")
+"""Named by a rule, where the file has one: by name, and by a pattern."""
+GB = 10**9
+ENOUGH = settings(
+    max_examples={"fast": 15, "nightly": 2_000}.get(os.environ.get("HYPOTHESIS_PROFILE", ""), 60),
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+)
+
+
+@dataclass(frozen=True)
+class World:
+    """A cluster and a placement file, as documents."""
+
+    cluster: dict[str, Any]
+    file: dict[str, Any]
+
+    def snapshot(self) -> Snapshot:
+        return from_document(self.cluster, "cluster.json")
+
+    def placement(self) -> Placement:
+        return load_sources([Source("placement.yaml", json.dumps(self.file))], fastest_parser())
+
+
+def parts(draw: st.DrawFn, of: Mapping[str, st.SearchStrategy[Any]]) -> dict[str, Any]:
+    """Any of these keys."""
+    return {key: draw(found) for key, found in of.items() if draw(st.booleans())}
+
+
+def members(count: int, least: int = 1) -> st.SearchStrategy[list[int]]:
+    return st.lists(st.integers(1, count), unique=True, min_size=least, max_size=3)
+
+
+@st.composite
+def clusters(draw: st.DrawFn, count: int) -> dict[str, Any]:
+    """Healthy partitions in sync, on brokers with two directories each that say what lies in them."""
+    topics: list[dict[str, Any]] = [
+        {
+            "name": topic,
+            "minInsyncReplicas": 1,
+            "partitions": [
+                {"replicas": draw(members(count)), "bytes": draw(st.integers(0, 40)) * 1_000_000}
+                for _ in range(draw(st.integers(1, 3)))
+            ],
+        }
+        for topic in TOPICS
+    ]
+    if draw(st.booleans()):
+        factor = draw(st.integers(1, 3))
+        for topic in topics:
+            for partition in topic["partitions"]:
+                listed = partition["replicas"]
+                rest = [b for b in range(1, count + 1) if b not in listed]
+                partition["replicas"] = [*listed, *rest][:factor]
+    brokers = []
+    for broker in range(1, count + 1):
+        lies = {
+            t["name"]: [n for n, p in enumerate(t["partitions"]) if broker in p["replicas"]]
+            for t in topics
+        }
+        first = {name: numbers[:1] for name, numbers in lies.items() if numbers[:1]}
+        second = {name: numbers[1:] for name, numbers in lies.items() if numbers[1:]}
+        brokers.append(
+            {
+                "id": broker,
+                "rack": RACKS[broker % 3],
+                "logDirs": [
+                    {
+                        "path": path,
+                        "totalBytes": 100 * GB,
+                        "usableBytes": 90 * GB,
+                        "logs": sum(map(len, replicas.values())),
+                        "replicas": replicas,
+                    }
+                    for path, replicas in (("/d1", first), ("/d2", second))
+                ],
+            }
+        )
+    return {
+        "formatVersion": 1,
+        "kind": "replan.snapshot",
+        "clusterId": "MkU3OEVBNTcwNTJENDM2Qg",
+        "observedAt": "2026-11-21T03:00:00Z",
+        "brokers": brokers,
+        "topics": topics,
+    }
+
+
+def rules(draw: st.DrawFn, count: int, present: int) -> dict[str, Any]:
+    found = parts(
+        draw,
+        {
+            "replicationFactor": st.integers(1, 3),
+            "spread": st.sampled_from(["rack", "none", "in-rack"]),
+            "brokers": st.sampled_from([[f"1-{count}"], [1, 2, f"3-{count}"], [f"2-{count}"]]),
+            "partitionCount": st.integers(present, present + 2),
+        },
+    )
+    return found or {"replicationFactor": 1}
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    count = draw(st.integers(4, 6))
+    cluster = draw(clusters(count))
+    present: dict[str, int] = {t["name"]: len(t["partitions"]) for t in cluster["topics"]}
+    lists: st.SearchStrategy[Any] = st.lists(
+        members(count), min_size=present["orders"], max_size=present["orders"] + 2
+    )
+    some: st.SearchStrategy[Any] = st.fixed_dictionaries({"0": members(count)})
+    file: dict[str, Any] = {"version": 1, "assignments": {}}
+    if draw(st.booleans()):
+        rows = draw(st.one_of(some, lists))
+        file["assignments"]["orders"] = {"partitions": rows, "belowMinIsr": True}
+    if draw(st.booleans()):
+        file["assignments"]["clicks"] = rules(draw, count, present["clicks"])
+    if draw(st.booleans()):
+        file["assignments"]["metrics-*"] = rules(draw, count, present["metrics-a"])
+    ids, expires = st.integers(1, count), st.sampled_from(["2026-11-20", "2026-12-01"])
+    entry = {"reason": "a test", "owner": "storage"}
+    blacklists: dict[str, list[dict[str, Any]]] = {
+        "leaders": [
+            {"broker": b, "expires": draw(expires), **entry}
+            for b in draw(st.lists(ids, unique=True, max_size=2))
+        ],
+        "replicas": [
+            {"broker": b, "expires": draw(expires), **entry}
+            for b in draw(st.lists(ids, unique=True, max_size=1))
+        ],
+        "logDirs": [
+            {"broker": b, "path": "/d1", "expires": draw(expires), **entry}
+            for b in draw(st.lists(ids, unique=True, max_size=1))
+        ],
+    }
+    for drained in blacklists["logDirs"]:
+        # A directory that is open gets new replicas meanwhile; a plan warns of that.
+        cluster["brokers"][drained["broker"] - 1]["logDirs"][0]["cordoned"] = True
+    rates = st.sampled_from(["20MB/s", "50MB/s", "unlimited"])
+    side = {"leader": "30MB/s", "follower": "40MB/s"}
+    last = cluster["topics"][1]["partitions"][0]["replicas"][-1]
+    leaders = parts(
+        draw,
+        {
+            "metrics-*": st.sampled_from([{"racks": ["b", "a"]}, {"balanced": True}]),
+            "clicks": st.sampled_from([{"balanced": True}, {"racks": ["c"]}]),
+            "events": st.just({"0": last}),
+        },
+    )
+    throttles = parts(
+        draw,
+        {
+            "moves": st.fixed_dictionaries(
+                {"rate": rates, "brokers": st.sampled_from([{}, {"1": "10MB/s"}, {"2": side}])}
+            ),
+            "standing": st.sampled_from(
+                [{"topics": {"events": "all"}, "brokers": {"1": side}}, {"brokers": {"2": side}}]
+            ),
+        },
+    )
+    tolerance = st.sampled_from(["50%", "100%", "200%"])
+    balance: dict[str, Any] = parts(draw, {"replicas": tolerance, "bytes": st.just("400%")})
+    weighted = draw(st.booleans())
+    if balance and weighted:
+        balance["weights"] = {"1": 2}
+    acknowledged = [
+        {"partitions": f"{topic}-0", "reason": "later", "expires": draw(expires)}
+        for topic in draw(st.lists(st.sampled_from(TOPICS), unique=True, max_size=1))
+    ]
+    sections = {
+        "preferredLeaders": leaders,
+        "blacklists": {key: found for key, found in blacklists.items() if found},
+        "throttles": throttles,
+        "balance": balance,
+        "acknowledged": acknowledged,
+        **parts(
+            draw,
+            {
+                "cluster": st.just({"name": "test", "id": cluster["clusterId"]}),
+                "recovery": st.just({"*": {"strategy": "balanced", "wait": "5m"}}),
+                "require": st.just({"*": {"replicationFactor": 1}}),
+                "limits": st.just({"partitions": 500, "bytes": "2TB", "leaders": 200}),
+                "prices": st.just({"currency": "EUR", "crossRackPerGB": 0.01, "perGBMonth": 0.05}),
+            },
+        ),
+    }
+    return World(cluster, file | {key: found for key, found in sections.items() if found})
+
+
+def planned(world: World) -> tuple[Placement, Plan]:
+    """The plan; a file that contradicts itself, and a balance that cannot be reached, are no case."""
+    try:
+        asked = world.placement()
+        return asked, make_plan(asked, world.snapshot())
+    except (BadManifest, UnsafePlan) as refused:
+        note(str(refused))
+        reject()
+
+
+@given(worlds(), st.randoms(use_true_random=False))
+@ENOUGH
+def test_the_order_of_files_and_snapshots_is_nothing(world: World, chance: Any) -> None:
+    _, made = planned(world)
+    text = dumps(made)
+    assert loads(text, "plan.json") == made
+    cluster = dict(world.cluster)
+    for key in ("brokers", "topics"):
+        cluster[key] = chance.sample(cluster[key], len(cluster[key]))
+    assert dumps(planned(World(cluster, world.file))[1]) == text
+    _, other = planned(World(cluster, shuffled(world.file, chance)))
+    for part in ("manifest_digest", "moves", "creates", "log_moves", "standing", "throttle"):
+        assert getattr(other, part) == getattr(made, part)
+
+
+def shuffled(found: Any, chance: Any) -> Any:
+    """The same with the keys of mappings in another order."""
+    if isinstance(found, dict):
+        keys = chance.sample(sorted(found), len(found))
+        return {key: shuffled(found[key], chance) for key in keys}
+    return found
+
+
+@given(worlds())
+@ENOUGH
+def test_it_harms_nobody_and_arrives(world: World) -> None:
+    asked, made = planned(world)
+    seen = world.snapshot()
+    if made.moves:
+        assert rehearse(made, seen, Options()).broken == ()
+    clock = VirtualClock()
+    lab = Lab(SimulatedControlPlane(cluster_of(seen), clock), clock, made)
+    outcome = lab.apply()
+    assert outcome.exit_code is made.left_out, outcome
+    ended = as_planned_from(lab.plane.observe(), fold(lab.journal.read()))
+    again = make_plan(asked, ended)
+    if made.refusals:  # what was refused may have become possible
+        refused = {r.partition.topic for r in made.refusals}
+        assert {m.partition.topic for m in again.moves} <= refused
+        assert {m.partition.topic for m in again.log_moves} <= refused
+        assert {c.topic for c in again.creates} <= refused
+    else:
+        assert again.empty, dumps(again)
+
+
+@given(worlds())
+@ENOUGH
+def test_only_what_an_entry_asks_for_is_copied(world: World) -> None:
+    _, made = planned(world)
+    gone = {entry["broker"] for entry in world.file.get("blacklists", {}).get("replicas", [])}
+    grown = {c.topic: c.present for c in made.creates}
+    for move in made.moves:
+        topic, number = move.partition
+        if not move.new or number >= grown.get(topic, number + 1):
+            continue
+        if topic == "orders" or not gone.isdisjoint(move.original):
+            assert len(move.new) <= len(move.target)
+            continue
+        assert topic in RULED
+        rule = world.file["assignments"]["clicks" if topic == "clicks" else "metrics-*"]
+        assert "balance" in world.file or not kept(rule, move.original), (rule, move)
+
+
+def kept(rule: dict[str, Any], held: Sequence[int]) -> bool:
+    """Whether a list keeps its rule, on brokers none of which is drained."""
+    first = 2 if str(rule.get("brokers", [1])[0]).startswith("2") else 1
+    if rule.get("replicationFactor", len(held)) != len(held) or any(b < first for b in held):
+        return False
+    racks = Counter(RACKS[b % 3] for b in held)
+    if rule.get("spread") == "in-rack":
+        return len(racks) == 1
+    if rule.get("spread") == "rack":
+        return max(racks.values()) - min(racks[r] for r in RACKS) <= 1
+    return True
