@@ -81,7 +81,7 @@ def grown(
     refusals += impossible
     lists |= chosen
     lacking = [k for k in lacking if k.topic in lists]
-    lists = {k.topic: _fitted(lists[k.topic], k, snapshot) for k in lacking}
+    lists = {k.topic: _fitted(lists[k.topic], k, placement, snapshot) for k in lacking}
     lists = _overlaid(placement, snapshot, lacking, lists, heading)
     creates = tuple(Create(k.topic, k.topic_id, k.present, lists[k.topic]) for k in lacking)
     return Growth(_with(snapshot, lacking, lists), creates, tuple(refusals))
@@ -188,9 +188,13 @@ def _refused(lack: _Lack, reason: Impossible) -> Refusal:
     return refusal_of(reason, TopicPartition(lack.topic, lack.present), lack.rule)
 
 
-def _fitted(lists: Iterable[Replicas], lack: _Lack, snapshot: Snapshot) -> tuple[Replicas, ...]:
-    """Lists of the length that Kafka takes: cut, or with brokers that are likely to serve behind."""
-    others = [b.id for b in sorted(snapshot.brokers, key=lambda b: (b.fenced, b.cordoned, b.id))]
+def _fitted(
+    lists: Iterable[Replicas], lack: _Lack, placement: Placement, snapshot: Snapshot
+) -> tuple[Replicas, ...]:
+    """Lists of the length that Kafka takes: cut, or with brokers behind that are likely to serve and not drained."""
+    drained = {entry.broker for entry in placement.replica_blacklist}
+    likely = sorted(snapshot.brokers, key=lambda b: (b.fenced, b.cordoned, b.id in drained, b.id))
+    others = [b.id for b in likely]
     return tuple(
         (*listed, *(b for b in others if b not in listed))[: lack.factor] for listed in lists
     )
@@ -215,7 +219,7 @@ def _overlaid(
             replicas(*row(matrix, known[at])) if at in known else listed
             for at, listed in zip(rows[lack.present :], lists[lack.topic], strict=True)
         ]
-        found[lack.topic] = _fitted(wanted_lists, lack, snapshot)
+        found[lack.topic] = _fitted(wanted_lists, lack, placement, snapshot)
     return found
 
 

@@ -106,6 +106,12 @@ def test_drains_and_the_leader_blacklist_hold_of_new_partitions_at_once() -> Non
     )
     assert 6 not in arrives(drained, seen()).creates[0].lists[0]
 
+    shorter = placement(
+        rules=ruled(partition_count=3, replication_factor=2),
+        replica_blacklist=(ReplicaBlacklist(BrokerId(1), HERE),),
+    )
+    assert 1 not in arrives(shorter, seen()).creates[0].lists[0], "nor where Kafka wants one more"
+
     demoted = placement(
         {"orders": [[1, 2, 3], [2, 3, 4], [5, 6, 1]]},
         blacklist=(LeaderBlacklist(BrokerId(5), HERE),),
