@@ -49,3 +49,8 @@ def left_out(number: int, noun: str = "", way_out: str = "") -> list[str]:
         return []
     more = count(number, f"more {noun}") if noun else f"{number:,} more"
     return [f"and {more}" + (f"; {way_out}" if way_out else "")]
+
+
+def first_line(problem: Exception) -> str:
+    """The first line of what a library says; the rest is its own calls."""
+    return (str(problem).strip().splitlines() or [type(problem).__name__])[0]

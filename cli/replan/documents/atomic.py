@@ -31,7 +31,7 @@ def write_file(path: Path, content: str) -> None:
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
-        _sync(target.parent)
+        sync(target.parent)
     except OSError as problem:
         raise cannot("write", path, problem) from problem
 
@@ -57,7 +57,7 @@ def publish_folder(path: Path, fill: Callable[[Path], None], mine: Callable[[Pat
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
-        _sync(target.parent)
+        sync(target.parent)
     except OSError as problem:
         raise cannot("write", path, problem) from problem
 
@@ -86,11 +86,12 @@ def _partial(target: Path) -> Path:
 
 def _sync_all(folder: Path) -> None:
     for found in folder.rglob("*"):
-        _sync(found)
-    _sync(folder)
+        sync(found)
+    sync(folder)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Make a file, or the entries of a folder, durable. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -25,7 +25,6 @@ from replan.fleet.todo import Todo
 from replan.planning.comparison.diff import DifferenceKind
 
 COLLECT = "collect"
-HISTORY_STAGE = "history"
 
 
 @dataclass(frozen=True, slots=True)

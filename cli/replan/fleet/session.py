@@ -25,6 +25,7 @@ from pyspark.sql import SparkSession
 from replan.errors import ReplanError
 from replan.fleet.java import ClassArchive, class_archive, find_java
 from replan.fleet.shipping import package_folder, zip_package
+from replan.wording import first_line
 
 EXIT_SECONDS = 60
 """How long Java may take to end; a run may write the class archive then, some 10 s."""
@@ -88,7 +89,7 @@ def _submitted() -> Iterator[SparkSession]:
         try:
             yield spark
         except (PySparkException, Py4JError) as problem:
-            raise ReplanError(f"Spark failed: {_first_line(problem)}") from problem
+            raise ReplanError(f"Spark failed: {first_line(problem)}") from problem
         finally:
             spark.stop()
 
@@ -105,19 +106,15 @@ def _connected(remote: str) -> Iterator[SparkSession]:
             spark.addArtifacts(str(Path(folder, "replan.zip")), pyfile=True)
         except Exception as problem:  # gRPC's own errors among others
             raise ReplanError(
-                f"Spark Connect at {remote} cannot be used: {_first_line(problem)}; is the server there, "
+                f"Spark Connect at {remote} cannot be used: {first_line(problem)}; is the server there, "
                 "of this release of Spark, and is `pip install 'pyspark[connect]'` done here?"
             ) from problem
         try:
             yield spark
         except PySparkException as problem:
-            raise ReplanError(f"Spark at {remote} failed: {_first_line(problem)}") from problem
+            raise ReplanError(f"Spark at {remote} failed: {first_line(problem)}") from problem
         finally:
             spark.stop()
-
-
-def _first_line(problem: Exception) -> str:
-    return (str(problem).strip().splitlines() or [type(problem).__name__])[0]
 
 
 def alone(master: str) -> bool:

@@ -58,7 +58,6 @@ class Operation:
 DESCRIBE_CLUSTER = Operation("DescribeCluster")
 DESCRIBE_PARTITIONS = Operation("DescribeTopicPartitions", "Describe on Topic")
 METADATA = Operation("Metadata", "Describe on Topic")
-ALTER_CONFIGS = Operation("IncrementalAlterConfigs", "AlterConfigs on Topic and on Cluster")
 LIST_REASSIGNMENTS = Operation("ListPartitionReassignments", "Describe on Cluster")
 ALTER_REASSIGNMENTS = Operation("AlterPartitionReassignments", "Alter on Cluster")
 CREATE_PARTITIONS = Operation("CreatePartitions", "Alter on Topic")

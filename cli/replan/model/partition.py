@@ -4,7 +4,6 @@ While a reassignment runs, Kafka's `replicas` is the target followed by the remo
 is stored (PartitionReassignmentReplicas): the target is only implied, the original order is lost.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
@@ -22,10 +21,6 @@ class Reassignment:
     def target(self) -> Replicas:
         """The list it will end with."""
         return tuple(b for b in self.replicas if b not in self.removing)
-
-    def adds_any(self, brokers: Iterable[BrokerId]) -> bool:
-        """Whether it adds one of these."""
-        return not set(self.adding).isdisjoint(brokers)
 
     @property
     def original(self) -> Replicas:

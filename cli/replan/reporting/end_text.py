@@ -146,26 +146,3 @@ def advice(code: int) -> str:
             return "Another reassignment runs on it; let it end, then make a new plan."
         case _:
             return "Make a new plan; if it is rejected again, the log of the active controller says why."
-
-
-def _suspected(reason: EndReason) -> str:
-    match reason:
-        case NotAsPlanned(Fact.REPLICAS):
-            text = "replicas differ from the plan"
-        case NotAsPlanned(Fact.TOPIC):
-            text = "its topic is not the one that was planned for"
-        case OtherReassignment():
-            text = "another tool reassigns it"
-        case PreferredUnavailable(broker, why):
-            text = f"its preferred replica {broker} is not available: {UNAVAILABLE[why]}"
-        case LedByAnother(leader):
-            text = f"broker {leader} leads it"
-        case ChangedElsewhere():
-            text = "possibly changed by another tool"
-        case EffectUndone():
-            text = "possibly undone by another tool"
-        case _:
-            text = "topic or brokers differ from the plan"
-            if isinstance(reason, TakenBack):
-                text = "nothing runs on it"
-    return text

@@ -6,7 +6,7 @@ the place of 3. DeepDiff compares everything else; entries of blacklists are kno
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from typing import Any
@@ -17,7 +17,7 @@ from replan.model.where import Where
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
 from replan.reporting.quantities import brokers, rate
 from replan.reporting.table import columns
-from replan.wording import SHOWN, capped, count
+from replan.wording import SHOWN, capped, count, listed
 
 NAMES = {
     "leader_blacklist": "blacklists.leaders",
@@ -176,17 +176,13 @@ def meaning(changed: Changed) -> str:
         case ListChange.REPLICAS:
             new = [b for b in changed.after if b not in changed.before]
             gone = [b for b in changed.before if b not in changed.after]
-            parts = [f"copied to {_and(new)}"] if new else []
-            parts += [f"dropped from {_and(gone)}"] if gone else []
+            parts = [f"copied to {listed(new)}"] if new else []
+            parts += [f"dropped from {listed(gone)}"] if gone else []
             more = len(changed.after) - len(changed.before)
             parts += (
                 [f"{count(abs(more), 'copy')} {'more' if more > 0 else 'less'}"] if more else []
             )
             return ", ".join(parts)
-
-
-def _and(listed: Sequence[int]) -> str:
-    return ", ".join(map(str, listed))
 
 
 def summary(found: PlacementDifference) -> str:

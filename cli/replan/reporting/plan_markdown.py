@@ -30,7 +30,7 @@ from replan.reporting.plan_text import (
     throttle_text,
 )
 from replan.reporting.price_text import cross_rack_bytes, price_lines
-from replan.reporting.quantities import brokers, duration, signed, size
+from replan.reporting.quantities import brokers, changed, duration, signed, size
 from replan.reporting.recovery_text import recovery_text
 from replan.reporting.risk_text import risk_text
 from replan.wording import count
@@ -126,14 +126,10 @@ def _broker(share: BrokerShare) -> str:
             [str(share.broker), rack, *counts, size(share.incoming), signed(share.change.bytes)]
         )
     amounts = map(size, (before.bytes, share.peak_bytes, after.bytes))
-    leaders = _arrow(before.leaders, after.leaders)
+    leaders = changed(before.leaders, after.leaders)
     return row(
-        [str(share.broker), rack, leaders, _arrow(before.replicas, after.replicas), *amounts]
+        [str(share.broker), rack, leaders, changed(before.replicas, after.replicas), *amounts]
     )
-
-
-def _arrow(before: int, after: int) -> str:
-    return f"{before:,}" if before == after else f"{before:,} → {after:,}"
 
 
 def _topics(plan: Plan, room: int) -> Iterator[str]:

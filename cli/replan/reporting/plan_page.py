@@ -25,7 +25,7 @@ from replan.reporting.plan_notes import refusal_text, warning_text
 from replan.reporting.plan_script import SCRIPT
 from replan.reporting.plan_text import create_text, log_move_text, setting_text, summary
 from replan.reporting.price_text import cross_rack_bytes
-from replan.reporting.quantities import brokers, duration, signed, size
+from replan.reporting.quantities import brokers, changed, duration, signed, size
 from replan.reporting.recovery_text import loss_text
 from replan.reporting.risk_text import risk_text
 from replan.wording import capped
@@ -112,18 +112,14 @@ def _broker(share: BrokerShare, most: int) -> str:
     else:
         amounts = [before.bytes, peak, after.bytes]
         cells += [
-            _arrow(before.replicas, after.replicas),
-            _arrow(before.leaders, after.leaders),
+            changed(before.replicas, after.replicas),
+            changed(before.leaders, after.leaders),
             *map(size, amounts),
         ]
     bars = "".join(f'<i style="width:{100 * amount / most:.1f}%"></i>' for amount in amounts)
     tone = "" if share.changes else ' class="soft"'
     found = "".join(f"<td>{cell}</td>" for cell in cells)
     return f'<tr{tone}>{found}<td class="bars">{bars}</td></tr>'
-
-
-def _arrow(before: int, after: int) -> str:
-    return f"{before:,}" if before == after else f"{before:,} → {after:,}"
 
 
 def _timeline(timeline: str) -> list[str]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from replan.applying.outcome import left_out_text
 from replan.applying.settings import Settings
 from replan.model.configs import ConfigScope
-from replan.model.names import BrokerId
 from replan.model.rates import JudgedBy
 from replan.planning.creates import Create
 from replan.planning.log_dirs import LogMove
@@ -23,7 +22,7 @@ from replan.reporting.quantities import broker_rate, brokers, duration, rate, si
 from replan.reporting.recovery_text import recovery_lines
 from replan.reporting.recovery_text import summary as recovery_summary
 from replan.reporting.table import columns
-from replan.wording import capped, count, left_out
+from replan.wording import capped, count, left_out, listed
 
 UNCLEAN_HINT = (
     "Unclean elections lose records for good: they need --unclean on the command line as well."
@@ -170,11 +169,11 @@ def describe(request: Request, move: Move) -> tuple[str, str, str]:
 
 def _expand(move: Move) -> str:
     each = " each" if len(move.new) > 1 else ""
-    note = f"copy {size(move.bytes)}{each} to {_and(move.new)}"
+    note = f"copy {size(move.bytes)}{each} to {listed(move.new)}"
     if not move.bytes:
-        note = f"copy to {_and(move.new)} (size unknown, or empty)"
+        note = f"copy to {listed(move.new)} (size unknown, or empty)"
     gone = [b for b in move.original if b in move.unnameable]
-    return note if not gone else f"{note}; no list may name {_and(gone)}, so Kafka drops it"
+    return note if not gone else f"{note}; no list may name {listed(gone)}, so Kafka drops it"
 
 
 def _assign(move: Move) -> str:
@@ -182,16 +181,15 @@ def _assign(move: Move) -> str:
     one = len(awaited) == 1
     if move.dropped:
         stay = "stays" if one else "stay"
-        note = f"after {_and(awaited)} {stay} in sync for {Settings().settle_seconds:g} s; removes {_and(move.dropped)}"
+        settle = f"{Settings().settle_seconds:g} s"
+        note = (
+            f"after {listed(awaited)} {stay} in sync for {settle}; removes {listed(move.dropped)}"
+        )
     else:
-        note = f"after {_and(awaited)} {'is' if one else 'are'} in sync"
+        note = f"after {listed(awaited)} {'is' if one else 'are'} in sync"
     if move.leader is not None and move.leader not in move.target:
         note += f"; leader {move.leader} -> {move.target[0]}"
     return note
-
-
-def _and(listed: Sequence[BrokerId]) -> str:
-    return ", ".join(str(b) for b in listed)
 
 
 def _refused(title: str, refusals: Sequence[Refusal], limit: int) -> list[str]:

@@ -16,6 +16,11 @@ def size(count: int) -> str:
     return f"{amount / 1000:.3g} PB" if amount < 999_500 else f"{amount / 1000:,.0f} PB"
 
 
+def changed(before: int, after: int) -> str:
+    """A number before and after: `3`, `3 → 4`."""
+    return f"{before:,}" if before == after else f"{before:,} → {after:,}"
+
+
 def signed(amount: int) -> str:
     """Bytes more or less: `+1.2 GB`, `-300 MB`, `0 B`."""
     return f"{'-' if amount < 0 else '+' if amount else ''}{size(abs(amount))}"

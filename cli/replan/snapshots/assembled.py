@@ -24,6 +24,7 @@ from replan.snapshots.parquet_tables import (
     read_log_dirs,
     read_remembered,
 )
+from replan.wording import first_line
 
 HEADER_KEYS = (
     "formatVersion",
@@ -113,11 +114,6 @@ def _without_nulls_in_lists(table: pa.Table) -> pa.Table:
         if pa.types.is_list(column.type) and pc.list_flatten(column).null_count:
             raise ValueError(f"a list in {name} holds a null")
     return table
-
-
-def first_line(problem: Exception) -> str:
-    """The first line of what a library says; the rest is its own calls."""
-    return (str(problem).strip().splitlines() or [type(problem).__name__])[0]
 
 
 def _coded_by(topics: pa.Table, partitions: pa.Table, place: Place) -> pa.Table:

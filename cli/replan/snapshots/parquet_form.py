@@ -23,9 +23,10 @@ from replan.documents.json_text import parse_document, render_document
 from replan.documents.nodes import Node
 from replan.errors import BadFile
 from replan.model.snapshot import Snapshot
-from replan.snapshots.assembled import DAMAGE, assembled, first_line, header_of
+from replan.snapshots.assembled import DAMAGE, assembled, header_of
 from replan.snapshots.head import Identity, check_head, identity_of
 from replan.snapshots.parquet_tables import SCHEMAS, to_tables
+from replan.wording import first_line
 
 HEADER = "header.json"
 _ROWS_PER_GROUP = 256_000

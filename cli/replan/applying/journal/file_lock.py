@@ -10,6 +10,7 @@ from pathlib import Path
 
 from replan.applying.journal import lines
 from replan.applying.journal.moment import moment
+from replan.documents.atomic import sync
 from replan.errors import BadFile, Held
 
 OWNER_ONLY = 0o600
@@ -58,7 +59,7 @@ def _created(path: Path, journal: Path, text: bytes) -> int:
         _lock(file, journal)
         write_all(file, text)
         os.fsync(file)
-        _sync_folder(path.parent)
+        sync(path.parent)
     except BaseException:
         path.unlink(missing_ok=True)
         os.close(file)
@@ -73,7 +74,7 @@ def put(path: Path, journal: Path, text: bytes) -> int:
     partial.unlink(missing_ok=True)
     file = _created(partial, journal, text)
     partial.replace(path)
-    _sync_folder(path.parent)
+    sync(path.parent)
     return file
 
 
@@ -128,14 +129,6 @@ def write_all(file: int, text: bytes) -> None:
     written = 0
     while written < len(text):
         written += os.write(file, text[written:])
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def cannot(verb: str, path: Path, problem: OSError) -> BadFile:

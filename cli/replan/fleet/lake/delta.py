@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from replan.errors import BadFile, ReplanError
 from replan.fleet.lake.tables import TABLES, VERSION, LakeTable
+from replan.wording import first_line
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable, QueryBuilder
@@ -175,7 +176,7 @@ def _queried(builder: "QueryBuilder", query: str) -> pa.Table:
     try:
         return pa.table(builder.execute(query).read_all())
     except Exception as problem:  # what its engine raises has no class of its own
-        raise OSError(_first_line(problem)) from problem
+        raise OSError(first_line(problem)) from problem
 
 
 def _as(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
@@ -231,11 +232,7 @@ def _explained(place: str) -> Iterator[None]:
         yield
     except CommitFailedError as problem:
         raise BadFile(
-            f"{place}: another process changed the same rows meanwhile; run it again ({_first_line(problem)})"
+            f"{place}: another process changed the same rows meanwhile; run it again ({first_line(problem)})"
         ) from problem
     except (DeltaError, OSError, pa.ArrowException) as problem:
-        raise BadFile(f"{place}: {_first_line(problem)}") from problem
-
-
-def _first_line(problem: Exception) -> str:
-    return (str(problem).strip().splitlines() or [type(problem).__name__])[0]
+        raise BadFile(f"{place}: {first_line(problem)}") from problem

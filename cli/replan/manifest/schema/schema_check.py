@@ -70,11 +70,12 @@ def accepts(schema: Schema | bool, value: Any, root: Schema) -> bool:
 
 def _is(kind: str, value: Any) -> bool:
     if kind == "number" or (kind == "integer" and isinstance(value, float)):
-        return _is_number(value) and (kind == "number" or value.is_integer())
+        return is_number(value) and (kind == "number" or value.is_integer())
     return isinstance(value, _CLASSES[kind]) and (kind == "boolean" or not isinstance(value, bool))
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether it is a number; a boolean is none."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -141,8 +142,8 @@ _RULES: dict[str, _Rule] = {
     "type": _type,
     "const": lambda wanted, value, *_: _same(wanted, value),
     "enum": lambda wanted, value, *_: any(_same(one, value) for one in wanted),
-    "minimum": lambda wanted, value, *_: not _is_number(value) or value >= wanted,
-    "maximum": lambda wanted, value, *_: not _is_number(value) or value <= wanted,
+    "minimum": lambda wanted, value, *_: not is_number(value) or value >= wanted,
+    "maximum": lambda wanted, value, *_: not is_number(value) or value <= wanted,
     "minLength": lambda wanted, value, *_: not isinstance(value, str) or len(value) >= wanted,
     "maxLength": lambda wanted, value, *_: not isinstance(value, str) or len(value) <= wanted,
     "pattern": lambda wanted, value, *_: (

@@ -13,7 +13,7 @@ import jsonschema
 from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 
-from replan.manifest.schema.schema_check import FORMATS
+from replan.manifest.schema.schema_check import FORMATS, is_number
 from replan.manifest.schema.schemas import Schema
 from replan.manifest.yaml_text.problems import KeyPath, Problems, show
 from replan.manifest.yaml_text.sources import Source
@@ -124,7 +124,7 @@ def _wrong_value(error: ValidationError, schema: Schema) -> str:
     if error.validator == "format" and error.cause is not None:
         return str(error.cause)
     if error.validator == "type":
-        if schema.get("format") == "replan-rate" and _is_number(value):
+        if schema.get("format") == "replan-rate" and is_number(value):
             return f"{show(value)} is a bare number; it needs a unit, e.g. {show(value)}MB/s"
         return f"{show(value)} is {_kind_of(value)}; it must be {right}"
     if error.validator in {"minItems", "minProperties"}:
@@ -146,10 +146,6 @@ def _kind_of(value: Value) -> str:
             return _KINDS["array"]
         case _:
             return _KINDS["object"]
-
-
-def _is_number(value: Value) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _for_text(check: Callable[[str], object]) -> Callable[[object], bool]:

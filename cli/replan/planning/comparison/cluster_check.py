@@ -21,6 +21,7 @@ from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.chosen import Chosen
 from replan.planning.comparison.policy_check import check_policy
 from replan.planning.comparison.preferred import absent_leaders
+from replan.wording import listed
 
 
 def check_cluster(placement: Placement, snapshot: Snapshot) -> None:
@@ -77,7 +78,7 @@ def _unknown_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[Mista
         yield Mistake(
             Where(file, found["line"], found["column"]),
             f"{found['topic']}-{found['partition']}: "
-            f"broker {_ids(missing)} is not registered in the cluster; registered: {ranges(registered)}",
+            f"broker {listed(missing)} is not registered in the cluster; registered: {ranges(registered)}",
         )
 
 
@@ -174,10 +175,6 @@ def _standing_ties(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake
                 f"topic {topic} matches several entries of `{section}` "
                 f"equally well: {places}; name the topic itself, or make one pattern longer",
             )
-
-
-def _ids(brokers: list[int]) -> str:
-    return ", ".join(str(b) for b in brokers)
 
 
 def ranges(brokers: list[BrokerId]) -> str:

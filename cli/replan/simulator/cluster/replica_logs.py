@@ -109,10 +109,6 @@ class PartitionLogs:
             if log.bytes > common:
                 self.parted[broker] = log
 
-    def met_leader(self, broker: BrokerId) -> None:
-        """A replica fetches from the leader: what it has beyond the leader's log is gone."""
-        self.parted.pop(broker, None)
-
 
 def of_partition(
     name: TopicPartition,
