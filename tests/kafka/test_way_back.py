@@ -103,7 +103,10 @@ def test_cancelled_in_a_phase_what_was_not_finished_goes_back(
     assert applying.returncode == 4, said
     assert account.errors == ()
     assert site.leftovers() == []
-    assert site.described() == before | {1: ([3, 1], 3)}
+    found, declared = site.described(), {1: ([3, 1], 3), 2: ([3, 1, 2, 5], 3)}
+    assert found[0] == before[0]
+    assert found[1] == declared[1]
+    assert found[2] in [before[2], declared[2]]  # as far as it had come
     site.replan("rollback", "-o", "rest.json", wanted=2)
     site.replan("apply", "rest.json", *SETTLE, wanted=0)
     assert site.described() == before
@@ -134,7 +137,7 @@ def test_an_example_is_applied_and_rolled_back(
         (tmp_path / "placement.yaml").write_text(re.sub(r"(?m)^cluster:\n(  .*\n)+", "", declared))
         configure(site, "brokers", "1", "leader.replication.throttled.rate=77000000")
         for topic in snapshot["topics"]:
-            made(site, topic)
+            made(site, cluster, topic)
         before, throttles = state(cluster, snapshot), site.leftovers()
         site.replan("apply", "-f", "placement.yaml", "--auto-approve", *SETTLE, wanted=0)
         after = state(cluster, snapshot)
@@ -153,10 +156,10 @@ def led_by_the_first(before: Led, after: Led) -> Led:
     return replicas, replicas[0] if later == replicas[0] else leader
 
 
-def made(site: Site, topic: dict[str, Any]) -> None:
+def made(site: Site, cluster: OneJvmCluster, topic: dict[str, Any]) -> None:
     """A topic of a snapshot: its lists, leaders, and who is out of sync, held by a throttle."""
     name, wanted = topic["name"], topic["partitions"]
-    bootstrap = site.cluster.bootstrap
+    bootstrap = cluster.bootstrap
     lists = [each["replicas"] for each in wanted]
     led = [
         sorted(replicas, key=lambda broker: broker != each.get("leader", replicas[0]))
@@ -173,8 +176,11 @@ def made(site: Site, topic: dict[str, Any]) -> None:
         entries = ",".join(f"{p}:{broker}" for p, each in enumerate(wanted) if "isr" in each)
         configure(site, "brokers", str(broker), "follower.replication.throttled.rate=1")
         configure(site, "topics", name, f"follower.replication.throttled.replicas=[{entries}]")
+        cluster.stop(broker)  # a follower in sync is never throttled
     if not name.startswith("__"):  # Kafka takes nothing for them from a client
         fill(bootstrap, name, max(each["bytes"] for each in wanted) // 100 + HELD_BYTES * bool(out))
+    for broker in out:
+        cluster.start(broker)
     if [longer(replicas, max(map(len, lists))) for replicas in led] != lists:
         file = site.folder / "order.json"
         rows = [{"topic": name, "partition": p, "replicas": r} for p, r in enumerate(lists)]
