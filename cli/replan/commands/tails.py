@@ -49,13 +49,19 @@ def save_tails(plan: "Plan", folder: Path | None, connection: Connection) -> Non
 
     wanted = Wanted(partitions=[r.partition for r in plan.unclean])
     states = connection.control_plane.look(wanted).partitions
-    known, saved = known_files(folder), list[TailForm]()
+    known, saved = known_files(folder, plan.cluster_id), list[TailForm]()
     for recovery in plan.unclean:
         state = states.get(recovery.partition)
         for tail in dropped(recovery.candidates, recovery.chosen):
-            file = file_name(recovery.partition, tail.broker, tail.begin)
-            if state is None or state.leader is not None or file in known:
+            name = recovery.partition
+            file = file_name(name, tail.broker, recovery.leader_epoch, tail.begin)
+            if state is None or state.leader is not None or known.get(file) == recovery.topic_id:
                 continue
+            if file in known:
+                raise BadUsage(
+                    f"--save-tails {folder} has records of another topic {name.topic}, which is deleted; "
+                    "name another folder"
+                )
             counted = _Counted(tails.read(tail.broker, recovery.partition, tail.begin, tail.end))
             sha256 = write_content(folder, file, counted)
             saved.append(

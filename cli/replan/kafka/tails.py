@@ -16,7 +16,7 @@ from replan.kafka.reads.logs import fetch
 from replan.kafka.record_batches import Batch, anonymous, batches
 from replan.kafka.wire.frames import Question, unchecked
 from replan.kafka.wire.wire import Wire
-from replan.model.control_plane import Answer, OutcomeUnknown
+from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, TopicPartition
 
 FUTURE_REPLICA = -3
@@ -25,6 +25,8 @@ PRODUCE_SECONDS = 30.0
 _PARTITION_BYTES = 4_000_000
 _ALL_IN_SYNC = -1
 _PRODUCE_BY_NAME = 12
+_AFTER_APPEND = 20
+"""NOT_ENOUGH_REPLICAS_AFTER_APPEND: the leader has them; whether they stay depends on who leads next."""
 
 
 class Tails:
@@ -101,5 +103,8 @@ class Tails:
             return unknown_after(told)
         for topic in told.responses:
             for row in topic.partition_responses:
-                return answer(int(row.error_code), row.error_message)
+                found = answer(int(row.error_code), row.error_message)
+                if row.error_code == _AFTER_APPEND and isinstance(found, Rejected):
+                    return OutcomeUnknown(f"{found.name} ({found.code}): {found.message}")
+                return found
         return OutcomeUnknown("the answer leaves it out")

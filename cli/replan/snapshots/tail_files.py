@@ -57,9 +57,12 @@ class IndexForm(Form, frozen=True):
     tails: tuple[TailForm, ...]
 
 
-def file_name(name: TopicPartition, broker: int, begin: int) -> str:
-    """What the file of one end of a log is called; topic names have no character that a file may not have."""
-    return f"{name.topic}-{name.partition}.broker-{broker}.from-{begin}.batches"
+def file_name(name: TopicPartition, broker: int, leader_epoch: int, begin: int) -> str:
+    """What the file of one end of a log is called; topic names have no character that a file may not have.
+
+    `leader_epoch`: of the partition while nobody led it. The same log may be cut at the same place twice.
+    """
+    return f"{name}.broker-{broker}.epoch-{leader_epoch}.from-{begin}.batches"
 
 
 def write_content(folder: Path, file: str, content: Iterable[bytes]) -> str:
@@ -76,25 +79,27 @@ def write_content(folder: Path, file: str, content: Iterable[bytes]) -> str:
     return digest.hexdigest()
 
 
-def known_files(folder: Path) -> frozenset[str]:
-    """The files that a folder has whole; raises BadFile."""
-    there = (folder / INDEX).exists()
-    return frozenset(tail.file for tail in read_index(folder).tails) if there else frozenset()
+def known_files(folder: Path, cluster_id: str) -> dict[str, TopicId]:
+    """The files that a folder has whole, with the topic of each; raises BadFile where it is another cluster's."""
+    return {tail.file: tail.topic_id for tail in _known(folder, cluster_id)}
 
 
 def write_index(folder: Path, cluster_id: str, tails: Sequence[TailForm]) -> None:
     """Write the index of a folder, or add to the one that is there; raises BadFile."""
-    known: tuple[TailForm, ...] = ()
-    if (folder / INDEX).exists():
-        before = read_index(folder)
-        if before.cluster_id != cluster_id:
-            raise BadFile(
-                f"{folder / INDEX}: it is of cluster {before.cluster_id}; name another folder"
-            )
-        known = before.tails
-    index = IndexForm("replan.tails", 1, cluster_id, (*known, *tails))
+    index = IndexForm("replan.tails", 1, cluster_id, (*_known(folder, cluster_id), *tails))
     text = json.dumps(msgspec.to_builtins(index), indent=2)
     write_file(folder / INDEX, text + "\n")
+
+
+def _known(folder: Path, cluster_id: str) -> tuple[TailForm, ...]:
+    if not (folder / INDEX).exists():
+        return ()
+    before = read_index(folder)
+    if before.cluster_id != cluster_id:
+        raise BadFile(
+            f"{folder / INDEX}: it is of cluster {before.cluster_id}; name another folder"
+        )
+    return before.tails
 
 
 def read_index(folder: Path) -> IndexForm:

@@ -21,7 +21,7 @@ NAME = TopicPartition("orders", 0)
 
 
 def saved(folder: Path, begin: int = 1000, content: bytes = b"batches") -> TailForm:
-    file = file_name(NAME, 1, begin)
+    file = file_name(NAME, 1, 7, begin)
     return TailForm(
         topic=NAME.topic,
         partition=NAME.partition,
@@ -47,7 +47,7 @@ def test_what_was_saved_is_read_back_and_more_is_added(tmp_path: Path) -> None:
 
     assert index.tails == (first, second)
     assert [read_content(folder, tail) for tail in index.tails] == [b"batches", b"others"]
-    assert known_files(folder) == {first.file, second.file}
+    assert known_files(folder, "cluster") == dict.fromkeys((first.file, second.file), "t")
 
 
 def test_a_file_that_is_not_what_was_saved_is_refused(tmp_path: Path) -> None:
@@ -68,6 +68,12 @@ def test_another_clusters_folder_is_not_added_to(tmp_path: Path) -> None:
     write_index(tmp_path, "one", [saved(tmp_path)])
     with pytest.raises(BadFile, match="cluster one"):
         write_index(tmp_path, "other", [])
+    with pytest.raises(BadFile, match="cluster one"):
+        known_files(tmp_path, "other")
+
+
+def test_a_log_that_is_cut_at_the_same_place_twice_has_two_files() -> None:
+    assert len({file_name(NAME, 1, epoch, 1000) for epoch in (3, 5)}) == 2
 
 
 def test_a_folder_without_an_index_says_what_makes_one(tmp_path: Path) -> None:
