@@ -87,6 +87,17 @@ class Site:
         found = partition_metadata(admin(self.cluster.bootstrap), self.topic)
         return [found[number].leader for number in sorted(found)]
 
+    def ends(self) -> list[int]:
+        """Up to where each partition can be read."""
+        consumer = Consumer({"bootstrap.servers": self.cluster.bootstrap, "group.id": "nobody"})
+        try:
+            return [
+                consumer.get_watermark_offsets(TopicPartition(self.topic, number), timeout=30)[1]
+                for number, _ in enumerate(self.leaders())
+            ]
+        finally:
+            consumer.close()
+
     def leaderless(self) -> None:
         until(lambda: set(self.leaders()) == {-1}, "no leader", limit_seconds=60)
 

@@ -140,8 +140,9 @@ def test_transactions_across_an_unclean_election(steady: OneJvmCluster, tmp_path
     site.create([1, 2, 3], [1, 2, 3], **{"min.insync.replicas": "1"})
     site.write(100, 0, 1)
     site.stop(3)
-    hanging = site.transaction("hanging", 50, 0, 1)
     site.transaction("aborted", 30, 0, 1).abort_transaction(60)
+    until(lambda: site.ends() == [131, 131], "its markers written", limit_seconds=30)
+    hanging = site.transaction("hanging", 50, 0, 1)
     site.stop(2)
     hanging.commit_transaction(60)
     site.stop(1)
@@ -159,7 +160,7 @@ def test_transactions_across_an_unclean_election(steady: OneJvmCluster, tmp_path
     assert len(site.values(0)) == 180
     assert len(site.values(0, committed=True)) == 100
     site.kafka_transactions(
-        "abort", "--topic", site.topic, "--partition", "0", "--start-offset", "100"
+        "abort", "--topic", site.topic, "--partition", "0", "--start-offset", "131"
     )
     assert len(site.values(0, committed=True)) == 100
     site.write(1)
