@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
-from tests.commandline import checked
+from tests.commandline import checked, start
 from tests.kafka.harness.clients import (
     admin,
     create_topic,
@@ -16,6 +16,8 @@ from tests.kafka.harness.clients import (
 from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.harness.tools import run_tool_warm
+
+JOURNAL = ("--journal", "file:journal", "--unlocked")
 
 
 def steady_layout(version: str) -> Layout:
@@ -148,8 +150,22 @@ class Site:
             consumer.close()
         return found
 
+    def killed(self, *words: str, at: str) -> None:
+        """Begin a command, and kill it when its journal has a record whose key begins so."""
+        flags = ["--bootstrap-server", self.cluster.bootstrap, *JOURNAL]
+        process, journal = start([*words, *flags], folder=self.folder), self.folder / "journal"
+        try:
+            until(
+                lambda: journal.exists() and f'"key":"{at}' in journal.read_text(),
+                f"{at} in the journal",
+                limit_seconds=60,
+            )
+        finally:
+            process.kill()
+            process.communicate()
+
     def replan(self, *words: str, wanted: int = 0, cluster: bool = True) -> str:
         flags = ["--bootstrap-server", self.cluster.bootstrap] if cluster else []
         if words[0] not in {"snapshot", "tails"}:
-            flags += ["--journal", "file:journal", "--unlocked"]
+            flags += JOURNAL
         return checked(*words, *flags, folder=self.folder, wanted=wanted).stdout
