@@ -84,8 +84,8 @@ def elect_preferred(
         def render(outcome: "Outcome | None") -> str:
             results = election_results(found, outcome)
             if form == "text":
-                return render_elections(results, outcome)
-            return render_elections_json(seen.cluster_id, results, outcome)
+                return render_elections(results, outcome, found.at_rest)
+            return render_elections_json(seen.cluster_id, results, outcome, found.at_rest)
 
         if output is not None:
             save_elections(found.plan, output, cluster)

@@ -87,8 +87,11 @@ def election_results(found: PreferredElections, outcome: Outcome | None) -> Sequ
     return [by_name[name] for name in sorted(by_name)]
 
 
-def render_elections(results: Sequence[Elected], outcome: Outcome | None) -> str:
-    """The results by kind, and the counts; ends with a newline."""
+def render_elections(results: Sequence[Elected], outcome: Outcome | None, at_rest: int = 0) -> str:
+    """The results by kind, and the counts; ends with a newline.
+
+    `at_rest`: how many more partitions need no election, and are not listed.
+    """
     lines = []
     for kind, title in TITLES.items():
         of = [r for r in results if r.result is kind]
@@ -96,12 +99,19 @@ def render_elections(results: Sequence[Elected], outcome: Outcome | None) -> str
             shown = SHOWN if kind is not ElectionResult.NOT_NEEDED else 5
             lines.append(f"{title} ({len(of):,}):")
             lines += [f"  {line}" for line in capped(of, _line, limit=shown)]
-    counts = Counter(r.result for r in results)
+    counts = _counts(results, at_rest)
     named = [f"{counts[k]:,} {k.value.replace('-', ' ')}" for k in TITLES if k in counts]
-    lines.append(f"{count(len(results), 'partition')}: {', '.join(named) or 'none is meant'}.")
+    lines.append(f"{count(counts.total(), 'partition')}: {', '.join(named) or 'none is meant'}.")
     if outcome is not None and outcome.ending not in {Ending.COMPLETE, Ending.NOTHING_TO_DO}:
         lines.append(outcome_text(outcome))
     return "\n".join(lines) + "\n"
+
+
+def _counts(results: Sequence[Elected], at_rest: int) -> Counter[ElectionResult]:
+    counts = Counter(r.result for r in results)
+    if at_rest:
+        counts[ElectionResult.NOT_NEEDED] += at_rest
+    return counts
 
 
 def _line(of: Elected) -> str:
@@ -116,10 +126,10 @@ def _line(of: Elected) -> str:
 
 
 def render_elections_json(
-    cluster_id: str, results: Sequence[Elected], outcome: Outcome | None
+    cluster_id: str, results: Sequence[Elected], outcome: Outcome | None, at_rest: int = 0
 ) -> str:
     """The same as json; ends with a newline."""
-    counts = Counter(r.result for r in results)
+    counts = _counts(results, at_rest)
     document = {
         "electionType": "preferred",
         "clusterId": cluster_id,

@@ -118,7 +118,7 @@ def elect(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     words = _names(tokens)
     found = preferred_elections(_selection(words), session.observe(), session.placement, {})
     session.keep(found.plan)
-    return render_elections(election_results(found, None), None)
+    return render_elections(election_results(found, None), None, found.at_rest)
 
 
 METHODS = {

@@ -36,6 +36,9 @@ class PreferredElections:
 
     plan: Plan
     not_needed: tuple[TopicPartition, ...]
+    """Named one by one, or by topic."""
+    at_rest: int = 0
+    """The same, of all partitions of the cluster: how many they are is enough."""
 
 
 def request_digest(selection: Selection, placement: Placement | None) -> str:
@@ -65,6 +68,8 @@ def preferred_elections(
     needed = to_matrix(rows.column("replicas"))[:, 0] != leaders if len(leaders) else leaders < 0
     done = rows.filter(~needed).select(["topic", "partition"]).to_pylist()
     not_needed = tuple(TopicPartition(r["topic"], r["partition"]) for r in done)
+    if selection.everything:
+        not_needed = ()
     refusals = [Refusal(n, RefusalRule.NO_SUCH_PARTITION, {}) for n in chosen.missing]
     moves, judge = list[Move](), Judge.of(snapshot.brokers)
     settings = snapshot.all_settings()
@@ -86,7 +91,9 @@ def preferred_elections(
         warnings=tuple(_not_needed(not_needed)),
         allowed=dict(allowed),
     )
-    return PreferredElections(require_lawful(plan, "the plan of these elections"), not_needed)
+    at_rest = len(done) - len(not_needed)
+    lawful = require_lawful(plan, "the plan of these elections")
+    return PreferredElections(lawful, not_needed, at_rest)
 
 
 def _not_needed(names: tuple[TopicPartition, ...]) -> Iterator[PlanWarning]:

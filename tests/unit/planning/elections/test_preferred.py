@@ -59,10 +59,15 @@ def test_only_what_another_replica_leads_is_asked_for() -> None:
 
 
 def test_what_its_preferred_replica_leads_needs_none_and_is_counted() -> None:
-    elections = found(ALL)
+    elections = found(Selection(topics=("orders",)))
     assert elections.not_needed == of_orders(0)
     [warning] = elections.plan.warnings
     assert (warning.kind, warning.facts["count"]) == (WarningKind.ELECTION_NOT_NEEDED, 1)
+
+
+def test_of_all_partitions_those_that_need_none_are_only_counted() -> None:
+    elections = found(ALL)
+    assert (elections.not_needed, elections.at_rest, elections.plan.warnings) == ((), 1, ())
 
 
 def test_each_refusal_says_why() -> None:
