@@ -18,7 +18,16 @@ from replan.wording import capped, count, left_out, listed
 
 SHOWN = 50
 """Partitions whose candidates are shown one by one."""
-HEADINGS = ("broker", "state", "last epoch", "log end", "lacks", "beyond the best", "")
+HEADINGS = (
+    "broker",
+    "state",
+    "leader epoch",
+    "last epoch",
+    "log end",
+    "lacks",
+    "beyond the best",
+    "",
+)
 METHODS = {
     Method.BALANCED: "the best log",
     Method.AGGRESSIVE: "the best log that answers",
@@ -82,12 +91,14 @@ def _row(candidate: Candidate, leading: Candidate | None, record_bytes: float) -
     name, state = str(candidate.broker), _state(candidate)
     marks = ", ".join(_marks(candidate))
     if log is None:
-        return name, state, "?", "?", "?", "?", marks
+        return name, state, "?", "?", "?", "?", "?", marks
+    current = str(log.leader_epoch) if log.leader_epoch >= 0 else "?"
     epoch = str(log.last_epoch) if log.last_epoch >= 0 else "none"
     if leading is None or leading.known is None or leading is candidate:
         return (
             name,
             state,
+            current,
             epoch,
             f"{log.end:,}",
             "",
@@ -98,7 +109,7 @@ def _row(candidate: Candidate, leading: Candidate | None, record_bytes: float) -
     lacks = leading.known.end - begin
     about = f" (about {size(round(lacks * record_bytes))})" if record_bytes and lacks else ""
     beyond = f"{log.end - begin:,} from {begin:,}" if log.end > begin else "0"
-    return name, state, epoch, f"{log.end:,}", f"{lacks:,}{about}", beyond, marks
+    return name, state, current, epoch, f"{log.end:,}", f"{lacks:,}{about}", beyond, marks
 
 
 def _state(candidate: Candidate) -> str:

@@ -19,8 +19,8 @@ from replan.reporting.recovery_text import recovery_lines, summary
 NAME = TopicPartition("orders", 7)
 ONE, TWO, THREE, FOUR = (BrokerId(b) for b in (1, 2, 3, 4))
 LOGS: dict[BrokerId, LogFound] = {
-    TWO: ReplicaLog(1500, 2, epochs={0: 1000, 2: 1500}),
-    THREE: ReplicaLog(3000, 0, epochs={0: 3000}),
+    TWO: ReplicaLog(1500, 2, leader_epoch=3, epochs={0: 1000, 2: 1500}),
+    THREE: ReplicaLog(3000, 0, leader_epoch=3, epochs={0: 3000}),
     FOUR: ProbeFailure(ProbeProblem.OFFLINE, 56, "KAFKA_STORAGE_ERROR"),
 }
 
@@ -44,22 +44,22 @@ def test_a_recovery_shows_its_candidates_its_requests_and_its_loss() -> None:
     assert list(recovery_lines(recovery())) == [
         "orders-7  no leader -> 2  (unclean, by the best log)",
         (
-            "    broker  state                                   last epoch  log end  lacks               "
+            "    broker  state                                   leader epoch  last epoch  log end  lacks               "
             "beyond the best"
         ),
         (
-            "    1       not registered                          ?           ?        ?                   "
+            "    1       not registered                          ?             ?           ?        ?                   "
             "?                 in sync last (ISR or ELR)"
         ),
         (
-            "    2       live                                    2           1,500                        "
+            "    2       live                                    3             2           1,500                        "
             "                  best log"
         ),
         (
-            "    3       live                                    0           3,000    500 (about 500 kB)  "
+            "    3       live                                    3             0           3,000    500 (about 500 kB)  "
             "2,000 from 1,000"
         ),
-        "    4       live, log unknown: KAFKA_STORAGE_ERROR  ?           ?        ?                   ?",
+        "    4       live, log unknown: KAFKA_STORAGE_ERROR  ?             ?           ?        ?                   ?",
         "    list   [1,2,3,4] -> [2,3,4]; not registered, left out: [1]",
         "    elect  2 (unclean election, after 5 min without a leader)",
         (
