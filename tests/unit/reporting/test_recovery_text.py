@@ -44,20 +44,20 @@ def test_a_recovery_shows_its_candidates_its_requests_and_its_loss() -> None:
     assert list(recovery_lines(recovery())) == [
         "orders-7  no leader -> 2  (unclean, by the best log)",
         (
-            "    broker  state                                   leader epoch  last epoch  log end  lacks               "
-            "beyond the best"
+            "    broker  state                                   leader epoch  last epoch  log end  lacks       "
+            "        beyond the best"
         ),
         (
-            "    1       not registered                          ?             ?           ?        ?                   "
-            "?                 in sync last (ISR or ELR)"
+            "    1       not registered                          ?             ?           ?        ?           "
+            "        ?                 in sync last (ISR or ELR)"
         ),
         (
-            "    2       live                                    3             2           1,500                        "
-            "                  best log"
+            "    2       live                                    3             2           1,500                "
+            "                          best log"
         ),
         (
-            "    3       live                                    3             0           3,000    500 (about 500 kB)  "
-            "2,000 from 1,000"
+            "    3       live                                    3             0           3,000    500 (about 5"
+            "00 kB)  2,000 from 1,000"
         ),
         "    4       live, log unknown: KAFKA_STORAGE_ERROR  ?             ?           ?        ?                   ?",
         "    list   [1,2,3,4] -> [2,3,4]; not registered, left out: [1]",
