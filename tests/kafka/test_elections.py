@@ -98,7 +98,9 @@ def test_the_broker_that_is_awaited_leads_when_it_returns(
     back = [1] if kafka_version.startswith("3.") else [1, 2]
     why = "in-sync" if back == [1] else "eligible"
     topic, flags = "awaited", ("--bootstrap-server", steady.bootstrap, "--timeout", "10s")
-    (tmp_path / "placement.yaml").write_text("version: 1\nassignments: {awaited: [[1, 2, 3]]}\n")
+    (tmp_path / "placement.yaml").write_text(
+        "version: 1\nassignments: {awaited: {partitions: [[1, 2, 3]]}}\n"
+    )
     create_topic(steady.bootstrap, topic, [[1, 2, 3]], {"min.insync.replicas": "2"})
 
     def explained() -> dict[str, Any]:

@@ -88,6 +88,7 @@ def elect_designated(
         int | None,
         typer.Option(
             metavar="BROKER",
+            min=0,
             help="Who is to lead; not needed where the election file names a desiredLeader for each partition.",
         ),
     ] = None,

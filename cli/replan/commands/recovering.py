@@ -45,6 +45,7 @@ class RecoveryOptions:
         typer.Option(
             "--give-up-on",
             metavar="BROKER",
+            min=0,
             help="Do not wait for this broker, although it may have a better log; repeatable.",
         ),
     ] = None

@@ -41,7 +41,15 @@ def read_election_file(path: Path) -> dict[TopicPartition, BrokerId | None]:
 
     Raises BadFile, and BadManifest where it is not even YAML.
     """
+    if not path.exists():
+        raise BadFile(f"{path}: there is no such file; check the path of --election-file")
     source = read_source(path)
+    begins = source.text.lstrip()[:1]
+    if begins in {"", "["}:
+        found = "a list" if begins else "empty"
+        raise BadFile(
+            f'{source.name}:1:1: this file is {found}; an election file is {{"partitions": ["orders-7"]}}, or Kafka\'s own'
+        )
     form = typed(_document(source), ElectionFileForm, source.name)
     found: dict[TopicPartition, BrokerId | None] = {}
     for number, row in enumerate(form.partitions):

@@ -117,7 +117,7 @@ REFUSALS: Mapping[RefusalRule, str] = {
         "replica {broker} cannot lead it: {reason} (in sync: {inSync}); ask again once it is in sync"
     ),
     RefusalRule.REPLICA_BLACKLISTED: (
-        "its preferred replica {broker} is on the leader blacklist ({where}); `replan plan` puts another one first"
+        "replica {broker}, which would lead, is on the leader blacklist ({where}); `replan plan` puts another one first"
     ),
     RefusalRule.NO_SUCH_PARTITION: "the cluster has no such partition; check topic and number",
 }

@@ -60,8 +60,9 @@ def choose(
     formerly: Mapping[BrokerId, ReplicaLog] | None = None,
 ) -> Recovery | Unrecoverable:
     """Who is to lead a partition that has no leader; `formerly`: logs that an earlier snapshot knew."""
-    if state.running is not None:
-        return Unrecoverable(Obstacle.REASSIGNED)
+    impossible = _impossible(state, wish)
+    if impossible is not None:
+        return impossible
     clean = [c.broker for c in found if c.eligible and c.alive]
     if wish.desired is not None and wish.desired in clean:
         return _recovery(state, found, wish, wish.desired, formerly, clean=True)
@@ -74,6 +75,15 @@ def choose(
     if isinstance(chosen, Unrecoverable):
         return chosen
     return _recovery(state, found, wish, chosen.broker, formerly, clean=False)
+
+
+def _impossible(state: PartitionState, wish: Wish) -> Unrecoverable | None:
+    """What no return of a broker would change."""
+    if state.running is not None:
+        return Unrecoverable(Obstacle.REASSIGNED)
+    if wish.desired is not None and wish.desired not in state.replicas:
+        return Unrecoverable(Obstacle.NO_REPLICA, (wish.desired,))
+    return None
 
 
 def may_return(
@@ -107,9 +117,7 @@ def _designated(
     found: tuple[Candidate, ...], desired: BrokerId | None
 ) -> Candidate | Unrecoverable:
     named = () if desired is None else (desired,)
-    candidate = next((c for c in found if c.broker == desired), None)
-    if candidate is None:
-        return Unrecoverable(Obstacle.NO_REPLICA, named)
+    candidate = next(c for c in found if c.broker == desired)
     if not candidate.alive:
         return Unrecoverable(Obstacle.NOT_LIVE, named)
     return Unrecoverable(Obstacle.UNKNOWN_LOG, named) if candidate.known is None else candidate
