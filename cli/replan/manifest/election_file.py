@@ -46,9 +46,9 @@ def read_election_file(path: Path) -> dict[TopicPartition, BrokerId | None]:
     source = read_source(path)
     begins = source.text.lstrip()[:1]
     if begins in {"", "["}:
-        found = "a list" if begins else "empty"
+        what = "a list" if begins else "empty"
         raise BadFile(
-            f'{source.name}:1:1: this file is {found}; an election file is {{"partitions": ["orders-7"]}}, or Kafka\'s own'
+            f"{source.name}:1:1: this file is {what}; an election file is Kafka's own, or partitions: [orders-7]"
         )
     form = typed(_document(source), ElectionFileForm, source.name)
     found: dict[TopicPartition, BrokerId | None] = {}
