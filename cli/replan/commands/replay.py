@@ -81,9 +81,9 @@ def tails_replay(
             raise WrongCluster(
                 f"{folder} is of cluster {index.cluster_id}, and another one answered"
             )
-        _decide_unknown(of_topics, replays, unknown)
+        decide_unknown(of_topics, replays, unknown)
         before = [] if again else of_topics
-        left = sum(b.records for _, b in _left(chosen, before, folder, replays, again=again))
+        left = sum(b.records for _, b in left_over(chosen, before, folder, replays, again=again))
         if not left:
             note("all of it was produced again before; --again produces it once more")
             return Exit.OK
@@ -93,7 +93,7 @@ def tails_replay(
             return Exit.ERROR
         for tail in chosen if again else ():
             replays.again(tail)
-        for tail, batch in _left(chosen, before, folder, replays, again=again):
+        for tail, batch in left_over(chosen, before, folder, replays, again=again):
             _produce(tail, batch, tails, connection, replays)
         for tail in chosen:
             replays.produced(tail, tail.end)
@@ -101,7 +101,7 @@ def tails_replay(
     return Exit.OK
 
 
-def _decide_unknown(
+def decide_unknown(
     tails: "Iterable[TailForm]", replays: "Replays", decision: Literal["send", "skip"] | None
 ) -> None:
     """Settle what an earlier replay did not get an answer for; raises BadUsage where nobody says how."""
@@ -121,7 +121,7 @@ def _decide_unknown(
             replays.refused(tail)
 
 
-def _left(
+def left_over(
     chosen: "Iterable[TailForm]",
     before: "Iterable[TailForm]",
     folder: Path,
