@@ -179,6 +179,17 @@ def test_what_an_earlier_snapshot_knew_counts_as_lost(shell: Leaderless) -> None
     assert (recovery.loss.records, recovery.loss.than, recovery.loss.offset) == (1000, 1, 2000)
 
 
+def test_a_declared_recovery_that_waits_is_saved_and_resumed(shell: Leaderless) -> None:
+    (shell.folder / "placement.yaml").write_text(
+        "version: 1\nassignments: {}\nrecovery: {orders: {strategy: aggressive, wait: 5m}}\n"
+    )
+    shell.on_cluster("plan", "-o", "plan.json", wanted=2)
+    (recovery,) = loads((shell.folder / "plan.json").read_text(), "plan.json").recoveries
+    assert recovery.wait_seconds == 300
+    shell.on_cluster("apply", "plan.json", "--unclean", "--auto-approve")
+    assert shell.leader() == BrokerId(2)
+
+
 def test_who_is_to_lead_has_to_be_said(shell: Leaderless) -> None:
     shell.on_cluster("elect", "designated", "--topic", "orders", "--leader", "3", wanted=1)
     shell.on_cluster("elect", "designated", "--partition", "orders-0", wanted=1)

@@ -166,6 +166,8 @@ class Site:
 
     def replan(self, *words: str, wanted: int = 0, cluster: bool = True) -> str:
         flags = ["--bootstrap-server", self.cluster.bootstrap] if cluster else []
-        if words[0] not in {"snapshot", "tails"}:
+        if words[0] == "journal":
+            flags += JOURNAL[:2]
+        elif words[0] not in {"snapshot", "tails"}:
             flags += JOURNAL
         return checked(*words, *flags, folder=self.folder, wanted=wanted).stdout

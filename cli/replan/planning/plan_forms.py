@@ -130,7 +130,7 @@ class RecoveryForm(Form, frozen=True, kw_only=True):
     method: Method
     clean: bool
     leader_epoch: Int32
-    wait_seconds: float = 0.0
+    wait_seconds: int = 0
     bytes: Int64 = 0
     loss: LossForm = LossForm()
     candidates: tuple[CandidateForm, ...]

@@ -50,7 +50,7 @@ class Wish:
     desired: BrokerId | None = None
     """Of DESIGNATED."""
     given_up: frozenset[BrokerId] = frozenset()
-    wait_seconds: float = 0.0
+    wait_seconds: int = 0
 
 
 def choose(

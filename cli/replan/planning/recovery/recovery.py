@@ -38,7 +38,7 @@ class Recovery:
     loss: Loss
     leader_epoch: int = 0
     """Of the partition when it was found without a leader."""
-    wait_seconds: float = 0.0
+    wait_seconds: int = 0
     """How long the partition must have been without a leader."""
     bytes: int = 0
     """Of its largest replica, as far as known."""
