@@ -10,7 +10,7 @@ from replan.fleet.in_process import perform_here
 from replan.fleet.perform import Rows, Stage, together
 from replan.fleet.todo import Todo
 
-SPARK_PARTITIONS = 4_000_000
+SPARK_PARTITIONS = 8_000_000
 """Beyond so many partitions `auto` takes Spark, for which one machine takes a minute (docs/fleet.md)."""
 LONG_PARTITIONS = 15_000_000
 """Beyond so many a quick start of Java is not worth its slower code."""

@@ -41,7 +41,7 @@ class EngineChoice:
         Literal["auto", "local", "spark"],
         typer.Option(
             help="What does the work: `local` is this machine without Java, `spark` needs the extra `fleet`; "
-            "`auto` takes `spark` beyond some four million partitions, or where --master or --remote is given."
+            "`auto` takes `spark` beyond some eight million partitions, or where --master or --remote is given."
         ),
     ] = "auto"
     master: Annotated[
