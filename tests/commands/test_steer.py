@@ -1,5 +1,6 @@
 """A process at work is steered from another terminal: same journal, no lock, and an answer from that process."""
 
+import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -88,3 +89,22 @@ def test_what_is_no_rate_is_refused_before_anything_is_sent(folder: Path) -> Non
         refused = replan("throttle", text, *SIMULATED, folder=folder)
         assert refused.returncode == 1
         assert expected in refused.stderr
+
+
+def test_what_another_tool_reassigns_is_throttled_until_it_ends(folder: Path) -> None:
+    nothing = replan("throttle", "1MB/s", "--running", *SIMULATED, folder=folder)
+    assert (nothing.returncode, "nothing to throttle" in nothing.stdout) == (0, True)
+    assert not (folder / "cluster.json.journal").exists()
+    cluster = json.loads((folder / "cluster.json").read_text())
+    running = cluster["topics"][0]["partitions"][0]
+    running |= {"replicas": [4, 1, 2, 3], "isr": [1, 2, 3], "leader": 1, "adding": [4]}
+    running["removing"] = [1]
+    (folder / "cluster.json").write_text(json.dumps(cluster))
+    done = replan("throttle", "1MB/s", "--running", *SIMULATED, folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert "1 reassignment of other tools throttled" in done.stdout
+    after = (folder / "cluster.json").read_text()
+    assert "throttled" not in after
+    assert "adding" not in after
+    history = json.loads(replan("journal", "show", "--json", *SIMULATED, folder=folder).stdout)
+    assert [a["status"] for a in history["applications"]] == ["closed"]

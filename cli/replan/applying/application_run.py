@@ -21,6 +21,7 @@ from replan.applying.log_moves import pending as logs_pending
 from replan.applying.looking import Looked, TickReader, way_back
 from replan.applying.next_state import Decision, too_slow
 from replan.applying.opening import closing, kept
+from replan.applying.other_tools import throttles_others
 from replan.applying.outcome import Ending, Outcome, exit_code_of, summary
 from replan.applying.ports import Ports
 from replan.applying.progress import Progress, progress_of
@@ -171,7 +172,7 @@ class ApplicationRun:
     def _works(self) -> bool:
         """Whether anything has begun and not ended, or is still to begin."""
         state = self._state
-        if state.ledger.open or state.admitted:
+        if state.ledger.open or state.admitted or self._throttles_others():
             return True
         creates = pending(self._job, state.ledger)
         leaderless = pending_recoveries(self._job, state.ledger)
@@ -187,6 +188,12 @@ class ApplicationRun:
             or within
             or still_to_set(self._job, state.ledger)
         )
+
+    def _throttles_others(self) -> bool:
+        """Whether reassignments of other tools run, or may, that are to be throttled."""
+        state, agreeing = self._state, self._job.settings.agreeing_seconds
+        over = state.others.over(self._ports.clock.now(), agreeing)
+        return throttles_others(state.ledger.application) and not over
 
     def _turned(self, tick: TickInput) -> Outcome | None:
         """Everything rests: end the cancelled application, and go on with the one that takes it back."""
@@ -239,7 +246,7 @@ class ApplicationRun:
         status = ApplicationStatus.CLOSED if back is None else ApplicationStatus.CANCELLED
         outcome = self._left(Exit.OK, Ending.COMPLETE)
         results = outcome.all_results
-        text, at = summary(results, refusals), self._job.settings.moment()
+        text, at = summary(results, refusals, self._state.others.total), self._job.settings.moment()
         try:
             self._append((*kept(ledger), *closing(ledger, status, text, at, plan)))
         except (BadFile, ClusterUnreachable) as error:

@@ -12,6 +12,7 @@ from replan.applying.journal.protocol import Journal
 from replan.applying.journal.steps import Status
 from replan.applying.next_state import Decision
 from replan.applying.observation.look import Observation
+from replan.applying.other_tools import not_ours, throttles_others
 from replan.applying.outcome import Ending, Outcome
 from replan.applying.run_state import throttled
 from replan.applying.sending import Sender, intents
@@ -145,6 +146,8 @@ def copying_now(ledger: Ledger, seen: Observation) -> list[TopicPartition]:
         new = set(own.target).difference(own.original, in_sync)
         if running is not None and new.intersection(running.replicas).difference(running.removing):
             found.append(name)
+    if throttles_others(ledger.application):
+        found += [name for name in sorted(not_ours(seen, ledger)) if name not in found]
     return found
 
 

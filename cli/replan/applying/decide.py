@@ -25,6 +25,7 @@ from replan.applying.journal.records import Record, changed
 from replan.applying.journal.steps import MoveRecord, Status
 from replan.applying.log_moves import LogMoveTick, log_move_tick
 from replan.applying.next_state import Decision, next_state
+from replan.applying.other_tools import rates_of_others, throttles_others
 from replan.applying.partitions.intents import begun, forgetting, intent, left_behind, remembering
 from replan.applying.partitions.judge import End, Hold, Suspect, Verdict, judge
 from replan.applying.partitions.judge_cancelled import judge_cancelled
@@ -111,6 +112,7 @@ class TickBuilder:
         known = state.ledger.application
         application = None if known is None else steered(known, tick.commands)
         self._throttle = throttle_of(tick.job.plan.throttle, application)
+        self._other_copies = state.others.copies(tick.seen) if throttles_others(application) else []
         self._admission: ThrottleContested | OthersUnderMinIsr | Paused | Cancelling | None = (
             admission_closed(state.throttle_history) if tick.admitting else None
         )
@@ -323,7 +325,7 @@ class TickBuilder:
         view, released = self._throttle_input(), standing_places(tick.job, state.ledger)
         keeps = keeps_throttles(self._throttle, state.ledger.application)
         cancelling = isinstance(self._admission, Cancelling)
-        wanted = WantedThrottles.of(copies, self._throttle)
+        wanted = WantedThrottles.of([*copies, *self._other_copies], self._throttle)
         wanted = replace(wanted, rates={**wanted.rates, **self._log_moves.rates(self._throttle)})
         if keeps:
             wanted = with_kept(wanted, copies, state.ledger, view, released)
@@ -331,6 +333,8 @@ class TickBuilder:
         self._throttles = throttle_tick(
             wanted, state.ledger, view, keep_rates=keeps or waiting, released=released
         )
+        found = rates_of_others(self._other_copies, self._throttle, state.ledger, view)
+        self._throttles = replace(self._throttles, notes=(*self._throttles.notes, *found))
 
     def _throttle_input(self) -> ThrottleInput:
         seen = self._tick.seen

@@ -84,6 +84,7 @@ def left(job: Job, state: RunState, now: float, code: Exit, ending: Ending) -> O
         results=partition_results(job, state, now),
         settings=settings_of(job, state),
         log_moves=log_moves_of(job, state),
+        others=state.others.total,
         notes=state.notes,
         refusals=job.plan.refusals,
     )
@@ -104,10 +105,10 @@ def stopped(
     answering: Collection[BrokerId],
 ) -> Outcome:
     """The end of a process that leaves what runs to itself; `whole`: the application as it stands."""
-    running = sorted(n for n, own in state.ledger.open.items() if own.expanding)
+    running = {n for n, own in state.ledger.open.items() if own.expanding}
     return replace(
         whole,
-        copying=tuple(running),
+        copying=tuple(sorted(running.union(state.others.found))),
         throttled=state.throttle(job) is not None,
         seconds=leaving.still_seconds,
         admission=decision.admission,

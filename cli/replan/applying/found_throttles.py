@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from replan.applying.journal.ledger import Ledger
+from replan.applying.other_tools import throttles_others
 from replan.model.configs import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
@@ -15,6 +16,7 @@ from replan.model.configs import (
     SettingName,
     elements,
 )
+from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
 
 
@@ -23,6 +25,8 @@ class Owner(StrEnum):
 
     COPIES = "replan"
     """replan's, for the copies of an application."""
+    RUNNING = "replan-running"
+    """replan's, for reassignments of other tools (`throttle RATE --running`)."""
     KEPT = "kept"
     """replan's, left in place on purpose."""
     OTHER = "other"
@@ -50,6 +54,7 @@ def found_throttles(snapshot: Snapshot, ledger: Ledger) -> list[FoundThrottle]:
 
 
 def _rates(snapshot: Snapshot, ledger: Ledger) -> Iterator[FoundThrottle]:
+    of_others = throttles_others(ledger.application)
     for broker, configs in sorted(snapshot.broker_configs.items()):
         for key in (LEADER_RATE, FOLLOWER_RATE):
             found, saved = configs.get(key), ledger.rates.get((broker, key))
@@ -58,7 +63,8 @@ def _rates(snapshot: Snapshot, ledger: Ledger) -> Iterator[FoundThrottle]:
             setting = SettingName(ConfigScope.BROKER, str(broker), key)
             match found.source:
                 case ConfigSource.BROKER if saved is not None and found.value in saved.ours:
-                    owner = Owner.KEPT if saved.kept else Owner.COPIES
+                    copies = Owner.RUNNING if of_others and not ledger.open else Owner.COPIES
+                    owner = Owner.KEPT if saved.kept else copies
                     yield FoundThrottle(setting, found.value, owner, saved.before)
                 case ConfigSource.BROKER:
                     yield FoundThrottle(setting, found.value, Owner.OTHER)
@@ -72,14 +78,20 @@ def _lists(snapshot: Snapshot, ledger: Ledger) -> Iterator[FoundThrottle]:
     columns = ((LEADER_REPLICAS, "leader_throttled"), (FOLLOWER_REPLICAS, "follower_throttled"))
     for topic in snapshot.topics.select(["name", *(c for _, c in columns)]).to_pylist():
         for key, column in columns:
-            listed = elements(topic[column])
-            saved = ledger.entries.get((topic["name"], key))
-            ours = () if saved is None else saved.ours
             setting = SettingName(ConfigScope.TOPIC, topic["name"], key)
-            kept = Owner.KEPT if saved is not None and saved.kept else Owner.COPIES
-            for owner, part in (
-                (kept, [e for e in listed if e in ours]),
-                (Owner.OTHER, [e for e in listed if e not in ours]),
-            ):
-                if part:
-                    yield FoundThrottle(setting, ",".join(part), owner)
+            parts: dict[Owner, list[str]] = {}
+            for entry in elements(topic[column]):
+                parts.setdefault(_owner(setting, entry, ledger), []).append(entry)
+            for owner, part in sorted(parts.items(), key=lambda found: found[0] is Owner.OTHER):
+                yield FoundThrottle(setting, ",".join(part), owner)
+
+
+def _owner(setting: SettingName, entry: str, ledger: Ledger) -> Owner:
+    """Whose an entry of a list is."""
+    saved, number = ledger.entries.get((setting.name, setting.key)), entry.partition(":")[0]
+    if saved is None or entry not in saved.ours:
+        return Owner.OTHER
+    if saved.kept:
+        return Owner.KEPT
+    own = TopicPartition(setting.name, int(number)) in ledger.open
+    return Owner.COPIES if own or not throttles_others(ledger.application) else Owner.RUNNING

@@ -73,7 +73,7 @@ class TickReader:
             now,
             job.settings,
             urgent=urgent(state, job, changed),
-            copying=copying(state, job),
+            copying={**state.others.replicas, **copying(state, job)},
         )
         look = self.ports.reader.look(asked)
         ended = clock.now()

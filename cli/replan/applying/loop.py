@@ -51,6 +51,7 @@ def apply_plan(
     arrived: Callable[[], Sequence[Command]] = none_arrived,
     verb: Verb | None = None,
     rate: str = "",
+    others: bool = False,
 ) -> Outcome:
     """Perform a plan, or go on with it, until nothing is left or `stop` says so.
 
@@ -58,7 +59,8 @@ def apply_plan(
     the cluster by itself any more, which only a simulated one can know, as soon as no timer can move anything either.
 
     `arrived` gives the commands in the inbox, and never fails. `verb`: what to do to an application that is open, as if
-    somebody had sent it there: go on although it was paused, or cancel it.
+    somebody had sent it there: go on although it was paused, or cancel it. `others`: throttle reassignments of other
+    tools, too, until none runs.
 
     Raises WrongCluster, Held (another application is open, or another process took over), ClusterRefused, and
     ClusterUnreachable or BadFile where cluster or journal cannot be read at the beginning, within the patience.
@@ -67,7 +69,7 @@ def apply_plan(
     ledger = fold(journal.read())
     if verb is Verb.CANCEL and ledger.application is None:
         raise BadUsage("no application is open on this cluster; there is nothing to cancel")
-    if ledger.application is None and finished(plan, plan_digest, ledger, reader):
+    if ledger.application is None and not others and finished(plan, plan_digest, ledger, reader):
         names = [
             *(c.first for c in plan.creates),
             *(r.partition for r in plan.recoveries),
@@ -86,7 +88,12 @@ def apply_plan(
                 refusals=plan.refusals,
             )
     opened = opening(
-        plan, plan_digest, ledger, settings, resumes=verb in {Verb.RESUME, Verb.CANCEL}
+        plan,
+        plan_digest,
+        ledger,
+        settings,
+        resumes=verb in {Verb.RESUME, Verb.CANCEL},
+        others=others,
     )
     opened += taken_over(ledger, settings, verb, rate)
     journal.append(opened)

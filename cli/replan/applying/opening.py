@@ -92,6 +92,7 @@ def opening(
     settings: Settings,
     *,
     resumes: bool = False,
+    others: bool = False,
 ) -> tuple[Record, ...]:
     """The records that open an application; none where the same plan's is open. Raises Held where another's is.
 
@@ -114,6 +115,7 @@ def opening(
         settle=settings.settle_seconds,
         slots=settings.slots_per_broker,
         keep_throttles=settings.preserve_throttles,
+        others=others,
     )
     left = [changed(saved, kept=False) for saved in ledger.priors if saved.kept]
     return application, *_chunks(application.id, dumps(plan)), *left, *_forgotten(ledger)

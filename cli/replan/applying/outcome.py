@@ -143,6 +143,8 @@ class Outcome:
     """Settings of replan that are still there."""
     admission: HoldReason | None = None
     """Why nothing new was begun at all, if so."""
+    others: int = 0
+    """Reassignments of other tools that were throttled."""
     notes: tuple[Note | str, ...] = ()
     """What other tools did to throttles; text where a rehearsal adds its own."""
     refusals: tuple[Refusal, ...] = ()
@@ -242,11 +244,12 @@ def exit_code_of(results: Iterable[AnyResult], left_out: Exit) -> Exit:
     return Exit.HELD if Result.FOREIGN in found else left_out
 
 
-def summary(results: Iterable[AnyResult], refusals: Iterable[Refusal] = ()) -> str:
-    """The counts in words: `3 done, 1 stale; 1 partition refused`."""
+def summary(results: Iterable[AnyResult], refusals: Iterable[Refusal] = (), others: int = 0) -> str:
+    """The counts in words: `3 done, 1 stale; 1 partition refused`; `others`: reassignments that were throttled."""
     counts = Counter(r.result for r in results)
     found = ", ".join(f"{counts[kind]} {kind}" for kind in Result if kind in counts)
-    return "; ".join(filter(None, [found, left_out_text(refusals)])) or "nothing to do"
+    beside = f"{count(others, 'reassignment')} of other tools throttled" if others else ""
+    return "; ".join(filter(None, [found, left_out_text(refusals), beside])) or "nothing to do"
 
 
 def left_out_text(refusals: Iterable[Refusal]) -> str:

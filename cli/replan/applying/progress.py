@@ -66,6 +66,8 @@ class Progress:
     """Throttle settings of replan that are still to be restored."""
     gives_up_at: float = inf
     """On that clock: when this process gives up, if nothing moves until then."""
+    others: int = 0
+    """Reassignments of other tools that are under its throttle."""
     notes: tuple[Note | str, ...] = ()
     """What was first noticed in this tick; text where another reporter adds its own."""
 
@@ -100,6 +102,7 @@ def progress_of(
         admission=decision.admission,
         throttles=state.ledger.throttles,
         gives_up_at=gives_up_at,
+        others=len(state.others.found),
         notes=state.notes[reported:],
     )
 

@@ -28,10 +28,12 @@ def wanted(state: RunState, job: Job, candidates: Iterable[TopicPartition]) -> W
     names.update(state.given_up)
     within = looked_at_logs(job, state.ledger)
     set_places = standing_places(job, state.ledger)
-    topics = {n.topic for n in names} | {topic for topic, _ in state.ledger.entries}
+    topics = {n.topic for n in (*names, *state.others.found)}
+    topics |= {topic for topic, _ in state.ledger.entries}
     topics |= {name for scope, name in set_places if scope is ConfigScope.TOPIC}
     brokers = {broker for broker, _ in state.ledger.rates} | own_brokers(set_places)
     if state.throttle(job) is not None:
+        brokers |= state.others.brokers
         brokers.update(move.broker for move in within)
         for name in names:
             move = job.moves[name]
@@ -39,6 +41,7 @@ def wanted(state: RunState, job: Job, candidates: Iterable[TopicPartition]) -> W
     return Wanted(
         partitions=sorted(
             names.union(
+                state.others.found,
                 looked_at(pending(job, state.ledger)),
                 (r.partition for r in pending_recoveries(job, state.ledger)),
             )
@@ -77,7 +80,7 @@ def urgent(state: RunState, job: Job, changed: Iterable[Configured]) -> frozense
     own = own_brokers((*changed, *state.configs_unknown_since))
     own |= own_brokers(standing_places(job, state.ledger))
     own |= {move.broker for move in looked_at_logs(job, state.ledger)}
-    running, ending = set[BrokerId](), set[BrokerId]()
+    running, ending = state.others.brokers, set[BrokerId]()
     for name, replicas in copying(state, job).items():
         (ending if state.history.copied(name, soon) else running).update(replicas)
     ending.update(*((*job.moves[n].original, *job.moves[n].new) for n in state.admitted))

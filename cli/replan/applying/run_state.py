@@ -16,6 +16,7 @@ from replan.applying.journal.steps import Status
 from replan.applying.log_moves import LogMoving
 from replan.applying.observation.history import PartitionHistory, held_since
 from replan.applying.observation.neighbours import Neighbours
+from replan.applying.other_tools import OtherCopies
 from replan.applying.partitions.judge import End
 from replan.applying.partitions.phase import Admitted, Ended, InFlight, Phase, Waiting
 from replan.applying.reasons.notes import Note, ReadingsApart
@@ -105,6 +106,7 @@ class RunState:
     """Topics with throttles set by replan that no look has found."""
     creating: Creating = field(default_factory=Creating)
     standing: Standing = field(default_factory=Standing)
+    others: OtherCopies = field(default_factory=OtherCopies)
     setting_holds: Mapping[SettingName, HoldReason] = field(default_factory=dict)
     """Why each standing throttle setting waits."""
     recovering: Recovering = field(default_factory=Recovering)
@@ -153,11 +155,14 @@ class RunState:
         long_ago = now - job.settings.agreeing_seconds
         settle = job.settings.settle_seconds
         history = self.history.after(moves, seen, now, tick.ended, settle)
+        others = self.others.after(seen, self.ledger, now, job.settings.agreeing_seconds)
+        moved = history.moved(self.history) or others.progress != self.others.progress
         return replace(
             self,
             notes=(*self.notes, *self._readings_apart(tick)),
             history=history,
-            moved_at=now if history.moved(self.history) else self.moved_at,
+            others=others,
+            moved_at=now if moved else self.moved_at,
             limits=limits,
             missing_since=missing,
             throttle_history=replace(

@@ -21,6 +21,8 @@ So a command is obeyed if and only if it is acknowledged, whatever fails:
 * A sender that withdrew may have been obeyed in the same moment: it looks once more, and says so.
 * A command for another application than the open one, or one that cannot be understood, is not obeyed.
 
+A rate may hold for reassignments of other tools, too (`other_tools`).
+
 `cancel` is the one that is not taken back; what happens then is in `cancelling`. It lifts a pause.
 
 A pause keeps everything that has not begun from beginning; what has begun goes on to its end under its throttles. A
@@ -62,7 +64,8 @@ def steered(application: Application, commands: Iterable[Command]) -> Applicatio
             case Verb.RESUME:
                 application = changed(application, paused_by="")
             case Verb.THROTTLE:
-                application = changed(application, rate=command.rate)
+                others = application.others if command.others is None else command.others
+                application = changed(application, rate=command.rate, others=others)
             case Verb.CANCEL:
                 application = cancelled(application, command.sender)
             case Verb.ABANDON:
@@ -73,8 +76,8 @@ def steered(application: Application, commands: Iterable[Command]) -> Applicatio
 def cancelled(application: Application, by: str) -> Application:
     """The application once somebody has cancelled it; one that takes another one back goes on with that."""
     if application.takes_back or application.cancelled_by:
-        return changed(application, paused_by="")
-    return changed(application, cancelled_by=by or "unknown", paused_by="")
+        return changed(application, paused_by="", others=False)
+    return changed(application, cancelled_by=by or "unknown", paused_by="", others=False)
 
 
 def acknowledged(
@@ -125,12 +128,18 @@ def throttle_of(
 
 def notes_of(commands: Iterable[Command]) -> tuple[Obeyed, ...]:
     """What the process that obeyed says about it."""
-    return tuple(Obeyed(c.verb, c.rate, c.sender) for c in commands)
+    return tuple(Obeyed(c.verb, c.rate, c.sender, c.others) for c in commands)
 
 
 def keeps_throttles(planned: MoveThrottle | None, application: Application | None) -> bool:
-    """Whether the throttles of moves stay in place at the end; a cancel puts everything back."""
-    if application is not None and (application.cancelled_by or application.takes_back):
+    """Whether the throttles of moves stay in place at the end.
+
+    A cancel restores everything, and so does an application that throttles other tools' reassignments beside its own:
+    what is theirs ends with them.
+    """
+    if application is not None and (
+        application.cancelled_by or application.takes_back or application.others
+    ):
         return False
     declared = planned is not None and planned.keep
     return declared or (application is not None and application.keep_throttles)

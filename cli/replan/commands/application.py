@@ -167,18 +167,22 @@ def perform(
     *,
     verb: Verb | None = None,
     rate: str = "",
+    others: bool = False,
     until: float | None = None,
     render: Callable[[Outcome], str] = render_outcome,
 ) -> Exit:
     """Perform a plan until nothing is left, or a stop is requested, and print how it ended.
 
     `inject` begins faults and reports them. `verb`, `rate`: what to do to an application that is open, as if somebody
-    had sent it; `until`: leave, resumable, in so many seconds of the clock of the cluster.
+    had sent it; `others`: throttle reassignments of other tools, too; `until`: leave, resumable, in so many seconds of
+    the clock of the cluster.
     """
     leave_at = None if until is None else connection.clock.now() + until
     paced = settings.on_a_real_clock() if cluster.is_real else settings
     with (
-        owned_journal(cluster, connection, plan.cluster_id, create=plan.changes) as journal,
+        owned_journal(
+            cluster, connection, plan.cluster_id, create=plan.changes or others
+        ) as journal,
         progress_to(quiet=detail.quiet, verbose=detail.verbose) as progress,
     ):
         metrics = Metrics(detail.metrics_file, plan.cluster_id)
@@ -201,6 +205,7 @@ def perform(
             arrived=journal.arrived,
             verb=verb,
             rate=rate,
+            others=others,
         )
     metrics.ended(outcome)
     if detail.junit is not None:

@@ -29,7 +29,13 @@ def noted_if_silent() -> Iterator[None]:
         note(f"note: {silent}")
 
 
-def ask(cluster: Target, connection: Connection, verb: "Verb", rate: str = "") -> str:
+def ask(
+    cluster: Target,
+    connection: Connection,
+    verb: "Verb",
+    rate: str = "",
+    others: bool | None = None,
+) -> str:
     """Leave a command in the inbox, wait until the process at work has obeyed, and name it.
 
     Raises Held where nobody is at work, or nobody answers in time; then the command is withdrawn.
@@ -45,7 +51,7 @@ def ask(cluster: Target, connection: Connection, verb: "Verb", rate: str = "") -
     if known.holder is None:
         raise Held(_nobody(opened))
     number = f"{time.time_ns():016x}-{uuid4().hex[:8]}"
-    command = Command(opened.id, number, verb, rate, owner())
+    command = Command(opened.id, number, verb, rate, owner(), others=others)
     who = _answer(_inbox(cluster, connection, cluster_id), command)
     if who is None:
         raise Held(

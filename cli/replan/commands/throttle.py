@@ -1,12 +1,13 @@
 """Commands about throttles: `throttle RATE`, `throttle show`, `throttle clear`."""
 
+import sys
 from typing import Annotated, Literal
 
 import typer
 
 from replan.commands.asking import ask, noted_if_silent
-from replan.commands.options import AS
-from replan.commands.output import result
+from replan.commands.options import AS, Detail, Pace
+from replan.commands.output import is_live, result
 from replan.commands.target import Connection, JournaledTarget, LiveTarget, Target
 from replan.errors import Exit
 
@@ -31,27 +32,55 @@ def throttle_rate(
             help="The new rate of copies, e.g. 50MB/s, or unlimited.",
         ),
     ],
-    cluster: JournaledTarget,
+    running: Annotated[
+        bool | None,
+        typer.Option(
+            "--running/--no-running",
+            help="Throttle reassignments of other tools, too, until none runs; or no more.",
+        ),
+    ] = None,
+    detail: Detail,
+    cluster: LiveTarget,
 ) -> Exit:
-    """Change the rate of the running application.
+    """Change the rate of the running application, or throttle what other tools reassign.
 
     It takes the place of the plan's rate, for copies that run and for those to come, until the application ends.
     Brokers with a rate of their own in the placement keep that. The process at work, on this machine or another, obeys
     within two of its ticks; the command waits for its answer, 30 s at most.
 
+    With --running the rate also holds for reassignments that replan did not begin. Where no application is open, the
+    command opens one for that, stays until none runs, and restores what was there before; after ^C, `replan resume`
+    goes on. A lower rate of another tool stays, and a higher one is restored at the end; both are named.
+
     Exit codes:
-      0  changed
-      1  an error
-      4  no process is at work, or it did not answer
+      0    changed; or no reassignment runs any more, and throttles are restored
+      1    an error
+      4    no process is at work, or it did not answer; or throttles are still to be restored
+      130  interrupted; the copies stay throttled, and `replan resume` goes on
 
     Examples:
       replan throttle 80MB/s --bootstrap-server kafka-1:9092
-      replan throttle unlimited --simulated cluster.json
+      replan throttle 20MB/s --running --simulated cluster.json
     """
+    from replan.applying.journal.ledger import Ledger
     from replan.applying.journal.records import Verb
+    from replan.applying.other_tools import not_ours, plan_of_throttle
+    from replan.applying.steering import UNLIMITED
+    from replan.commands.application import perform
+    from replan.commands.journals import known_of
+    from replan.model.control_plane import Wanted
 
     with cluster.connect() as connection:
-        who = ask(cluster, connection, Verb.THROTTLE, rate)
+        cluster_id = connection.control_plane.cluster_id()
+        if running and known_of(cluster, connection, cluster_id).ledger.application is None:
+            seen = connection.control_plane.look(Wanted())
+            if not not_ours(seen, Ledger()):
+                result("no reassignment adds replicas now; there is nothing to throttle\n")
+                return Exit.OK
+            plan = plan_of_throttle(cluster_id, seen, None if rate == UNLIMITED else int(rate))
+            settings = Pace().settings(watched=is_live(sys.stderr))
+            return perform(plan, cluster, connection, settings, detail, others=True)
+        who = ask(cluster, connection, Verb.THROTTLE, rate, running)
     result(_changed(rate, who))
     return Exit.OK
 

@@ -9,8 +9,10 @@ from replan.applying.reasons.notes import (
     Obeyed,
     RateChanged,
     RateKept,
+    RateLowered,
     RateRemoved,
     ReadingsApart,
+    SlowerAlready,
 )
 from replan.reporting.quantities import brokers, rate
 from replan.wording import capped
@@ -30,15 +32,12 @@ def note_text(note: Note | str) -> str:  # noqa: PLR0911  # one for each kind
                 f"{config} of broker {broker} was changed to {found} B/s by another tool; "
                 "it is left alone, copies go at that rate"
             )
+        case SlowerAlready() | RateLowered():
+            return _of_another_tool(note)
         case RateKept():
             return _kept(note)
-        case Obeyed(verb, found, sender):
-            to = (
-                ""
-                if verb is not Verb.THROTTLE
-                else f" {rate(int(found) if found.isdigit() else None)}"
-            )
-            return f"{verb}{to}, by {sender or 'unknown'}"
+        case Obeyed():
+            return _obeyed(note)
         case ListsLeft(partitions):
             names = ", ".join(capped(list(map(str, partitions)), limit=20))
             return (
@@ -59,6 +58,24 @@ def _set(*, again: bool) -> str:
     if again:
         return "for the second time: no more copies are started until you rerun to resume"
     return "set again, this once"
+
+
+def _obeyed(note: Obeyed) -> str:
+    to = ""
+    if note.verb is Verb.THROTTLE:
+        to = f" {rate(int(note.rate) if note.rate.isdigit() else None)}"
+    if note.others is not None:
+        to += ", other tools' reassignments, too" if note.others else ", replan's own copies only"
+    return f"{note.verb}{to}, by {note.sender or 'unknown'}"
+
+
+def _of_another_tool(note: SlowerAlready | RateLowered) -> str:
+    of = f"{note.config} of broker {note.broker}"
+    if isinstance(note, SlowerAlready):
+        set_by = f"is {rate(note.found)}, set by another tool"
+        return f"{of} {set_by}, and lower than the {rate(note.rate)} asked for; it is left alone"
+    set_by = f"was {rate(note.before)}, set by another tool"
+    return f"{of} {set_by}; lowered to {rate(note.rate)}, and restored at the end"
 
 
 def _kept(note: RateKept) -> str:

@@ -45,7 +45,7 @@ def refused_line(refusal: Refusal) -> str:
 
 def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
     """What happened, in a line, and in the next ones what `holds` it and what to do now."""
-    counts = summary(outcome.all_results, outcome.refusals)
+    counts = summary(outcome.all_results, outcome.refusals, outcome.others)
     match outcome.ending:
         case Ending.COMPLETE:
             lines = _cancelled(outcome, counts)

@@ -19,6 +19,9 @@ def counts(progress: Progress) -> str:
     parts += [f"{progress.running} running"] if progress.running else []
     parts += [f"{progress.waiting} waiting"] if progress.waiting else []
     parts += [f"{progress.stopped} stopped"] if progress.stopped else []
+    if progress.others:
+        others = f"{count(progress.others, 'reassignment')} of other tools throttled"
+        parts = [others] if not progress.total else [*parts, others]
     return f"{duration(progress.at_seconds)}: {', '.join(parts)}"
 
 
@@ -59,7 +62,8 @@ def _for(progress: Progress, name: TopicPartition) -> str:
 
 def _restoring(progress: Progress) -> list[str]:
     """What an application waits for whose moves have all ended."""
-    if progress.running or progress.waiting or not progress.throttles:
+    busy = progress.running or progress.waiting or progress.others
+    if busy or not progress.throttles:
         return []
     return [f"restoring {count(progress.throttles, 'throttle setting')}"]
 

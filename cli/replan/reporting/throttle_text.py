@@ -13,6 +13,7 @@ from replan.wording import capped
 WHOSE: Mapping[Owner, str] = MappingProxyType(
     {
         Owner.COPIES: "replan's, while copies run",
+        Owner.RUNNING: "replan's, for reassignments of other tools",
         Owner.KEPT: "replan's, kept on purpose",
         Owner.OTHER: "not in the journal: declared to stay, or another tool's",
         Owner.DEFAULT: "default of all brokers",
@@ -43,7 +44,10 @@ def _value(found: FoundThrottle) -> str:
 
 def _whose(found: FoundThrottle) -> str:
     text = WHOSE[found.owner]
-    if found.owner not in {Owner.COPIES, Owner.KEPT} or found.setting.scope is ConfigScope.TOPIC:
+    if (
+        found.owner not in {Owner.COPIES, Owner.RUNNING, Owner.KEPT}
+        or found.setting.scope is ConfigScope.TOPIC
+    ):
         return text
     before = "not set" if found.before is None else rate(int(found.before))
     return f"{text}; before: {before}"

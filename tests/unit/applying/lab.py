@@ -149,6 +149,7 @@ class Lab:
         stop: Callable[[], bool] | None = None,
         arrived: Callable[[], Sequence[Command]] = none_arrived,
         verb: Verb | None = None,
+        others: bool = False,
     ) -> Outcome:
         """One process: apply until it ends, is stopped, or is killed."""
         wanted = self.plan if plan is None else plan
@@ -177,6 +178,7 @@ class Lab:
             end_text=end_text,
             arrived=arrived,
             verb=verb,
+            others=others,
         )
 
     def stop_at(self, seconds: float) -> Callable[[], bool]:

@@ -82,6 +82,8 @@ class Application(Form, frozen=True):
 
     keep_throttles: bool = False
     """Leave the throttles of its moves in place at the end."""
+    others: bool = False
+    """Its rate holds for reassignments of other tools, too, until none runs."""
 
     @property
     def key(self) -> str:
@@ -181,6 +183,8 @@ class Command(Form, frozen=True):
     """Who and where, for people."""
     obeyed_by: str = ""
     """Who obeyed, and where; empty while it waits."""
+    others: bool | None = None
+    """Of `throttle`: whether the rate is to hold for reassignments of other tools; None leaves that as it is."""
 
     @property
     def key(self) -> str:

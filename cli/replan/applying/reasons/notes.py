@@ -38,6 +38,28 @@ class RateChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class SlowerAlready:
+    """A rate that another tool has set is lower than what is asked for its reassignments; it is left alone."""
+
+    broker: BrokerId
+    config: str
+    found: int
+    """Bytes per second, as `rate`."""
+    rate: int
+
+
+@dataclass(frozen=True, slots=True)
+class RateLowered:
+    """A rate that another tool has set is higher than what is asked for; it is lowered, and restored at the end."""
+
+    broker: BrokerId
+    config: str
+    before: int
+    """Bytes per second, as `rate`."""
+    rate: int
+
+
+@dataclass(frozen=True, slots=True)
 class RateKept:
     """A rate was to be restored and has another value than replan had set; it is left as it is."""
 
@@ -64,6 +86,8 @@ class Obeyed:
     rate: str
     """Of `throttle`: bytes per second, or `unlimited`."""
     sender: str
+    others: bool | None = None
+    """Of `throttle`: whether for reassignments of other tools, too; None leaves that as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +110,8 @@ Note = (
     | RateRemoved
     | RateChanged
     | RateKept
+    | SlowerAlready
+    | RateLowered
     | ReadingsApart
     | Obeyed
     | ListsLeft

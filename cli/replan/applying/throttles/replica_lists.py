@@ -21,7 +21,7 @@ from replan.model.configs import (
     elements,
     topic_change,
 )
-from replan.model.names import BrokerId, Replicas
+from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.placement import MoveThrottle, Side
 from replan.planning.moves import Move
 
@@ -31,10 +31,19 @@ Entries = Mapping[List, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
-    """A move in expand, as far as throttles are concerned."""
+class RunningCopy:
+    """A reassignment of another tool: from where to where it copies."""
 
-    move: Move
+    partition: TopicPartition
+    original: Replicas
+    new: Replicas
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A move in expand, or another tool's reassignment, as far as throttles are concerned."""
+
+    move: Move | RunningCopy
     leader_throttle_suspended: bool = False
     """A kept replica is out of the ISR: the leader side is left free, or it would starve behind the copy."""
 
@@ -59,7 +68,7 @@ class ListStep:
 
 
 def _entries(
-    move: Move, brokers: Iterable[BrokerId], throttle: MoveThrottle, side: Side
+    move: Move | RunningCopy, brokers: Iterable[BrokerId], throttle: MoveThrottle, side: Side
 ) -> set[str]:
     number = move.partition.partition
     return {f"{number}:{b}" for b in brokers if throttle.rate_of(b, side) is not None}

@@ -1,0 +1,153 @@
+"""Reassignments of other tools under replan's throttle (`throttle RATE --running`): which there are. Pure.
+
+An application throttles them from when somebody asks for it (`Application.others`, one append with the answer) until
+none runs. It may have a plan of its own, which goes on beside; where none was open, one is opened whose plan is empty
+(`plan_of_throttle`). Of each that copies and is not replan's own:
+
+    listed    the controller lists it: entries of its original replicas on the leader's side, of those that it adds on
+              the follower's, and the application's rate on their brokers
+    missing   not listed any more, for less than `agreeing_seconds`: its throttle stays
+    over      missing for so long: its entries are removed, and rates are restored when no other copy needs them
+
+What holds, whatever is killed when:
+
+1. Nothing of one is in the journal but what was there before its throttle (`prior/...`), written before it is set, by
+   the same function as for replan's own copies (`throttle_tick`). What runs the cluster says; that they are to be
+   throttled, and how fast, says the application. So whoever resumes comes to the same end.
+2. What another tool has set is neither removed nor forgotten: an entry that was there is not replan's; a rate that is
+   lower stays; one that is higher is saved, lowered, and restored unless it was changed again. Both are notes
+   (`rates_of_others`): nothing of that is silent.
+3. The application stays open while any is listed or missing, and until all is restored. ^C leaves it open and the
+   copies throttled, `throttle clear` keeps what they need, `cancel` and `abandon --unthrottled` restore all of it.
+4. They are throttled, and nothing else: no list, election or cancel is ever asked for because of them.
+5. One that runs on a partition of the plan is another tool's as long as it does not lead to a list of replan's.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.records import Application
+from replan.applying.observation.look import Observation
+from replan.applying.reasons.notes import Note, RateLowered, SlowerAlready
+from replan.applying.throttles.broker_rates import effective_rate
+from replan.applying.throttles.replica_lists import Copy, RunningCopy
+from replan.applying.throttles.tick import ThrottleInput, WantedThrottles
+from replan.model.configs import own_value
+from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.partition import Reassignment
+from replan.model.placement import MoveThrottle
+from replan.planning.plan import Plan
+
+
+def throttles_others(application: Application | None) -> bool:
+    """Whether reassignments of other tools are to be throttled; while an application is taken back they are not."""
+    return application is not None and application.others and not application.cancelled_by
+
+
+def plan_of_throttle(cluster_id: str, seen: Observation, rate: int | None) -> Plan:
+    """A plan of nothing but a rate: bytes per second, None without a limit."""
+    digest = hashlib.sha256(b"the throttle of running reassignments").hexdigest()
+    racks = {broker.id: broker.rack for broker in seen.brokers.values()}
+    return Plan(cluster_id, digest, racks, moves=(), throttle=MoveThrottle(rate))
+
+
+def not_ours(seen: Observation, ledger: Ledger) -> dict[TopicPartition, Reassignment]:
+    """The running reassignments that copy, and that replan did not ask for."""
+    return {
+        name: running
+        for name, running in seen.running.items()
+        if running.adding
+        and not ((own := ledger.owned.get(name)) is not None and running.target in own.past)
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class OtherCopies:
+    """What is known of the reassignments of other tools, while an application throttles them."""
+
+    began: float | None = None
+    """Since when they are looked for; None where they are not."""
+    found: Mapping[TopicPartition, Reassignment] = field(default_factory=dict)
+    """Listed or missing."""
+    listed_at: Mapping[TopicPartition, float] = field(default_factory=dict)
+    progress: Mapping[tuple[TopicPartition, BrokerId], int | None] = field(default_factory=dict)
+    """Bytes of each replica that is added, as far as read; None once it is in sync."""
+    total: int = 0
+    """How many there were."""
+
+    def after(
+        self, seen: Observation, ledger: Ledger, now: float, agreeing_seconds: float
+    ) -> "OtherCopies":
+        """What is known after a look."""
+        if not throttles_others(ledger.application):
+            return OtherCopies()
+        listed = not_ours(seen, ledger)
+        missing = {
+            name: running
+            for name, running in self.found.items()
+            if name not in listed and now - self.listed_at[name] < agreeing_seconds
+        }
+        found = listed | missing
+        return OtherCopies(
+            now if self.began is None else self.began,
+            found,
+            {n: now if n in listed else self.listed_at[n] for n in found},
+            dict(self._progress(seen, found)),
+            self.total + len(listed.keys() - self.found.keys()),
+        )
+
+    def _progress(
+        self, seen: Observation, found: Mapping[TopicPartition, Reassignment]
+    ) -> Iterator[tuple[tuple[TopicPartition, BrokerId], int | None]]:
+        for name, running in found.items():
+            state = seen.partitions.get(name)
+            for broker in running.adding:
+                known = self.progress.get((name, broker), 0)
+                read = seen.sizes.get(broker, {}).get(name, known)
+                in_sync = state is not None and broker in state.isr
+                yield (name, broker), None if in_sync else read
+
+    def over(self, now: float, agreeing_seconds: float) -> bool:
+        """Whether none is left: none was listed for long enough."""
+        return self.began is not None and not self.found and now - self.began >= agreeing_seconds
+
+    @property
+    def replicas(self) -> dict[TopicPartition, Replicas]:
+        """The replicas of each that are being added: whose sizes show whether it moves."""
+        return {name: running.adding for name, running in self.found.items()}
+
+    @property
+    def brokers(self) -> set[BrokerId]:
+        """All that send or receive."""
+        return {b for running in self.found.values() for b in running.replicas}
+
+    def copies(self, seen: Observation) -> list[Copy]:
+        """All of them, as throttles see copies.
+
+        The leader's side is free while a replica that stays is out of the ISR, or one that leaves, on a live broker.
+        """
+        copies = []
+        for name, running in sorted(self.found.items()):
+            state = seen.partitions.get(name)
+            out = set() if state is None else set(running.original).difference(state.isr)
+            catching_up = out.difference(running.removing) or any(seen.live(b) for b in out)
+            copy = RunningCopy(name, running.original, running.adding)
+            copies.append(Copy(copy, leader_throttle_suspended=bool(catching_up)))
+        return copies
+
+
+def rates_of_others(
+    copies: list[Copy], throttle: MoveThrottle | None, ledger: Ledger, view: ThrottleInput
+) -> Iterator[Note]:
+    """What is said of the rates that another tool has set where these copy."""
+    for where, rate in sorted(WantedThrottles.of(copies, throttle).rates.items()):
+        configs = view.brokers.get(where[0])
+        if configs is None or where in ledger.rates:
+            continue
+        own, found = own_value(configs, where[1]), effective_rate(configs, where[1])
+        if found is not None and found < rate:
+            yield SlowerAlready(*where, found, rate)
+        elif own is not None and int(own) > rate:
+            yield RateLowered(*where, int(own), rate)

@@ -1,0 +1,290 @@
+"""`throttle RATE --running`: reassignments of other tools under replan's throttle, put back whatever is killed."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from tests.builders import CLUSTER_ID, move, state
+from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab
+
+from replan.applying.abandoning import RunningCopies, abandon
+from replan.applying.clear import throttle_clear
+from replan.applying.found_throttles import Owner, found_throttles
+from replan.applying.journal.ledger import fold
+from replan.applying.journal.records import Application, ApplicationStatus, Command, Verb
+from replan.applying.other_tools import plan_of_throttle
+from replan.applying.outcome import Ending
+from replan.applying.reasons.notes import RateKept, RateLowered, RateRemoved, SlowerAlready
+from replan.errors import Exit, Held
+from replan.model.configs import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    ConfigOperation,
+    ConfigScope,
+    broker_change,
+    topic_change,
+)
+from replan.model.control_plane import Wanted
+from replan.model.names import BrokerId, TopicPartition
+from replan.planning.plan_file import dumps, loads
+from replan.planning.safety.plan_laws import require_lawful
+from replan.rehearsal.recording import throttles_of
+from replan.simulator.cluster.faults import KillBroker, StartBroker
+
+P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
+RATE, SIZE = 20 * MB, 2_000 * MB
+TOPIC = ConfigScope.TOPIC, "orders"
+OWN = move([1, 3, 2], [1, 3, 5], partition=1, size=SIZE)
+
+
+def copying(*, own: bool = False) -> Lab:
+    """Another tool copies a partition of 2 GB from 1, 2 and 3 to 4; `own`: beside a plan of replan's."""
+    made = lab(
+        [state([1, 2, 3], size=SIZE), state([1, 3, 2], partition=1, size=SIZE)],
+        [OWN] if own else [],
+    )
+    if not own:
+        made.plan = plan_of_throttle(CLUSTER_ID, made.plane.look(Wanted()), RATE)
+    begin(made)
+    return made
+
+
+def begin(made: Lab, name: TopicPartition = P0, *, to: Sequence[int] = (4, 2, 3)) -> None:
+    lists = {name: tuple(map(BrokerId, to))}
+    made.plane.reassign(lists, allow_replication_factor_change=True)
+
+
+def throttle(made: Lab, boundary: Boundary | None = None) -> "object":
+    return made.apply(others=True, boundary=boundary)
+
+
+def running(made: Lab) -> set[TopicPartition]:
+    return set(made.plane.look(Wanted()).running)
+
+
+def at(
+    made: Lab, seconds: float, *, others: bool | None, rate: str
+) -> Callable[[], Sequence[Command]]:
+    """The inbox of a run to which the command is sent then."""
+
+    def arrived() -> Sequence[Command]:
+        ledger = fold(made.journal.read())
+        found = Command(ledger.application_id, "1", Verb.THROTTLE, rate, "bob@ops-2", others=others)
+        due = made.clock.now() >= seconds and found.key not in ledger.records
+        return [found] if due else []
+
+    return arrived
+
+
+def test_without_an_application_it_opens_one_that_ends_with_the_copies() -> None:
+    made = copying()
+    seen: list[dict[str, str]] = []
+
+    def look() -> bool:
+        seen.append(made.configs().get(TOPIC, {}))
+        return False
+
+    outcome = made.apply(others=True, stop=look)
+    assert (outcome.exit_code, outcome.ending, outcome.others) == (Exit.OK, Ending.COMPLETE, 1)
+    entries = {LEADER_REPLICAS: "0:1,0:2,0:3", FOLLOWER_REPLICAS: "0:4"}
+    assert any(entries.items() <= found.items() for found in seen)
+    assert made.clock.now() > 0.5 * SIZE / RATE
+    assert not running(made)
+    assert not throttles_of(made.plane.simulation.cluster)
+    assert max(p.others for p in made.reports) == 1
+    assert fold(made.journal.read()).application is None
+
+
+def test_the_plan_of_it_can_be_read_again_by_whoever_resumes() -> None:
+    plan = copying().plan
+    assert require_lawful(loads(dumps(plan), "journal"), "journal") == plan
+
+
+def crossings() -> int:
+    counting = Boundary()
+    throttle(copying(), counting)
+    return counting.crossings
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("effect", range(1, crossings() + 1))
+def test_killed_before_or_after_any_effect_the_next_run_restores(effect: int, after: bool) -> None:
+    made = copying()
+    made.plane.alter_configs(
+        [broker_change(BrokerId(1), LEADER_RATE, ConfigOperation.SET, "90000000")]
+    )
+    before = made.configs()
+    boundary = Boundary(kill_after=effect) if after else Boundary(kill_before=effect)
+    with pytest.raises(Killed):
+        throttle(made, boundary)
+    opened = fold(made.journal.read()).application
+    if opened is not None:
+        assert opened.others
+        assert made.apply(verb=Verb.RESUME).exit_code is Exit.OK
+    if running(made):  # killed before the application was opened
+        made.apply(others=True)
+    assert made.configs() == before
+    assert not fold(made.journal.read()).throttles
+
+
+def test_what_begins_while_it_is_at_work_is_throttled_too() -> None:
+    made = copying()
+    entries = set[str]()
+
+    def look() -> bool:
+        if made.clock.now() > 5 and P1 not in running(made) and "1:5" not in entries:
+            begin(made, P1, to=(1, 3, 5))
+        entries.update(made.configs().get(TOPIC, {}).get(FOLLOWER_REPLICAS, "").split(","))
+        return False
+
+    assert made.apply(others=True, stop=look).exit_code is Exit.OK
+    assert {"0:4", "1:5"} <= entries
+    assert not throttles_of(made.plane.simulation.cluster)
+
+
+def test_what_another_tool_has_set_stays_or_is_restored_and_is_named() -> None:
+    made = copying()
+    made.plane.alter_configs(
+        [
+            topic_change("orders", LEADER_REPLICAS, ConfigOperation.SET, "0:1,7:8"),
+            broker_change(BrokerId(1), LEADER_RATE, ConfigOperation.SET, "90000000"),
+            broker_change(BrokerId(4), FOLLOWER_RATE, ConfigOperation.SET, "10000000"),
+        ]
+    )
+    before = made.configs()
+    outcome = made.apply(others=True)
+    assert RateLowered(BrokerId(1), LEADER_RATE, 90 * MB, RATE) in outcome.notes
+    assert SlowerAlready(BrokerId(4), FOLLOWER_RATE, 10 * MB, RATE) in outcome.notes
+    assert made.configs() == before
+
+
+def test_a_rate_that_another_tool_changes_meanwhile_is_left_and_named() -> None:
+    made = copying()
+
+    def changed() -> bool:
+        if 4 < made.clock.now() < 6:
+            made.plane.alter_configs(
+                [broker_change(BrokerId(1), LEADER_RATE, ConfigOperation.SET, "7000000")]
+            )
+        return False
+
+    outcome = made.apply(others=True, stop=changed)
+    assert any(isinstance(n, RateKept) for n in outcome.notes)
+    assert made.configs()[ConfigScope.BROKER, "1"] == {LEADER_RATE: "7000000"}
+
+
+def test_a_wiped_throttle_is_set_again_once_and_reported() -> None:
+    made = copying()
+    wiped = list[float]()
+
+    def wipe() -> bool:
+        own = LEADER_RATE in made.configs().get((ConfigScope.BROKER, "1"), {})
+        if own and made.clock.now() > 4 and not wiped:
+            wiped.append(made.clock.now())
+            made.plane.alter_configs(
+                [broker_change(BrokerId(1), LEADER_RATE, ConfigOperation.DELETE)]
+            )
+        return False
+
+    outcome = made.apply(others=True, stop=wipe)
+    assert RateRemoved(BrokerId(1), LEADER_RATE, again=False) in outcome.notes
+    assert not throttles_of(made.plane.simulation.cluster)
+
+
+def test_beside_a_plan_it_stays_until_both_have_ended() -> None:
+    made = copying(own=True)
+    entries = set[str]()
+
+    def look() -> bool:
+        entries.update(made.configs().get(TOPIC, {}).get(FOLLOWER_REPLICAS, "").split(","))
+        return False
+
+    inbox = at(made, 2, others=True, rate=str(RATE))
+    outcome = made.apply(arrived=inbox, stop=look)
+    assert outcome.exit_code is Exit.OK
+    assert made.partition(OWN).replicas == OWN.target
+    assert "0:4" in entries
+    assert not running(made)
+    assert not throttles_of(made.plane.simulation.cluster)
+
+
+def test_throttling_them_can_be_taken_back() -> None:
+    made = copying()
+    inbox = at(made, 4, others=False, rate=str(RATE))
+    assert made.apply(others=True, arrived=inbox).exit_code is Exit.OK
+    assert made.clock.now() < 40
+    assert running(made) == {P0}
+    assert not throttles_of(made.plane.simulation.cluster)
+
+
+def test_interrupted_it_stays_throttled_and_clear_leaves_what_the_copies_need() -> None:
+    made = copying()
+    outcome = made.apply(others=True, stop=made.stop_at(5))
+    assert (outcome.exit_code, outcome.copying) == (Exit.INTERRUPTED, (P0,))
+    cleared = throttle_clear(
+        made.plane, made.plane, made.journal, made.clock, settings=made.settings
+    )
+    assert cleared.ending in {Ending.COPIES_THROTTLED, Ending.RESTORED}
+    assert made.apply(verb=Verb.RESUME).exit_code is Exit.OK
+    assert not throttles_of(made.plane.simulation.cluster)
+
+
+def test_abandoned_it_names_the_copies_and_restores_all_where_they_may_run_free() -> None:
+    made = copying()
+    made.apply(others=True, stop=made.stop_at(3))
+
+    def give_up(copies: RunningCopies) -> None:
+        abandon(
+            made.plane,
+            made.plane,
+            made.journal,
+            made.clock,
+            settings=made.settings,
+            copies=copies,
+        )
+
+    with pytest.raises(Held, match="orders-0"):
+        give_up(RunningCopies.REFUSED)
+    assert made.configs()
+    give_up(RunningCopies.UNTHROTTLED)
+    assert not throttles_of(made.plane.simulation.cluster)
+
+
+def test_cancelled_it_restores_and_leaves_the_copies_running() -> None:
+    made = copying()
+    made.apply(others=True, stop=made.stop_at(3))
+    counting = Boundary()
+    assert made.apply(verb=Verb.CANCEL, boundary=counting).exit_code is Exit.OK
+    assert not {"reassign", "elect"} & set(counting.log)
+    assert not throttles_of(made.plane.simulation.cluster)
+    kept = fold(made.journal.read()).records.values()
+    ended = [r.status for r in kept if isinstance(r, Application)]
+    assert ended == [ApplicationStatus.CANCELLED]
+
+
+def test_a_kept_replica_that_falls_out_of_sync_is_not_starved_by_them() -> None:
+    made = copying()
+    freed = list[str]()
+
+    def look() -> bool:
+        now = made.clock.now()
+        if 3 < now <= 4:
+            made.plane.inject(KillBroker(BrokerId(3)))
+        if 40 < now <= 41:
+            made.plane.inject(StartBroker(BrokerId(3)))
+        found = made.plane.look(Wanted(partitions=[P0])).partitions[P0]
+        if now > 5 and BrokerId(3) not in found.isr and BrokerId(4) not in found.isr:
+            freed.append(made.configs().get(TOPIC, {}).get(LEADER_REPLICAS, ""))
+        return False
+
+    assert made.apply(others=True, stop=look).exit_code is Exit.OK
+    assert "" in freed
+    assert not throttles_of(made.plane.simulation.cluster)
+
+
+def test_show_says_whose_they_are() -> None:
+    made = copying()
+    made.apply(others=True, stop=made.stop_at(4))
+    found = found_throttles(made.plane.observe(), fold(made.journal.read()))
+    assert {f.owner for f in found} == {Owner.RUNNING}
