@@ -68,6 +68,22 @@ def test_without_a_process_at_work_they_say_what_to_do(folder: Path) -> None:
         assert "replan resume" in refused.stderr
 
 
+def test_apply_again_with_other_rates_changes_those_of_the_process_at_work(folder: Path) -> None:
+    again = ("apply", "-f", "placement.yaml", "--auto-approve", *SIMULATED)
+    with at_work(folder):
+        before = (folder / "placement.yaml").read_text()
+        rates = "{moves: {rate: 2KB/s, brokers: {1: {leader: 3KB/s, follower: 4KB/s}}}}"
+        changed = before.partition("throttles:")[0] + f"throttles: {rates}\n"
+        for text, own in ((changed, True), (before, False)):
+            (folder / "placement.yaml").write_text(text)
+            done = replan(*again, folder=folder)
+            assert done.returncode == 0, done.stderr
+            assert ("1 broker with rates of their own" in done.stdout) is own
+        journal = replan("journal", "show", "--json", *SIMULATED, folder=folder)
+    (opened,) = json.loads(journal.stdout)["applications"]
+    assert (opened["rate"], opened["brokers"]) == ("1000", [])
+
+
 def test_a_window_ends_resumably_and_a_time_that_is_over_is_refused(folder: Path) -> None:
     common = ("-f", "placement.yaml", "--auto-approve", *SIMULATED)
     for text, expected in (("2020-01-01T00:00:00Z", "is over"), ("noon", "is no time")):

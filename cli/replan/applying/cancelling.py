@@ -87,4 +87,8 @@ def turned(ledger: Ledger, plan: Plan, back: Plan, settings: Settings) -> tuple[
     application, *more = opening(back, digest(back), ledger.after(ending), settings)
     if not isinstance(application, Application):  # pragma: no cover - `opening` begins with it
         raise TypeError(application)
-    return *ending, changed(application, takes_back=known.id, rate=known.rate), *more
+    return (
+        *ending,
+        changed(application, takes_back=known.id, rate=known.rate, brokers=known.brokers),
+        *more,
+    )

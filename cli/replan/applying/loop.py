@@ -20,6 +20,7 @@ from replan.applying.ports import Ports
 from replan.applying.progress import Report
 from replan.applying.settings import Settings
 from replan.applying.steering import (
+    MoveRates,
     none_arrived,
     taken_over,
 )
@@ -50,7 +51,7 @@ def apply_plan(
     idle: Callable[[], bool] = never,
     arrived: Callable[[], Sequence[Command]] = none_arrived,
     verb: Verb | None = None,
-    rate: str = "",
+    rates: MoveRates | None = None,
     others: bool = False,
 ) -> Outcome:
     """Perform a plan, or go on with it, until nothing is left or `stop` says so.
@@ -59,8 +60,8 @@ def apply_plan(
     the cluster by itself any more, which only a simulated one can know, as soon as no timer can move anything either.
 
     `arrived` gives the commands in the inbox, and never fails. `verb`: what to do to an application that is open, as if
-    somebody had sent it there: go on although it was paused, or cancel it. `others`: throttle reassignments of other
-    tools, too, until none runs.
+    somebody had sent it there: go on although it was paused, cancel it, or go on at other `rates`. `others`: throttle
+    reassignments of other tools, too, until none runs.
 
     Raises WrongCluster, Held (another application is open, or another process took over), ClusterRefused, and
     ClusterUnreachable or BadFile where cluster or journal cannot be read at the beginning, within the patience.
@@ -95,7 +96,7 @@ def apply_plan(
         resumes=verb in {Verb.RESUME, Verb.CANCEL},
         others=others,
     )
-    opened += taken_over(ledger, settings, verb, rate)
+    opened += taken_over(ledger, settings, verb, rates)
     journal.append(opened)
     ports = Ports(reader, writer, journal, clock, report, stop, idle, arrived)
     job = Job.of(plan, settings, end_text)

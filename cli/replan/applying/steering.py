@@ -26,22 +26,56 @@ A rate may hold for reassignments of other tools, too (`other_tools`).
 `cancel` is the one that is not taken back; what happens then is in `cancelling`. It lifts a pause.
 
 A pause keeps everything that has not begun from beginning; what has begun goes on to its end under its throttles. A
-rate replaces the rate of the plan, and not those that the placement gives to single brokers. Restoring is as ever: what
+rate replaces the rate of the plan, and not those that the placement gives to single brokers; `apply -f` with other
+`throttles.moves` replaces those, too. Restoring is as ever: what
 was there before the first effect is in the journal.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.records import Application, Command, Forget, Record, Verb, changed
+from replan.applying.journal.records import (
+    Application,
+    BrokerRates,
+    Command,
+    Forget,
+    Record,
+    Verb,
+    changed,
+)
 from replan.applying.reasons.notes import Obeyed
 from replan.applying.settings import Settings
-from replan.model.placement import MoveThrottle
+from replan.model.placement import MoveThrottle, Side, SideRates
 
 UNLIMITED = "unlimited"
 KEPT_COMMANDS = 20
 """Acknowledged commands of an open application that stay in the journal."""
+
+
+@dataclass(frozen=True, slots=True)
+class MoveRates:
+    """What somebody wants of the rates of an application."""
+
+    rate: str = ""
+    """As `Command.rate`; empty leaves all as they are."""
+    brokers: tuple[BrokerRates, ...] | None = None
+
+    @classmethod
+    def of(cls, throttle: MoveThrottle | None) -> "MoveRates":
+        """The whole of what a placement declares for moves."""
+        declared = MoveThrottle(None) if throttle is None else throttle
+        brokers = (
+            BrokerRates(
+                b, *(_text(declared.rate_of(b, side)) for side in (Side.LEADER, Side.FOLLOWER))
+            )
+            for b in sorted(declared.brokers)
+        )
+        return cls(_text(declared.rate), tuple(brokers))
+
+
+def _text(rate: int | None) -> str:
+    return UNLIMITED if rate is None else str(rate)
 
 
 def none_arrived() -> Sequence[Command]:
@@ -65,7 +99,10 @@ def steered(application: Application, commands: Iterable[Command]) -> Applicatio
                 application = changed(application, paused_by="")
             case Verb.THROTTLE:
                 others = application.others if command.others is None else command.others
-                application = changed(application, rate=command.rate, others=others)
+                brokers = application.brokers if command.brokers is None else command.brokers
+                application = changed(
+                    application, rate=command.rate, others=others, brokers=brokers
+                )
             case Verb.CANCEL:
                 application = cancelled(application, command.sender)
             case Verb.ABANDON:
@@ -94,12 +131,12 @@ def acknowledged(
 
 
 def taken_over(
-    ledger: Ledger, settings: Settings, verb: Verb | None, rate: str = ""
+    ledger: Ledger, settings: Settings, verb: Verb | None, rates: MoveRates | None = None
 ) -> tuple[Record, ...]:
     """What a process that goes on with an application writes first: by which settings it does.
 
     It obeys no command that was sent to another. `verb`: what it was itself begun for: to lift a pause, to cancel, to
-    go on at another `rate`.
+    go on at other `rates`.
     """
     waiting = [
         Forget(r.key) for r in ledger.records.values() if isinstance(r, Command) and not r.obeyed_by
@@ -107,7 +144,9 @@ def taken_over(
     before = ledger.application
     if before is None:
         return tuple(waiting)
-    begun_for = [] if verb is None else [Command(before.id, "0", verb, rate, settings.owner)]
+    rate, brokers = ("", None) if rates is None else (rates.rate, rates.brokers)
+    sent = Command(before.id, "0", verb or Verb.RESUME, rate, settings.owner, brokers=brokers)
+    begun_for = [] if verb is None else [sent]
     settle, slots = settings.settle_seconds, settings.slots_per_broker
     keep = before.keep_throttles or settings.preserve_throttles
     application = changed(
@@ -122,8 +161,17 @@ def throttle_of(
     """The throttle of copies now: the plan's, with the rate that somebody has set since."""
     if application is None or not application.rate:
         return planned
-    rate = None if application.rate == UNLIMITED else int(application.rate)
-    return MoveThrottle(rate) if planned is None else replace(planned, rate=rate)
+    found = MoveThrottle(None) if planned is None else planned
+    brokers = found.brokers
+    if application.brokers is not None:
+        brokers = {
+            b.broker: SideRates(_number(b.leader), _number(b.follower)) for b in application.brokers
+        }
+    return replace(found, rate=_number(application.rate), brokers=brokers)
+
+
+def _number(rate: str) -> int | None:
+    return None if rate == UNLIMITED else int(rate)
 
 
 def notes_of(commands: Iterable[Command]) -> tuple[Obeyed, ...]:

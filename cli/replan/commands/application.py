@@ -15,8 +15,8 @@ from replan.applying.outcome import Outcome, left_out_text
 from replan.applying.progress import Report
 from replan.applying.settings import Settings
 from replan.applying.standing import knows_nothing, unknown_throttles
-from replan.applying.steering import UNLIMITED
-from replan.commands.journals import known_of, owned_journal, owner, place_of
+from replan.applying.steering import MoveRates, throttle_of
+from replan.commands.journals import Known, known_of, owned_journal, owner, place_of
 from replan.commands.metrics import Metrics
 from replan.commands.observed import for_placement
 from replan.commands.options import Detail
@@ -28,7 +28,7 @@ from replan.commands.target import Connection, LiveTarget
 from replan.errors import BadUsage, Exit, Held, UnsafePlan
 from replan.manifest.digest import digest_of
 from replan.manifest.load import load_placement
-from replan.model.placement import Placement
+from replan.model.placement import MoveThrottle, Placement
 from replan.model.rates import Rates
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
@@ -48,8 +48,8 @@ class FilesPlan:
     plan: Plan
     approved: bool = False
     """Their application is open: its plan was approved when it began."""
-    rate: str = ""
-    """What they declare now, where nothing but the rate of moves differs from what was declared then."""
+    rates: MoveRates | None = None
+    """What they declare now, where nothing but the rates of moves differs from what is in force."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,13 @@ def plan_of_files(asked: Asked, cluster: LiveTarget, connection: Connection) -> 
     """Plan from placement files, or go on with their application where it is open."""
     allowed, placement = allowed_of(asked.allow), load_placement(asked.files)
     seen = connection.control_plane.observe()
-    ledger = known_of(cluster, connection, seen.cluster_id).ledger
+    known = known_of(cluster, connection, seen.cluster_id)
+    other, ledger = _with_other_rates(placement, known), known.ledger
+    if other is not None:
+        return other
     begun = resumed(ledger, placement.digest)
     if begun is not None:
         return FilesPlan(begun, approved=True)
-    other = _with_other_rate(placement, ledger)
-    if other is not None:
-        return other
     seen = for_placement(seen, placement, connection.control_plane)
     plan = make_plan(placement, as_planned_from(seen, ledger), allowed, rates=asked.rates)
     check_free(ledger, plan)
@@ -94,17 +94,26 @@ def check_free(ledger: Ledger, plan: Plan) -> None:
         check_same(ledger.application, digest(plan))
 
 
-def _with_other_rate(placement: Placement, ledger: Ledger) -> FilesPlan | None:
-    """The open application, where the placement is its own but for the rate of moves."""
-    plan, wanted = open_plan(ledger), placement.move_throttle
-    if plan is None or plan.throttle is None or wanted is None or ledger.application is None:
+def _with_other_rates(placement: Placement, known: Known) -> FilesPlan | None:
+    """The open application, where the placement is its own, and declares other rates of moves than are in force.
+
+    The placement that it began with changes nothing but a process at work: whoever resumes with it keeps the rates that
+    somebody has set since.
+    """
+    begun, wanted, plan = known.ledger.application, placement.move_throttle, open_plan(known.ledger)
+    if begun is None or plan is None or _keeps(wanted) != _keeps(plan.throttle):
         return None
-    as_then = replace(placement, move_throttle=plan.throttle)
-    same = replace(wanted, rate=plan.throttle.rate) == plan.throttle
-    if not same or digest_of(as_then) != ledger.application.manifest_digest:
+    as_then = digest_of(replace(placement, move_throttle=plan.throttle))
+    same, in_force = begun.manifest_digest == placement.digest, throttle_of(plan.throttle, begun)
+    if as_then != begun.manifest_digest or (same and known.holder is None):
         return None
-    rate = UNLIMITED if wanted.rate is None else str(wanted.rate)
-    return FilesPlan(plan, approved=True, rate=rate)
+    if same and MoveRates.of(wanted) == MoveRates.of(in_force):
+        return None
+    return FilesPlan(plan, approved=True, rates=MoveRates.of(wanted))
+
+
+def _keeps(throttle: MoveThrottle | None) -> bool:
+    return throttle is not None and throttle.keep
 
 
 def begun_plan(cluster: LiveTarget, connection: Connection, to: str = "resume") -> Plan:
@@ -166,14 +175,14 @@ def perform(
     inject: Callable[[Report], Report] = lambda report: report,
     *,
     verb: Verb | None = None,
-    rate: str = "",
+    rates: MoveRates | None = None,
     others: bool = False,
     until: float | None = None,
     render: Callable[[Outcome], str] = render_outcome,
 ) -> Exit:
     """Perform a plan until nothing is left, or a stop is requested, and print how it ended.
 
-    `inject` begins faults and reports them. `verb`, `rate`: what to do to an application that is open, as if somebody
+    `inject` begins faults and reports them. `verb`, `rates`: what to do to an application that is open, as if somebody
     had sent it; `others`: throttle reassignments of other tools, too; `until`: leave, resumable, in so many seconds of
     the clock of the cluster.
     """
@@ -204,7 +213,7 @@ def perform(
             idle=connection.idle,
             arrived=journal.arrived,
             verb=verb,
-            rate=rate,
+            rates=rates,
             others=others,
         )
     metrics.ended(outcome)

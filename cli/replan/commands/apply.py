@@ -84,8 +84,8 @@ def apply(
     A saved plan is applied as it was reviewed, without a question, unless it has unclean elections: those need
     --unclean, and are approved on the terminal or by --auto-approve. With -f the plan is made now, and approved on the
     terminal or by --auto-approve. Refused partitions are left out, and the rest is applied. If the command ends early
-    for any reason, run it again: it resumes. Where nothing but the rate of `throttles.moves` has changed since, -f does
-    what `replan throttle` does.
+    for any reason, run it again: it resumes. Where nothing but the rates of `throttles.moves` has changed since, -f
+    changes those of the application, as `replan throttle` does.
 
     Exit codes:
       0    done
@@ -104,7 +104,7 @@ def apply(
     from replan.commands.fault_injection import with_faults
     from replan.commands.plans import check_reviewed, read_plan
     from replan.commands.rates import rates_of
-    from replan.commands.throttle import change_rate
+    from replan.commands.throttle import change_rates
 
     if (plan_file is None) == (not files):
         raise BadUsage(
@@ -127,7 +127,7 @@ def apply(
         else:
             asked = application.Asked(files or (), allow or (), written)
             found = application.plan_of_files(asked, cluster, connection)
-        if found.rate and change_rate(cluster, connection, found.rate):
+        if found.rates is not None and change_rates(cluster, connection, found.rates):
             return Exit.OK
         plan = found.plan
         if all_or_nothing:
@@ -142,7 +142,7 @@ def apply(
         settings = replace(
             pace.settings(watched=is_live(sys.stderr)), preserve_throttles=preserve_throttles
         )
-        verb = Verb.THROTTLE if found.rate else None
+        verb = Verb.THROTTLE if found.rates is not None else None
         return application.perform(
             plan,
             cluster,
@@ -151,7 +151,7 @@ def apply(
             detail,
             inject,
             verb=verb,
-            rate=found.rate,
+            rates=found.rates,
             until=until,
         )
 

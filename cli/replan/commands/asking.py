@@ -13,6 +13,7 @@ from replan.errors import Held, ReplanError
 
 if TYPE_CHECKING:
     from replan.applying.journal.records import Application, Command, Record, Verb
+    from replan.applying.steering import MoveRates
 
 ANSWER_SECONDS = 30.0
 """How long the process at work has to answer: it reads its inbox every second, unless the cluster is silent."""
@@ -33,7 +34,7 @@ def ask(
     cluster: Target,
     connection: Connection,
     verb: "Verb",
-    rate: str = "",
+    rates: "MoveRates | None" = None,
     others: bool | None = None,
 ) -> str:
     """Leave a command in the inbox, wait until the process at work has obeyed, and name it.
@@ -51,7 +52,8 @@ def ask(
     if known.holder is None:
         raise Held(_nobody(opened))
     number = f"{time.time_ns():016x}-{uuid4().hex[:8]}"
-    command = Command(opened.id, number, verb, rate, owner(), others=others)
+    rate, brokers = ("", None) if rates is None else (rates.rate, rates.brokers)
+    command = Command(opened.id, number, verb, rate, owner(), brokers=brokers, others=others)
     who = _answer(_inbox(cluster, connection, cluster_id), command)
     if who is None:
         raise Held(

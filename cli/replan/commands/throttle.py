@@ -1,7 +1,7 @@
 """Commands about throttles: `throttle RATE`, `throttle show`, `throttle clear`."""
 
 import sys
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -10,6 +10,10 @@ from replan.commands.options import AS, Detail, Pace
 from replan.commands.output import is_live, result
 from replan.commands.target import Connection, JournaledTarget, LiveTarget, Target
 from replan.errors import Exit
+from replan.wording import count
+
+if TYPE_CHECKING:
+    from replan.applying.steering import MoveRates
 
 
 def _steered_rate(text: str) -> str:
@@ -65,7 +69,7 @@ def throttle_rate(
     from replan.applying.journal.ledger import Ledger
     from replan.applying.journal.records import Verb
     from replan.applying.other_tools import not_ours, plan_of_throttle
-    from replan.applying.steering import UNLIMITED
+    from replan.applying.steering import UNLIMITED, MoveRates
     from replan.commands.application import perform
     from replan.commands.journals import known_of
     from replan.model.control_plane import Wanted
@@ -80,28 +84,30 @@ def throttle_rate(
             plan = plan_of_throttle(cluster_id, seen, None if rate == UNLIMITED else int(rate))
             settings = Pace().settings(watched=is_live(sys.stderr))
             return perform(plan, cluster, connection, settings, detail, others=True)
-        who = ask(cluster, connection, Verb.THROTTLE, rate, running)
+        who = ask(cluster, connection, Verb.THROTTLE, MoveRates(rate), running)
     result(_changed(rate, who))
     return Exit.OK
 
 
-def change_rate(cluster: Target, connection: Connection, rate: str) -> bool:
-    """Let the process at work change its rate, if there is one; False where nobody answers."""
+def change_rates(cluster: Target, connection: Connection, rates: "MoveRates") -> bool:
+    """Let the process at work change its rates, if there is one; False where nobody answers."""
     from replan.applying.journal.records import Verb
     from replan.commands.journals import known_of
 
     if known_of(cluster, connection, connection.control_plane.cluster_id()).holder is None:
         return False
     with noted_if_silent():
-        result(_changed(rate, ask(cluster, connection, Verb.THROTTLE, rate)))
+        who = ask(cluster, connection, Verb.THROTTLE, rates)
+        result(_changed(rates.rate, who, len(rates.brokers or ())))
         return True
     return False
 
 
-def _changed(rate: str, who: str) -> str:
+def _changed(rate: str, who: str, brokers: int = 0) -> str:
     from replan.reporting.quantities import rate as shown
 
-    return f"throttle: {shown(int(rate) if rate.isdigit() else None)}, set by {who}\n"
+    own = f", {count(brokers, 'broker')} with rates of their own" if brokers else ""
+    return f"throttle: {shown(int(rate) if rate.isdigit() else None)}{own}, set by {who}\n"
 
 
 def throttle_show(

@@ -7,17 +7,17 @@ from tests.builders import move, state
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab
 
 from replan.applying.journal.ledger import Ledger, fold
-from replan.applying.journal.records import Command, Forget, Verb
+from replan.applying.journal.records import Application, ApplicationStatus, Command, Forget, Verb
 from replan.applying.outcome import Ending, Result
 from replan.applying.reasons.gates import NoSlot, Paused
 from replan.applying.reasons.notes import Obeyed
 from replan.applying.settings import Settings
-from replan.applying.steering import taken_over
+from replan.applying.steering import MoveRates, steered, taken_over, throttle_of
 from replan.applying.waiting import holds_of
 from replan.errors import Exit
 from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigScope
-from replan.model.names import TopicPartition
-from replan.model.placement import MoveThrottle
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.placement import MoveThrottle, SideRates
 
 P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 SLOW, FAST = MB, 40 * MB
@@ -222,3 +222,39 @@ def test_the_journal_keeps_a_bounded_number_of_commands_and_none_of_a_closed_app
     made.apply(stop=stop, arrived=arrived)
     assert max(kept) == 20
     assert not any(isinstance(r, Command) for r in made.journal.read())
+
+
+def test_rates_of_single_brokers_are_changed_by_side_and_restored_at_the_end() -> None:
+    made = two_copies(SLOW)
+    wanted = MoveThrottle(FAST, {BrokerId(4): SideRates(2 * FAST, None), BrokerId(1): 3 * FAST})
+    sent = MoveRates.of(wanted)
+    seen = set[tuple[str, str, str]]()
+
+    def arrived() -> Sequence[Command]:
+        ledger = ledger_of(made)
+        command = Command(
+            ledger.application_id, "1", Verb.THROTTLE, sent.rate, BOB, brokers=sent.brokers
+        )
+        for (scope, name), settings in made.configs().items():
+            if scope is ConfigScope.BROKER:
+                seen.update((name, key, value) for key, value in settings.items() if "rate" in key)
+        due = made.clock.now() >= 5 and command.key not in ledger.records
+        return [command] if due else []
+
+    assert made.apply(arrived=arrived).exit_code is Exit.OK
+    assert ("1", LEADER_RATE, str(SLOW)) in seen
+    assert ("1", LEADER_RATE, str(3 * FAST)) in seen
+    assert ("2", LEADER_RATE, str(FAST)) in seen
+    assert ("4", FOLLOWER_RATE, str(SLOW)) in seen
+    assert not {value for name, _, value in seen if name == "4"} - {str(SLOW)}
+    assert not rates(made)
+
+
+def test_what_a_placement_declares_is_what_the_application_reads_back() -> None:
+    sides = {BrokerId(4): SideRates(FAST, None), BrokerId(7): SideRates(SLOW, SLOW)}
+    for declared in (MoveThrottle(None), MoveThrottle(SLOW), MoveThrottle(None, sides)):
+        sent = MoveRates.of(declared)
+        command = Command("a-1", "1", Verb.THROTTLE, sent.rate, BOB, brokers=sent.brokers)
+        opened = Application("a-1", ApplicationStatus.OPEN, "", "", "c", "ann")
+        for planned in (None, MoveThrottle(FAST, {BrokerId(1): SLOW})):
+            assert throttle_of(planned, steered(opened, [command])) == declared

@@ -25,6 +25,7 @@ Entry = Annotated[str, msgspec.Meta(pattern="^[0-9]{1,10}:[0-9]{1,10}$")]
 """Of a throttled-replicas list: partition and broker."""
 RateText = Annotated[str, msgspec.Meta(pattern="^[0-9]{1,19}$")]
 """Bytes per second, as Kafka keeps it."""
+OwnRate = Annotated[str, msgspec.Meta(pattern="^([0-9]{1,19}|unlimited)$")]
 SteeredRate = Annotated[str, msgspec.Meta(pattern="^([0-9]{1,19}|unlimited)?$")]
 """Bytes per second, or `unlimited`; empty for what the plan says."""
 
@@ -48,6 +49,14 @@ class Verb(StrEnum):
     CANCEL = "cancel"
     ABANDON = "abandon"
     """To leave the application to the sender, who gives it up."""
+
+
+class BrokerRates(Form, frozen=True):
+    """The rates of one broker, where they are its own."""
+
+    broker: Broker
+    leader: OwnRate
+    follower: OwnRate
 
 
 class Application(Form, frozen=True):
@@ -84,6 +93,8 @@ class Application(Form, frozen=True):
     """Leave the throttles of its moves in place at the end."""
     others: bool = False
     """Its rate holds for reassignments of other tools, too, until none runs."""
+    brokers: tuple[BrokerRates, ...] | None = None
+    """The brokers with rates of their own since somebody changed them; None where the plan says which."""
 
     @property
     def key(self) -> str:
@@ -183,6 +194,8 @@ class Command(Form, frozen=True):
     """Who and where, for people."""
     obeyed_by: str = ""
     """Who obeyed, and where; empty while it waits."""
+    brokers: tuple[BrokerRates, ...] | None = None
+    """Of `throttle`: the brokers with rates of their own; None leaves them as they are."""
     others: bool | None = None
     """Of `throttle`: whether the rate is to hold for reassignments of other tools; None leaves that as it is."""
 
