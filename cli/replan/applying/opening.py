@@ -24,6 +24,7 @@ from replan.applying.journal.steps import (
     MoveRecord,
     RecoveryRecord,
     StandingRecord,
+    Status,
 )
 from replan.applying.log_moves import judge_log_move
 from replan.applying.partitions.judge import End
@@ -193,7 +194,19 @@ def closing(
     if application is None:
         return ()
     kept = [] if application.takes_back else packed(application.id, originals_of(ledger, plan))
+    application = changed(application, bytes=_copied(ledger, plan))
     return *ended(application, ledger.records.values(), status, summary, at), *kept
+
+
+def _copied(ledger: Ledger, plan: Plan | None) -> int:
+    """Bytes of the copies that are done, between brokers and between directories."""
+    if plan is None:
+        return 0
+    done = {name for name, own in ledger.owned.items() if own.status is Status.DONE}
+    within = {name for name, own in ledger.log_moves.items() if own.status is Status.DONE}
+    return sum(m.copies_bytes for m in plan.moves if m.partition in done) + sum(
+        m.bytes for m in plan.log_moves if m.replica in within
+    )
 
 
 def ended(

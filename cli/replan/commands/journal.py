@@ -16,6 +16,9 @@ def journal_show(
 ) -> Exit:
     """List the applications in the journal, and the records of the open one.
 
+    Of each: who opened it and when, how long it took, its plan, how many partitions, what its finished copies had to
+    copy, and how it ended. The last twenty are kept.
+
     Exit codes:
       0  shown
       1  an error

@@ -4,9 +4,11 @@ import json
 from typing import Any
 
 from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.moment import seconds_of
 from replan.applying.journal.record_json import encode
 from replan.applying.journal.records import Application, Kept, Order, PlanChunk
 from replan.applying.journal.steps import MoveRecord, RecoveryRecord
+from replan.reporting.quantities import duration, size
 from replan.reporting.table import columns
 from replan.wording import count
 
@@ -30,15 +32,20 @@ def render_journal(ledger: Ledger, holder: str | None, place: str) -> str:
     applications = _applications(ledger)
     lines = [f"journal {place}; {f'locked by {holder}' if holder else 'not locked'}", ""]
     if applications:
-        head = ("Application", "Status", "Opened", "Ended", "By", "Partitions", "Result")
+        head = (
+            *("Application", "Status", "Opened", "Took", "By"),
+            *("Plan", "Partitions", "Copied", "Result"),
+        )
         rows = [
             (
                 a.id,
                 str(a.status),
                 a.opened_at or "-",
-                a.ended_at or "-",
+                "-" if (took := seconds_of(a)) is None else duration(took),
                 a.owner,
+                a.plan_digest[:12] or "-",
                 f"{a.moves:,}" if a.moves else "-",
+                size(a.bytes) if a.bytes else "-",
                 a.summary or "-",
             )
             for a in applications
@@ -58,11 +65,11 @@ def render_journal(ledger: Ledger, holder: str | None, place: str) -> str:
 
 
 def render_journal_json(ledger: Ledger, holder: str | None, place: str) -> str:
-    """The same as JSON; records as `replan schema journal` describes them."""
+    """The same as JSON; records as `replan schema journal` describes them, applications with their `seconds`."""
     document = {
         "journal": place,
         "lockedBy": holder,
-        "applications": [_value(a) for a in _applications(ledger)],
+        "applications": [{**_value(a), "seconds": seconds_of(a)} for a in _applications(ledger)],
         "recoveries": [
             {"key": r.key, "value": _value(r)}
             for r in ledger.records.values()

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from tests.builders import CLUSTER_ID, move
+from tests.builders import CLUSTER_ID, move, state
+from tests.unit.applying.lab import MB, lab
 
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.originals import CHUNK_CHARACTERS
@@ -51,3 +52,16 @@ def test_it_is_written_when_it_was_opened_and_ended() -> None:
 def test_an_id_is_not_given_twice_although_earlier_ones_are_forgotten() -> None:
     application, *_ = opening(PLAN, DIGEST, fold([closed(7), closed(9)]), ANN)
     assert application.key == f"app/{DIGEST[:12]}-10"
+
+
+def test_an_ended_application_keeps_what_its_copies_had_to_copy() -> None:
+    moves = [
+        move([1, 2, 3], [4, 2, 5], partition=0, size=20 * MB),
+        move([2, 3, 1], [3, 2, 1], partition=1, size=20 * MB),
+    ]
+    made = lab(
+        [state(m.original, partition=m.partition.partition, size=20 * MB) for m in moves], moves
+    )
+    made.apply()
+    (ended,) = (r for r in made.journal.read() if isinstance(r, Application))
+    assert (ended.status, ended.bytes) == (ApplicationStatus.CLOSED, 2 * 20 * MB)

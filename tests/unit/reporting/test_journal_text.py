@@ -5,7 +5,7 @@ import json
 from tests.unit.applying.journal.records import APP, OWN, RECORDS
 
 from replan.applying.journal.ledger import Ledger, fold
-from replan.applying.journal.records import PlanChunk
+from replan.applying.journal.records import ApplicationStatus, PlanChunk, changed
 from replan.reporting.journal_text import render_journal, render_journal_json
 
 
@@ -20,6 +20,22 @@ def test_the_open_application_is_shown_with_its_records_and_without_its_plan() -
     text = render_journal(ledger, "ann", "topic:x")
     assert all(key in text for key in keys)
     assert APP.owner in text
+
+
+def test_an_ended_application_is_shown_with_what_it_took() -> None:
+    ended = changed(
+        APP,
+        status=ApplicationStatus.CLOSED,
+        opened_at="2026-11-22T10:00:00Z",
+        ended_at="2026-11-22T10:03:20Z",
+        bytes=45_600_000_000,
+        summary="3 done",
+    )
+    ledger = fold([ended])
+    (shown,) = json.loads(render_journal_json(ledger, None, "topic:x"))["applications"]
+    assert (shown["seconds"], shown["bytes"], shown["summary"]) == (200, 45_600_000_000, "3 done")
+    text = render_journal(ledger, None, "topic:x")
+    assert all(part in text for part in ("3 min 20 s", "45.6 GB", APP.owner, "3 done"))
 
 
 def test_an_empty_journal() -> None:

@@ -18,7 +18,7 @@ from replan.applying.journal.steps import (
     StandingRecord,
     check_name,
 )
-from replan.documents.forms import Broker, Brokers, Form, Int32, ReplicaList, Text, once_each
+from replan.documents.forms import Broker, Brokers, Form, Int32, Int64, ReplicaList, Text, once_each
 from replan.model.names import TopicId, TopicPartition
 
 Entry = Annotated[str, msgspec.Meta(pattern="^[0-9]{1,10}:[0-9]{1,10}$")]
@@ -91,6 +91,8 @@ class Application(Form, frozen=True):
 
     keep_throttles: bool = False
     """Leave the throttles of its moves in place at the end."""
+    bytes: Int64 = 0
+    """What its finished copies had copied, by the sizes of its plan."""
     others: bool = False
     """Its rate holds for reassignments of other tools, too, until none runs."""
     brokers: tuple[BrokerRates, ...] | None = None
