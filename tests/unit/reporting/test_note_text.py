@@ -13,8 +13,10 @@ from replan.applying.reasons.notes import (
     Obeyed,
     RateChanged,
     RateKept,
+    RateLowered,
     RateRemoved,
     ReadingsApart,
+    SlowerAlready,
 )
 from replan.model.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS
 from replan.model.names import BrokerId, TopicPartition, replicas
@@ -70,6 +72,24 @@ NOTES: list[tuple[Note, str]] = [
     (
         ArrivedLate(TopicPartition("orders", 0), replicas(1, 2, 3, 4)),
         "orders-0: an earlier request for [1, 2, 3, 4] arrived after it was done; it is taken back",
+    ),
+    (
+        SlowerAlready(B4, FOLLOWER_RATE, 1_000_000, 20_000_000),
+        (
+            "follower.replication.throttled.rate of broker 4 is 1 MB/s, set by another tool, and lower than the "
+            "20 MB/s asked for; it is left alone"
+        ),
+    ),
+    (
+        RateLowered(B4, FOLLOWER_RATE, 90_000_000, 20_000_000),
+        (
+            "follower.replication.throttled.rate of broker 4 was 90 MB/s, set by another tool; lowered to 20 MB/s, "
+            "and restored at the end"
+        ),
+    ),
+    (
+        Obeyed(Verb.THROTTLE, "80000000", "bob@ops-2", others=True),
+        "throttle 80 MB/s, other tools' reassignments, too, by bob@ops-2",
     ),
     (Obeyed(Verb.PAUSE, "", "bob@ops-2"), "pause, by bob@ops-2"),
     (Obeyed(Verb.THROTTLE, "80000000", "bob@ops-2"), "throttle 80 MB/s, by bob@ops-2"),
