@@ -176,11 +176,13 @@ class ApplicationRun:
             return True
         creates = pending(self._job, state.ledger)
         leaderless = pending_recoveries(self._job, state.ledger)
-        if is_cancelled(state.ledger):
-            return any(c.topic in state.ledger.creates for c in creates) or any(
-                r.partition in state.ledger.recoveries for r in leaderless
-            )
         within = logs_pending(self._job, state.ledger)
+        if is_cancelled(state.ledger):
+            return (
+                any(c.topic in state.ledger.creates for c in creates)
+                or any(r.partition in state.ledger.recoveries for r in leaderless)
+                or any(m.replica in state.ledger.log_moves for m in within)
+            )
         return bool(
             len(state.queue)
             or creates

@@ -17,6 +17,8 @@ A partition of a cancelled application (`partitions.judge_cancelled`):
     rests at lists that its move can lead to          cancelled, once looks have agreed on the list for 15 s
     rests elsewhere                                   changed by another tool: it stays, named
 
+A copy to another log directory of its broker is ended by asking for the directory in which it lies (`log_moves`).
+
 Invariants:
 
 1. No list is asked for on the way to rest, only null; so nothing but what was asked before the cancel can arrive.

@@ -5,11 +5,21 @@ while it copies and when it is done: so one without an answer is sent again, and
 copy takes one slot of its broker, and starts only under the throttle that the plan declares for what the broker
 receives (`replica.alter.log.dirs.io.max.bytes.per.second`, saved and restored as the other rates). A partition that the
 plan moves to other brokers comes first.
+
+While the application is cancelled (`cancelling`), none is begun, and one that was asked for
+
+    lies where it was to go                        done: it stays
+    copies there                                   its own directory is asked for, which ends the copy
+                                                   (ReplicaManager.alterReplicaLogDirs), as often as needed
+    lies where it was, and a request of it may     waits (90 s after one without an answer, or after a takeover)
+    arrive
+    lies where it was                              cancelled, once looks agree for 15 s
+    lies or copies elsewhere                       changed by another tool: it stays, named
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from replan.applying.admission.slots import Slots
 from replan.applying.journal.ledger import Ledger, unended
@@ -17,14 +27,14 @@ from replan.applying.journal.steps import LogMoveRecord, Status
 from replan.applying.observation.history import held_since
 from replan.applying.partitions.judge import End, Hold, rejected
 from replan.applying.reasons.copies import AwaitingThrottle, CopyingInBroker
-from replan.applying.reasons.ends import EndReason, OtherLogDir, SubjectGone
-from replan.applying.reasons.gates import MoveFirst
+from replan.applying.reasons.ends import EndReason, OtherLogDir, StaysInLogDir, SubjectGone
+from replan.applying.reasons.gates import Cancelling, MoveFirst
 from replan.applying.reasons.requests import Rechecking, ReplicaUnread
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.throttles.broker_rates import Rate
 from replan.applying.tick_input import Job, TickInput
 from replan.model.configs import LOG_DIRS_RATE
-from replan.model.control_plane import Answer, Look, Rejected, ReplicaName
+from replan.model.control_plane import Answer, Look, OutcomeUnknown, Rejected, ReplicaName
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import MoveThrottle, Side
 from replan.planning.log_dirs import LogMove
@@ -45,6 +55,13 @@ class LogMoving:
     answers: Mapping[ReplicaName, Answer] = field(default_factory=dict)
     suspected: Mapping[tuple[ReplicaName, EndReason], float] = field(default_factory=dict)
     """What looks have suggested so far, and since when."""
+    unknown_since: Mapping[ReplicaName, float] = field(default_factory=dict)
+    """Those of which a request may be on its way, and since when."""
+
+    def answered(self, answers: Mapping[ReplicaName, Answer], now: float) -> "LogMoving":
+        """What is known once requests were answered."""
+        unknown = {name: now for name, a in answers.items() if isinstance(a, OutcomeUnknown)}
+        return replace(self, answers=answers, unknown_since={**self.unknown_since, **unknown})
 
 
 @dataclass(slots=True)
@@ -116,8 +133,11 @@ def log_move_tick(
     agreeing: list[tuple[ReplicaName, EndReason]] = []
     ready: list[LogMove] = []
     for move in looked_at(tick.job, ledger):
-        verdict = judge_log_move(move, tick.seen, known.answers.get(move.replica))
-        if isinstance(verdict, End) and verdict.status is Status.STALE and verdict.reason:
+        if isinstance(closed, Cancelling) and move.replica in ledger.log_moves:
+            verdict = _cancel(move, tick, known, found)
+        else:
+            verdict = judge_log_move(move, tick.seen, known.answers.get(move.replica))
+        if isinstance(verdict, End) and verdict.status in _TO_BE_AGREED and verdict.reason:
             suspicion = move.replica, verdict.reason
             if not tick.agreed(known.suspected, suspicion, listed=False):
                 agreeing.append(suspicion)
@@ -153,6 +173,26 @@ def _take(
         case End(status, why):
             message = "" if why is None else tick.job.end_text(move.partition, why)
             into.records.append(record_of(move, ledger, status, message))
+
+
+_TO_BE_AGREED = frozenset({Status.STALE, Status.CANCELLED})
+"""Ends that one look alone does not show."""
+
+
+def _cancel(
+    move: LogMove, tick: TickInput, known: LogMoving, into: LogMoveTick
+) -> Start | Hold | End:
+    """The same of one that is to be cancelled: while it copies, its own directory is asked for."""
+    place = tick.seen.places.get(move.broker, {}).get(move.partition)
+    if place is not None and place.future_path == move.target:
+        into.asks[move.replica] = move.source
+        return Hold(CopyingInBroker(place.future_bytes, max(place.bytes, move.bytes)))
+    verdict = judge_log_move(move, tick.seen, None)
+    if not isinstance(verdict, Start):
+        return verdict
+    since, quarantine = known.unknown_since.get(move.replica), tick.settings.quarantine_seconds
+    waits, stays = since is not None and tick.now < since + quarantine, StaysInLogDir(move.source)
+    return Hold(Rechecking(stays)) if waits else End(Status.CANCELLED, stays)
 
 
 def judge_log_move(move: LogMove, seen: Look, answer: Answer | None) -> Start | Hold | End:

@@ -207,7 +207,7 @@ class RunState:
             creating=replace(self.creating, answers={**self.creating.answers, **answers.creates}),
             standing=replace(self.standing, answers=answers.standing),
             recovering=self.recovering.answered(answers.recoveries, now),
-            log_moving=replace(self.log_moving, answers=answers.log_moves),
+            log_moving=self.log_moving.answered(answers.log_moves, now),
             repeats=repeats,
             unknown_since=dict(self.unknown_since)
             | {n: now for n, a in answers.partitions.items() if isinstance(a, OutcomeUnknown)},
@@ -269,6 +269,9 @@ def first_state(job: Job, ledger: Ledger, now: float) -> RunState:
             now,
         ),
         recovering=first_known(ledger, now),
+        log_moving=LogMoving(
+            unknown_since={n: now for n, r in ledger.log_moves.items() if r.status is Status.OPEN}
+        ),
     )
 
 

@@ -12,6 +12,7 @@ from replan.applying.reasons.ends import (
     OtherValue,
     PreferredUnavailable,
     RejectedByKafka,
+    StaysInLogDir,
     SubjectGone,
     TakenBack,
     ThrottleRefused,
@@ -51,6 +52,8 @@ def end_text(subject: TopicPartition | SettingName, reason: EndReason) -> str:
             text = recovery_reasons.end_text(reason)
         case NotAsPlanned():
             text = f"{_not_as_planned(reason)}; {REPLAN}"
+        case StaysInLogDir(path):
+            text = f"cancelled; its replica stays in {path}"
         case TakenBack(original, found):
             text = "cancelled; " + (
                 f"it is at its original {list(original)}"

@@ -8,6 +8,7 @@ from replan.applying.reasons.ends import (
     NotAsPlanned,
     OtherReassignment,
     PreferredUnavailable,
+    StaysInLogDir,
     TakenBack,
 )
 from replan.applying.reasons.recovery import LedByAnother
@@ -72,6 +73,6 @@ def _suspected(reason: EndReason) -> str:
             text = "possibly undone by another tool"
         case _:
             text = "topic or brokers differ from the plan"
-            if isinstance(reason, TakenBack):
+            if isinstance(reason, TakenBack | StaysInLogDir):
                 text = "nothing runs on it"
     return text

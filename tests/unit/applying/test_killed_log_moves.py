@@ -6,7 +6,10 @@ import pytest
 from tests.builders import TOPIC, TOPIC_ID, brokers, move, snapshot, state
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab
 
+from replan.applying.journal.ledger import fold
+from replan.applying.journal.records import Application, ApplicationStatus, Verb
 from replan.applying.outcome import Result
+from replan.applying.settings import Settings
 from replan.errors import Exit
 from replan.model.broker import LogDir
 from replan.model.control_plane import Wanted
@@ -127,3 +130,64 @@ def test_the_same_plan_again_finds_it_done() -> None:
     counting = Boundary()
     assert found.apply(boundary=counting).exit_code is Exit.OK
     assert "move logs" not in counting.log
+
+
+def half_way() -> Lab:
+    """One replica is on its way, slowly; the other one has not begun."""
+    found = made()
+    found.settings = Settings(owner="ann@ops-1", slots_per_broker=1)
+    found.plan = replace(found.plan, moves=(), throttle=MoveThrottle(MB))
+    found.apply(stop=found.stop_at(8))
+    place = found.plane.look(Wanted(places_of={B4: names(0)})).places[B4][names(0)[0]]
+    assert place.future_path == "/b"
+    return found
+
+
+def cancel_crossings() -> int:
+    found, counting = half_way(), Boundary()
+    found.apply(verb=Verb.CANCEL, boundary=counting)
+    return counting.crossings
+
+
+def test_cancelled_a_copy_ends_and_its_replica_stays() -> None:
+    found, counting = half_way(), Boundary()
+    outcome = found.apply(verb=Verb.CANCEL, boundary=counting)
+    assert outcome.exit_code is Exit.OK
+    results = {r.partition.partition: r.result for r in outcome.log_moves}
+    assert results == {0: Result.CANCELLED, 1: Result.WAITING}
+    assert "move logs" in counting.log
+    assert lies(found) == {0: "/a", 1: "/a", 2: "/b"}
+    assert not throttles_of(found.plane.simulation.cluster)
+    kept = [r for r in found.journal.read() if isinstance(r, Application)]
+    assert [a.status for a in kept] == [ApplicationStatus.CANCELLED]
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("effect", range(1, cancel_crossings() + 1))
+def test_a_cancel_that_is_killed_goes_on(effect: int, after: bool) -> None:
+    found = half_way()
+    boundary = Boundary(kill_after=effect) if after else Boundary(kill_before=effect)
+    with pytest.raises(Killed):
+        found.apply(verb=Verb.CANCEL, boundary=boundary)
+    if fold(found.journal.read()).application is not None:
+        found.apply(verb=Verb.CANCEL)
+    assert lies(found) == {0: "/a", 1: "/a", 2: "/b"}
+    assert not throttles_of(found.plane.simulation.cluster)
+
+
+def test_a_cancel_without_an_answer_waits_until_nothing_can_arrive() -> None:
+    found = half_way()
+    found.plane.inject(LoseRequests(RequestKind.MOVE_LOGS, 1, 0.0))
+    began = found.clock.now()
+    assert found.apply(verb=Verb.CANCEL).exit_code is Exit.OK
+    assert found.clock.now() - began >= found.settings.quarantine_seconds
+    assert lies(found)[0] == "/a"
+
+
+def test_what_has_arrived_stays_when_the_rest_is_cancelled() -> None:
+    found = half_way()
+    found.clock.sleep(60)
+    outcome = found.apply(verb=Verb.CANCEL)
+    results = {r.partition.partition: r.result for r in outcome.log_moves}
+    assert results == {0: Result.DONE, 1: Result.WAITING}
+    assert lies(found) == {0: "/b", 1: "/a", 2: "/b"}

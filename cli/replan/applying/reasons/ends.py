@@ -116,6 +116,13 @@ class OtherLogDir:
 
 
 @dataclass(frozen=True, slots=True)
+class StaysInLogDir:
+    """The application was cancelled, and its copy to another log directory has ended: it lies where it was."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class OtherPartitions:
     """Its topic has other new partitions than those that were to be created."""
 
@@ -144,6 +151,7 @@ EndReason = (
     | OtherValue
     | SubjectGone
     | OtherLogDir
+    | StaysInLogDir
     | OtherReassignment
     | ChangedElsewhere
     | EffectUndone
