@@ -100,7 +100,14 @@ def owned_journal(
             yield journal
         return
     topic = topic_of(connection, where)
-    exists = topic.reader.refresh()
+    try:
+        exists = topic.reader.refresh()
+    except ClusterUnreachable as problem:
+        raise ClusterUnreachable(
+            f"{problem}\nNothing was changed. Where nobody leads it any more, act without it: `replan elect best-log "
+            f"--topic {where.topic} --journal file:PATH --unlocked`; docs/operations.md says what to mind.",
+            waits_for=problem.waits_for,
+        ) from problem
     if not exists and not create:
         yield MemoryJournal()
         return
