@@ -28,6 +28,7 @@ from replan.applying.reasons.ends import (
     OtherValue,
     PreferredUnavailable,
     RejectedByKafka,
+    StaysInLogDir,
     SubjectGone,
     TakenBack,
     ThrottleRefused,
@@ -280,6 +281,7 @@ HOLDS: list[tuple[HoldReason, str]] = [
 ]
 
 ENDS: list[tuple[EndReason, str]] = [
+    (StaysInLogDir("/d2"), "cancelled; its replica stays in /d2"),
     (
         OtherLogDir("/d2", "/d3"),
         "its replica lay in /d2 when planned, and now lies in /d3; make a new plan",
