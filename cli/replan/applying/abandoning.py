@@ -8,12 +8,21 @@ from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
 
-from replan.applying.clear import Ports, copying_now, expanded, restored
+from replan.applying.clear import (
+    Ports,
+    copying_now,
+    copying_within,
+    expanded,
+    log_moves_of,
+    restored,
+)
 from replan.applying.journal.ledger import Ledger, fold, open_applications
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import ApplicationStatus, Order, changed
+from replan.applying.log_moves import LogMoveTick
 from replan.applying.next_state import Decision
 from replan.applying.opening import closing, ended, open_plan
+from replan.applying.other_tools import not_ours
 from replan.applying.outcome import Outcome, results_of, summary
 from replan.applying.partitions.intents import intent, left_behind
 from replan.applying.reasons.notes import ListsLeft
@@ -58,8 +67,8 @@ def abandon(
     applications end. Raises Held where copies run and `copies` says nothing of them, before anything is changed.
     """
     records = journal.read()
-    if copies is RunningCopies.REFUSED and len(open_applications(records)) == 1:
-        check_no_copies(fold(records), reader)
+    if copies is not RunningCopies.UNTHROTTLED and len(open_applications(records)) == 1:
+        check_no_copies(fold(records), reader, copies)
     for other in open_applications(records)[:-1]:
         journal.append(
             ended(other, records, ApplicationStatus.ABANDONED, "abandoned", settings.moment())
@@ -89,15 +98,23 @@ def abandon(
     return replace(outcome, results=results, abandoned=True, notes=notes)
 
 
-def check_no_copies(ledger: Ledger, reader: ClusterReader) -> None:
-    """Raise Held, naming the copies of the open application that run."""
-    copying = copying_now(ledger, reader.look(Wanted(partitions=expanded(ledger))))
-    if copying:
+def check_no_copies(ledger: Ledger, reader: ClusterReader, copies: RunningCopies) -> None:
+    """Raise Held, naming the copies that run and would lose their throttle.
+
+    Where those of the application are to be cancelled, the reassignments of other tools that it throttles.
+    """
+    seen = reader.look(Wanted(partitions=expanded(ledger), places_of=log_moves_of(ledger)))
+    names = copying_now(ledger, seen) + [name for name, _ in copying_within(ledger, seen)]
+    others = not_ours(seen, ledger)
+    if copies is RunningCopies.CANCELLED:
+        names = [name for name in names if name in others]
+    if names:
+        copying = sorted(set(names))
         named = ", ".join(capped(list(map(str, copying)), limit=20))
         raise Held(
             f"{count(len(copying), 'copy')} of the application still run: {named}; nothing was given up\n"
-            "Three ways on: --cancel-copies cancels them; --unthrottled lets them run on without a throttle; "
-            "`replan cancel` takes back all that is not finished."
+            "Three ways on: --cancel-copies cancels those of the application; --unthrottled lets them run on without a "
+            "throttle; `replan cancel` takes back all that is not finished."
         )
 
 
@@ -114,7 +131,10 @@ def _without_copies(
     began, reported = ports.clock.now(), False
     while True:
         late, until = ports.clock.now() - began, ports.clock.now() + settings.intent_seconds
-        seen = ports.reader.look(Wanted(partitions=list(ledger.open)))
+        seen = ports.reader.look(
+            Wanted(partitions=list(ledger.open), places_of=log_moves_of(ledger))
+        )
+        within = copying_within(ledger, seen)
         ours = {
             n: own
             for n, own in ledger.open.items()
@@ -122,10 +142,11 @@ def _without_copies(
         }
         unsure = [n for n, own in ledger.open.items() if own.list_pending]
         waits = late < settings.quarantine_seconds and bool(unsure)
-        if not ours and not waits:
+        if not ours and not within and not waits:
             return ledger
         if late > 2 * settings.quarantine_seconds + settings.patience_seconds:
-            named = ", ".join(capped(list(map(str, sorted(ours))), limit=20))
+            stuck = sorted({*ours, *(name for name, _ in within)})
+            named = ", ".join(capped(list(map(str, stuck)), limit=20))
             raise Held(f"cancelling has no effect on {named}; the application stays open")
         if waits and not reported and report is not None:
             report(
@@ -133,11 +154,13 @@ def _without_copies(
             )
             reported = True
         due = {n: own for n, own in ours.items() if not (own.list_pending and waits)}
-        if due:
+        if due or within:
             asked = [intent(own, CANCEL) for own in due.values()]
-            ports.journal.append(asked)
+            ports.journal.append([*asked, *(ledger.log_moves[replica] for replica in within)])
             ledger = ledger.after(asked)
-            decision = Decision(resizing=dict.fromkeys(due))
+            decision = Decision(
+                resizing=dict.fromkeys(due), log_moves=LogMoveTick(asks=dict(within))
+            )
             answers = Sender(ports.writer, ports.clock, until).send(decision).partitions
             sure = [n for n in due if not isinstance(answers.get(n), OutcomeUnknown | None)]
             known = [

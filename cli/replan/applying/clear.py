@@ -39,6 +39,7 @@ from replan.model.control_plane import (
     ClusterReader,
     ClusterWriter,
     LogPlace,
+    ReplicaName,
     Wanted,
 )
 from replan.model.names import BrokerId, TopicPartition
@@ -118,11 +119,23 @@ def _wanted(ledger: Ledger) -> Wanted:
         partitions=expanded(ledger),
         topics={topic for topic, _ in ledger.entries},
         rates_of={broker for broker, _ in ledger.rates},
-        places_of=_log_moves(ledger),
+        places_of=log_moves_of(ledger),
     )
 
 
-def _log_moves(ledger: Ledger) -> dict[BrokerId, list[TopicPartition]]:
+def copying_within(ledger: Ledger, seen: Observation) -> dict[ReplicaName, str]:
+    """The copies of the open application between log directories that run, and where each replica lies."""
+    return {
+        replica: place.path
+        for replica, record in ledger.log_moves.items()
+        if record.status is Status.OPEN
+        and (place := seen.places.get(replica[1], {}).get(replica[0], GONE)).path
+        and place.future_path == record.target
+    }
+
+
+def log_moves_of(ledger: Ledger) -> dict[BrokerId, list[TopicPartition]]:
+    """The replicas that were sent to another log directory and have not ended, by their broker."""
     found: dict[BrokerId, list[TopicPartition]] = {}
     for (name, broker), record in ledger.log_moves.items():
         if record.status is Status.OPEN:

@@ -92,8 +92,8 @@ def take_from_process(cluster: LiveTarget, copies: "RunningCopies") -> None:
         known = known_of(cluster, connection, plane.cluster_id())
         if known.holder is None or known.ledger.application is None:
             return
-        if copies is RunningCopies.REFUSED:
-            check_no_copies(known.ledger, plane)
+        if copies is not RunningCopies.UNTHROTTLED:
+            check_no_copies(known.ledger, plane, copies)
         with noted_if_silent():
             note(f"left to this command by {ask(cluster, connection, Verb.ABANDON)}")
             _await_release(cluster, connection)

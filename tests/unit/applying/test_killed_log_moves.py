@@ -6,11 +6,12 @@ import pytest
 from tests.builders import TOPIC, TOPIC_ID, brokers, move, snapshot, state
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab
 
+from replan.applying.abandoning import RunningCopies, abandon
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Application, ApplicationStatus, Verb
 from replan.applying.outcome import Result
 from replan.applying.settings import Settings
-from replan.errors import Exit
+from replan.errors import Exit, Held
 from replan.model.broker import LogDir
 from replan.model.control_plane import Wanted
 from replan.model.names import BrokerId, TopicPartition
@@ -191,3 +192,23 @@ def test_what_has_arrived_stays_when_the_rest_is_cancelled() -> None:
     results = {r.partition.partition: r.result for r in outcome.log_moves}
     assert results == {0: Result.DONE, 1: Result.WAITING}
     assert lies(found) == {0: "/b", 1: "/a", 2: "/b"}
+
+
+def test_given_up_its_copy_is_named_or_ended() -> None:
+    found = half_way()
+
+    def give_up(copies: RunningCopies) -> None:
+        abandon(
+            found.plane,
+            found.plane,
+            found.journal,
+            found.clock,
+            settings=found.settings,
+            copies=copies,
+        )
+
+    with pytest.raises(Held, match=f"{TOPIC}-0"):
+        give_up(RunningCopies.REFUSED)
+    give_up(RunningCopies.CANCELLED)
+    assert lies(found) == {0: "/a", 1: "/a", 2: "/b"}
+    assert not throttles_of(found.plane.simulation.cluster)

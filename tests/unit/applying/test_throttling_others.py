@@ -244,8 +244,9 @@ def test_abandoned_it_names_the_copies_and_restores_all_where_they_may_run_free(
             copies=copies,
         )
 
-    with pytest.raises(Held, match="orders-0"):
-        give_up(RunningCopies.REFUSED)
+    for copies in (RunningCopies.REFUSED, RunningCopies.CANCELLED):
+        with pytest.raises(Held, match="orders-0"):
+            give_up(copies)
     assert made.configs()
     give_up(RunningCopies.UNTHROTTLED)
     assert not throttles_of(made.plane.simulation.cluster)
