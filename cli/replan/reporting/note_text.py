@@ -23,10 +23,8 @@ def note_text(note: Note | str) -> str:  # noqa: PLR0911  # one for each kind
     match note:
         case str():
             return note
-        case EntriesRemoved(topic, config, entries, again):
-            return f"{config} of topic {topic}: another tool removed {','.join(entries)}; {_set(again=again)}"
-        case RateRemoved(broker, config, again):
-            return f"{config} of broker {broker}: another tool removed it; {_set(again=again)}"
+        case EntriesRemoved() | RateRemoved():
+            return _removed(note)
         case RateChanged(broker, config, found):
             return (
                 f"{config} of broker {broker} was changed to {found} B/s by another tool; "
@@ -52,6 +50,15 @@ def note_text(note: Note | str) -> str:  # noqa: PLR0911  # one for each kind
                 f"readings of the cluster were {seconds:.0f} s apart{why}; "
                 "confirming that replicas stay in sync takes longer"
             )
+
+
+def _removed(note: EntriesRemoved | RateRemoved) -> str:
+    if isinstance(note, RateRemoved):
+        what = f"{note.config} of broker {note.broker}: another tool removed it"
+    else:
+        named = ",".join(note.entries)
+        what = f"{note.config} of topic {note.topic}: another tool removed {named}"
+    return f"{what}; {_set(again=note.again)}"
 
 
 def _set(*, again: bool) -> str:
