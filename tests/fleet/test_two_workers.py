@@ -1,0 +1,96 @@
+"""A standalone Spark of a master and two workers on this machine: both work, and find what one process finds."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from tests.commandline import environment, replan
+from tests.fleet.fleets import write_fleet
+
+pytestmark = [pytest.mark.spark, pytest.mark.nightly]
+PATIENCE_SECONDS = 120
+MASTER = re.compile(r"Starting Spark master at (spark://\S+)")
+
+
+@dataclass(frozen=True)
+class Standalone:
+    """A running cluster."""
+
+    master: str
+    folders: tuple[Path, ...]
+    """Where each worker keeps what its executors write."""
+
+
+@pytest.fixture
+def spark_cluster(tmp_path: Path) -> Iterator[Standalone]:
+    with ExitStack() as stack:
+        log = stack.enter_context(daemon(tmp_path / "master.log", "master.Master"))
+        master = awaited(log, MASTER)
+        folders = tuple(tmp_path / f"worker-{n}" for n in (1, 2))
+        for folder in folders:
+            options = ("--cores", "1", "--memory", "1200m", "--work-dir", str(folder))
+            worker = daemon(tmp_path / f"{folder.name}.log", "worker.Worker", *options, master)
+            awaited(stack.enter_context(worker), re.compile(r"(Successfully registered)"))
+        yield Standalone(master, folders)
+
+
+@contextmanager
+def daemon(log: Path, name: str, *arguments: str) -> Iterator[Path]:
+    """One process of Spark's own; ended with the test."""
+    import pyspark
+
+    program = Path(pyspark.__file__).parent / "bin" / "spark-class"
+    options = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [str(program), f"org.apache.spark.deploy.{name}", *options, *arguments],
+            env={"PATH": os.environ["PATH"], "SPARK_LOCAL_IP": "127.0.0.1"},
+            stdout=output,
+            stderr=output,
+        )
+        try:
+            yield log
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def awaited(log: Path, pattern: re.Pattern[str]) -> str:
+    """What a process says, once it does."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < end:
+        found = pattern.search(log.read_text(errors="replace"))
+        if found is not None:
+            return found[1]
+        time.sleep(0.1)
+    raise AssertionError(f"{pattern.pattern}: not in\n{log.read_text(errors='replace')}")
+
+
+def test_both_executors_work_and_the_tables_are_the_same(
+    tmp_path: Path, spark_cluster: Standalone
+) -> None:
+    write_fleet(tmp_path, range(24, 40))
+    fleet = ("fleet", "drift", "--snapshots", "snapshots", "--placements", "placements")
+    here = replan(*fleet, "--engine", "local", "-o", "here", folder=tmp_path)
+    there = subprocess.run(
+        [sys.executable, "-m", "replan", *fleet, "--master", spark_cluster.master, "-o", "there"],
+        cwd=tmp_path,
+        env=environment(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (there.stdout, there.stderr, there.returncode) == (here.stdout, "", here.returncode)
+    for file in (tmp_path / "here").iterdir():
+        assert pq.read_table(tmp_path / "there" / file.name) == pq.read_table(file), file.name
+    for folder in spark_cluster.folders:
+        said = "".join(log.read_text() for log in folder.glob("app-*/*/stderr"))
+        assert re.search(r"Finished task \d", said), folder.name
