@@ -11,7 +11,7 @@ from fractions import Fraction
 import highspy
 
 from replan.model.columns import Matrix
-from replan.planning.placing.problem import Lie, PlacementProblem
+from replan.planning.placing.problem import NO_LIMIT, Lie, PlacementProblem
 
 COPIES = 10_000
 """What a byte costs where a copy costs 1: more than all copies of the small problems together."""
@@ -67,6 +67,13 @@ class _Program:
         """One broker holds so many replicas."""
         self.require([var for (_, b), var in self._on.items() if b == broker], least, most)
 
+    def fit(self, broker: int, room: int) -> None:
+        """One broker holds so many bytes at most."""
+        sizes = self._problem.partitions.bytes
+        held = [int(sizes[row]) * var for (row, b), var in self._on.items() if b == broker]
+        if held:
+            self._model.addConstr(self._model.qsum(held) <= room)
+
     def _racks(
         self,
         lie: Lie,
@@ -106,6 +113,9 @@ def optimum(problem: PlacementProblem, bounds: Sequence[tuple[int, int]] = ()) -
         program.place(row)
     for broker, (least, most) in enumerate(bounds):
         program.bound(broker, least, most)
+    for broker, room in enumerate(problem.brokers.room.tolist()):
+        if room < NO_LIMIT:
+            program.fit(broker, room)
     return program.solve()
 
 

@@ -1,10 +1,14 @@
 """Bytes per broker: placed, impossible, or not found within the budget; and the gap to the exact solver."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.unit.planning.placing.problems import brokers, problem
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.planning.placing.exact import cost_of, optimum
+from tests.unit.planning.placing.problems import brokers, problem, problems
 
 from replan.planning.placing.choose import choose
 from replan.planning.placing.judge import judge
@@ -84,3 +88,23 @@ def test_replicas_and_bytes_are_balanced_together() -> None:
     )
     found = used(asked)
     assert max(found) <= 1.1 * sum(found) / 4 + 1
+
+
+@given(problems(), st.lists(st.integers(0, 12), min_size=8, max_size=8))
+def test_room_is_kept_and_called_impossible_only_where_it_is(
+    asked: PlacementProblem, takes: list[int]
+) -> None:
+    table, sizes = asked.brokers, asked.partitions.bytes
+    lies = [int(sizes[(asked.partitions.current == b).any(axis=1)].sum()) for b in table.ids]
+    room = np.array(lies, dtype=np.int64) + np.array(takes[: len(lies)])
+    asked = replace(asked, brokers=replace(table, room=room))
+    found, best = choose(asked), optimum(asked)
+    assert judge(asked, found) == []
+    ends = {reason.obstacle for reason in found.impossible}
+    if Obstacle.ROOM_IMPOSSIBLE in ends:
+        assert best is None
+    elif not ends:
+        held = [int(((found.lists == b) * sizes[:, None]).sum()) for b in table.ids]
+        assert (np.array(held) <= room).all()
+        assert best is not None
+        assert cost_of(asked, found.lists).bytes >= best.bytes
