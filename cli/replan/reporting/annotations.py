@@ -5,15 +5,14 @@ Each follows the format of its reader, cited at its function. The same findings 
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
+from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
 from replan.reporting.findings import Finding, Level
+from replan.reporting.xml_text import document
 
 TITLE = "replan plan"
-_NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-"""Characters that XML 1.0 has no form of (its section 2.2)."""
 
 
 def render_github(findings: Sequence[Finding]) -> str:
@@ -100,7 +99,7 @@ def _sarif(finding: Finding, rule: int) -> Mapping[str, object]:
         result["locations"] = [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": place.file},
+                    "artifactLocation": {"uri": quote(place.file)},
                     "region": {"startLine": place.line, "startColumn": place.column},
                 }
             }
@@ -129,6 +128,4 @@ def render_junit(findings: Sequence[Finding]) -> str:
             ET.SubElement(case, "system-out").text = finding.text
     if not findings:
         ET.SubElement(suite, "testcase", {"classname": "replan", "name": TITLE})
-    ET.indent(suites)
-    text = _NOT_IN_XML.sub("\ufffd", ET.tostring(suites, encoding="unicode"))
-    return f"<?xml version='1.0' encoding='utf-8'?>\n{text}\n"
+    return document(suites)

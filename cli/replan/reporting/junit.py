@@ -1,12 +1,13 @@
 """How `apply` ended as JUnit's XML, for the test reports of CI: a case for each partition, by topic."""
 
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
+from xml.etree.ElementTree import Element, SubElement
 
 from replan.applying.outcome import LogMoveResult, Outcome, PartitionResult, Result, SettingResult
 from replan.model.names import TopicPartition
 from replan.reporting.hold_text import hold_text
 from replan.reporting.outcome_text import STOPPED, outcome_text
 from replan.reporting.plan_notes import refusal_text
+from replan.reporting.xml_text import document
 
 
 def render_junit(outcome: Outcome, name: str) -> str:
@@ -36,8 +37,7 @@ def render_junit(outcome: Outcome, name: str) -> str:
     }
     root = Element("testsuites")
     root.append(suite)
-    indent(root)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
+    return document(root)
 
 
 def _case(suite: Element, found: PartitionResult | SettingResult | LogMoveResult) -> Element:

@@ -13,7 +13,13 @@ LIMIT = 60_000
 SMALLEST = 8_000
 """The least that a document may be asked to fit."""
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
-_MEANT = str.maketrans({"\\": "\\\\", "|": "\\|", "<": "&lt;", "*": "\\*"})
+_MEANT = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", "@": "@&#8203;", **{mark: f"\\{mark}" for mark in "\\|*[]~$"}}
+)
+"""What markdown, and GitHub above it, gives a meaning: links, formulas, and `@` with a name, which notifies a person;
+nothing keeps that from happening but a character without width behind it."""
+_OUTSIDE_WORDS = re.compile(r"(?<![A-Za-z0-9_])_+|_+(?![A-Za-z0-9_])")
+"""Only these may begin or end emphasis."""
 
 
 def code(text: str) -> str:
@@ -28,9 +34,13 @@ def escape(text: str) -> str:
     escaped, end = "", 0
     line = _on_one_line(text)
     for span in _CODE.finditer(line):
-        escaped += line[end : span.start()].translate(_MEANT) + span.group().replace("|", "\\|")
+        escaped += _meant(line[end : span.start()]) + span.group().replace("|", "\\|")
         end = span.end()
-    return escaped + line[end:].translate(_MEANT)
+    return escaped + _meant(line[end:])
+
+
+def _meant(text: str) -> str:
+    return _OUTSIDE_WORDS.sub(lambda found: "\\_" * len(found[0]), text.translate(_MEANT))
 
 
 def _on_one_line(text: str) -> str:

@@ -94,6 +94,8 @@ def test_sarif_names_its_rules_and_points_at_them() -> None:
     assert [rules[r["ruleIndex"]] for r in run["results"]] == ["no-leader", "leaderless"]
     region = run["results"][0]["locations"][0]["physicalLocation"]["region"]
     assert region == {"startLine": 7, "startColumn": 5}
+    place = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert place == {"uri": "a%2Cb%3Ac.yaml"}
     assert "locations" not in run["results"][1]
 
 

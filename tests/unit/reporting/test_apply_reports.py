@@ -1,6 +1,7 @@
 """What CI and monitoring read of `apply`: JUnit's XML and Prometheus' text."""
 
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 from tests.unit.applying.test_cancelling import COPYING
 from tests.unit.applying.test_kill_points import three_moves
@@ -40,6 +41,13 @@ def test_every_partition_is_a_case_and_what_stopped_or_is_refused_has_failed() -
     }
     failure = next(suite.iter("failure"))
     assert failure.attrib["message"] == OUTCOME.results[1].message
+
+
+def test_what_a_broker_says_is_xml_in_any_case() -> None:
+    said = replace(OUTCOME.results[1], message="refused: \x00\x1b[31m \ud800")
+    text = render_junit(replace(OUTCOME, results=(said,)), "replan payments")
+    (failure, _) = ET.fromstring(text).iter("failure")  # noqa: S314 - our own text
+    assert failure.attrib["message"] == "refused: \ufffd\ufffd[31m \ufffd"
 
 
 def test_metrics_follow_the_progress_and_end_with_the_exit_code() -> None:

@@ -40,6 +40,11 @@ def test_a_code_span_ends_where_its_fence_ends(text: str) -> None:
         ("`a|b`", "`a\\|b`"),
         ("an odd ` and *", "an odd ` and \\*"),
         ("two\nlines", "two lines"),
+        ("[here](https://x) ![](y)", "\\[here\\](https://x) !\\[\\](y)"),
+        ("ask @team", "ask @&#8203;team"),
+        ("&lt; is <", "&amp;lt; is &lt;"),
+        ("_a_ b_c __d", "\\_a\\_ b_c \\_\\_d"),
+        ("~~no~~ $x$", "\\~\\~no\\~\\~ \\$x\\$"),
     ],
 )
 def test_text_is_escaped_outside_code_spans(text: str, escaped: str) -> None:
