@@ -1,5 +1,7 @@
 """docs/limits.md says what the code refuses and which versions it was tested against."""
 
+import re
+
 from tests.docs.pages import DOCS, check_section
 from tests.kafka.harness.distribution import VERSIONS
 
@@ -26,6 +28,15 @@ def test_the_versions_are_those_of_the_simulator_and_of_the_tests() -> None:
     check_section("limits.md", "## Kafka", text)
     for page in (DOCS.parent / "README.md", DOCS / "scenarios.md"):
         assert f"{first} to {last}" in page.read_text(encoding="utf-8"), page.name
+
+
+def test_the_comparison_says_of_when_it_is_and_names_a_version_that_is_tested() -> None:
+    text = (DOCS / "coming-from.md").read_text(encoding="utf-8")
+    dated = re.search(
+        r"^Compared in [A-Z][a-z]+ 20\d\d: Apache Kafka ([\d.]+),", text, re.MULTILINE
+    )
+    assert dated is not None
+    assert dated[1] in VERSIONS
 
 
 def test_every_mechanism_that_the_adapter_maps_is_named() -> None:
