@@ -44,8 +44,19 @@ class Estimate:
     """Partitions whose leader changes."""
 
 
-def estimate(plan: Plan) -> Estimate:
-    """Bytes to copy, and the least time that the throttle allows."""
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What copies pass through one side of a broker."""
+
+    broker: BrokerId
+    side: Side
+    bytes: int
+    seconds: float | None
+    """How long that takes at the rate of its throttle; None without one."""
+
+
+def flows(plan: Plan) -> list[Flow]:
+    """Each side of each broker that copies: first the senders, by broker, then the receivers."""
     sent: dict[BrokerId, int] = {}
     received: dict[BrokerId, int] = {}
     for move in plan.moves:
@@ -53,11 +64,17 @@ def estimate(plan: Plan) -> Estimate:
             sent[move.source] = sent.get(move.source, 0) + move.copies_bytes
         for broker in move.new:
             received[broker] = received.get(broker, 0) + move.bytes
-    seconds, busiest = None, None
+    found = []
     for side, amounts in ((Side.LEADER, sent), (Side.FOLLOWER, received)):
         for broker, amount in sorted(amounts.items()):
             rate = None if plan.throttle is None else plan.throttle.rate_of(broker, side)
-            if rate and (seconds is None or amount / rate > seconds):
-                seconds, busiest = amount / rate, broker
+            found.append(Flow(broker, side, amount, amount / rate if rate else None))
+    return found
+
+
+def estimate(plan: Plan) -> Estimate:
+    """Bytes to copy, and the least time that the throttle allows."""
+    timed = [(flow.seconds, flow.broker) for flow in flows(plan) if flow.seconds is not None]
+    seconds, busiest = max(timed, key=lambda found: found[0], default=(None, None))
     leaders = sum(m.changes_leader for m in plan.moves)
     return Estimate(sum(m.copies_bytes for m in plan.moves), seconds, busiest, leaders)

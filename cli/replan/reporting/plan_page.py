@@ -12,10 +12,13 @@ one before, the leader is its index in the original list (empty: none), the reas
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from replan.model.names import BrokerId
+from replan.model.placement import Side
 from replan.planning.broker_shares import BrokerShare, broker_shares
 from replan.planning.moves import Move
 from replan.planning.plan import Plan
 from replan.planning.plan_file import digest
+from replan.planning.preview import flows
 from replan.planning.risks import risks
 from replan.reporting.move_reasons import reason_text
 from replan.reporting.page import page
@@ -60,7 +63,7 @@ def render_plan_page(plan: Plan, context: PlanContext = NOTHING_BESIDE) -> str:
             [f"{m.partition}: {log_move_text(m)}" for m in plan.log_moves],
         ),
         *_brokers(broker_shares(plan, context.snapshot)),
-        *_timeline(context.timeline),
+        *(_timeline(context.timeline) or _least_times(plan)),
         *_moves(plan),
         *_identity(plan, context),
     ]
@@ -127,6 +130,28 @@ def _timeline(timeline: str) -> list[str]:
         return []
     return [
         f'<h2>Rehearsed: copies, by the broker that receives them</h2><div class="wide">{timeline}</div>'
+    ]
+
+
+def _least_times(plan: Plan) -> list[str]:
+    """Where there are too many moves to rehearse each: how long the throttle makes each broker copy at least."""
+    of_broker: dict[BrokerId, dict[Side, float]] = {}
+    for flow in flows(plan):
+        if flow.seconds is not None:
+            of_broker.setdefault(flow.broker, {})[flow.side] = flow.seconds
+    if not of_broker:
+        return []
+    most = max(max(sides.values()) for sides in of_broker.values()) or 1
+    rows = ""
+    for broker, sides in sorted(of_broker.items(), key=lambda found: -max(found[1].values())):
+        times = [sides.get(side) for side in (Side.LEADER, Side.FOLLOWER)]
+        cells = "".join(f"<td>{'–' if t is None else duration(t)}</td>" for t in times)
+        bars = "".join(f'<i style="width:{100 * (t or 0) / most:.1f}%"></i>' for t in times)
+        rows += f'<tr><td>{broker}</td>{cells}<td class="bars">{bars}</td></tr>'
+    heads = "".join(f"<th>{name}</th>" for name in ("broker", "sends", "receives", "time"))
+    return [
+        "<h2>At least, by broker: how long its copies take at the rate of its throttle</h2>",
+        f'<div class="wide"><table id="times"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>',
     ]
 
 

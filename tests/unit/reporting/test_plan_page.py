@@ -1,14 +1,17 @@
 """What the page of a plan says without a browser; what its script does is in tests/browser."""
 
+import re
 from dataclasses import replace
 
-from tests.builders import TOPIC_ID, lists
+from tests.builders import TOPIC_ID, lists, move
 
 from replan.model.names import BrokerId, TopicPartition
+from replan.model.placement import MoveThrottle
 from replan.planning.log_dirs import LogMove
 from replan.planning.plan import Plan
 from replan.planning.recovery.candidates import Candidate, Loss
 from replan.planning.recovery.recovery import Method, Recovery
+from replan.reporting.plan_context import PlanContext
 from replan.reporting.plan_page import render_plan_page
 
 NOTHING = Plan("c", "d", {BrokerId(1): "a"}, ())
@@ -37,3 +40,18 @@ def test_replicas_that_change_their_log_directory_are_listed() -> None:
     moved = LogMove(TopicPartition("orders", 0), TOPIC_ID, BrokerId(4), "/<a>", "/b", 20_000_000)
     text = render_plan_page(replace(NOTHING, log_moves=(moved,)))
     assert "orders-0: broker 4  /&lt;a&gt; -&gt; /b, 20 MB" in text
+
+
+def test_a_plan_too_large_to_rehearse_shows_how_long_each_broker_copies_at_least() -> None:
+    moves = tuple(move([1, 2], [2, 3], partition=p, size=50_000_000) for p in range(300))
+    throttle = MoveThrottle(50_000_000, {BrokerId(3): 10_000_000})
+    page = render_plan_page(replace(NOTHING, moves=moves, throttle=throttle))
+    rows = re.findall(
+        r"<tr><td>(\d+)</td><td>([^<]*)</td><td>([^<]*)</td><td class=\"bars\">", page
+    )
+    assert rows == [("3", "–", "25 min"), ("1", "5 min", "–")]
+    assert "At least, by broker" not in render_plan_page(replace(NOTHING, moves=moves))
+    drawn = PlanContext(timeline="<svg></svg>")
+    assert "At least, by broker" not in render_plan_page(
+        replace(NOTHING, moves=moves, throttle=throttle), drawn
+    )
