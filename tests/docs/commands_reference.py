@@ -81,7 +81,7 @@ def _option(parameter: click.Parameter, context: click.Context) -> str:
     worded = parameter.show_default if isinstance(parameter, click.Option) else None
     given = worded if isinstance(worded, str) else parameter.get_default(context)
     default = "required" if parameter.required else _shown(given)
-    return row((code(names), escape(parameter.help or ""), default))
+    return row((code(names), escape(parameter.help or "").replace("\\_", "_"), default))
 
 
 def _shown(default: object) -> str:
