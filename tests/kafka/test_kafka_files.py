@@ -85,6 +85,7 @@ FORBIDDEN = [
 ]
 
 
+@pytest.mark.nightly
 def test_what_kafkas_tool_forbids_ends_with_1_and_elects_nobody(
     one_jvm: OneJvmCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
