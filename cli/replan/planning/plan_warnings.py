@@ -116,8 +116,8 @@ def _leaderless(
 
 def _awaited(snapshot: Snapshot, asked: Wanted) -> Iterator[PlanWarning]:
     """Whose return Kafka awaits by itself, for each partition in reach that nobody leads."""
-    rows = np.unique(asked.rows[asked.rows >= 0])
-    lost = rows[np.asarray(snapshot.partitions.column("leader"))[rows] < 0]
+    rows = asked.rows[asked.rows >= 0]
+    lost = np.unique(rows[np.asarray(snapshot.partitions.column("leader"))[rows] < 0])
     unclean = set(unclean_topics(snapshot))
     alike: dict[Awaited, list[str]] = {}
     for seen in snapshot.states(lost.tolist()):
