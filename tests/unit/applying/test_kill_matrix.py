@@ -119,8 +119,13 @@ def killed(
     cluster_id = found.plan.cluster_id
     if late is not None:
         found.plane.inject(late)
-    with process(kept, cluster_id) as found.journal, pytest.raises(Killed):
-        found.apply(boundary=boundary)
+    with process(kept, cluster_id) as found.journal:
+        try:
+            found.apply(boundary=boundary)
+        except Killed:
+            pass
+        else:  # a lost request may leave fewer effects than there were to count
+            assert late is not None
     found.settings = replace(found.settings, owner="bob@ops-2")
     with process(kept, cluster_id) as found.journal:
         assert found.apply().exit_code is Exit.OK
