@@ -26,7 +26,7 @@ from replan.model.placement import Placement, TopicEntry
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
 from replan.model.where import Where
 from replan.planning.comparison.diff import differing
-from replan.planning.planner import make_plan
+from replan.planning.making.planner import make_plan
 
 SIZES = (10_000, 100_000, 1_000_000)
 PER_TOPIC = 100

@@ -22,7 +22,7 @@ from replan.fleet.engine import Engine, Where
 from replan.fleet.lake.delta import Hour
 from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.run import run_stages
-from replan.fleet.todo import from_folders
+from replan.fleet.tasks.todo import from_folders
 from replan.snapshots.files import write_snapshot
 
 SAMPLE_SECONDS = 0.2

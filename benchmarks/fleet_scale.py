@@ -32,8 +32,8 @@ from replan.fleet.lake.snapshots import keep_snapshot, kept_snapshots
 from replan.fleet.lake.tables import DECLARED, SNAPSHOTS
 from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.run import run_stages, write
-from replan.fleet.session import Length, spark_session
-from replan.fleet.todo import from_lake
+from replan.fleet.spark.session import Length, spark_session
+from replan.fleet.tasks.todo import from_lake
 from replan.planning.comparison.diff import differing
 
 STAGES = (*DRIFT_STAGES, Stage.COST)

@@ -35,8 +35,8 @@ from replan.kafka.control_plane import KafkaControlPlane, open_cluster
 from replan.manifest.load import load_placement
 from replan.model.control_plane import Wanted
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.plan import Plan
-from replan.planning.planner import make_plan
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import Plan
 
 PARTITIONS, BYTES, RATE, NEW = 24, 25 * MEGABYTE, 20 * MEGABYTE, BrokerId(5)
 LISTS = [[1 + (i + k) % 4 for k in range(3)] for i in range(PARTITIONS)]

@@ -26,9 +26,9 @@ from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
 
 from replan.applying.journal.protocol import MemoryJournal
-from replan.applying.loop import apply_plan
-from replan.applying.progress import Progress
+from replan.applying.run.loop import apply_plan
 from replan.applying.settings import Settings
+from replan.applying.views.progress import Progress
 from replan.errors import Exit
 from replan.kafka.clock import SystemClock
 from replan.kafka.control_plane import open_cluster
@@ -36,11 +36,11 @@ from replan.manifest.load import load_placement
 from replan.model.control_plane import Clock, ControlPlane
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
-from replan.planning.plan import Plan
-from replan.planning.plan_file import digest
-from replan.planning.planner import make_plan
-from replan.reporting.end_text import end_text
-from replan.reporting.outcome_text import outcome_text
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan_file import digest
+from replan.reporting.application.outcome_text import outcome_text
+from replan.reporting.sentences.end_text import end_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.persistence.from_snapshot import from_snapshot

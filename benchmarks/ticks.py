@@ -23,23 +23,23 @@ from tests.kafka.harness.fake_cluster import Shape  # noqa: E402
 
 from replan.applying.journal.ledger import fold  # noqa: E402
 from replan.applying.journal.protocol import MemoryJournal  # noqa: E402
-from replan.applying.loop import apply_plan  # noqa: E402
 from replan.applying.observation.look import Readings  # noqa: E402
-from replan.applying.opening import opening  # noqa: E402
 from replan.applying.partitions.intents import begun, intent  # noqa: E402
-from replan.applying.progress import Progress  # noqa: E402
+from replan.applying.run.loop import apply_plan  # noqa: E402
+from replan.applying.run.opening import opening  # noqa: E402
 from replan.applying.settings import Settings  # noqa: E402
+from replan.applying.views.progress import Progress  # noqa: E402
 from replan.kafka.clock import SystemClock  # noqa: E402
 from replan.kafka.control_plane import KafkaControlPlane, open_cluster  # noqa: E402
 from replan.model.control_plane import Wanted  # noqa: E402
 from replan.model.names import BrokerId, TopicPartition  # noqa: E402
 from replan.model.placement import MoveThrottle  # noqa: E402
-from replan.planning.move_reasons import MoveReason, ReasonKind  # noqa: E402
-from replan.planning.moves import Move  # noqa: E402
-from replan.planning.plan import Plan  # noqa: E402
-from replan.planning.plan_file import digest  # noqa: E402
-from replan.planning.requests import Request, RequestKind  # noqa: E402
-from replan.reporting.end_text import end_text  # noqa: E402
+from replan.planning.plans.move_reasons import MoveReason, ReasonKind  # noqa: E402
+from replan.planning.plans.moves import Move  # noqa: E402
+from replan.planning.plans.plan import Plan  # noqa: E402
+from replan.planning.plans.plan_file import digest  # noqa: E402
+from replan.planning.plans.requests import Request, RequestKind  # noqa: E402
+from replan.reporting.sentences.end_text import end_text  # noqa: E402
 
 TICKS = 60
 SETTINGS = Settings()

@@ -34,9 +34,9 @@ from replan.model.snapshot import (
 )
 from replan.model.where import Where
 from replan.planning.comparison.alignment import named_partitions, rows_of
-from replan.planning.move_reasons import MoveReason, ReasonKind
-from replan.planning.moves import Election, Move
-from replan.planning.plan import Plan
+from replan.planning.plans.move_reasons import MoveReason, ReasonKind
+from replan.planning.plans.moves import Election, Move
+from replan.planning.plans.plan import Plan
 
 TOPIC = "orders"
 TOPIC_ID = TopicId("b3JkZXJzLW9yZGVycy0wMA")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from replan.commands.command_line import CommandGroup
+from replan.commands.frame.command_line import CommandGroup
 from replan.main import Replan
 
 CLI = Path(__file__).parents[1] / "cli"

@@ -1,6 +1,6 @@
 """The command `replan`, and `python -m replan`: heeds signals before anything else is imported."""
 
-from replan.commands.signals import leave_at_once, on_signal
+from replan.commands.frame.signals import leave_at_once, on_signal
 
 
 def main() -> None:

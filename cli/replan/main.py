@@ -12,10 +12,10 @@ import click
 import typer
 
 from replan import __version__
-from replan.commands.command_line import CommandGroup, Spelling
-from replan.commands.output import note, prepare_streams, result, silence
-from replan.commands.pandas_hidden import hide_pandas
-from replan.commands.signals import interrupt, keep_result, on_signal
+from replan.commands.frame.command_line import CommandGroup, Spelling
+from replan.commands.frame.output import note, prepare_streams, result, silence
+from replan.commands.frame.pandas_hidden import hide_pandas
+from replan.commands.frame.signals import interrupt, keep_result, on_signal
 from replan.errors import Exit, ReplanError
 
 GARBAGE_THRESHOLD = 100_000
@@ -26,43 +26,43 @@ class Replan(CommandGroup):
     """All commands: by their words, module and function in `replan.commands`."""
 
     table: ClassVar = {
-        "init": "init:init",
-        "doctor": "doctor:doctor",
-        "validate": "inspect:validate",
-        "schema": "inspect:schema",
-        "export": "inspect:export",
-        "import": "inspect:import_file",
-        "snapshot": "inspect:take_snapshot",
-        "plan": "plan:plan",
-        "show": "plan:show",
-        "diff": "diff:diff",
-        "rehearse": "rehearse:rehearse",
-        "apply": "apply:apply",
-        "elect preferred": "elect:elect_preferred",
-        "elect best-log": "elect_unclean:elect_best_log",
-        "elect unclean": "elect_unclean:elect_unclean",
-        "elect designated": "elect_unclean:elect_designated",
-        "blacklist show": "blacklist:show",
-        "blacklist add": "blacklist:add",
-        "blacklist remove": "blacklist:remove",
-        "tails show": "tails:tails_show",
-        "tails replay": "replay:tails_replay",
-        "status": "status:status",
-        "progress": "reassignments:progress",
-        "resume": "apply:resume",
-        "pause": "steer:pause",
-        "cancel": "steer:cancel",
-        "rollback": "rollback:rollback",
-        "abandon": "apply:abandon",
-        "drift": "drift:drift",
-        "explain": "explain:explain",
-        "throttle RATE": "throttle:throttle_rate",
-        "throttle show": "throttle:throttle_show",
-        "throttle clear": "throttle:throttle_clear",
-        "lock show": "journal:lock_show",
-        "lock release": "journal:lock_release",
-        "journal show": "journal:journal_show",
-        "scenario run": "scenario:run",
+        "init": "placement.init:init",
+        "doctor": "cluster.doctor:doctor",
+        "validate": "cluster.inspect:validate",
+        "schema": "cluster.inspect:schema",
+        "export": "cluster.inspect:export",
+        "import": "cluster.inspect:import_file",
+        "snapshot": "cluster.inspect:take_snapshot",
+        "plan": "placement.plan:plan",
+        "show": "placement.plan:show",
+        "diff": "placement.diff:diff",
+        "rehearse": "running.rehearse:rehearse",
+        "apply": "running.apply:apply",
+        "elect preferred": "elections.elect:elect_preferred",
+        "elect best-log": "elections.elect_unclean:elect_best_log",
+        "elect unclean": "elections.elect_unclean:elect_unclean",
+        "elect designated": "elections.elect_unclean:elect_designated",
+        "blacklist show": "placement.blacklist:show",
+        "blacklist add": "placement.blacklist:add",
+        "blacklist remove": "placement.blacklist:remove",
+        "tails show": "elections.tails:tails_show",
+        "tails replay": "elections.replay:tails_replay",
+        "status": "cluster.status:status",
+        "progress": "cluster.reassignments:progress",
+        "resume": "running.apply:resume",
+        "pause": "running.steer:pause",
+        "cancel": "running.steer:cancel",
+        "rollback": "running.rollback:rollback",
+        "abandon": "running.apply:abandon",
+        "drift": "placement.drift:drift",
+        "explain": "placement.explain:explain",
+        "throttle RATE": "running.throttle:throttle_rate",
+        "throttle show": "running.throttle:throttle_show",
+        "throttle clear": "running.throttle:throttle_clear",
+        "lock show": "running.journal:lock_show",
+        "lock release": "running.journal:lock_release",
+        "journal show": "running.journal:journal_show",
+        "scenario run": "running.scenario:run",
         "fleet run": "fleet.run:run",
         "fleet collect": "fleet.run:collect",
         "fleet rates": "fleet.judge:rates",

@@ -7,8 +7,8 @@ import pytest
 from tests.browser.tools import DESKTOP, PHONE, opened
 from tests.unit.reporting.test_drift_reports import found, large
 
-from replan.planning.drift_report import DriftReport
-from replan.reporting.drift_page import render_drift_page
+from replan.planning.findings.drift_report import DriftReport
+from replan.reporting.drift.drift_page import render_drift_page
 
 pytestmark = pytest.mark.browser
 ROWS = "#differences tbody tr"

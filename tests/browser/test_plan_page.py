@@ -7,12 +7,12 @@ from tests.browser.tools import DESKTOP, PHONE, opened
 from tests.builders import brokers, move, placement, snapshot, state
 from tests.unit.reporting.test_plan_reports import everything
 
-from replan.planning.plan import Plan
-from replan.planning.planner import make_plan
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import Plan
 from replan.rehearsal.report.gantt import gantt
 from replan.rehearsal.summary import quick_rehearsal
-from replan.reporting.plan_context import PlanContext
-from replan.reporting.plan_page import render_plan_page
+from replan.reporting.plans.plan_context import PlanContext
+from replan.reporting.plans.plan_page import render_plan_page
 
 pytestmark = pytest.mark.browser
 GB = 10**9

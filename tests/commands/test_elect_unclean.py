@@ -7,7 +7,7 @@ import pytest
 from tests.commands.shell import Shell
 
 from replan.model.names import BrokerId
-from replan.planning.plan_file import loads
+from replan.planning.plans.plan_file import loads
 from replan.planning.recovery.recovery import Method
 
 BEST = ("elect", "best-log", "--topic", "orders")

@@ -8,12 +8,12 @@ import pytest
 
 from replan.applying.journal.file import FileJournal
 from replan.applying.journal.records import SavedRate
-from replan.applying.loop import apply_plan
+from replan.applying.run.loop import apply_plan
 from replan.applying.settings import Settings
 from replan.main import run
 from replan.model.names import BrokerId
-from replan.planning.plan_file import digest, loads
-from replan.reporting.end_text import end_text
+from replan.planning.plans.plan_file import digest, loads
+from replan.reporting.sentences.end_text import end_text
 from replan.simulator.open_file import open_simulated
 
 JOURNAL = "cluster.json.journal"

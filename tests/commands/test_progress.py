@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from replan.applying.progress import Progress
 from replan.applying.reasons.gates import NewBrokerFenced, NoSlot
-from replan.commands.progress import progress_to
+from replan.applying.views.progress import Progress
+from replan.commands.performing.progress import progress_to
 from replan.model.names import BrokerId, TopicPartition
 
 MOVES = 477

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from typer import BadParameter
 
-from replan.commands.journal_place import place
-from replan.commands.journals import place_of
-from replan.commands.options import DEFAULT_FILES, placement_files
-from replan.commands.target import (
+from replan.commands.inputs.journal_place import place
+from replan.commands.inputs.journals import place_of
+from replan.commands.inputs.options import DEFAULT_FILES, placement_files
+from replan.commands.inputs.target import (
     BOOTSTRAP_VARIABLE,
     CONFIG_VARIABLE,
     JournaledTarget,

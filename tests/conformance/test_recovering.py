@@ -17,10 +17,10 @@ from tests.conformance.lab import (
 )
 
 from replan.applying.journal.protocol import MemoryJournal
-from replan.applying.loop import apply_plan
-from replan.applying.outcome import Outcome, Result
-from replan.applying.probing import with_logs
+from replan.applying.run.loop import apply_plan
 from replan.applying.settings import Settings
+from replan.applying.steps.probing import with_logs
+from replan.applying.views.outcome import Outcome, Result
 from replan.errors import Exit
 from replan.model.configs import MIN_INSYNC_REPLICAS
 from replan.model.names import BrokerId, TopicPartition
@@ -33,11 +33,11 @@ from replan.planning.elections.recover import (
     recovery_elections,
 )
 from replan.planning.elections.selection import Selection
-from replan.planning.plan import Plan, RefusalRule
-from replan.planning.plan_file import digest
+from replan.planning.findings.returning import awaited
+from replan.planning.plans.plan import Plan, RefusalRule
+from replan.planning.plans.plan_file import digest
 from replan.planning.recovery.recovery import Method
-from replan.planning.returning import awaited
-from replan.reporting.end_text import end_text
+from replan.reporting.sentences.end_text import end_text
 
 NOTHING: Mapping[TopicPartition, LogsFound] = {}
 

@@ -7,7 +7,7 @@ from tests.docs.pages import DOCS
 
 from replan.fleet.fleet_file import read_fleet
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.drift_classes import OtherKind
+from replan.planning.findings.drift_classes import OtherKind
 
 
 def test_the_kinds_are_those_of_the_comparison() -> None:

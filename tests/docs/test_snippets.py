@@ -20,7 +20,7 @@ from tests.docs.snippets import PAGES, TOP, Block, blocks, every, fences
 from replan.fleet.fleet_file import read_fleet
 from replan.main import run
 from replan.manifest.load import load_placement
-from replan.planning.plan_file import digest, loads
+from replan.planning.plans.plan_file import digest, loads
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # typer and Click 9
 DEMO = TOP / "examples" / "demo"

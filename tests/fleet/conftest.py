@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark() -> "Iterator[SparkSession]":
-    from replan.fleet.session import Length, spark_session
+    from replan.fleet.spark.session import Length, spark_session
 
     with spark_session("local[2]", Length.SHORT) as session:
         yield session

@@ -24,12 +24,12 @@ from replan.fleet.lake.snapshots import keep_snapshot
 from replan.fleet.lake.tables import TABLES
 from replan.fleet.perform import DRIFT_STAGES, Rows, Stage, together, written_by
 from replan.fleet.run import FleetRun, run_history, run_stages, write
-from replan.fleet.todo import Todo, from_folders, from_lake
+from replan.fleet.tasks.todo import Todo, from_folders, from_lake
 from replan.manifest.load import load_placement
-from replan.planning import plan_file
-from replan.planning.drift import find_drift
-from replan.planning.drift_classes import Classified, DriftClass, classify
-from replan.planning.planner import make_plan
+from replan.planning.findings.drift import find_drift
+from replan.planning.findings.drift_classes import Classified, DriftClass, classify
+from replan.planning.making.planner import make_plan
+from replan.planning.plans import plan_file
 from replan.snapshots.files import read_snapshot, write_snapshot
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def test_processes_give_what_one_process_gives(tmp_path: Path) -> None:
 
 @pytest.mark.spark
 def test_spark_gives_the_same_tables(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    from replan.fleet.on_spark import perform_in
+    from replan.fleet.spark.on_spark import perform_in
 
     write_fleet(tmp_path, range(24, 40))
     tasks = todo_of(tmp_path).tasks
@@ -141,7 +141,7 @@ def test_each_stage_is_a_function_of_dataframes(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """Each alone gives the rows that the local engine finds, in the columns that the lake declares."""
-    from replan.fleet.on_spark import tasks_frame
+    from replan.fleet.spark.on_spark import tasks_frame
     from replan.fleet.stages.classify import classify_frame
     from replan.fleet.stages.cost import cost_frame
     from replan.fleet.stages.diff import diff_frame

@@ -28,7 +28,7 @@ from replan.fleet.reports.facts import gather
 from replan.fleet.reports.files import rendered
 from replan.fleet.run import run_collect, run_history, run_stages, write
 from replan.fleet.seen import Seen
-from replan.fleet.todo import from_lake
+from replan.fleet.tasks.todo import from_lake
 from replan.model.snapshot import Snapshot
 from replan.snapshots.files import write_snapshot
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.builders import CLUSTER_ID, OBSERVED_AT, snapshot, state
 
-from replan.fleet.heads import head_of
-from replan.fleet.sources import Role, Source
+from replan.fleet.tasks.heads import head_of
+from replan.fleet.tasks.sources import Role, Source
 from replan.snapshots.files import write_snapshot
 
 

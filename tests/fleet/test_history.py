@@ -24,10 +24,10 @@ from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.reports.facts import gather
 from replan.fleet.run import run_history, run_stages, write
 from replan.fleet.seen import Seen, ended_applications, keep_seen
-from replan.fleet.todo import from_lake
+from replan.fleet.tasks.todo import from_lake
 from replan.model.names import TopicPartition, replicas
-from replan.planning.drift_report import Spell
-from replan.planning.origins import Grown
+from replan.planning.findings.drift_report import Spell
+from replan.planning.plans.origins import Grown
 from replan.snapshots.files import write_snapshot
 
 BAD, GOOD = [1, 2, 3], [1, 2, 4]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from replan.errors import ReplanError
-from replan.fleet.java import Java, class_archive, find_java
+from replan.fleet.spark.java import Java, class_archive, find_java
 
 
 def installed(home: Path, version: str | None) -> Path:

@@ -2,7 +2,7 @@
 
 from itertools import permutations
 
-from replan.fleet.pairs import FleetError, Head, Pair, pair_up
+from replan.fleet.tasks.pairs import FleetError, Head, Pair, pair_up
 
 
 def seen(name: str, cluster: str, at: str = "2026-11-21T03:00:00Z", path: str = "") -> Head:

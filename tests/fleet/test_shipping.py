@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from replan.fleet.shipping import zip_package
+from replan.fleet.spark.shipping import zip_package
 
 
 @pytest.mark.command
@@ -18,9 +18,9 @@ def test_everything_that_executors_call_works_out_of_the_zip(tmp_path: Path) -> 
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from replan.fleet.on_spark import performed
+from replan.fleet.spark.on_spark import performed
 from replan.fleet.perform import Stage, perform
-from replan.fleet.work import Task
+from replan.fleet.tasks.work import Task
 from replan.manifest.load import load_placement
 import replan
 done = perform(Task("eu", "id", "2026-11-21T03:00:00Z", sys.argv[2], snapshot="nowhere.json"), list(Stage))

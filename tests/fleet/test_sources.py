@@ -9,11 +9,11 @@ from tests.builders import OBSERVED_AT
 
 from replan.errors import BadFile, BadUsage, ReplanError
 from replan.fleet.engine import Where, done_by
-from replan.fleet.on_spark import require_spark
 from replan.fleet.perform import DRIFT_STAGES
-from replan.fleet.sources import find_placements, find_snapshots
-from replan.fleet.todo import Todo, from_folders
-from replan.fleet.work import Task
+from replan.fleet.spark.on_spark import require_spark
+from replan.fleet.tasks.sources import find_placements, find_snapshots
+from replan.fleet.tasks.todo import Todo, from_folders
+from replan.fleet.tasks.work import Task
 
 
 def make(home: Path, *names: str) -> Path:

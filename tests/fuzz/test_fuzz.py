@@ -22,19 +22,19 @@ from replan.applying.journal.file import peek
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.lines import head, render
 from replan.applying.journal.record_json import encode
-from replan.applying.opening import open_plan, opening
+from replan.applying.run.opening import open_plan, opening
 from replan.applying.settings import Settings
-from replan.commands.plans import read_plan
+from replan.commands.inputs.plans import read_plan
 from replan.errors import ReplanError
 from replan.manifest.load import load_placement
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
-from replan.planning.plan import Plan
-from replan.planning.plan_file import digest, dumps
-from replan.planning.planner import make_plan
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan_file import digest, dumps
 from replan.rehearsal.summary import summary_of
-from replan.reporting.plan_context import PlanContext
-from replan.reporting.plan_text import render_plan
+from replan.reporting.plans.plan_context import PlanContext
+from replan.reporting.plans.plan_text import render_plan
 from replan.simulator.open_file import open_simulated
 from replan.snapshots.files import read_snapshot, write_snapshot
 

@@ -28,9 +28,9 @@ from replan.applying.journal.records import (
     SavedRate,
 )
 from replan.applying.settings import Settings
-from replan.commands.journal_place import DEFAULT_TOPIC, Place
-from replan.commands.journals import known_of, owned_journal
-from replan.commands.target import LiveTarget
+from replan.commands.inputs.journal_place import DEFAULT_TOPIC, Place
+from replan.commands.inputs.journals import known_of, owned_journal
+from replan.commands.inputs.target import LiveTarget
 from replan.errors import BadFile, BadUsage, ClusterUnreachable, Held, WrongCluster
 from replan.kafka.control_plane import open_cluster
 from replan.kafka.journal.lock import BEAT_SECONDS, DEAD_SECONDS, KEY, Lock, encode_lock

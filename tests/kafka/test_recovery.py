@@ -13,7 +13,7 @@ from tests.kafka.harness.clients import create_topic, until
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.harness.tools import run_tool_warm
 
-from replan.planning.plan_file import loads
+from replan.planning.plans.plan_file import loads
 from replan.planning.recovery.recovery import Recovery
 
 pytestmark = pytest.mark.timeout(600)

@@ -32,7 +32,7 @@ class Safeguard:
 SAFEGUARDS = (
     Safeguard(
         "a list that adds replicas passes the gates also when it is asked for again",
-        "applying/decide.py",
+        "applying/tick/decide.py",
         "        elif not set(ask.replicas) <= set(found.replicas):\n",
         "        elif isinstance(self._phase(name), InFlight):\n            self._to_ask[name] = ask\n"
         "        elif not set(ask.replicas) <= set(found.replicas):\n",
@@ -47,21 +47,21 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "the target is in sync for the settle time before a replica is dropped",
-        "applying/verdicts.py",
+        "applying/tick/verdicts.py",
         "state.history.settled(name, tick.settings.settle_seconds)",
         "state.history.settled(name, 0.0)",
         (f"{SMALL_WORLD}[requests and brokers fail, 4.3]", HOSTILE, STORIES),
     ),
     Safeguard(
         "a process that takes over asks nothing different for the quarantine",
-        "applying/run_state.py",
+        "applying/tick/run_state.py",
         "        unknown_since=dict.fromkeys(unconfirmed, now),\n",
         "",
         (f"{SMALL_WORLD}[requests and brokers fail, 4.3]", STORIES),
     ),
     Safeguard(
         "a copy begins under its throttle",
-        "applying/decide.py",
+        "applying/tick/decide.py",
         "            if self._throttled(name):\n",
         "            if self._throttled(name) or True:\n",
         (f"{SMALL_WORLD}[throttled, 4.3]", STORIES),
@@ -117,7 +117,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a leaving replica that catches up is not throttled by the copies",
-        "applying/copies.py",
+        "applying/tick/copies.py",
         "    catching_up = out & move.kept or any(tick.seen.live(b) for b in out)\n",
         "    catching_up = out & move.kept\n",
         (HOSTILE, STORIES),
@@ -185,14 +185,14 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "an application stays while one of its lists may still arrive",
-        "applying/application_run.py",
+        "applying/run/application_run.py",
         "        if self._works() or lingering(tick, state) or may_arrive(state):\n",
         "        if self._works() or lingering(tick, state):\n",
         (f"{UNIT}/test_stories.py", HOSTILE),
     ),
     Safeguard(
         "an application stays while a copy runs on that it has begun",
-        "applying/application_run.py",
+        "applying/run/application_run.py",
         "        if self._works() or lingering(tick, state) or may_arrive(state):\n",
         "        if self._works() or may_arrive(state):\n",
         (
@@ -203,7 +203,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "fenced is not gone: before 4.1 brokers are asked for by name",
-        "applying/questions.py",
+        "applying/tick/questions.py",
         "        registered=job.plan.racks.keys(),\n",
         "        registered=(),\n",
         (
@@ -213,7 +213,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a setting that is refused once does not end the copies that need it",
-        "applying/copies.py",
+        "applying/tick/copies.py",
         "        if rejection is not None and state.refused_since[scope, name] <= long_ago:\n",
         "        if rejection is not None and long_ago is not None:\n",
         (
@@ -223,7 +223,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "what nothing moves any more is given up",
-        "applying/application_run.py",
+        "applying/run/application_run.py",
         "        return min(ends, default=inf)\n",
         "        return 2 * min(ends, default=inf)\n",
         (
@@ -260,7 +260,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "nothing is sent whose intent took too long to write",
-        "applying/application_run.py",
+        "applying/run/application_run.py",
         "        if appended - began > limit and decision.asks:\n",
         "        if appended < began and decision.asks:\n",
         (
@@ -311,14 +311,14 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "an internal topic under min ISR waits for no other move",
-        "applying/looking.py",
+        "applying/run/looking.py",
         "        candidates += tuple(n for n in perhaps if _suffers(job.moves[n], seen))\n",
         "",
         (f"{STORY}[an-internal-topic-under-min-isr-waits-for-no-other-move]",),
     ),
     Safeguard(
         "no copy is begun while partitions of others fall under min ISR on its brokers",
-        "applying/decide.py",
+        "applying/tick/decide.py",
         "        self._admission = self._admission or others_suffer(self._tick, self._state)\n",
         "",
         (f"{STORY}[no-more-copies-begin-while-others-fall-under-min-isr-on-their-brokers]",),

@@ -17,8 +17,8 @@ from tests.unit.applying.lab import MB, Boundary, Killed, Lab
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import Journal, MemoryJournal
 from replan.applying.journal.records import Command, Record, Verb
-from replan.applying.outcome import Ending, Outcome
 from replan.applying.settings import Settings
+from replan.applying.views.outcome import Ending, Outcome
 from replan.errors import BadFile, ClusterUnreachable, Exit
 from replan.model.configs import (
     FOLLOWER_REPLICAS,
@@ -30,10 +30,10 @@ from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.placement import MoveThrottle
 from replan.model.snapshot import Features
-from replan.planning.plan import Plan
-from replan.planning.planner import make_plan
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import Plan
 from replan.rehearsal.recording import Recorder
-from replan.reporting.outcome_text import outcome_text
+from replan.reporting.application.outcome_text import outcome_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.apply_fault import scheduled
 from replan.simulator.cluster.faults import (

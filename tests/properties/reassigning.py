@@ -10,8 +10,8 @@ from tests.builders import TOPIC_ID
 
 from replan.model.names import BrokerId, Replicas
 from replan.model.partition import PartitionState
-from replan.planning.moves import Move
-from replan.planning.requests import Request, RequestKind
+from replan.planning.plans.moves import Move
+from replan.planning.plans.requests import Request, RequestKind
 
 
 @dataclass

@@ -17,16 +17,16 @@ from hypothesis import strategies as st
 from tests.unit.applying.lab import Lab
 
 from replan.applying.journal.ledger import fold
-from replan.applying.known_snapshot import as_planned_from
+from replan.applying.views.known_snapshot import as_planned_from
 from replan.errors import BadManifest, UnsafePlan
 from replan.manifest.load import load_sources
 from replan.manifest.yaml_text.events import fastest_parser
 from replan.manifest.yaml_text.sources import Source
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
-from replan.planning.plan import Plan
-from replan.planning.plan_file import dumps, loads
-from replan.planning.planner import make_plan
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan_file import dumps, loads
 from replan.rehearsal.options import Options
 from replan.rehearsal.run import rehearse
 from replan.rehearsal.setup import cluster_of

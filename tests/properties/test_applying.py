@@ -23,8 +23,8 @@ from replan.model.configs import (
 from replan.model.control_plane import Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.placement import MoveThrottle, SideRates
-from replan.planning.moves import Move
-from replan.reporting.outcome_text import outcome_text
+from replan.planning.plans.moves import Move
+from replan.reporting.application.outcome_text import outcome_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.faults import (
     At,

@@ -25,9 +25,9 @@ from hypothesis import given, settings
 from tests.properties.hostile import Case, Run, cases, performed
 
 from replan.applying.journal.records import SavedRate, SavedReplicaList
-from replan.applying.outcome import Outcome, PartitionResult, Result
 from replan.applying.reasons.notes import EntriesRemoved, RateRemoved
 from replan.applying.settings import Settings
+from replan.applying.views.outcome import Outcome, PartitionResult, Result
 from replan.errors import Exit
 from replan.model.configs import (
     FOLLOWER_REPLICAS,
@@ -36,7 +36,7 @@ from replan.model.configs import (
     UNCLEAN_ELECTION,
 )
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.moves import Move
+from replan.planning.plans.moves import Move
 from replan.planning.safety.plan_laws import Broken
 from replan.planning.safety.run_invariants import (
     Blindness,

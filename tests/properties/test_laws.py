@@ -16,16 +16,16 @@ from tests.unit.applying.lab import MB, Boundary, Killed, Lab
 
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import SavedRate, SavedReplicaList
-from replan.applying.outcome import Outcome, Result
 from replan.applying.settings import Settings
+from replan.applying.views.outcome import Outcome, Result
 from replan.errors import ClusterUnreachable
 from replan.model.broker import LogDir
 from replan.model.names import Replicas, TopicPartition
 from replan.model.placement import MoveThrottle, Placement
 from replan.model.snapshot import Features, Snapshot
-from replan.planning.moves import Move
-from replan.planning.plan import Plan
-from replan.planning.planner import make_plan
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Plan
 from replan.planning.safety.plan_invariants import broken_laws
 from replan.planning.safety.plan_laws import Broken
 from replan.planning.safety.run_invariants import (
@@ -40,7 +40,7 @@ from replan.planning.safety.run_invariants import (
 from replan.rehearsal.recording import Recorder, throttles_of
 from replan.rehearsal.run import untouched
 from replan.rehearsal.setup import with_plan_applied
-from replan.reporting.outcome_text import outcome_text
+from replan.reporting.application.outcome_text import outcome_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.apply_fault import scheduled
 from replan.simulator.cluster.faults import (

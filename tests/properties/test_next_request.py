@@ -13,10 +13,10 @@ from tests.properties.reassigning import Partition
 from tests.strategies import replica_lists
 
 from replan.model.names import BrokerId, Replicas
-from replan.planning.moves import Move
-from replan.planning.next_request import Done, Next, OffPath, Stale, Wait, next_request
-from replan.planning.preview import planned_requests
-from replan.planning.requests import Request, RequestKind
+from replan.planning.plans.moves import Move
+from replan.planning.plans.next_request import Done, Next, OffPath, Stale, Wait, next_request
+from replan.planning.plans.preview import planned_requests
+from replan.planning.plans.requests import Request, RequestKind
 
 POLLS_TO_SETTLE = 3
 POLLS_TO_ARRIVE = 40

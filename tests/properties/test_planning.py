@@ -12,13 +12,13 @@ from tests.strategies import Fleetlet, fleetlets
 from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.snapshot import RememberedOrder, Snapshot
-from replan.planning import plan_file
-from replan.planning.drift import find_drift
-from replan.planning.moves import Move
-from replan.planning.next_request import Done, Wait, next_request
-from replan.planning.planner import make_plan
-from replan.planning.preview import planned_requests
-from replan.planning.requests import Request, RequestKind
+from replan.planning.findings.drift import find_drift
+from replan.planning.making.planner import make_plan
+from replan.planning.plans import plan_file
+from replan.planning.plans.moves import Move
+from replan.planning.plans.next_request import Done, Wait, next_request
+from replan.planning.plans.preview import planned_requests
+from replan.planning.plans.requests import Request, RequestKind
 
 
 @given(fleetlets(), st.data())

@@ -14,7 +14,7 @@ from replan.model.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS
 from replan.model.control_plane import Look
 from replan.model.names import Replicas
 from replan.model.partition import effective_min_isr
-from replan.planning.moves import Move
+from replan.planning.plans.moves import Move
 from replan.simulator.controller.commands import AlterReassignments
 from replan.simulator.controller.state import ClusterState
 

@@ -27,7 +27,7 @@ from replan.model.configs import (
     topic_change,
 )
 from replan.model.names import Replicas, TopicPartition
-from replan.planning.plan import Plan
+from replan.planning.plans.plan import Plan
 from replan.simulator.controller.commands import (
     AlterConfigs,
     AlterIsr,

@@ -13,7 +13,7 @@ from tests.unit.applying.lab import MB, plan_of, simulation
 
 from replan.model.names import Replicas, replicas
 from replan.model.placement import MoveThrottle
-from replan.planning.plan import Plan
+from replan.planning.plans.plan import Plan
 from replan.simulator.controller.state import ClusterState
 
 FOUR = brokers(4)

@@ -28,17 +28,17 @@ from typing import Any, TypeVar, cast
 from msgspec import Struct
 from tests.unit.applying.lab import Killed
 
-from replan.applying.application_run import ApplicationRun
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import MemoryJournal
 from replan.applying.journal.records import PlanChunk, Record
 from replan.applying.observation.history import PartitionHistory
-from replan.applying.opening import opening
-from replan.applying.outcome import Outcome
-from replan.applying.progress import Progress
-from replan.applying.run_state import RunState
+from replan.applying.run.application_run import ApplicationRun
+from replan.applying.run.opening import opening
 from replan.applying.settings import Settings
+from replan.applying.tick.run_state import RunState
 from replan.applying.tick_input import Job
+from replan.applying.views.outcome import Outcome
+from replan.applying.views.progress import Progress
 from replan.model.broker import LogDir
 from replan.model.configs import ConfigChange, ConfigScope
 from replan.model.control_plane import (
@@ -51,9 +51,9 @@ from replan.model.control_plane import (
     agreeing,
 )
 from replan.model.names import Replicas, TopicPartition
-from replan.planning.moves import Move
-from replan.planning.plan import Plan
-from replan.planning.plan_file import digest
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan_file import digest
 from replan.simulator.client_view import answers_of
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.physical_state import Simulation, World

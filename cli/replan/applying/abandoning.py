@@ -19,15 +19,15 @@ from replan.applying.clear import (
 from replan.applying.journal.ledger import Ledger, fold, open_applications
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import ApplicationStatus, Order, changed
-from replan.applying.log_moves import LogMoveTick
-from replan.applying.next_state import Decision
-from replan.applying.opening import closing, ended, open_plan
 from replan.applying.other_tools import not_ours
-from replan.applying.outcome import Outcome, results_of, summary
 from replan.applying.partitions.intents import intent, left_behind
 from replan.applying.reasons.notes import ListsLeft
-from replan.applying.sending import Sender
+from replan.applying.run.opening import closing, ended, open_plan
+from replan.applying.run.sending import Sender
 from replan.applying.settings import Settings
+from replan.applying.steps.log_moves import LogMoveTick
+from replan.applying.tick.next_state import Decision
+from replan.applying.views.outcome import Outcome, results_of, summary
 from replan.errors import BadFile, BadUsage, Held, UnsafePlan
 from replan.model.control_plane import (
     Clock,
@@ -36,7 +36,7 @@ from replan.model.control_plane import (
     OutcomeUnknown,
     Wanted,
 )
-from replan.planning.requests import CANCEL
+from replan.planning.plans.requests import CANCEL
 from replan.wording import capped, count
 
 

@@ -10,12 +10,9 @@ from dataclasses import dataclass
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.steps import Status
-from replan.applying.next_state import Decision
 from replan.applying.observation.look import Observation
 from replan.applying.other_tools import not_ours, throttles_others
-from replan.applying.outcome import Ending, Outcome
-from replan.applying.run_state import throttled
-from replan.applying.sending import Sender, intents
+from replan.applying.run.sending import Sender, intents
 from replan.applying.settings import Settings
 from replan.applying.throttles.broker_rates import leftovers
 from replan.applying.throttles.tick import (
@@ -24,6 +21,9 @@ from replan.applying.throttles.tick import (
     WantedThrottles,
     throttle_tick,
 )
+from replan.applying.tick.next_state import Decision
+from replan.applying.tick.run_state import throttled
+from replan.applying.views.outcome import Ending, Outcome
 from replan.errors import Exit
 from replan.model.configs import (
     FOLLOWER_RATE,

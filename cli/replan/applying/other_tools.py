@@ -38,7 +38,7 @@ from replan.model.configs import own_value
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import Reassignment
 from replan.model.placement import MoveThrottle
-from replan.planning.plan import Plan
+from replan.planning.plans.plan import Plan
 
 
 def throttles_others(application: Application | None) -> bool:

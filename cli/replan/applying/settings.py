@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from replan.planning.requests import SLOTS
+from replan.planning.plans.requests import SLOTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

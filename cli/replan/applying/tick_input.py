@@ -11,9 +11,9 @@ from replan.applying.settings import Settings
 from replan.model.configs import SettingName
 from replan.model.names import TopicPartition
 from replan.model.replica_logs import LogsFound
-from replan.planning.creates import Create
-from replan.planning.moves import Move
-from replan.planning.plan import Plan
+from replan.planning.plans.creates import Create
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Plan
 from replan.planning.recovery.recovery import Recovery
 
 K = TypeVar("K", bound=Hashable)

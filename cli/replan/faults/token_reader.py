@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from replan.errors import BadScenario, ReplanError
-from replan.manifest.units import parse_rate
+from replan.manifest.sections.units import parse_rate
 from replan.model.names import BrokerId, Replicas, TopicPartition, parse_topic_partition, replicas
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from pathlib import Path
 from replan.errors import BadUsage
 from replan.fleet.in_process import perform_here
 from replan.fleet.perform import Rows, Stage, together
-from replan.fleet.todo import Todo
+from replan.fleet.tasks.todo import Todo
 
 SPARK_PARTITIONS = 8_000_000
 """Beyond so many partitions `auto` takes Spark, for which one machine takes a minute (docs/fleet.md)."""
@@ -55,10 +55,10 @@ def done_by(where: Where, todo: Todo, stages: Sequence[Stage]) -> Rows:
     """The rows of all tasks; raises ReplanError where the engine itself fails."""
     if not todo.tasks or where.chosen(todo.partitions) is Engine.LOCAL:
         return together(perform_here(todo.tasks, stages, todo.partitions), stages)
-    from replan.fleet.on_spark import perform_in, require_spark
+    from replan.fleet.spark.on_spark import perform_in, require_spark
 
     require_spark()
-    from replan.fleet.session import Length, alone, spark_session
+    from replan.fleet.spark.session import Length, alone, spark_session
 
     master = where.master or LOCAL_MASTER
     if where.between is None and (where.remote is not None or not alone(master)):

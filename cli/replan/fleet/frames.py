@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from replan.fleet.lake.tables import LakeTable
 from replan.fleet.spark_types import spark_type
-from replan.fleet.work import Task, Work
+from replan.fleet.tasks.work import Task, Work
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -11,7 +11,7 @@ from functools import partial
 from multiprocessing import get_context
 
 from replan.fleet.perform import Rows, Stage, perform
-from replan.fleet.work import Task
+from replan.fleet.tasks.work import Task
 
 MUCH = 200_000
 """Beyond so many partitions it pays to start processes (half a second each)."""

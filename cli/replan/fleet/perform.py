@@ -21,7 +21,7 @@ from replan.fleet.lake.tables import (
     RATES,
     TABLES,
 )
-from replan.fleet.work import Task, Work
+from replan.fleet.tasks.work import Task, Work
 
 
 class Stage(StrEnum):

@@ -17,11 +17,11 @@ from replan.fleet.engine import Where, done_by
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Hour, Lake, quoted
 from replan.fleet.lake.tables import DIFFERENCES, ERRORS, HISTORY, JUDGED, TABLES
-from replan.fleet.pairs import FleetError
 from replan.fleet.perform import Rows, Stage, in_order
 from replan.fleet.seen import keep_seen
 from replan.fleet.stages.classify import ACKNOWLEDGED
-from replan.fleet.todo import Todo
+from replan.fleet.tasks.pairs import FleetError
+from replan.fleet.tasks.todo import Todo
 from replan.planning.comparison.diff import DifferenceKind
 
 COLLECT = "collect"

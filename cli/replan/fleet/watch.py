@@ -20,7 +20,7 @@ from replan.fleet.lake.snapshots import Kept, kept_snapshots
 from replan.fleet.lake.tables import JUDGED, SNAPSHOTS
 from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.run import FleetRun, run_history, run_stages, write
-from replan.fleet.todo import Todo, task_of
+from replan.fleet.tasks.todo import Todo, task_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

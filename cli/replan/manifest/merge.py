@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from replan.manifest.assignments import ExplicitTopic
-from replan.manifest.declarations import Declaration, PreferredLeaders
+from replan.manifest.sections.assignments import ExplicitTopic
+from replan.manifest.sections.declarations import Declaration, PreferredLeaders
 from replan.manifest.yaml_text.problems import KeyPath, Problems, show
 
 Merged = Mapping[KeyPath, Declaration]

@@ -12,9 +12,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from replan.manifest.assignments import ExplicitTopic
-from replan.manifest.declarations import BrokerRate, Declaration, Keep, PreferredLeaders, Rate
 from replan.manifest.merge import BROKER_RATES, KEEP, RATE, Merged, explicit_topics
+from replan.manifest.sections.assignments import ExplicitTopic
+from replan.manifest.sections.declarations import (
+    BrokerRate,
+    Declaration,
+    Keep,
+    PreferredLeaders,
+    Rate,
+)
 from replan.manifest.yaml_text.problems import KeyPath
 from replan.manifest.yaml_text.sources import Source
 from replan.manifest.yaml_text.values import Value

@@ -6,8 +6,8 @@ racks an explicit list lies in, only a cluster knows: planning checks that, too.
 
 from collections.abc import Iterator
 
-from replan.manifest.assignments import ExplicitTopic
 from replan.manifest.merge import Merged
+from replan.manifest.sections.assignments import ExplicitTopic
 from replan.manifest.yaml_text.problems import KeyPath, Problems
 from replan.model.policy import Requirement, factor_too_small, spread_too_narrow
 from replan.model.rules import TopicRule

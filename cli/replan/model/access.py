@@ -1,6 +1,6 @@
 """What a connection finds out about itself: what its user may do there, and how its clock differs from the cluster's.
 
-Here belong the values that `doctor` judges. Not here: which command needs what (`planning.checkup`).
+Here belong the values that `doctor` judges. Not here: which command needs what (`planning.findings.checkup`).
 """
 
 from collections.abc import Mapping

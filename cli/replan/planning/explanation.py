@@ -1,7 +1,7 @@
 """Why one partition is where it is: what is declared for it and which entry counts, what is observed, what is planned.
 
 A reader of the comparison and of the planner: it decides nothing by itself. Its sentences are in
-`reporting.explanation_text`.
+`reporting.drift.explanation_text`.
 """
 
 from collections.abc import Iterable
@@ -24,13 +24,13 @@ from replan.planning.comparison.acknowledged import acknowledgement_of
 from replan.planning.comparison.blacklist import blacklist_reaches
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.comparison.leader_order import leader_rules
-from replan.planning.drift import find_drift
-from replan.planning.health import elr_gone
-from replan.planning.limits import Exceeded, LimitExceeded
-from replan.planning.moves import Move
-from replan.planning.plan import Refusal
-from replan.planning.planner import make_plan
-from replan.planning.returning import Awaited, awaited
+from replan.planning.findings.drift import find_drift
+from replan.planning.findings.health import elr_gone
+from replan.planning.findings.returning import Awaited, awaited
+from replan.planning.making.limits import Exceeded, LimitExceeded
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Refusal
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
 """A plan of any size in a model without a cluster: what flows through each broker, and how long its slots are taken.
 
-A copy passes its source's leader side and its new broker's follower side, and takes a slot on both. The time of a plan
-is that of the side with the most bytes at its rate, and what the slots of the busiest broker take beside; where brokers
-wait for one another in turn it takes longer. Beside full rehearsals of 60 to 200 moves it is within a fifth. What
-producers write to a partition while it is copied passes both sides as well (`planning.convergence`). The headroom over
-min ISR is exact where nothing fails: the lists and in-sync replicas of each move before, while its copies run, and at
-its target.
+A copy passes its source's leader side and its new broker's follower side, and takes a slot on both. The time of a
+plan is that of the side with the most bytes at its rate, and what the slots of the busiest broker take beside; where
+brokers wait for one another in turn it takes longer. Beside full rehearsals of 60 to 200 moves it is within a fifth.
+What producers write to a partition while it is copied passes both sides as well (`planning.making.convergence`). The
+headroom over min ISR is exact where nothing fails: the lists and in-sync replicas of each move before, while its
+copies run, and at its target.
 """
 
 from collections import Counter, defaultdict
@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import Side
 from replan.model.snapshot import Snapshot
-from replan.planning.moves import Move
-from replan.planning.plan import Plan
-from replan.planning.requests import SLOTS
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.requests import SLOTS
 from replan.rehearsal.options import Options
 
 SLOT_SECONDS = 1.5

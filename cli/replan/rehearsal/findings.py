@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from replan.applying.outcome import Outcome, Result
+from replan.applying.views.outcome import Outcome, Result
 from replan.faults.read import FaultSpec
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.moves import Move
-from replan.planning.plan import Plan
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Plan
 from replan.planning.safety.plan_laws import Broken
 from replan.planning.safety.run_invariants import (
     Ends,
@@ -33,7 +33,7 @@ from replan.rehearsal.result import (
     Rehearsal,
     Waited,
 )
-from replan.reporting.note_text import note_text
+from replan.reporting.sentences.note_text import note_text
 from replan.simulator.cluster.physical_state import ReplicaName, Simulation
 from replan.wording import capped
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from replan.errors import Exit
-from replan.planning.plan import Plan, Refusal
-from replan.planning.plan_file import digest
+from replan.planning.plans.plan import Plan, Refusal
+from replan.planning.plans.plan_file import digest
 from replan.rehearsal.options import Options
 from replan.rehearsal.result import Rehearsal, Spread
 

@@ -5,9 +5,9 @@ from random import Random
 
 from replan.faults.kinds import FaultContext
 from replan.faults.read import FaultSpec, read_fault
-from replan.manifest.units import format_rate
+from replan.manifest.sections.units import format_rate
 from replan.model.names import BrokerId
-from replan.planning.plan import Plan
+from replan.planning.plans.plan import Plan
 from replan.simulator.cluster.faults import LoseDisk
 
 BETWEEN_SECONDS = 30.0

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from replan.applying.outcome import PartitionResult
 from replan.applying.reasons.waits import HoldReason
+from replan.applying.views.outcome import PartitionResult
 from replan.errors import Exit
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.safety.plan_laws import Broken

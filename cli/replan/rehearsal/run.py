@@ -12,15 +12,15 @@ from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import MemoryJournal
 from replan.applying.journal.records import Record, SavedRate, SavedReplicaList
 from replan.applying.journal.steps import Status
-from replan.applying.loop import apply_plan
-from replan.applying.outcome import Ending, Outcome, Result
-from replan.applying.progress import Progress, Report
+from replan.applying.run.loop import apply_plan
+from replan.applying.views.outcome import Ending, Outcome, Result
+from replan.applying.views.progress import Progress, Report
 from replan.faults.read import FaultSpec
 from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot
-from replan.planning.plan import Plan
-from replan.planning.plan_file import digest
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan_file import digest
 from replan.planning.safety.run_invariants import Trajectory
 from replan.rehearsal.event_skipping_clock import EventSkippingClock
 from replan.rehearsal.findings import Finding, Run, rehearsal_of
@@ -30,9 +30,9 @@ from replan.rehearsal.refused import Refused
 from replan.rehearsal.result import Rehearsal
 from replan.rehearsal.setup import cluster_of, with_assumptions, with_plan_applied
 from replan.rehearsal.waits import Waits
-from replan.reporting.end_text import end_text
-from replan.reporting.outcome_text import outcome_text
+from replan.reporting.application.outcome_text import outcome_text
 from replan.reporting.quantities import duration
+from replan.reporting.sentences.end_text import end_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.advance import advance
 from replan.simulator.cluster.faults import At, Disconnect, LoseRequests, RepeatRequests

@@ -26,10 +26,10 @@ from replan.model.configs import (
 )
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
-from replan.planning.creates import Create
-from replan.planning.log_dirs import LogMove
-from replan.planning.moves import Move
-from replan.planning.plan import Plan
+from replan.planning.plans.creates import Create
+from replan.planning.plans.log_dirs import LogMove
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Plan
 from replan.planning.recovery.recovery import Recovery
 from replan.rehearsal.options import Options
 from replan.simulator.cluster.apply_fault import scheduled

@@ -11,7 +11,7 @@ import pyarrow as pa
 from replan.model.configs import ConfigScope
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot, partitions_table, topic_codes
-from replan.planning.plan import Plan
+from replan.planning.plans.plan import Plan
 from replan.rehearsal.coarse import coarse_rehearsal
 from replan.rehearsal.options import Options
 from replan.rehearsal.report.sentences import coarse_lines, summary_lines

@@ -6,9 +6,9 @@ What belongs to every copy (waiting until it is in sync, and stays so) is left o
 from collections import defaultdict
 from collections.abc import Mapping
 
-from replan.applying.progress import Progress
 from replan.applying.reasons.kinds import kind_of
 from replan.applying.reasons.waits import HoldReason, is_routine
+from replan.applying.views.progress import Progress
 from replan.model.names import TopicPartition
 from replan.planning.safety.run_invariants import Trajectory
 from replan.rehearsal.result import Waited

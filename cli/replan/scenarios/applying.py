@@ -11,19 +11,19 @@ from dataclasses import dataclass, replace
 from replan.applying.clear import throttle_clear
 from replan.applying.journal.records import Command, Verb
 from replan.applying.journal.steps import MoveRecord, Status
-from replan.applying.loop import apply_plan
-from replan.applying.outcome import Outcome
-from replan.applying.progress import Progress
+from replan.applying.run.loop import apply_plan
 from replan.applying.settings import Settings
+from replan.applying.views.outcome import Outcome
+from replan.applying.views.progress import Progress
 from replan.errors import ReplanError
 from replan.faults.token_reader import TokenReader
 from replan.model.control_plane import Clock
 from replan.model.names import TopicPartition
-from replan.planning.plan import Plan
-from replan.planning.plan_file import digest, loads
-from replan.reporting.end_text import end_text
-from replan.reporting.outcome_text import STOPPED, outcome_text, refused_line
-from replan.reporting.progress_text import counts
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan_file import digest, loads
+from replan.reporting.application.outcome_text import STOPPED, outcome_text, refused_line
+from replan.reporting.application.progress_text import counts
+from replan.reporting.sentences.end_text import end_text
 from replan.scenarios.effect_boundary import Boundary, Crash, RecordedJournal, RecordedWriter
 from replan.scenarios.planning import planned
 from replan.scenarios.process import Killed, Process

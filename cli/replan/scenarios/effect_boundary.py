@@ -21,7 +21,7 @@ from replan.model.control_plane import (
     ReplicaName,
 )
 from replan.model.names import Replicas, TopicPartition
-from replan.planning.moves import Move
+from replan.planning.plans.moves import Move
 from replan.reporting.quantities import brokers
 from replan.scenarios.process import Killed
 from replan.scenarios.throttles import changes_in_words

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Order, SavedRate, SavedReplicaList
 from replan.applying.journal.steps import MoveRecord
-from replan.applying.reading_progress import read_progress
-from replan.applying.standing import unknown_throttles
+from replan.applying.views.reading_progress import read_progress
+from replan.applying.views.standing import unknown_throttles
 from replan.faults.token_reader import TokenReader
 from replan.model.names import TopicPartition
-from replan.planning.health import judge
-from replan.planning.replica_progress import Asked, rows_of
+from replan.planning.findings.health import judge
+from replan.planning.findings.replica_progress import Asked, rows_of
+from replan.reporting.cluster.status_text import Status, render_status
 from replan.reporting.quantities import brokers, rate
-from replan.reporting.status_text import Status, render_status
 from replan.scenarios.session import Session, own_application
 from replan.scenarios.throttles import SIDES, standing_in_words
 from replan.simulator.controller.state import Partition

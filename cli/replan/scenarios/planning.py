@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from replan.applying.journal.originals import before
-from replan.applying.probing import with_logs
+from replan.applying.steps.probing import with_logs
 from replan.errors import BadScenario
 from replan.faults.token_reader import TokenReader
 from replan.manifest.load import load_sources
@@ -13,7 +13,6 @@ from replan.manifest.yaml_text.events import fastest_parser
 from replan.manifest.yaml_text.sources import Source
 from replan.model.names import BrokerId, parse_topic_partition
 from replan.model.placement import Placement
-from replan.planning.drift_report import drift_report
 from replan.planning.elections.preferred import preferred_elections
 from replan.planning.elections.recover import (
     RecoveryRequest,
@@ -21,16 +20,17 @@ from replan.planning.elections.recover import (
     recovery_elections,
 )
 from replan.planning.elections.selection import Selection
-from replan.planning.plan import Plan
-from replan.planning.planner import make_plan
-from replan.planning.recoveries import declared_wishes
+from replan.planning.findings.drift_report import drift_report
+from replan.planning.making.planner import make_plan
+from replan.planning.making.recoveries import declared_wishes
+from replan.planning.making.way_back import WayBack, way_back
+from replan.planning.plans.plan import Plan
 from replan.planning.recovery.recovery import Method
-from replan.planning.way_back import WayBack, way_back
-from replan.reporting.drift_text import render_drift
-from replan.reporting.election_text import election_results, render_elections
-from replan.reporting.plan_context import PlanContext
-from replan.reporting.plan_text import render_plan
-from replan.reporting.recovery_text import render_recoveries
+from replan.reporting.application.election_text import election_results, render_elections
+from replan.reporting.drift.drift_text import render_drift
+from replan.reporting.plans.plan_context import PlanContext
+from replan.reporting.plans.plan_text import render_plan
+from replan.reporting.plans.recovery_text import render_recoveries
 from replan.scenarios.session import Session, own_application
 
 VERSION = "version: 1"

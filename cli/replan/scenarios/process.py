@@ -7,7 +7,7 @@ sleeps: scenario and process never run at the same time, and every run is the sa
 from collections.abc import Callable
 from threading import Semaphore, Thread
 
-from replan.applying.outcome import Outcome
+from replan.applying.views.outcome import Outcome
 from replan.errors import ReplanError
 from replan.model.control_plane import Clock
 from replan.simulator.clock import VirtualClock

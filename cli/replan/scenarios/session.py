@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import MemoryJournal
-from replan.applying.known_snapshot import as_planned_from
-from replan.applying.opening import open_plan
-from replan.applying.progress import Progress
-from replan.applying.standing import OpenApplication, open_application
-from replan.applying.waiting import holds_of
+from replan.applying.run.opening import open_plan
+from replan.applying.views.known_snapshot import as_planned_from
+from replan.applying.views.progress import Progress
+from replan.applying.views.standing import OpenApplication, open_application
+from replan.applying.views.waiting import holds_of
 from replan.errors import BadScenario
 from replan.faults.answers import refusals
 from replan.faults.kinds import FaultContext
@@ -22,8 +22,8 @@ from replan.model.control_plane import ClusterReader
 from replan.model.names import TopicId
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
-from replan.planning.plan import Plan
-from replan.planning.plan_file import digest
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan_file import digest
 from replan.scenarios.process import Process
 from replan.scenarios.transcript import Transcript
 from replan.simulator.clock import VirtualClock

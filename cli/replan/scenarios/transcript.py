@@ -5,12 +5,12 @@ Here belong facts in words. Every line was true at its moment.
 
 from collections.abc import Iterator, Mapping
 
-from replan.applying.progress import Progress
 from replan.applying.reasons.waits import HoldReason
+from replan.applying.views.progress import Progress
 from replan.model.names import TopicPartition
-from replan.reporting.hold_text import hold_text
-from replan.reporting.note_text import note_text
 from replan.reporting.quantities import brokers
+from replan.reporting.sentences.hold_text import hold_text
+from replan.reporting.sentences.note_text import note_text
 from replan.simulator.cluster.disks import path_of
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.controller.state import BrokerRegistration, ClusterState, Partition

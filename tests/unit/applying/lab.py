@@ -8,11 +8,11 @@ from tests.builders import CLUSTER_ID, brokers, snapshot
 
 from replan.applying.journal.protocol import Journal, MemoryJournal
 from replan.applying.journal.records import Command, Record, Verb
-from replan.applying.loop import apply_plan
-from replan.applying.outcome import Outcome
-from replan.applying.progress import Progress
+from replan.applying.run.loop import apply_plan
 from replan.applying.settings import Settings
 from replan.applying.steering import none_arrived
+from replan.applying.views.outcome import Outcome
+from replan.applying.views.progress import Progress
 from replan.model.broker import Broker
 from replan.model.configs import ConfigChange, ConfigScope
 from replan.model.control_plane import (
@@ -27,10 +27,10 @@ from replan.model.names import Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.placement import MoveThrottle
 from replan.model.snapshot import Features
-from replan.planning.moves import Move
-from replan.planning.plan import Plan
-from replan.planning.plan_file import digest
-from replan.reporting.end_text import end_text
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan_file import digest
+from replan.reporting.sentences.end_text import end_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.faults import Schedule
 from replan.simulator.cluster.physical_state import Simulation

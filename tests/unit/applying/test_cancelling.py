@@ -12,11 +12,11 @@ from replan.applying.abandoning import RunningCopies, abandon
 from replan.applying.journal.file import FileJournal
 from replan.applying.journal.originals import unpacked
 from replan.applying.journal.records import Application, ApplicationStatus, Command, Verb
-from replan.applying.outcome import Ending, Outcome
 from replan.applying.reasons.gates import Cancelling
+from replan.applying.views.outcome import Ending, Outcome
 from replan.errors import BadUsage, Exit, Held
 from replan.model.names import TopicPartition
-from replan.planning.plan_file import loads
+from replan.planning.plans.plan_file import loads
 
 REORDER = MOVES[1]
 """It is finished after some seconds."""

@@ -2,17 +2,17 @@
 
 from tests.builders import TOPIC, TOPIC_ID, state
 
-from replan.applying.creating import Ask, Unsure, judge_create, looked_at
 from replan.applying.journal.steps import Status
 from replan.applying.partitions.judge import End, Hold
 from replan.applying.reasons.ends import Fact, NotAsPlanned, OtherPartitions, RejectedByKafka
 from replan.applying.reasons.gates import NewBrokerFenced, TopicUnsettled
 from replan.applying.reasons.requests import MetadataBehind, PartitionsUnseen
+from replan.applying.steps.creating import Ask, Unsure, judge_create, looked_at
 from replan.model.broker import Broker
 from replan.model.control_plane import Accepted, Answer, Look, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.model.partition import PartitionState, Reassignment
-from replan.planning.creates import Create
+from replan.planning.plans.creates import Create
 
 CREATE = Create(TOPIC, TOPIC_ID, 2, (replicas(3, 4, 5), replicas(4, 5, 1)))
 OLD = [state([1, 2, 3]), state([2, 3, 4], partition=1)]

@@ -9,20 +9,20 @@ from tests.unit.applying.lab import plan_of
 
 from replan.applying.admission.disk_space import Room
 from replan.applying.admission.queue import PATIENT_TIMES
-from replan.applying.decide import decide
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Application, ApplicationStatus, changed
 from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
-from replan.applying.next_state import Decision
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.phase import Admitted, Deferred, Ended, InFlight, Parked, Phase
 from replan.applying.reasons.copies import AwaitingThrottle
 from replan.applying.reasons.gates import NewBrokerFenced, NoRoom, NoSlot, UncleanElectionPossible
 from replan.applying.reasons.requests import NextBatch, Rechecking
 from replan.applying.reasons.waits import HoldReason
-from replan.applying.run_state import RunState, first_state
 from replan.applying.settings import Settings
 from replan.applying.throttles.tick import ThrottleHistory
+from replan.applying.tick.decide import decide
+from replan.applying.tick.next_state import Decision
+from replan.applying.tick.run_state import RunState, first_state
 from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import LogDir
 from replan.model.configs import FOLLOWER_REPLICAS, ConfigScope, TopicSettings
@@ -31,9 +31,9 @@ from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState, Reassignment
 from replan.model.placement import MoveThrottle
 from replan.model.snapshot import Features
-from replan.planning.moves import Move
-from replan.planning.requests import Request, RequestKind
-from replan.reporting.end_text import end_text
+from replan.planning.plans.moves import Move
+from replan.planning.plans.requests import Request, RequestKind
+from replan.reporting.sentences.end_text import end_text
 
 APP = Application("a-1", ApplicationStatus.OPEN, "d", "m", "cluster", "ann")
 GUARDED = Features(replication_factor_guard=True, eligible_leader_replicas=True)

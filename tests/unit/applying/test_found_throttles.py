@@ -6,10 +6,10 @@ from tests.unit.applying.test_cancelling import COPYING
 from tests.unit.applying.test_kill_points import three_moves
 from tests.unit.applying.test_steering import ledger_of
 
-from replan.applying.found_throttles import FoundThrottle, Owner, found_throttles
 from replan.applying.journal.ledger import Ledger
+from replan.applying.views.found_throttles import FoundThrottle, Owner, found_throttles
 from replan.model.configs import FOLLOWER_RATE, LEADER_REPLICAS, ConfigScope, SettingName
-from replan.reporting.throttle_text import render_throttles, render_throttles_json
+from replan.reporting.cluster.throttle_text import render_throttles, render_throttles_json
 
 
 def test_replans_own_throttles_are_apart_from_others_with_what_was_before() -> None:

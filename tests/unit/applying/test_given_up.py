@@ -19,10 +19,10 @@ from replan.model.rules import ReplicaBlacklist
 from replan.model.snapshot import Snapshot
 from replan.model.where import Where
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.drift import find_drift
-from replan.planning.move_reasons import ReasonKind
-from replan.planning.plan import Plan
-from replan.planning.planner import make_plan
+from replan.planning.findings.drift import find_drift
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.move_reasons import ReasonKind
+from replan.planning.plans.plan import Plan
 from replan.snapshots.files import read_snapshot, write_snapshot
 
 NAME = TopicPartition("orders", 0)

@@ -26,8 +26,8 @@ from replan.kafka.journal.entries import entry, record_of
 from replan.manifest.load import load_placement
 from replan.model.placement import MoveThrottle
 from replan.model.snapshot import Snapshot
-from replan.planning.plan import Plan
-from replan.planning.planner import make_plan
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import Plan
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.faults import LoseRequests, RequestKind
 from replan.simulator.control_plane import SimulatedControlPlane

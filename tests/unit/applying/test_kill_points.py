@@ -14,7 +14,7 @@ from replan.model.configs import (
 )
 from replan.model.names import BrokerId
 from replan.model.placement import MoveThrottle
-from replan.reporting.outcome_text import outcome_text
+from replan.reporting.application.outcome_text import outcome_text
 
 MOVES = (
     move([1, 2, 3], [4, 2, 5], partition=0, size=20 * MB),

@@ -8,7 +8,7 @@ from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab
 
 from replan.errors import Exit
 from replan.model.names import replicas
-from replan.planning.creates import Create
+from replan.planning.plans.creates import Create
 from replan.simulator.cluster.faults import (
     At,
     LagMetadata,

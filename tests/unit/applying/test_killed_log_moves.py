@@ -9,15 +9,15 @@ from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab
 from replan.applying.abandoning import RunningCopies, abandon
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Application, ApplicationStatus, Verb
-from replan.applying.outcome import Result
 from replan.applying.settings import Settings
+from replan.applying.views.outcome import Result
 from replan.errors import Exit, Held
 from replan.model.broker import LogDir
 from replan.model.control_plane import Wanted
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import MoveThrottle
 from replan.model.snapshot import Features
-from replan.planning.log_dirs import LogMove
+from replan.planning.plans.log_dirs import LogMove
 from replan.rehearsal.recording import throttles_of
 from replan.simulator.cluster.faults import KillBroker, LoseRequests, RequestKind, StartBroker
 from replan.simulator.control_plane import SimulatedControlPlane

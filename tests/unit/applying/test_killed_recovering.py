@@ -5,9 +5,9 @@ from tests.builders import state
 from tests.unit.applying.lab import Boundary, Killed, Lab, lab
 
 from replan.applying.journal.steps import RecoveryRecord, Status
-from replan.applying.judge_recovery import evidence_differs, lost_records
-from replan.applying.probing import probe, with_logs
 from replan.applying.reasons.recovery import EvidenceChanged
+from replan.applying.steps.judge_recovery import evidence_differs, lost_records
+from replan.applying.steps.probing import probe, with_logs
 from replan.errors import Exit
 from replan.model.configs import MIN_INSYNC_REPLICAS, ConfigOperation, topic_change
 from replan.model.names import BrokerId, TopicPartition
@@ -18,8 +18,8 @@ from replan.planning.elections.recover import (
     recovery_elections,
 )
 from replan.planning.elections.selection import Selection
-from replan.planning.plan import Plan
-from replan.planning.plan_file import dumps, loads
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan_file import dumps, loads
 from replan.planning.recovery.recovery import Method, Recovery
 from replan.simulator.cluster.faults import (
     Ask,

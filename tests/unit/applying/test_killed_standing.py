@@ -6,7 +6,7 @@ import pytest
 from tests.builders import TOPIC, move, state
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab
 
-from replan.applying.outcome import Result
+from replan.applying.views.outcome import Result
 from replan.errors import Exit
 from replan.model.configs import (
     FOLLOWER_RATE,
@@ -20,7 +20,7 @@ from replan.model.configs import (
 from replan.model.configs import ConfigOperation as Operation
 from replan.model.names import BrokerId
 from replan.model.placement import MoveThrottle
-from replan.planning.standing_throttles import ThrottleSetting
+from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.rehearsal.recording import throttles_of
 from replan.simulator.cluster.faults import (
     LagMetadata,

@@ -8,11 +8,11 @@ from tests.unit.applying.lab import MB, lab
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.originals import CHUNK_CHARACTERS
 from replan.applying.journal.records import Application, ApplicationStatus, Forget
-from replan.applying.opening import KEPT_APPLICATIONS, closing, open_plan, opening
+from replan.applying.run.opening import KEPT_APPLICATIONS, closing, open_plan, opening
 from replan.applying.settings import Settings
 from replan.model.names import BrokerId
-from replan.planning.plan import Plan
-from replan.planning.plan_file import digest
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan_file import digest
 
 ANN = Settings(owner="ann")
 PLAN = Plan(

@@ -6,12 +6,12 @@ import pytest
 from tests.builders import move, state
 from tests.unit.applying.lab import MB, Lab, lab
 
-from replan.applying.reading_progress import read_progress
+from replan.applying.views.reading_progress import read_progress
 from replan.model.control_plane import Look
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.placement import MoveThrottle
 from replan.model.replica_logs import LogEnd
-from replan.planning.replica_progress import (
+from replan.planning.findings.replica_progress import (
     Asked,
     Reading,
     ReplicaRow,
@@ -20,7 +20,7 @@ from replan.planning.replica_progress import (
     rows_of,
     standing,
 )
-from replan.reporting.replica_progress_text import (
+from replan.reporting.cluster.replica_progress_text import (
     ShownProgress,
     render_replica_progress,
     render_replica_progress_json,

@@ -13,8 +13,8 @@ from replan.applying.abandoning import RunningCopies, abandon
 from replan.applying.journal.originals import before
 from replan.errors import BadUsage, Exit, Held
 from replan.model.names import replicas
-from replan.planning.plan import Plan, WarningKind
-from replan.planning.way_back import WayBack, way_back
+from replan.planning.making.way_back import WayBack, way_back
+from replan.planning.plans.plan import Plan, WarningKind
 
 
 def back(made: Lab, to: str | None = None) -> Plan:

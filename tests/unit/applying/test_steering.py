@@ -8,12 +8,12 @@ from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab
 
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.records import Application, ApplicationStatus, Command, Forget, Verb
-from replan.applying.outcome import Ending, Result
 from replan.applying.reasons.gates import NoSlot, Paused
 from replan.applying.reasons.notes import Obeyed
 from replan.applying.settings import Settings
 from replan.applying.steering import MoveRates, steered, taken_over, throttle_of
-from replan.applying.waiting import holds_of
+from replan.applying.views.outcome import Ending, Result
+from replan.applying.views.waiting import holds_of
 from replan.errors import Exit
 from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigScope
 from replan.model.names import BrokerId, TopicPartition

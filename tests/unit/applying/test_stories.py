@@ -19,13 +19,13 @@ from replan.applying.journal.records import (
     PlanChunk,
     Record,
 )
-from replan.applying.opening import open_plan
-from replan.applying.outcome import Ending, Result
 from replan.applying.reasons.copies import AwaitingThrottle
 from replan.applying.reasons.gates import NewBrokerFenced, NoSlot
 from replan.applying.reasons.notes import ReadingsApart
 from replan.applying.reasons.requests import JournalSlow, OutcomePending
+from replan.applying.run.opening import open_plan
 from replan.applying.settings import Settings
+from replan.applying.views.outcome import Ending, Result
 from replan.errors import BadFile, BadUsage, Exit, Held, WrongCluster
 from replan.model.configs import (
     FOLLOWER_REPLICAS,
@@ -36,11 +36,11 @@ from replan.model.configs import (
 )
 from replan.model.names import BrokerId, TopicId, replicas
 from replan.model.placement import MoveThrottle
-from replan.planning import requests
-from replan.planning.origins import Origin
-from replan.planning.plan import Plan
-from replan.planning.plan_file import dumps
-from replan.reporting.outcome_text import outcome_text
+from replan.planning.plans import requests
+from replan.planning.plans.origins import Origin
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan_file import dumps
+from replan.reporting.application.outcome_text import outcome_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.faults import (
     Ask,

@@ -8,12 +8,12 @@ from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab
 
 from replan.applying.abandoning import RunningCopies, abandon
 from replan.applying.clear import throttle_clear
-from replan.applying.found_throttles import Owner, found_throttles
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Application, ApplicationStatus, Command, Verb
 from replan.applying.other_tools import plan_of_throttle
-from replan.applying.outcome import Ending
 from replan.applying.reasons.notes import RateKept, RateLowered, RateRemoved, SlowerAlready
+from replan.applying.views.found_throttles import Owner, found_throttles
+from replan.applying.views.outcome import Ending
 from replan.errors import Exit, Held
 from replan.model.configs import (
     FOLLOWER_RATE,
@@ -27,7 +27,7 @@ from replan.model.configs import (
 )
 from replan.model.control_plane import Wanted
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.plan_file import dumps, loads
+from replan.planning.plans.plan_file import dumps, loads
 from replan.planning.safety.plan_laws import require_lawful
 from replan.rehearsal.recording import throttles_of
 from replan.simulator.cluster.faults import KillBroker, StartBroker

@@ -13,7 +13,7 @@ from replan.manifest.yaml_text.events import fastest_parser
 from replan.manifest.yaml_text.sources import Source
 from replan.model.partition import PartitionState
 from replan.model.placement import Placement
-from replan.planning.planner import make_plan
+from replan.planning.making.planner import make_plan
 
 NAMES = st.one_of(
     st.from_regex(r"[a-zA-Z0-9._-]{1,6}", fullmatch=True).filter(lambda n: n not in {".", ".."}),

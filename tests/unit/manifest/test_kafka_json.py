@@ -11,7 +11,7 @@ from replan.manifest.election_file import read_election_file
 from replan.manifest.kafka_json import election_json, import_kafka_json, reassignment_json
 from replan.manifest.load import load_placement
 from replan.model.names import TopicPartition
-from replan.planning.planner import make_plan
+from replan.planning.making.planner import make_plan
 
 SEEN = snapshot(
     [

@@ -7,8 +7,8 @@ from fractions import Fraction
 from replan.manifest.digest import digest_of
 from replan.manifest.merge import merge
 from replan.manifest.placement_of import placement_of
-from replan.manifest.rule_entries import read_rules
-from replan.manifest.sections import read_small_sections
+from replan.manifest.sections.rule_entries import read_rules
+from replan.manifest.sections.sections import read_small_sections
 from replan.manifest.yaml_text.events import fastest_parser, read_document
 from replan.manifest.yaml_text.problems import Problems
 from replan.manifest.yaml_text.sources import Source

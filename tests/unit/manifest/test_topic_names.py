@@ -1,6 +1,6 @@
 import pytest
 
-from replan.manifest.topic_names import check_topic, check_topic_or_pattern
+from replan.manifest.sections.topic_names import check_topic, check_topic_or_pattern
 
 
 @pytest.mark.parametrize(

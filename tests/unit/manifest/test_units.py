@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.manifest.units import (
+from replan.manifest.sections.units import (
     LARGEST_RATE,
     SMALLEST_RATE,
     format_rate,

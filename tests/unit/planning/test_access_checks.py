@@ -7,9 +7,9 @@ from tests.builders import snapshot, state
 
 from replan.model.access import Access, ClockDifference
 from replan.model.names import BrokerId
-from replan.planning.access_checks import clock_check, permission_checks
-from replan.planning.checkup import CheckKind, Level, cluster_checks
-from replan.reporting.checkup_text import check_text, render_checkup, render_checkup_json
+from replan.planning.findings.access_checks import clock_check, permission_checks
+from replan.planning.findings.checkup import CheckKind, Level, cluster_checks
+from replan.reporting.cluster.checkup_text import check_text, render_checkup, render_checkup_json
 
 JOURNAL = "__replan_journal"
 EVERYTHING = frozenset(

@@ -6,8 +6,8 @@ from tests.builders import move, state
 
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
-from replan.planning.admission_order import Urgency, admission_order, urgency
-from replan.planning.moves import Move
+from replan.planning.making.admission_order import Urgency, admission_order, urgency
+from replan.planning.plans.moves import Move
 
 Judged = tuple[Move, PartitionState]
 

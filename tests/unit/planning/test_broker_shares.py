@@ -7,9 +7,9 @@ from tests.builders import brokers, move, placement, snapshot, state
 
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
-from replan.planning.broker_shares import Holding, broker_shares
-from replan.planning.plan import Plan
-from replan.planning.planner import make_plan
+from replan.planning.findings.broker_shares import Holding, broker_shares
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import Plan
 
 LISTS = st.lists(st.permutations([1, 2, 3, 4, 5]).map(lambda p: p[:3]), min_size=1, max_size=6)
 

@@ -7,8 +7,8 @@ from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.placement import Placement
 from replan.model.rules import ReplicaBlacklist, TopicRule
 from replan.model.where import Where
-from replan.planning.causes import Causes
-from replan.planning.plan import Refusal, RefusalRule
+from replan.planning.findings.causes import Causes
+from replan.planning.plans.plan import Refusal, RefusalRule
 
 
 def refused(topic: str, partition: int = 0, rule: RefusalRule = RefusalRule.NO_LEADER) -> Refusal:

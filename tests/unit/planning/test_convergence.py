@@ -9,11 +9,11 @@ from replan.errors import Exit, WrongCluster
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import MoveThrottle, Side, SideRates
 from replan.model.rates import JudgedBy, Rates
-from replan.planning.convergence import NeverConverges, TooSlow, check_convergence
-from replan.planning.moves import Move
-from replan.planning.plan_file import dumps, loads
-from replan.planning.planner import make_plan
-from replan.planning.requests import SLOTS
+from replan.planning.making.convergence import NeverConverges, TooSlow, check_convergence
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan_file import dumps, loads
+from replan.planning.plans.requests import SLOTS
 
 B1, B4 = BrokerId(1), BrokerId(4)
 

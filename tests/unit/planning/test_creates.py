@@ -16,11 +16,11 @@ from replan.model.policy import Limit, Measure
 from replan.model.rules import Balance, ReplicaBlacklist, Spread, TopicRule
 from replan.model.snapshot import Snapshot
 from replan.model.where import Where
-from replan.planning.drift import find_drift
-from replan.planning.limits import LimitExceeded
-from replan.planning.plan import Plan, RefusalRule
-from replan.planning.plan_file import dumps, loads
-from replan.planning.planner import make_plan
+from replan.planning.findings.drift import find_drift
+from replan.planning.making.limits import LimitExceeded
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import Plan, RefusalRule
+from replan.planning.plans.plan_file import dumps, loads
 
 HERE = Where(FILE, 9, 3)
 TWO = [state([1, 2, 3]), state([2, 3, 4], partition=1)]

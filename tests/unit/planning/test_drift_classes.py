@@ -15,8 +15,8 @@ from replan.model.partition import PartitionState
 from replan.model.placement import Placement, StandingThrottles, ThrottledReplicas
 from replan.model.snapshot import TOPICS_SCHEMA, Snapshot
 from replan.model.where import Where
-from replan.planning.drift import find_drift
-from replan.planning.drift_classes import CLASS_OF, Classified, DriftClass, Rule, classify
+from replan.planning.findings.drift import find_drift
+from replan.planning.findings.drift_classes import CLASS_OF, Classified, DriftClass, Rule, classify
 
 
 def classes(declared: Placement, seen: Snapshot, **more: bool) -> list[Classified]:

@@ -3,7 +3,7 @@
 from tests.builders import snapshot, state
 
 from replan.model.partition import PartitionState
-from replan.planning.health import judge
+from replan.planning.findings.health import judge
 
 
 def word(found: PartitionState) -> str | None:

@@ -6,10 +6,10 @@ from tests.builders import move, placement, snapshot, state
 from replan.errors import BadUsage, Exit
 from replan.model.policy import Limit, Limits, Measure
 from replan.model.where import Where
-from replan.planning.limits import Exceeded, LimitExceeded, check_limits, raised
-from replan.planning.moves import Move
-from replan.planning.plan_file import dumps, loads
-from replan.planning.planner import make_plan
+from replan.planning.making.limits import Exceeded, LimitExceeded, check_limits, raised
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan_file import dumps, loads
 
 MOVES = [
     move([1, 2, 3], [4, 5, 3], size=100, leader=1),

@@ -14,11 +14,11 @@ from replan.model.placement import Placement
 from replan.model.rules import LogDirBlacklist, ReplicaBlacklist
 from replan.model.snapshot import Snapshot
 from replan.model.where import Where
-from replan.planning.drift import find_drift
-from replan.planning.log_dirs import HEADROOM, log_drains
-from replan.planning.plan import RefusalRule, WarningKind
-from replan.planning.plan_file import dumps, loads
-from replan.planning.planner import make_plan
+from replan.planning.findings.drift import find_drift
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.log_dirs import HEADROOM, log_drains
+from replan.planning.plans.plan import RefusalRule, WarningKind
+from replan.planning.plans.plan_file import dumps, loads
 
 HERE = Where(FILE, 9, 3)
 B4 = BrokerId(4)

@@ -5,8 +5,8 @@ from tests.builders import TOPIC_ID, lists, move, state
 
 from replan.model.names import TopicId
 from replan.model.partition import PartitionState
-from replan.planning.moves import Move
-from replan.planning.next_request import (
+from replan.planning.plans.moves import Move
+from replan.planning.plans.next_request import (
     Done,
     Next,
     OffPath,
@@ -14,7 +14,7 @@ from replan.planning.next_request import (
     Wait,
     next_request,
 )
-from replan.planning.requests import Request, RequestKind
+from replan.planning.plans.requests import Request, RequestKind
 
 MOVE = move([1, 2, 3], [4, 2, 5])
 GROW = move([1, 2], [1, 2, 3])

@@ -15,11 +15,11 @@ from replan.errors import BadFile
 from replan.manifest.schema.schemas import read_schema
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import MoveThrottle, SideRates
-from replan.planning.move_reasons import MoveReason, ReasonKind
-from replan.planning.moves import Election, Move
-from replan.planning.plan import FACTS, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
-from replan.planning.plan_file import digest, dumps, loads
-from replan.planning.planner import make_plan
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.move_reasons import MoveReason, ReasonKind
+from replan.planning.plans.moves import Election, Move
+from replan.planning.plans.plan import FACTS, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
+from replan.planning.plans.plan_file import digest, dumps, loads
 
 SCHEMA = read_schema("plan.v3.json")
 VALIDATOR = Draft202012Validator(SCHEMA)

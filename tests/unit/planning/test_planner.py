@@ -8,12 +8,12 @@ from replan.model.broker import Broker
 from replan.model.names import BrokerId, TopicId, replicas
 from replan.model.placement import MoveThrottle, Placement
 from replan.model.snapshot import Snapshot
-from replan.planning.move_reasons import MoveReason, ReasonKind
-from replan.planning.moves import Move
-from replan.planning.plan import Plan
-from replan.planning.planner import make_plan
-from replan.reporting.move_reasons import reason_text
-from replan.reporting.plan_notes import warning_text
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.move_reasons import MoveReason, ReasonKind
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Plan
+from replan.reporting.sentences.move_reasons import reason_text
+from replan.reporting.sentences.plan_notes import warning_text
 
 THREE = snapshot([state([1, 2, 3])])
 

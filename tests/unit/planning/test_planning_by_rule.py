@@ -19,12 +19,12 @@ from replan.model.rules import Balance, BrokerRange, LeaderRule, ReplicaBlacklis
 from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.model.where import Where
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.drift import find_drift
-from replan.planning.move_reasons import MoveReason, ReasonKind
-from replan.planning.moves import Move
+from replan.planning.findings.drift import find_drift
+from replan.planning.making.planner import make_plan
 from replan.planning.placing.problem import Obstacle
-from replan.planning.plan import Plan, RefusalRule, WarningKind
-from replan.planning.planner import make_plan
+from replan.planning.plans.move_reasons import MoveReason, ReasonKind
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Plan, RefusalRule, WarningKind
 from replan.planning.safety.placing_refusals import BalanceUnreachable
 
 HERE = Where(FILE, 9, 3)

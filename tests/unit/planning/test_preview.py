@@ -7,9 +7,9 @@ from tests.builders import move
 
 from replan.model.names import BrokerId
 from replan.model.placement import MoveThrottle, SideRates
-from replan.planning.moves import Move
-from replan.planning.plan import Plan
-from replan.planning.preview import Estimate, estimate, planned_requests
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.preview import Estimate, estimate, planned_requests
 
 
 def plan(*moves: Move, throttle: MoveThrottle | None = None) -> Plan:

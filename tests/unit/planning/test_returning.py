@@ -7,8 +7,8 @@ from tests.builders import snapshot, state
 
 from replan.model.names import replicas
 from replan.model.partition import PartitionState
-from replan.planning.health import elr_gone, judge
-from replan.planning.returning import Awaited, Comeback, awaited
+from replan.planning.findings.health import elr_gone, judge
+from replan.planning.findings.returning import Awaited, Comeback, awaited
 
 
 def lost(

@@ -7,10 +7,10 @@ from tests.builders import TOPIC_ID, lists, move
 
 from replan.model.placement import MoveThrottle
 from replan.model.policy import Measure
-from replan.planning.creates import Create
-from replan.planning.plan import Plan
-from replan.planning.risks import RiskKind, risks
-from replan.reporting.risk_text import RISKS, risk_text
+from replan.planning.findings.risks import RiskKind, risks
+from replan.planning.plans.creates import Create
+from replan.planning.plans.plan import Plan
+from replan.reporting.sentences.risk_text import RISKS, risk_text
 
 SLOW = MoveThrottle(1_000_000)
 CALM = Plan("c", "d", {}, (move([1, 2, 3], [1, 2, 4], size=1),), throttle=SLOW)

@@ -8,12 +8,12 @@ from tests.builders import brokers, move, placement, snapshot, state
 
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.log_dirs import HEADROOM
-from replan.planning.moves import Move
-from replan.planning.plan import RefusalRule
-from replan.planning.plan_file import dumps, loads
-from replan.planning.planner import make_plan
-from replan.planning.room import Disks, in_room_order
+from replan.planning.making.planner import make_plan
+from replan.planning.making.room import Disks, in_room_order
+from replan.planning.plans.log_dirs import HEADROOM
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import RefusalRule
+from replan.planning.plans.plan_file import dumps, loads
 
 TOTAL = 1000
 KEPT = int(TOTAL * HEADROOM)

@@ -14,8 +14,8 @@ from replan.model.partition import PartitionState
 from replan.model.placement import Placement
 from replan.model.rules import Spread
 from replan.model.snapshot import Snapshot
-from replan.planning.plan import RefusalRule
-from replan.planning.planner import make_plan
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import RefusalRule
 
 
 def seen(states: list[PartitionState], *takes: int | None, racks: str = "a") -> Snapshot:

@@ -7,7 +7,7 @@ from tests.builders import FILE, brokers, placement, snapshot, state
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import SavedRate, SavedReplicaList
-from replan.applying.known_snapshot import as_planned_from
+from replan.applying.views.known_snapshot import as_planned_from
 from replan.errors import BadManifest
 from replan.model.configs import (
     FOLLOWER_RATE,
@@ -24,11 +24,11 @@ from replan.model.placement import Placement, StandingRate, StandingThrottles, T
 from replan.model.policy import Limit, Measure
 from replan.model.snapshot import Snapshot
 from replan.model.where import Where
-from replan.planning.drift import find_drift
-from replan.planning.limits import LimitExceeded
-from replan.planning.plan import WarningKind
-from replan.planning.plan_file import dumps, loads
-from replan.planning.planner import make_plan
+from replan.planning.findings.drift import find_drift
+from replan.planning.making.limits import LimitExceeded
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import WarningKind
+from replan.planning.plans.plan_file import dumps, loads
 
 HERE = Where(FILE, 9, 3)
 ALL = ThrottledReplicas(HERE, frozenset("*"), frozenset("*"))

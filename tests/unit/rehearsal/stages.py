@@ -8,8 +8,8 @@ from replan.faults.read import FaultSpec, read_fault
 from replan.model.names import BrokerId
 from replan.model.placement import MoveThrottle
 from replan.model.snapshot import Snapshot
-from replan.planning.plan import Plan
-from replan.planning.planner import make_plan
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import Plan
 from replan.rehearsal.options import Options
 from replan.rehearsal.result import BrokerLoad, Rehearsal
 from replan.rehearsal.run import rehearse

@@ -9,8 +9,8 @@ from tests.unit.rehearsal.stages import MB, plan_of
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import MoveThrottle, Side
 from replan.model.snapshot import Snapshot
-from replan.planning.plan import Plan
-from replan.planning.planner import make_plan
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import Plan
 from replan.rehearsal.coarse import coarse_rehearsal
 from replan.rehearsal.options import Options
 from replan.rehearsal.run import rehearse

@@ -10,12 +10,12 @@ from replan.faults.read import read_fault
 from replan.model.configs import LEADER_RATE, LEADER_REPLICAS, ConfigScope, SettingName
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.replica_logs import ReplicaLog
-from replan.planning.log_dirs import LogMove
-from replan.planning.plan import Plan
+from replan.planning.plans.log_dirs import LogMove
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.planning.recovery.candidates import candidates
 from replan.planning.recovery.choose import Wish, choose
 from replan.planning.recovery.recovery import Method, Recovery
-from replan.planning.standing_throttles import ThrottleSetting
 from replan.rehearsal.options import Options
 from replan.rehearsal.run import rehearse, rehearse_on
 from replan.rehearsal.setup import cluster_of, fault_context, snapshot_of

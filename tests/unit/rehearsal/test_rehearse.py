@@ -10,17 +10,17 @@ from tests.unit.rehearsal.stages import MB, SEEN, faults_of, load_of, plan_of, r
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import changed
 from replan.applying.journal.steps import Status
-from replan.applying.opening import opening
 from replan.applying.partitions.intents import begun
 from replan.applying.reasons.copies import AwaitingSync
 from replan.applying.reasons.gates import NoSlot
+from replan.applying.run.opening import opening
 from replan.applying.settings import Settings
 from replan.errors import Exit
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.snapshot import Features
-from replan.planning.plan import Plan
-from replan.planning.plan_file import digest
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan_file import digest
 from replan.rehearsal.options import Options
 from replan.rehearsal.result import Harm
 from replan.rehearsal.run import rehearse

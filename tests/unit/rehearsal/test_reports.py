@@ -7,13 +7,13 @@ from dataclasses import replace
 from tests.builders import brokers, placement, snapshot, state
 from tests.unit.rehearsal.stages import MB, SEEN, faults_of, plan_of, rehearsed
 
-from replan.applying.progress import Progress
 from replan.applying.reasons.copies import NoLeader
 from replan.applying.reasons.gates import NoSlot
 from replan.applying.reasons.waits import HoldReason
+from replan.applying.views.progress import Progress
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.plan_file import dumps
-from replan.planning.planner import make_plan
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan_file import dumps
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import RandomRun, Report, report_on
 from replan.rehearsal.report.gantt import lanes, tick_seconds

@@ -12,14 +12,14 @@ from replan.manifest.yaml_text.events import fastest_parser
 from replan.manifest.yaml_text.sources import Source
 from replan.model.policy import Limit, Measure
 from replan.model.where import MistakenManifest, Where
-from replan.planning.planner import make_plan
-from replan.reporting.annotations import (
+from replan.planning.making.planner import make_plan
+from replan.reporting.plans.annotations import (
     render_github,
     render_gitlab,
     render_junit,
     render_sarif,
 )
-from replan.reporting.findings import Finding, Level, error_findings, plan_findings
+from replan.reporting.plans.findings import Finding, Level, error_findings, plan_findings
 
 ODD = "\x1b50 %: a, b\r\nnext <line> & \u2028"
 FINDINGS = [

@@ -6,13 +6,13 @@ from dataclasses import replace
 from tests.unit.applying.test_cancelling import COPYING
 from tests.unit.applying.test_kill_points import three_moves
 
-from replan.applying.outcome import Ending, Outcome, PartitionResult, Result
 from replan.applying.reasons.gates import NewBrokerFenced
+from replan.applying.views.outcome import Ending, Outcome, PartitionResult, Result
 from replan.errors import Exit
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.plan import Refusal, RefusalRule
-from replan.reporting.application_prometheus import render_application_prometheus
-from replan.reporting.junit import render_junit
+from replan.planning.plans.plan import Refusal, RefusalRule
+from replan.reporting.application.application_prometheus import render_application_prometheus
+from replan.reporting.application.junit import render_junit
 
 DONE, STALE, WAITING, REFUSED = (TopicPartition("orders", n) for n in range(4))
 OUTCOME = Outcome(

@@ -13,14 +13,14 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import StandingThrottles, ThrottledReplicas
 from replan.model.where import Where
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.drift_classes import Classified, DriftClass, OtherKind, Rule
-from replan.planning.drift_report import DriftReport, Item, Spell, drift_report
-from replan.reporting.drift_json import render_drift_json
-from replan.reporting.drift_markdown import render_drift_markdown
-from replan.reporting.drift_page import render_drift_page
-from replan.reporting.drift_prometheus import render_drift_prometheus
-from replan.reporting.drift_text import render_drift
-from replan.reporting.drift_words import CLASSES, MEANINGS
+from replan.planning.findings.drift_classes import Classified, DriftClass, OtherKind, Rule
+from replan.planning.findings.drift_report import DriftReport, Item, Spell, drift_report
+from replan.reporting.drift.drift_json import render_drift_json
+from replan.reporting.drift.drift_markdown import render_drift_markdown
+from replan.reporting.drift.drift_page import render_drift_page
+from replan.reporting.drift.drift_prometheus import render_drift_prometheus
+from replan.reporting.drift.drift_text import render_drift
+from replan.reporting.drift.drift_words import CLASSES, MEANINGS
 from replan.reporting.markdown import LIMIT, SMALLEST, weight
 
 

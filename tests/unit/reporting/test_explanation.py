@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.builders import FILE, listed_leader, placement, snapshot, state
 
-from replan.commands.plans import render_filtered
+from replan.commands.inputs.plans import render_filtered
 from replan.errors import BadUsage
 from replan.model.names import BrokerId, parse_topic_partition, replicas
 from replan.model.placement import Placement
@@ -15,9 +15,9 @@ from replan.model.snapshot import Snapshot
 from replan.model.where import Where
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.explanation import DeclaredList, Explanation, Overruled, explain
-from replan.planning.plan import RefusalRule
-from replan.planning.planner import make_plan
-from replan.reporting.explanation_text import render_explanation, render_explanation_json
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import RefusalRule
+from replan.reporting.drift.explanation_text import render_explanation, render_explanation_json
 
 SEEN = snapshot([state([1, 2, 3], partition=p) for p in range(3)], min_insync_replicas=2)
 

@@ -6,7 +6,6 @@ import pytest
 from tests.builders import TOPIC_ID
 
 from replan.applying.journal.steps import Reached, RecoveryStep
-from replan.applying.outcome import PartitionResult, Result
 from replan.applying.reasons.copies import (
     AwaitingSync,
     AwaitingThrottle,
@@ -80,12 +79,13 @@ from replan.applying.reasons.requests import (
     SettingUnseen,
 )
 from replan.applying.reasons.waits import HoldReason, is_routine
+from replan.applying.views.outcome import PartitionResult, Result
 from replan.model.configs import FOLLOWER_RATE, LEADER_REPLICAS, ConfigScope, SettingName
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.planning.elections.available import Unavailable
-from replan.planning.requests import RequestKind
-from replan.reporting.end_text import advice, end_text
-from replan.reporting.hold_text import hold_text, result_text, stalled_text
+from replan.planning.plans.requests import RequestKind
+from replan.reporting.sentences.end_text import advice, end_text
+from replan.reporting.sentences.hold_text import hold_text, result_text, stalled_text
 
 NAME = TopicPartition("orders", 0)
 B4 = BrokerId(4)

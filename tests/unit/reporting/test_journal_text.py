@@ -6,7 +6,7 @@ from tests.unit.applying.journal.records import APP, OWN, RECORDS
 
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.records import ApplicationStatus, PlanChunk, changed
-from replan.reporting.journal_text import render_journal, render_journal_json
+from replan.reporting.application.journal_text import render_journal, render_journal_json
 
 
 def test_the_open_application_is_shown_with_its_records_and_without_its_plan() -> None:

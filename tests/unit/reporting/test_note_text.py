@@ -20,7 +20,7 @@ from replan.applying.reasons.notes import (
 )
 from replan.model.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS
 from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.reporting.note_text import note_text
+from replan.reporting.sentences.note_text import note_text
 
 B4 = BrokerId(4)
 NOTES: list[tuple[Note, str]] = [

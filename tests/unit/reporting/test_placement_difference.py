@@ -10,7 +10,7 @@ from replan.manifest.load import load_sources
 from replan.manifest.yaml_text.events import fastest_parser
 from replan.manifest.yaml_text.sources import Source
 from replan.model.placement import Placement
-from replan.reporting.placement_difference import (
+from replan.reporting.plans.placement_difference import (
     ListChange,
     between,
     meaning,

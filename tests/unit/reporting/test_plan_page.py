@@ -7,12 +7,12 @@ from tests.builders import TOPIC_ID, lists, move
 
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import MoveThrottle
-from replan.planning.log_dirs import LogMove
-from replan.planning.plan import Plan
+from replan.planning.plans.log_dirs import LogMove
+from replan.planning.plans.plan import Plan
 from replan.planning.recovery.candidates import Candidate, Loss
 from replan.planning.recovery.recovery import Method, Recovery
-from replan.reporting.plan_context import PlanContext
-from replan.reporting.plan_page import render_plan_page
+from replan.reporting.plans.plan_context import PlanContext
+from replan.reporting.plans.plan_page import render_plan_page
 
 NOTHING = Plan("c", "d", {BrokerId(1): "a"}, ())
 

@@ -11,13 +11,13 @@ from tests.unit.reporting.golden import check
 from replan.model.broker import Broker
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.placement import MoveThrottle
-from replan.planning.plan import Plan, PlanWarning, Refusal, RefusalRule, WarningKind
-from replan.planning.plan_file import digest
-from replan.planning.planner import make_plan
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import Plan, PlanWarning, Refusal, RefusalRule, WarningKind
+from replan.planning.plans.plan_file import digest
 from replan.reporting.markdown import LIMIT, SMALLEST, weight
-from replan.reporting.plan_context import PlanContext
-from replan.reporting.plan_markdown import marker, render_plan_markdown
-from replan.reporting.plan_text import render_plan
+from replan.reporting.plans.plan_context import PlanContext
+from replan.reporting.plans.plan_markdown import marker, render_plan_markdown
+from replan.reporting.plans.plan_text import render_plan
 
 GB = 10**9
 

@@ -7,14 +7,14 @@ from tests.builders import TOPIC_ID
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogFound, ProbeFailure, ProbeProblem, ReplicaLog
-from replan.planning.plan import Plan
+from replan.planning.findings.risks import RiskKind, risks
+from replan.planning.plans.plan import Plan
 from replan.planning.recovery.candidates import candidates
 from replan.planning.recovery.choose import Wish, choose
 from replan.planning.recovery.recovery import Method, Recovery
-from replan.planning.risks import RiskKind, risks
-from replan.reporting.plan_markdown import render_plan_markdown
-from replan.reporting.plan_text import render_plan
-from replan.reporting.recovery_text import recovery_lines, summary
+from replan.reporting.plans.plan_markdown import render_plan_markdown
+from replan.reporting.plans.plan_text import render_plan
+from replan.reporting.plans.recovery_text import recovery_lines, summary
 
 NAME = TopicPartition("orders", 7)
 ONE, TWO, THREE, FOUR = (BrokerId(b) for b in (1, 2, 3, 4))

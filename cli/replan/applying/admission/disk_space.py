@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from replan.applying.reasons.gates import NoRoom
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.log_dirs import HEADROOM
+from replan.planning.plans.log_dirs import HEADROOM
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from replan.applying.reasons.gates import (
 from replan.applying.reasons.waits import HoldReason
 from replan.model.names import Replicas, TopicPartition, is_internal
 from replan.model.partition import PartitionState, effective_min_isr
-from replan.planning.moves import Move
+from replan.planning.plans.moves import Move
 
 Others = Mapping[str, tuple[TopicPartition, ...]]
 """The partitions that other tools reassign now, by topic."""

@@ -18,9 +18,9 @@ from replan.errors import BadFile, BadUsage, Held
 from replan.model.configs import SettingName
 from replan.model.names import Replicas, TopicId, TopicPartition
 from replan.model.placement import MoveThrottle
-from replan.planning.origins import Grown, Origin
-from replan.planning.plan import Plan
-from replan.planning.standing_throttles import ThrottleSetting
+from replan.planning.plans.origins import Grown, Origin
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.standing_throttles import ThrottleSetting
 
 CHUNK_CHARACTERS = 225_000
 """At most 900 kB in UTF-8, within Kafka's default max.message.bytes."""

@@ -9,7 +9,7 @@ from enum import IntEnum, StrEnum
 from replan.documents.forms import Broker, Brokers, Form, Int32, ReplicaList, Text, once_each
 from replan.model.configs import ConfigScope, SettingName
 from replan.model.names import Replicas, TopicId, TopicPartition
-from replan.planning.requests import RequestKind
+from replan.planning.plans.requests import RequestKind
 
 
 class Status(StrEnum):

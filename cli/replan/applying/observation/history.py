@@ -12,7 +12,7 @@ from replan.applying.observation.look import Observation
 from replan.applying.reasons.copies import Stalled
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
-from replan.planning.moves import Move
+from replan.planning.plans.moves import Move
 
 
 @dataclass(frozen=True, slots=True)

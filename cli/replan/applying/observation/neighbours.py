@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.snapshot import Snapshot
-from replan.planning.health import HealthState, judge
+from replan.planning.findings.health import HealthState, judge
 
 SHARE = 20
 """A reading may take up to a twentieth of the time; one that takes longer is made less often."""

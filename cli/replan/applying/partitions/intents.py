@@ -3,8 +3,8 @@
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Forget, Order, Record, changed
 from replan.applying.journal.steps import Asked, MoveRecord, Reached
-from replan.planning.moves import Move
-from replan.planning.requests import Request, RequestKind
+from replan.planning.plans.moves import Move
+from replan.planning.plans.requests import Request, RequestKind
 
 
 def begun(move: Move, ledger: Ledger) -> MoveRecord:

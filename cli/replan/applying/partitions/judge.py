@@ -38,9 +38,9 @@ from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
 from replan.planning.elections.available import unavailable
-from replan.planning.moves import Move
-from replan.planning.next_request import Done, Next, OffPath, Stale, Wait, next_request
-from replan.planning.requests import CANCEL, Request, RequestKind
+from replan.planning.plans.moves import Move
+from replan.planning.plans.next_request import Done, Next, OffPath, Stale, Wait, next_request
+from replan.planning.plans.requests import CANCEL, Request, RequestKind
 
 INVALID_ASSIGNMENT = 39
 """INVALID_REPLICA_ASSIGNMENT: the list names a broker that is not registered, or (from 4.4 on) cordoned."""

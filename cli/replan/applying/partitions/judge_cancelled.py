@@ -23,8 +23,8 @@ from replan.applying.reasons.requests import (
 )
 from replan.model.control_plane import OutcomeUnknown, Rejected
 from replan.model.partition import PartitionState
-from replan.planning.origins import Origin
-from replan.planning.requests import CANCEL, RequestKind
+from replan.planning.plans.origins import Origin
+from replan.planning.plans.requests import CANCEL, RequestKind
 
 
 def judge_cancelled(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:

@@ -10,8 +10,8 @@ from replan.applying.journal.steps import MoveRecord
 from replan.applying.observation.look import Observation
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
-from replan.planning.moves import Move
-from replan.planning.requests import RequestKind
+from replan.planning.plans.moves import Move
+from replan.planning.plans.requests import RequestKind
 
 
 def left_out(move: Move, own: MoveRecord | None) -> frozenset[BrokerId] | None:

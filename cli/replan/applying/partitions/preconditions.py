@@ -10,7 +10,7 @@ from replan.applying.reasons.ends import EndReason, Fact, NotAsPlanned
 from replan.model.broker import Broker
 from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId
-from replan.planning.moves import Move
+from replan.planning.plans.moves import Move
 
 
 def broken_precondition(

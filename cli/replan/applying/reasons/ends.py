@@ -1,4 +1,4 @@
-"""Why a partition has ended, other than done. The sentences are in `reporting.end_text`."""
+"""Why a partition has ended, other than done. The sentences are in `reporting.sentences.end_text`."""
 
 from dataclasses import dataclass
 from enum import StrEnum

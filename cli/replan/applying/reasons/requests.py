@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from replan.applying.reasons.ends import EndReason
 from replan.model.names import BrokerId, Replicas
-from replan.planning.requests import RequestKind
+from replan.planning.plans.requests import RequestKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Why a partition waits: all reasons. The sentences are in `reporting.hold_text`."""
+"""Why a partition waits: all reasons. The sentences are in `reporting.sentences.hold_text`."""
 
 from replan.applying.reasons.copies import (
     AwaitingSync,

@@ -23,7 +23,7 @@ from replan.model.configs import (
 )
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.placement import MoveThrottle, Side
-from replan.planning.moves import Move
+from replan.planning.plans.moves import Move
 
 List = tuple[str, str]
 """A topic and one of its two throttled-replicas keys."""

@@ -15,7 +15,7 @@ from replan.commands.fleet.options import (
     opened_lake,
     this_hour,
 )
-from replan.commands.output import note, result, save
+from replan.commands.frame.output import note, result, save
 from replan.errors import BadUsage, Exit
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from replan.fleet.lake.delta import Hour, Lake
     from replan.fleet.perform import Stage
     from replan.fleet.run import FleetRun
-    from replan.fleet.todo import Todo
+    from replan.fleet.tasks.todo import Todo
 
 
 def rates(
@@ -83,7 +83,7 @@ def drift(
     if snapshots is None or placements is None:
         return _lake_stages(fleet, DRIFT_STAGES, output, tolerate, choice)
     from replan.fleet.run import run_stages
-    from replan.fleet.todo import from_folders
+    from replan.fleet.tasks.todo import from_folders
 
     between = None if output is None else output.resolve().parent
     where = choice.where(between)
@@ -245,7 +245,7 @@ def perform_and_write(
 ) -> "FleetRun":
     """Judge the newest snapshots of a fleet, and put what was found into the lake; raises BadFile."""
     from replan.fleet.run import run_stages, write
-    from replan.fleet.todo import from_lake
+    from replan.fleet.tasks.todo import from_lake
 
     now = now or this_hour()
     todo: Todo = from_lake(fleet, lake, unanswered)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from replan.commands.fleet.options import DEFAULT_FLEET, FleetFile, opened_lake
-from replan.commands.output import note
+from replan.commands.frame.output import note
 from replan.errors import BadUsage, Exit
 from replan.wording import count
 

@@ -14,7 +14,7 @@ from replan.commands.fleet.options import (
     opened_lake,
     this_hour,
 )
-from replan.commands.output import note, result
+from replan.commands.frame.output import note, result
 from replan.errors import Exit
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def run(
 def _observe(cluster: "FleetCluster") -> "Seen":
     """One cluster as a command sees it: with the orders that its journal remembers."""
     from replan.commands.fleet.observe import seen_by
-    from replan.commands.target import JournaledTarget
+    from replan.commands.inputs.target import JournaledTarget
 
     target = JournaledTarget(
         bootstrap_server=cluster.bootstrap_servers,
@@ -107,6 +107,6 @@ def _observe(cluster: "FleetCluster") -> "Seen":
 
 def _progress(stage: str) -> None:
     """The stage that runs, on a terminal."""
-    from replan.commands.output import passing
+    from replan.commands.frame.output import passing
 
     passing(f"fleet: {stage} …" if stage else "")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from replan.commands.fleet.options import DEFAULT_FLEET, EngineChoice, FleetFile, opened_lake
-from replan.commands.output import note
+from replan.commands.frame.output import note
 from replan.errors import BadUsage, Exit
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def watch(
       replan fleet watch
       replan fleet watch --once --checkpoint /var/lib/replan/watch
     """
-    from replan.fleet.on_spark import require_spark
+    from replan.fleet.spark.on_spark import require_spark
 
     if choice.engine == "local":
         raise BadUsage("watch runs on Spark; leave --engine out")
@@ -49,7 +49,7 @@ def watch(
         raise BadUsage("watch needs a session of its own; give --master instead of --remote")
     require_spark()
     from replan.fleet.engine import LOCAL_MASTER
-    from replan.fleet.session import Length, spark_session
+    from replan.fleet.spark.session import Length, spark_session
     from replan.fleet.watch import Batch, watch
 
     opened, lake = opened_lake(fleet)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from replan.errors import BadFile
 from replan.fleet.lake.delta import Lake, quoted
 from replan.fleet.lake.tables import HISTORY, JUDGED
-from replan.planning.drift_report import Item, Spell
+from replan.planning.findings.drift_report import Item, Spell
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from replan.fleet.frames import rows_frame
 from replan.fleet.lake.tables import DRIFT, JUDGED
-from replan.fleet.work import Work
+from replan.fleet.tasks.work import Work
 from replan.planning.comparison.acknowledged import acknowledgement_of
 from replan.planning.comparison.alignment import rows_of
-from replan.planning.drift_classes import Classified, DriftClass
+from replan.planning.findings.drift_classes import Classified, DriftClass
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -12,7 +12,7 @@ import pyarrow as pa
 from replan.fleet.frames import rows_frame
 from replan.fleet.lake.tables import COSTS
 from replan.fleet.stages.classify import classified
-from replan.fleet.work import Work
+from replan.fleet.tasks.work import Work
 from replan.model.names import BrokerId
 from replan.model.placement import MoveThrottle, Side
 from replan.planning.comparison.diff import MOVABLE

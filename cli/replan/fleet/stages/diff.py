@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from replan.fleet.frames import rows_frame
 from replan.fleet.lake.tables import DECLARED, DIFFERENCES
-from replan.fleet.work import Work
+from replan.fleet.tasks.work import Work
 from replan.planning.comparison.diff import DifferenceKind
 
 if TYPE_CHECKING:

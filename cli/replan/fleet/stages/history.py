@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from replan.fleet.frames import rows_frame
 from replan.fleet.lake.delta import Lake, quoted
 from replan.fleet.lake.tables import APPLICATIONS, DRIFT, HISTORY, JUDGED
-from replan.fleet.work import Work
+from replan.fleet.tasks.work import Work
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

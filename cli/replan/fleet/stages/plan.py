@@ -9,12 +9,12 @@ import pyarrow as pa
 
 from replan.fleet.frames import rows_frame
 from replan.fleet.lake.tables import PLANS
-from replan.fleet.work import Work
+from replan.fleet.tasks.work import Work
 from replan.model.names import BrokerId
 from replan.model.placement import MoveThrottle, Side
-from replan.planning import plan_file
-from replan.planning.plan import Plan
-from replan.planning.planner import make_plan
+from replan.planning.making.planner import make_plan
+from replan.planning.plans import plan_file
+from replan.planning.plans.plan import Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

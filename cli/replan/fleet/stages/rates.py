@@ -24,7 +24,7 @@ from replan.fleet.frames import rows_frame
 from replan.fleet.lake.delta import Hour, Lake, at, quoted
 from replan.fleet.lake.snapshots import Kept, kept_snapshots, read_kept
 from replan.fleet.lake.tables import OFFSETS, RATES
-from replan.fleet.work import Work
+from replan.fleet.tasks.work import Work
 from replan.model.columns import to_matrix
 from replan.model.snapshot import Snapshot, topic_codes
 from replan.planning.comparison.alignment import rows_of

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from replan.manifest.schema.schemas import Schema
-from replan.manifest.topic_names import check_topic_or_pattern
-from replan.manifest.units import (
+from replan.manifest.sections.topic_names import check_topic_or_pattern
+from replan.manifest.sections.units import (
     parse_broker_range,
     parse_expiry,
     parse_percentage,

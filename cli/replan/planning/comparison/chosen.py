@@ -19,7 +19,6 @@ from replan.model.columns import PAD, Ints, Matrix, same_width, to_matrix
 from replan.model.placement import Placement
 from replan.model.rules import BrokerRange, Spread, TopicRule
 from replan.model.snapshot import Snapshot, topic_codes
-from replan.planning.log_dirs import HEADROOM
 from replan.planning.placing.judge import Finding, judge
 from replan.planning.placing.problem import (
     NO_LIMIT,
@@ -34,6 +33,7 @@ from replan.planning.placing.problem import (
     Rule,
     Tolerance,
 )
+from replan.planning.plans.log_dirs import HEADROOM
 
 LIES = {Spread.RACK: Lie.RACK, Spread.IN_RACK: Lie.IN_RACK, Spread.NONE: Lie.NONE, None: Lie.NONE}
 

@@ -1,7 +1,7 @@
 """Preferred leaders that lead nothing: no replica of the partition that they shall lead.
 
 Nothing can be planned for them. The author corrects the file (`cluster_check`), unless the cluster changed the list:
-so it is drift as well (`planning.drift`).
+so it is drift as well (`planning.findings.drift`).
 """
 
 from collections.abc import Iterator

@@ -9,9 +9,9 @@ from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.blacklist import blacklist_reaches, in_force
 from replan.planning.elections.available import unavailable
-from replan.planning.move_reasons import MoveReason, ReasonKind
-from replan.planning.moves import Election, Move
-from replan.planning.plan import Facts, Refusal, RefusalRule
+from replan.planning.plans.move_reasons import MoveReason, ReasonKind
+from replan.planning.plans.moves import Election, Move
+from replan.planning.plans.plan import Facts, Refusal, RefusalRule
 
 UNAVAILABLE = {
     Election.PREFERRED: RefusalRule.PREFERRED_UNAVAILABLE,

@@ -20,9 +20,9 @@ from replan.planning.comparison.blacklist import without_ended
 from replan.planning.comparison.cluster_check import check_cluster
 from replan.planning.elections.leading import cannot_lead, leading_move
 from replan.planning.elections.selection import Selection, choose_partitions
-from replan.planning.limits import check_limits, raised
-from replan.planning.moves import Election, Move
-from replan.planning.plan import Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
+from replan.planning.making.limits import check_limits, raised
+from replan.planning.plans.moves import Election, Move
+from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.safety.plan_laws import require_lawful
 from replan.planning.safety.refusals import Judge
 

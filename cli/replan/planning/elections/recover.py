@@ -21,10 +21,10 @@ from replan.planning.comparison.blacklist import without_ended
 from replan.planning.comparison.cluster_check import check_cluster
 from replan.planning.elections.leading import cannot_lead, leading_move
 from replan.planning.elections.selection import Chosen, Selection, choose_partitions
-from replan.planning.limits import check_limits, raised
-from replan.planning.moves import Move
-from replan.planning.plan import Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
-from replan.planning.recoveries import recoveries
+from replan.planning.making.limits import check_limits, raised
+from replan.planning.making.recoveries import recoveries
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.recovery.candidates import Candidate
 from replan.planning.recovery.choose import Wish
 from replan.planning.recovery.recovery import Method

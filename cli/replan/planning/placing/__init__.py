@@ -18,7 +18,7 @@ The states of a partition, in the order in which `choose` takes them:
    Flows, 9.7), on a graph whose nodes are the brokers, so the cost is the least there is, and "impossible" is proved.
 4. packed (`packing`): bytes per broker, within the balance and within what disks can take. That is bin packing, so a
    search with a budget of steps, never a clock, which ends in placed, impossible, or not found within the budget. What
-   only lacks room on disks keeps its list then, and planning refuses each move that has none (`planning.room`).
+   only lacks room on disks keeps its list then, and planning refuses each move that has none (`planning.making.room`).
 
 Leaders are chosen afterwards, by the same flow (`leaders`): who leads changes no list's members.
 

@@ -11,7 +11,7 @@ from replan.model.names import TopicPartition
 from replan.model.rules import TopicRule
 from replan.model.snapshot import Snapshot
 from replan.planning.placing.problem import OF_THE_BALANCE, Impossible, Obstacle
-from replan.planning.plan import FACTS, Facts, Refusal, RefusalRule
+from replan.planning.plans.plan import FACTS, Facts, Refusal, RefusalRule
 from replan.wording import count
 
 RULES = {

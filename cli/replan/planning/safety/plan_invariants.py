@@ -22,9 +22,9 @@ from replan.planning.comparison.alignment import Alignment, named_partitions, ro
 from replan.planning.comparison.diff import DifferenceKind, compare
 from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.comparison.overlays import wanted
-from replan.planning.moves import Move
 from replan.planning.placing.judge import Finding
-from replan.planning.plan import Plan
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Plan
 from replan.planning.safety.plan_laws import Broken, asked, lawful_alone, listed, off_prefix
 
 Judged = Sequence[tuple[Move, PartitionState]]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from replan.errors import UnsafePlan
 from replan.model.names import TopicId, TopicPartition
 from replan.model.partition import effective_min_isr
-from replan.planning.moves import Move
-from replan.planning.plan import Plan
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Plan
 from replan.wording import capped
 
 

@@ -1,6 +1,6 @@
 """Why a move is not planned: the safety rules that are judged per partition, before anything is asked for.
 
-A refusal carries its measure and its limit; its sentence, with the way out, is in `reporting.plan_notes`. The applier
+A refusal carries its measure and its limit; its sentence, with the way out, is in `reporting.sentences`. The applier
 checks the ones that may change (safe start, unclean guard) again at admission. Mistakes of the manifest against this
 cluster, such as an unknown broker, are not refusals: they are in `comparison.cluster_check`.
 """
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from replan.model.broker import Broker
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState, effective_min_isr
-from replan.planning.moves import Move
-from replan.planning.plan import Facts, Refusal, RefusalRule
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Facts, Refusal, RefusalRule
 
 Reason = tuple[RefusalRule, Facts]
 

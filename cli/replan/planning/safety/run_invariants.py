@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.planning.moves import Move
+from replan.planning.plans.moves import Move
 from replan.planning.recovery.recovery import Recovery
 from replan.planning.safety.plan_laws import Broken
 

@@ -7,14 +7,14 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from replan.applying.outcome import PartitionResult
 from replan.applying.reasons.ends import EndReason
 from replan.applying.reasons.kinds import kind_of
 from replan.applying.reasons.waits import HoldReason
+from replan.applying.views.outcome import PartitionResult
 from replan.model.names import TopicPartition
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import Report
-from replan.reporting.hold_text import hold_text, result_text
+from replan.reporting.sentences.hold_text import hold_text, result_text
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from replan.applying.outcome import left_out_text
+from replan.applying.views.outcome import left_out_text
 from replan.rehearsal.outcome import Report
 from replan.rehearsal.report.sentences import (
     assumptions,
@@ -17,8 +17,8 @@ from replan.rehearsal.report.sentences import (
     waiter,
 )
 from replan.rehearsal.result import BrokerLoad, Rehearsal
-from replan.reporting.hold_text import hold_text
 from replan.reporting.quantities import duration, rate, signed, size
+from replan.reporting.sentences.hold_text import hold_text
 from replan.wording import left_out
 
 WAITS_SHOWN = 20

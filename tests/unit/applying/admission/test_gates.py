@@ -20,7 +20,7 @@ from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState, Reassignment
 from replan.model.snapshot import Features
-from replan.planning.moves import Move
+from replan.planning.plans.moves import Move
 
 AS_PLANNED = TopicSettings(min_insync_replicas=2)
 SWAP = move([1, 2, 3], [4, 2, 5], size=100)

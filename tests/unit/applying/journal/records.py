@@ -25,7 +25,7 @@ from replan.applying.journal.steps import (
 )
 from replan.model.configs import FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS, ConfigScope
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
-from replan.planning.requests import RequestKind
+from replan.planning.plans.requests import RequestKind
 
 P0 = TopicPartition("orders", 0)
 APP = Application("a-1", ApplicationStatus.OPEN, "d" * 64, "m" * 64, "cluster", "ann@ops-1")

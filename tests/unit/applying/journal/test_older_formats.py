@@ -14,7 +14,7 @@ from replan.applying.clear import throttle_clear
 from replan.applying.journal.file import FileJournal, peek
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import ApplicationStatus, Order, OriginalsChunk
-from replan.applying.opening import open_plan
+from replan.applying.run.opening import open_plan
 from replan.applying.settings import Settings
 from replan.errors import BadFile, Exit
 from replan.model.control_plane import Wanted

@@ -33,8 +33,8 @@ from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejecte
 from replan.model.names import BrokerId, TopicId, replicas
 from replan.model.partition import PartitionState
 from replan.planning.elections.available import Unavailable
-from replan.planning.moves import Election, Move
-from replan.planning.requests import Request, RequestKind
+from replan.planning.plans.moves import Election, Move
+from replan.planning.plans.requests import Request, RequestKind
 
 SWAP = move([1, 2, 3], [4, 1, 5])
 FLIP = move([1, 2, 3], [2, 1, 3])

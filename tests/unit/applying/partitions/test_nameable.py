@@ -11,7 +11,7 @@ from replan.applying.partitions.nameable import as_nameable
 from replan.model.broker import Broker
 from replan.model.names import Replicas, replicas
 from replan.model.partition import PartitionState
-from replan.planning.requests import RequestKind
+from replan.planning.plans.requests import RequestKind
 
 SWAP = move([1, 2, 3], [1, 4], unnameable=[2])
 """Of which the plan says that no list may name 2."""

@@ -7,9 +7,9 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.policy import Acknowledgement
 from replan.model.rules import ReplicaBlacklist
 from replan.model.where import Where
-from replan.planning.drift import find_drift
-from replan.planning.plan import WarningKind
-from replan.planning.planner import make_plan
+from replan.planning.findings.drift import find_drift
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import WarningKind
 
 PLACE = Where(FILE, 40, 5)
 SEEN = snapshot([state([1, 2, 3], partition=p) for p in range(3)], min_insync_replicas=2)

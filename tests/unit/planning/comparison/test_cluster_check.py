@@ -11,8 +11,8 @@ from replan.model.rules import TopicRule
 from replan.model.snapshot import Snapshot
 from replan.model.where import Where
 from replan.planning.comparison.cluster_check import ranges
-from replan.planning.drift import find_drift
-from replan.planning.planner import make_plan
+from replan.planning.findings.drift import find_drift
+from replan.planning.making.planner import make_plan
 
 SEEN = snapshot([state([1, 2, 3]), state([2, 3, 1], partition=1)])
 

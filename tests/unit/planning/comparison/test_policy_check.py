@@ -11,7 +11,7 @@ from replan.model.policy import Requirement
 from replan.model.rules import LeaderRule, Spread, TopicRule
 from replan.model.where import Mistake, Where
 from replan.planning.comparison.policy_check import check_policy
-from replan.planning.planner import make_plan
+from replan.planning.making.planner import make_plan
 
 RACKS = tuple(Broker(BrokerId(i), rack) for i, rack in enumerate(["a", "a", "b", "b", None], 1))
 SEEN = snapshot([state([1, 2, 3], topic=t) for t in ("orders", "orders-x-eu")], registered=RACKS)

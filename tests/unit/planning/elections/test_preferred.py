@@ -15,10 +15,10 @@ from replan.planning.elections.preferred import (
     request_digest,
 )
 from replan.planning.elections.selection import Selection
-from replan.planning.limits import LimitExceeded
-from replan.planning.moves import Election
-from replan.planning.plan import RefusalRule, WarningKind
-from replan.planning.plan_file import dumps, loads
+from replan.planning.making.limits import LimitExceeded
+from replan.planning.plans.moves import Election
+from replan.planning.plans.plan import RefusalRule, WarningKind
+from replan.planning.plans.plan_file import dumps, loads
 
 ALL = Selection(everything=True)
 SEEN = snapshot(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.applying.probing import probe
+from replan.applying.steps.probing import probe
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.replica_logs import (
     NO_EPOCH,

@@ -10,9 +10,9 @@ from replan.errors import UnsafePlan
 from replan.model.names import BrokerId, TopicId, TopicPartition
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
-from replan.planning.moves import Move
-from replan.planning.plan import Plan, Refusal, RefusalRule
-from replan.planning.planner import make_plan
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Plan, Refusal, RefusalRule
 from replan.planning.safety.plan_invariants import broken_laws, require_invariants
 from replan.planning.safety.plan_laws import Broken, require_lawful
 

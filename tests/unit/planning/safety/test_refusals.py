@@ -7,9 +7,9 @@ from replan.model.broker import Broker
 from replan.model.names import BrokerId, replicas
 from replan.model.placement import Placement
 from replan.model.snapshot import RememberedOrder, Snapshot
-from replan.planning.plan import Plan
-from replan.planning.planner import make_plan
-from replan.reporting.plan_notes import refusal_text
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import Plan
+from replan.reporting.sentences.plan_notes import refusal_text
 
 
 def registered(

@@ -1,0 +1,294 @@
+"""One process's part of an application: look, decide, write, send, and again until nothing is left.
+
+This is the only place where an application meets the outside. It holds no rule of its own beyond patience: how long a
+silent cluster or journal is waited for, and when to leave. How it reads is in `looking`, what it says in the end in
+`ending`.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from math import inf
+
+from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.records import ApplicationStatus, Record, Verb
+from replan.applying.other_tools import throttles_others
+from replan.applying.reasons.requests import ClusterSilent, JournalSlow
+from replan.applying.run.cancelling import is_cancelled, turned
+from replan.applying.run.ending import Leaving, left, left_behind, stopped, stopped_code
+from replan.applying.run.late import arrived_late
+from replan.applying.run.looking import Looked, TickReader, way_back
+from replan.applying.run.opening import closing, kept
+from replan.applying.run.ports import Ports
+from replan.applying.run.sending import Sender, intents
+from replan.applying.steering import for_application, keeps_throttles
+from replan.applying.steps.creating import pending
+from replan.applying.steps.log_moves import pending as logs_pending
+from replan.applying.steps.recovering import pending as pending_recoveries
+from replan.applying.steps.standing_throttles import pending as still_to_set
+from replan.applying.tick.copies import lingering, may_arrive
+from replan.applying.tick.decide import decide
+from replan.applying.tick.next_state import Decision, too_slow
+from replan.applying.tick.run_state import Configured, first_state
+from replan.applying.tick_input import Job, TickInput
+from replan.applying.views.outcome import Ending, Outcome, exit_code_of, summary
+from replan.applying.views.progress import Progress, progress_of
+from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit, ReplanError
+from replan.model.broker import LogDir
+from replan.model.garbage_collection import garbage_collection_paused
+from replan.planning.plans.plan import Plan
+
+
+class ApplicationRun:
+    """One process's part of an application."""
+
+    def __init__(self, job: Job, ledger: Ledger, ports: Ports, log_dirs: Sequence[LogDir]) -> None:
+        now = ports.clock.now()
+        self._job, self._ports = job, ports
+        self._state = first_state(self._job, ledger, now).with_room(self._job, log_dirs)
+        self._changed: Collection[Configured] = ()
+        self._looked = Looked(disks_at=now)
+        self._began = self._seen_at = self._written_at = now
+        self._ended_at: float | None = None
+        self._leaving: Leaving | None = None
+        self._idle_since: float | None = None
+        self._turns_at = 0.0
+        self._next: ApplicationRun | None = None
+        """What takes this application back, once it is cancelled and rests."""
+        self._way_back: Plan | None = None
+        """Of a cancelled application: why nothing of it is to go back."""
+        self._progress: Progress | None = None
+        self._asked = False
+
+    def to_end(self) -> Outcome:
+        """Tick until there is an outcome, of this application or of the one that takes it back."""
+        clock, overslept = self._ports.clock, 0.0
+        while True:
+            began = clock.now()
+            with (
+                garbage_collection_paused()
+            ):  # a tick makes values by the hundred thousand, and no cycles
+                outcome = self._tick(overslept)
+            if outcome is not None:
+                return outcome
+            if self._next is not None:
+                return self._next.to_end()
+            before = clock.now()
+            pause = self._job.settings.pause_seconds(before - began, asked=self._asked)
+            clock.sleep(pause)
+            overslept = clock.now() - before - pause
+
+    def _tick(self, overslept: float) -> Outcome | None:
+        now, self._asked = self._ports.clock.now(), False
+        self._note_stop(now)
+        try:
+            tick = self._look(overslept)
+        except (ClusterUnreachable, ClusterRefused) as error:
+            self._state = self._state.without_a_look()
+            return self._unreachable(now, error)
+        self._seen_at = now
+        reported = len(self._state.notes)
+        before = self._state = self._state.observed(tick)
+        decision, after = decide(tick, before)
+        began = self._ports.clock.now()
+        try:
+            self._ports.journal.append(intents(decision, before.ledger))
+        except (BadFile, ClusterUnreachable) as error:
+            return self._unwritable(now, error)
+        self._written_at = now
+        if self._leaving is None and any(c.verb is Verb.ABANDON for c in tick.commands):
+            self._leaving = Leaving(now, Ending.LEFT_TO_ANOTHER, now - after.moved_at)
+        limit, appended = self._job.settings.intent_seconds, self._ports.clock.now()
+        if appended - began > limit and decision.asks:
+            decision, after = too_slow(decision, after, JournalSlow(appended - began, limit))
+        answers = Sender(self._ports.writer, self._ports.clock, began + limit).send(decision)
+        self._state = after.answered(answers, self._ports.clock.now())
+        self._asked = decision.asks and not self._state.refused_configs
+        self._changed = answers.configs.keys() | answers.standing.keys()
+        self._progress = progress_of(
+            tick, self._state, decision, self._began, reported, self._gives_up_at()
+        )
+        self._ports.report(self._progress)
+        return self._outcome(tick, decision)
+
+    def _note_stop(self, now: float) -> None:
+        if self._leaving is not None:
+            return
+        self._note_idle(now)
+        still, leave_at = now - self._state.moved_at, self._job.settings.leave_at
+        if self._ports.stop():
+            self._leaving = Leaving(now, Ending.INTERRUPTED, still)
+        elif leave_at is not None and now >= leave_at:
+            self._leaving = Leaving(now, Ending.WINDOW_OVER, still)
+        elif now >= self._gives_up_at():
+            self._leaving = Leaving(now, Ending.GAVE_UP, still)
+
+    def _note_idle(self, now: float) -> None:
+        """Since when nothing from outside has been to come: a broker that has just come back is about to serve."""
+        if not self._ports.idle():
+            self._idle_since = None
+        elif self._idle_since is None:
+            self._idle_since = now
+
+    def _gives_up_at(self) -> float:
+        """When this process gives up, if nothing moves until then."""
+        moved, settings = self._state.moved_at, self._job.settings
+        limit, idle = settings.give_up_seconds, self._idle_since
+        ends = [] if limit is None else [moved + limit]
+        ends += [] if idle is None else [max(moved, idle) + settings.idle_seconds]
+        return min(ends, default=inf)
+
+    def _look(self, overslept: float) -> TickInput:
+        ports, application = self._ports, self._state.ledger.application
+        tick, self._state, self._looked = TickReader(self._job, ports).look(
+            self._state,
+            self._looked,
+            overslept=overslept,
+            admitting=self._leaving is None,
+            changed=self._changed,
+            commands=for_application(application, ports.arrived()),
+        )
+        return tick
+
+    def _outcome(self, tick: TickInput, decision: Decision) -> Outcome | None:
+        state, patience = self._state, self._job.settings.patience_seconds
+        restored = decision.throttles.quiet
+        if self._leaving is not None:
+            late = tick.now - self._leaving.since >= patience
+            return self._stopped(self._leaving, decision) if restored or late else None
+        if self._works() or lingering(tick, state) or may_arrive(state):
+            return None
+        if is_cancelled(state.ledger) and self._way_back is None:
+            return self._turned(tick)
+        keeps = keeps_throttles(self._job.plan.throttle, state.ledger.application)
+        if not state.ledger.throttles or (keeps and restored):
+            return self._closed_unless_late(tick.now)
+        if self._ended_at is None or state.configs_unknown_since:
+            self._ended_at = tick.now
+        if tick.now - self._ended_at < patience:
+            return None
+        found = left_behind(state, self._looked.answering)
+        return replace(self._left(Exit.HELD, Ending.STAYS_OPEN), leftovers=found)
+
+    def _works(self) -> bool:
+        """Whether anything has begun and not ended, or is still to begin."""
+        state = self._state
+        if state.ledger.open or state.admitted or self._throttles_others():
+            return True
+        creates = pending(self._job, state.ledger)
+        leaderless = pending_recoveries(self._job, state.ledger)
+        within = logs_pending(self._job, state.ledger)
+        if is_cancelled(state.ledger):
+            return (
+                any(c.topic in state.ledger.creates for c in creates)
+                or any(r.partition in state.ledger.recoveries for r in leaderless)
+                or any(m.replica in state.ledger.log_moves for m in within)
+            )
+        return bool(
+            len(state.queue)
+            or creates
+            or leaderless
+            or within
+            or still_to_set(self._job, state.ledger)
+        )
+
+    def _throttles_others(self) -> bool:
+        """Whether reassignments of other tools run, or may, that are to be throttled."""
+        state, agreeing = self._state, self._job.settings.agreeing_seconds
+        over = state.others.over(self._ports.clock.now(), agreeing)
+        return throttles_others(state.ledger.application) and not over
+
+    def _turned(self, tick: TickInput) -> Outcome | None:
+        """Everything rests: end the cancelled application, and go on with the one that takes it back."""
+        settings, ledger = self._job.settings, self._state.ledger
+        if tick.now < self._turns_at:
+            return None
+        self._turns_at = tick.now + settings.agreeing_seconds
+        try:
+            found = way_back(self._ports.reader, ledger, self._job.plan)
+        except (ClusterUnreachable, ClusterRefused) as error:
+            return self._unreachable(tick.now, error)
+        if found is None:
+            return None
+        back, log_dirs = found
+        if not back.moves:
+            self._way_back = back
+            return None
+        records = turned(ledger, self._job.plan, back, settings)
+        try:
+            self._append(records)
+        except (BadFile, ClusterUnreachable) as error:
+            return self._unwritable(self._ports.clock.now(), error)
+        job = Job.of(back, settings, self._job.end_text)
+        self._next = ApplicationRun(job, self._state.ledger, self._ports, log_dirs)
+        self._next._state = replace(
+            self._next._state, configs_unknown_since=self._state.configs_unknown_since
+        )
+        return None
+
+    def _closed_unless_late(self, now: float) -> Outcome | None:
+        """Close the application, unless a list that came late has undone some of it: that goes on."""
+        try:
+            late = list(arrived_late(self._state.ledger, self._ports.reader))
+        except (ClusterUnreachable, ClusterRefused) as error:
+            return self._unreachable(now, error)
+        if not late:
+            return self._closed()
+        try:
+            self._append(tuple(record for record, _ in late))
+        except (BadFile, ClusterUnreachable) as error:
+            return self._unwritable(self._ports.clock.now(), error)
+        self._state = replace(self._state, moved_at=now)
+        if self._progress is not None:
+            self._ports.report(replace(self._progress, notes=tuple(note for _, note in late)))
+        return None
+
+    def _closed(self) -> Outcome | None:
+        plan, ledger, back = self._job.plan, self._state.ledger, self._way_back
+        refusals, left_out = (back or plan).refusals, (back or plan).left_out
+        status = ApplicationStatus.CLOSED if back is None else ApplicationStatus.CANCELLED
+        outcome = self._left(Exit.OK, Ending.COMPLETE)
+        results = outcome.all_results
+        text, at = summary(results, refusals, self._state.others.total), self._job.settings.moment()
+        try:
+            self._append((*kept(ledger), *closing(ledger, status, text, at, plan)))
+        except (BadFile, ClusterUnreachable) as error:
+            return self._unwritable(self._ports.clock.now(), error)
+        return replace(outcome, exit_code=exit_code_of(results, left_out), refusals=refusals)
+
+    def _append(self, records: tuple[Record, ...]) -> None:
+        self._ports.journal.append(records)
+        self._state = replace(self._state, ledger=self._state.ledger.after(records))
+
+    def _unreachable(
+        self, now: float, error: ClusterUnreachable | ClusterRefused
+    ) -> Outcome | None:
+        silent = now - self._seen_at
+        if silent < self._job.settings.patience_seconds and self._leaving is None:
+            if self._progress is not None:
+                whom = error.waits_for if isinstance(error, ClusterUnreachable) else None
+                lasts = self._ports.clock.now() - self._seen_at
+                silence = ClusterSilent(lasts, str(error), whom)
+                at = now - self._began
+                self._ports.report(
+                    replace(self._progress, at_seconds=at, now=now, admission=silence, notes=())
+                )
+            return None
+        return self._failed(Ending.UNREACHABLE, silent, error)
+
+    def _unwritable(self, now: float, error: BadFile | ClusterUnreachable) -> Outcome | None:
+        silent = now - self._written_at
+        if silent < self._job.settings.journal_patience_seconds and self._leaving is None:
+            return None
+        return self._failed(Ending.NOT_WRITTEN, silent, error)
+
+    def _left(self, code: Exit, ending: Ending) -> Outcome:
+        return left(self._job, self._state, self._ports.clock.now(), code, ending)
+
+    def _stopped(self, leaving: Leaving, decision: Decision) -> Outcome:
+        whole = self._left(stopped_code(leaving), leaving.ending)
+        return stopped(whole, self._job, self._state, leaving, decision, self._looked.answering)
+
+    def _failed(self, ending: Ending, seconds: float, error: ReplanError) -> Outcome:
+        asked = self._leaving is not None and self._leaving.ending is Ending.INTERRUPTED
+        code = Exit.INTERRUPTED if asked else Exit.ERROR
+        return replace(self._left(code, ending), seconds=seconds, error=str(error))

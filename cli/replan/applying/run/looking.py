@@ -1,0 +1,144 @@
+"""What a process reads before each decision, and what it reads only now and then while copies wait."""
+
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from replan.applying.admission.gates import under_min_isr
+from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.records import Command
+from replan.applying.observation.look import Readings
+from replan.applying.run.cancelling import plan_back, unfinished
+from replan.applying.run.ports import Ports
+from replan.applying.steps.probing import probe
+from replan.applying.steps.recovering import to_probe
+from replan.applying.tick.questions import copying, urgent, wanted, watched
+from replan.applying.tick.run_state import Configured, RunState
+from replan.applying.tick_input import Job, TickInput
+from replan.errors import ClusterUnreachable
+from replan.model.broker import LogDir
+from replan.model.control_plane import ClusterReader, Look, Wanted
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.partition import PartitionState
+from replan.model.replica_logs import LogsFound
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What is kept of earlier looks, beside the state of the run."""
+
+    disks_at: float
+    """When the log directories were last asked about."""
+    readings: Readings = field(default_factory=Readings)
+
+    @property
+    def answering(self) -> frozenset[BrokerId]:
+        """The brokers whose rates are known."""
+        return frozenset(self.readings.rates)
+
+
+@dataclass(frozen=True, slots=True)
+class TickReader:
+    """The reading side of one run."""
+
+    job: Job
+    ports: Ports
+
+    def look(
+        self,
+        state: RunState,
+        looked: Looked,
+        *,
+        overslept: float,
+        admitting: bool,
+        changed: Collection[Configured],
+        commands: Sequence[Command],
+    ) -> tuple[TickInput, RunState, Looked]:
+        """Read what a tick is decided by; `changed`: the settings that the tick before has asked for.
+
+        Raises ClusterUnreachable and ClusterRefused.
+        """
+        job, clock = self.job, self.ports.clock
+        now = clock.now()
+        state = state.without_old_unknowns(now, job.settings.quarantine_seconds)
+        candidates: tuple[TopicPartition, ...] = ()
+        if admitting:
+            state, candidates = state.chosen(job, now)
+        perhaps = [n for n in watched(state, job) if n not in candidates] if admitting else []
+        every_tick = wanted(state, job, (*candidates, *perhaps))
+        asked = looked.readings.wanted(
+            every_tick,
+            now,
+            job.settings,
+            urgent=urgent(state, job, changed),
+            copying={**state.others.replicas, **copying(state, job)},
+        )
+        look = self.ports.reader.look(asked)
+        ended = clock.now()
+        readings, seen = looked.readings.after(every_tick, asked, look, now)
+        candidates += tuple(n for n in perhaps if _suffers(job.moves[n], seen))
+        history = state.history.with_sizes(job.moves, seen.sizes, now)
+        state, looked = replace(state, history=history), replace(looked, readings=readings)
+        if state.copies_waiting and admitting:
+            state, looked = self._now_and_then(state, looked, now)
+        tick = TickInput(
+            job=job,
+            seen=seen,
+            now=now,
+            ended=ended,
+            candidates=candidates,
+            admitting=admitting,
+            logs=self._probed(state, seen),
+            commands=tuple(commands),
+            moment=job.settings.moment(),
+            overslept=overslept,
+        )
+        return tick, state, looked
+
+    def _probed(self, state: RunState, seen: Look) -> dict[TopicPartition, LogsFound]:
+        """The logs that this tick is decided by."""
+        live = [b for b, broker in seen.brokers.items() if broker.live]
+        logs = to_probe(self.job, state.ledger, seen.partitions, live)
+        return probe(self.ports.reader, logs) if logs else {}
+
+    def _now_and_then(self, state: RunState, looked: Looked, now: float) -> tuple[RunState, Looked]:
+        """What is read while copies wait; where that fails, the look is good all the same."""
+        with suppress(ClusterUnreachable):
+            if now - looked.disks_at >= self.job.settings.disk_seconds:
+                looked = replace(looked, disks_at=now)
+                state = state.with_room(self.job, self.ports.reader.log_dirs())
+            began, known = self.ports.clock.now(), state.neighbours
+            if began >= known.due and state.ledger.open:
+                period = self.job.settings.neighbours_seconds
+                state = replace(state, neighbours=known.later(began, period))
+                snapshot = self.ports.reader.observe()
+                ended = self.ports.clock.now()
+                after = known.after(snapshot, self.job.moves.keys(), began, ended, period)
+                state = replace(state, neighbours=after)
+        return state, looked
+
+
+def _suffers(move: Move, seen: Look) -> bool:
+    found = seen.partitions.get(move.partition)
+    return found is not None and under_min_isr(move, found)
+
+
+def way_back(
+    reader: ClusterReader, ledger: Ledger, plan: Plan
+) -> tuple[Plan, Sequence[LogDir]] | None:
+    """The plan that takes a cancelled application back, and the room on disks; None where readings do not agree yet."""
+    names = [own.partition for own in unfinished(ledger)]
+    snapshot = reader.observe()
+    again = reader.look(Wanted(partitions=names))
+    back = plan_back(ledger, plan, snapshot)
+    log_dirs = reader.log_dirs() if back.moves else ()
+    if any(_shown(snapshot.partition(n)) != _shown(again.partitions.get(n)) for n in names):
+        return None  # a broker shows older metadata
+    return back, log_dirs
+
+
+def _shown(found: PartitionState | None) -> object:
+    """What two readings of a partition that rests must agree on."""
+    return found and (found.topic_id, found.replicas, found.adding, found.removing)

@@ -1,0 +1,124 @@
+"""The beginning and the end of performing a plan: what is read first, what may be opened, and the run between them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from replan.applying.journal.ledger import fold
+from replan.applying.journal.protocol import Journal
+from replan.applying.journal.records import Command, Verb
+from replan.applying.run.application_run import ApplicationRun
+from replan.applying.run.opening import check_cluster, finished, opening
+from replan.applying.run.ports import Ports
+from replan.applying.settings import Settings
+from replan.applying.steering import (
+    MoveRates,
+    none_arrived,
+    taken_over,
+)
+from replan.applying.tick_input import EndText, Job
+from replan.applying.views.outcome import (
+    Ending,
+    LogMoveResult,
+    Outcome,
+    PartitionResult,
+    Result,
+    SettingResult,
+)
+from replan.applying.views.progress import Report
+from replan.errors import BadUsage, ClusterUnreachable, Exit
+from replan.model.broker import LogDir
+from replan.model.control_plane import Clock, ClusterReader, ClusterWriter
+from replan.planning.plans.plan import Plan
+
+
+def never() -> bool:
+    """What a real cluster says when asked whether nothing will happen to it any more."""
+    return False
+
+
+def apply_plan(
+    plan: Plan,
+    reader: ClusterReader,
+    writer: ClusterWriter,
+    journal: Journal,
+    clock: Clock,
+    *,
+    plan_digest: str,
+    settings: Settings,
+    report: Report,
+    stop: Callable[[], bool],
+    end_text: EndText,
+    idle: Callable[[], bool] = never,
+    arrived: Callable[[], Sequence[Command]] = none_arrived,
+    verb: Verb | None = None,
+    rates: MoveRates | None = None,
+    others: bool = False,
+) -> Outcome:
+    """Perform a plan, or go on with it, until nothing is left or `stop` says so.
+
+    It gives up when nothing has moved for `settings.give_up_seconds`; and where `idle` says that nothing will happen to
+    the cluster by itself any more, which only a simulated one can know, as soon as no timer can move anything either.
+
+    `arrived` gives the commands in the inbox, and never fails. `verb`: what to do to an application that is open, as if
+    somebody had sent it there: go on although it was paused, cancel it, or go on at other `rates`. `others`: throttle
+    reassignments of other tools, too, until none runs.
+
+    Raises WrongCluster, Held (another application is open, or another process took over), ClusterRefused, and
+    ClusterUnreachable or BadFile where cluster or journal cannot be read at the beginning, within the patience.
+    """
+    log_dirs = _first_reading(plan, reader, clock, settings, stop)
+    ledger = fold(journal.read())
+    if verb is Verb.CANCEL and ledger.application is None:
+        raise BadUsage("no application is open on this cluster; there is nothing to cancel")
+    if ledger.application is None and not others and finished(plan, plan_digest, ledger, reader):
+        names = [
+            *(c.first for c in plan.creates),
+            *(r.partition for r in plan.recoveries),
+            *(m.partition for m in plan.moves),
+        ]
+        results = tuple(PartitionResult(name, Result.DONE) for name in names)
+        moved = (LogMoveResult(m.partition, m.broker, Result.DONE) for m in plan.log_moves)
+        settings_there = tuple(SettingResult(s.setting, Result.DONE) for s in plan.standing)
+        if not ledger.throttles:
+            return Outcome(
+                exit_code=plan.left_out,
+                ending=Ending.NOTHING_TO_DO,
+                results=results,
+                settings=settings_there,
+                log_moves=tuple(moved),
+                refusals=plan.refusals,
+            )
+    opened = opening(
+        plan,
+        plan_digest,
+        ledger,
+        settings,
+        resumes=verb in {Verb.RESUME, Verb.CANCEL},
+        others=others,
+    )
+    opened += taken_over(ledger, settings, verb, rates)
+    journal.append(opened)
+    ports = Ports(reader, writer, journal, clock, report, stop, idle, arrived)
+    job = Job.of(plan, settings, end_text)
+    end = ApplicationRun(job, ledger.after(opened), ports, log_dirs).to_end()
+    surprises = end.cancelled and end.exit_code is Exit.OK and verb is None
+    return replace(end, exit_code=Exit.HELD) if surprises else end
+
+
+def _first_reading(
+    plan: Plan,
+    cluster: ClusterReader,
+    clock: Clock,
+    settings: Settings,
+    stop: Callable[[], bool],
+) -> Sequence[LogDir]:
+    """The room on disks, of the cluster that the plan is for; one that does not answer is asked again for a while."""
+    until = clock.now() + settings.patience_seconds
+    while True:
+        try:
+            check_cluster(plan, cluster.cluster_id())
+            return cluster.log_dirs()
+        except ClusterUnreachable:
+            if clock.now() >= until or stop():
+                raise
+        clock.sleep(settings.poll_seconds)

@@ -1,0 +1,233 @@
+"""How an application is opened, taken up again, and closed: records and refusals, no loop.
+
+At most one application is open on a cluster. The same plan takes up the open one; another plan is refused, naming it
+and the three ways on.
+"""
+
+from collections.abc import Iterable
+
+from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.originals import CHUNK_CHARACTERS, originals_of, packed
+from replan.applying.journal.records import (
+    Application,
+    ApplicationStatus,
+    Command,
+    Forget,
+    OriginalsChunk,
+    PlanChunk,
+    Record,
+    changed,
+)
+from replan.applying.journal.steps import (
+    CreateRecord,
+    LogMoveRecord,
+    MoveRecord,
+    RecoveryRecord,
+    StandingRecord,
+    Status,
+)
+from replan.applying.partitions.judge import End
+from replan.applying.settings import Settings
+from replan.applying.steps.log_moves import judge_log_move
+from replan.applying.steps.standing_throttles import is_set
+from replan.applying.tick.questions import places_of
+from replan.errors import BadFile, Held, WrongCluster
+from replan.model.configs import ConfigScope
+from replan.model.control_plane import ClusterReader, Wanted
+from replan.model.names import BrokerId
+from replan.planning.plans.next_request import Done, next_request
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan_file import dumps, loads
+from replan.planning.safety.plan_laws import require_lawful
+
+KEPT_APPLICATIONS = 20
+"""Closed ones, for people who look back."""
+KEPT_ORIGINALS = 10
+"""Closed ones that `rollback` can go back over."""
+
+
+def check_cluster(plan: Plan, cluster_id: str) -> None:
+    """Raise WrongCluster where the plan was made for another one."""
+    if plan.cluster_id != cluster_id:
+        raise WrongCluster(
+            f"the plan is for cluster {plan.cluster_id}, and cluster {cluster_id} answered\n"
+            "Check --bootstrap-server, or make a plan for this cluster."
+        )
+
+
+def finished(plan: Plan, plan_digest: str, ledger: Ledger, cluster: ClusterReader) -> bool:
+    """Whether this plan was applied before, or asks for nothing, and the cluster stands where it leads."""
+    if not plan.changes:
+        return True
+    if not ledger.applications(plan_digest):
+        return False
+    created = {name for create in plan.creates for name in create.partitions}
+    topics = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.TOPIC}
+    brokers = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.BROKER}
+    touched = {m.partition for m in plan.moves} | {r.partition for r in plan.recoveries}
+    seen = cluster.look(
+        Wanted(
+            partitions=sorted(created | touched),
+            topics=sorted(topics),
+            rates_of=sorted(BrokerId(int(name)) for name in brokers),
+            places_of=places_of(plan.log_moves),
+        )
+    )
+    if not all(is_set(wanted, seen) for wanted in plan.standing):
+        return False
+    if not all(isinstance(judge_log_move(m, seen, None), End) for m in plan.log_moves):
+        return False
+    led = (seen.partitions.get(r.partition) for r in plan.recoveries)
+    if not all(state is not None and state.leader is not None for state in led):
+        return False
+    return (not seen.unclear and created <= seen.partitions.keys()) and all(
+        isinstance(next_request(m, seen.partitions.get(m.partition), settled=False), Done)
+        for m in plan.moves
+    )
+
+
+def opening(
+    plan: Plan,
+    plan_digest: str,
+    ledger: Ledger,
+    settings: Settings,
+    *,
+    resumes: bool = False,
+    others: bool = False,
+) -> tuple[Record, ...]:
+    """The records that open an application; none where the same plan's is open. Raises Held where another's is.
+
+    `resumes`: whoever asks for it goes on with whatever is open, also where it is being cancelled.
+    """
+    if ledger.application is not None:
+        check_same(ledger.application, plan_digest)
+        if ledger.application.cancelled_by and not resumes:
+            raise Held(_cancelled_text(ledger.application))
+        return ()
+    application = Application(
+        id=_next_id(plan_digest, ledger.applications(plan_digest)),
+        status=ApplicationStatus.OPEN,
+        plan_digest=plan_digest,
+        manifest_digest=plan.manifest_digest,
+        cluster_id=plan.cluster_id,
+        owner=settings.owner,
+        opened_at=settings.moment(),
+        moves=len(plan.moves),
+        settle=settings.settle_seconds,
+        slots=settings.slots_per_broker,
+        keep_throttles=settings.preserve_throttles,
+        others=others,
+    )
+    left = [changed(saved, kept=False) for saved in ledger.priors if saved.kept]
+    return application, *_chunks(application.id, dumps(plan)), *left, *_forgotten(ledger)
+
+
+def _next_id(plan_digest: str, before: Iterable[Application]) -> str:
+    """One more than the last of the same plan, of which earlier ones may be forgotten."""
+    numbers = (int(a.id.rpartition("-")[2]) for a in before)
+    return f"{plan_digest[:12]}-{max(numbers, default=0) + 1}"
+
+
+def _forgotten(ledger: Ledger) -> list[Forget]:
+    """The oldest applications and originals, where more than enough are kept; recoveries go with their application."""
+    records = ledger.records.values()
+    over = [r for r in records if isinstance(r, Application)][:-KEPT_APPLICATIONS]
+    ids = {a.id for a in over}
+    chunks = [r for r in records if isinstance(r, OriginalsChunk)]
+    kept = list(dict.fromkeys(c.application for c in chunks))[-KEPT_ORIGINALS:]
+    return [
+        *(Forget(a.key) for a in over),
+        *(Forget(c.key) for c in chunks if c.application not in kept),
+        *(Forget(r.key) for r in records if isinstance(r, RecoveryRecord) and r.application in ids),
+    ]
+
+
+def _cancelled_text(application: Application) -> str:
+    return (
+        f"application {application.id} is being cancelled by {application.cancelled_by}: what it has not finished goes "
+        "back\n`replan resume` goes on with that; this plan can be applied again afterwards."
+    )
+
+
+def open_plan(ledger: Ledger) -> Plan | None:
+    """The plan of the open application, out of the journal; whoever resumes performs this one, and no new one."""
+    if ledger.application is None:
+        return None
+    application = ledger.application.id
+    source = f"journal, application {application}"
+    try:
+        return require_lawful(loads(ledger.plan_text(application), source), source)
+    except BadFile as problem:
+        raise BadFile(
+            f"{problem}\nThis release cannot go on with that plan, nor take it back: finish it with the release that "
+            "began it, or give it up with `replan abandon` (`--cancel-copies` cancels its copies), and plan again."
+        ) from problem
+
+
+def check_same(application: Application, plan_digest: str) -> None:
+    """Raise Held where the open application is another plan's."""
+    if application.plan_digest != plan_digest:
+        raise Held(
+            f"application {application.id} of {application.owner} is open on this cluster, with another plan "
+            f"({application.plan_digest[:12]}, this one is {plan_digest[:12]})\n"
+            "Three ways on: `replan resume` goes on with it; `replan cancel` takes back what it has not finished; "
+            "`replan abandon` leaves the moves as they are and puts its throttles back."
+        )
+
+
+def _chunks(application: str, text: str) -> list[PlanChunk]:
+    return [
+        PlanChunk(application, number, text[start : start + CHUNK_CHARACTERS])
+        for number, start in enumerate(range(0, len(text), CHUNK_CHARACTERS))
+    ]
+
+
+def closing(
+    ledger: Ledger,
+    status: ApplicationStatus,
+    summary: str,
+    at: str = "",
+    plan: Plan | None = None,
+) -> tuple[Record, ...]:
+    """The records that close the open application; `plan`: its plan, where this release can read it."""
+    application = ledger.application
+    if application is None:
+        return ()
+    kept = [] if application.takes_back else packed(application.id, originals_of(ledger, plan))
+    application = changed(application, bytes=_copied(ledger, plan))
+    return *ended(application, ledger.records.values(), status, summary, at), *kept
+
+
+def _copied(ledger: Ledger, plan: Plan | None) -> int:
+    """Bytes of the copies that are done, between brokers and between directories."""
+    if plan is None:
+        return 0
+    done = {name for name, own in ledger.owned.items() if own.status is Status.DONE}
+    within = {name for name, own in ledger.log_moves.items() if own.status is Status.DONE}
+    return sum(m.copies_bytes for m in plan.moves if m.partition in done) + sum(
+        m.bytes for m in plan.log_moves if m.replica in within
+    )
+
+
+def ended(
+    application: Application,
+    records: Iterable[Record],
+    status: ApplicationStatus,
+    summary: str,
+    at: str = "",
+) -> tuple[Record, ...]:
+    """The records that end an application: what is over need not be kept."""
+    over = {
+        r.key: Forget(r.key)
+        for r in records
+        if isinstance(
+            r, MoveRecord | CreateRecord | StandingRecord | LogMoveRecord | PlanChunk | Command
+        )
+        and r.application == application.id
+    }
+    return changed(application, status=status, summary=summary, ended_at=at), *over.values()
+
+
+def kept(ledger: Ledger) -> tuple[Record, ...]:
+    """The records by which throttles of moves stay in place on purpose."""
+    return tuple(changed(saved, kept=True) for saved in ledger.priors)

@@ -1,0 +1,223 @@
+"""Replicas on their way to another log directory of their broker: ask for it, wait, or an end. Pure.
+
+A broker copies such a replica by itself and then swaps it in (KIP-113). The same request once more changes nothing,
+while it copies and when it is done: so one without an answer is sent again, and one that arrives late does no harm. One
+copy takes one slot of its broker, and starts only under the throttle that the plan declares for what the broker
+receives (`replica.alter.log.dirs.io.max.bytes.per.second`, saved and restored as the other rates). A partition that the
+plan moves to other brokers comes first.
+
+While the application is cancelled (`cancelling`), none is begun, and one that was asked for
+
+    lies where it was to go                        done: it stays
+    copies there                                   its own directory is asked for, which ends the copy
+                                                   (ReplicaManager.alterReplicaLogDirs), as often as needed
+    lies where it was, and a request of it may     waits (90 s after one without an answer, or after a takeover)
+    arrive
+    lies where it was                              cancelled, once looks agree for 15 s
+    lies or copies elsewhere                       changed by another tool: it stays, named
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from replan.applying.admission.slots import Slots
+from replan.applying.journal.ledger import Ledger, unended
+from replan.applying.journal.steps import LogMoveRecord, Status
+from replan.applying.observation.history import held_since
+from replan.applying.partitions.judge import End, Hold, rejected
+from replan.applying.reasons.copies import AwaitingThrottle, CopyingInBroker
+from replan.applying.reasons.ends import EndReason, OtherLogDir, StaysInLogDir, SubjectGone
+from replan.applying.reasons.gates import Cancelling, MoveFirst
+from replan.applying.reasons.requests import Rechecking, ReplicaUnread
+from replan.applying.reasons.waits import HoldReason
+from replan.applying.throttles.broker_rates import Rate
+from replan.applying.tick_input import Job, TickInput
+from replan.model.configs import LOG_DIRS_RATE
+from replan.model.control_plane import Answer, Look, OutcomeUnknown, Rejected, ReplicaName
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.placement import MoveThrottle, Side
+from replan.planning.plans.log_dirs import LogMove
+
+LOOKED_AT = 4
+"""How many waiting replicas of a broker are looked at, for each of its slots."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """It may be asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogMoving:
+    """What a process knows of them from tick to tick."""
+
+    answers: Mapping[ReplicaName, Answer] = field(default_factory=dict)
+    suspected: Mapping[tuple[ReplicaName, EndReason], float] = field(default_factory=dict)
+    """What looks have suggested so far, and since when."""
+    unknown_since: Mapping[ReplicaName, float] = field(default_factory=dict)
+    """Those of which a request may be on its way, and since when."""
+
+    def answered(self, answers: Mapping[ReplicaName, Answer], now: float) -> "LogMoving":
+        """What is known once requests were answered."""
+        unknown = {name: now for name, a in answers.items() if isinstance(a, OutcomeUnknown)}
+        return replace(self, answers=answers, unknown_since={**self.unknown_since, **unknown})
+
+
+@dataclass(slots=True)
+class LogMoveTick:
+    """What one tick decides of them."""
+
+    records: list[LogMoveRecord] = field(default_factory=list)
+    starting: list[LogMove] = field(default_factory=list)
+    """Those that may start, once their throttle is in force."""
+    running: list[LogMove] = field(default_factory=list)
+    asks: dict[ReplicaName, str] = field(default_factory=dict)
+    holds: dict[ReplicaName, HoldReason] = field(default_factory=dict)
+    suspected: Mapping[tuple[ReplicaName, EndReason], float] = field(default_factory=dict)
+
+    def rates(self, throttle: MoveThrottle | None) -> dict[Rate, int]:
+        """The rates that they need, bytes per second."""
+        if throttle is None:
+            return {}
+        wanted = {m.broker: throttle.rate_of(m.broker, Side.FOLLOWER) for m in self._all()}
+        return {(b, LOG_DIRS_RATE): rate for b, rate in wanted.items() if rate is not None}
+
+    def _all(self) -> Iterable[LogMove]:
+        return (*self.running, *self.starting)
+
+    def ask(self, in_force: frozenset[Rate], throttle: MoveThrottle | None, ledger: Ledger) -> None:
+        """Ask for those whose throttle is in force, and write that down."""
+        rates = self.rates(throttle)
+        for move in self.starting:
+            where = (move.broker, LOG_DIRS_RATE)
+            if where in rates and where not in in_force:
+                self.holds[move.replica] = AwaitingThrottle()
+                continue
+            self.asks[move.replica] = move.target
+            self.holds[move.replica] = CopyingInBroker(0, move.bytes)
+            if move.replica not in ledger.log_moves:
+                self.records.append(record_of(move, ledger, Status.OPEN))
+
+
+def pending(job: Job, ledger: Ledger) -> list[LogMove]:
+    """Those that have not ended."""
+    return [move for move in job.plan.log_moves if unended(ledger.log_moves.get(move.replica))]
+
+
+def looked_at(job: Job, ledger: Ledger) -> list[LogMove]:
+    """Those to look at now: all that were asked for, and of each broker the first that wait."""
+    seen, found = Counter[BrokerId](), list[LogMove]()
+    for move in pending(job, ledger):
+        begun = move.replica in ledger.log_moves
+        if not begun:
+            seen[move.broker] += 1
+        if begun or seen[move.broker] <= LOOKED_AT * job.settings.slots_per_broker:
+            found.append(move)
+    return found
+
+
+def log_move_tick(
+    tick: TickInput,
+    ledger: Ledger,
+    known: LogMoving,
+    closed: HoldReason | None,
+    slots: Slots,
+    moving: frozenset[TopicPartition],
+) -> LogMoveTick:
+    """Decide for each that has not ended; `closed`: why nothing is to be asked for now, if so.
+
+    `moving`: the partitions whose moves to other brokers have not ended. Takes slots.
+    """
+    found = LogMoveTick()
+    agreeing: list[tuple[ReplicaName, EndReason]] = []
+    ready: list[LogMove] = []
+    for move in looked_at(tick.job, ledger):
+        if isinstance(closed, Cancelling) and move.replica in ledger.log_moves:
+            verdict = _cancel(move, tick, known, found)
+        else:
+            verdict = judge_log_move(move, tick.seen, known.answers.get(move.replica))
+        if isinstance(verdict, End) and verdict.status in _TO_BE_AGREED and verdict.reason:
+            suspicion = move.replica, verdict.reason
+            if not tick.agreed(known.suspected, suspicion, listed=False):
+                agreeing.append(suspicion)
+                verdict = Hold(Rechecking(verdict.reason))
+        if isinstance(verdict, Start):
+            ready.append(move)
+        else:
+            _take(move, verdict, tick, ledger, found)
+    for move in found.running:
+        slots.take((move.broker,))
+    for move in ready:
+        reason = closed or (MoveFirst() if move.partition in moving else None)
+        full = slots.first_full((move.broker,))
+        if reason is None and full is not None:
+            reason = slots.why_full(full)
+        if reason is not None:
+            found.holds[move.replica] = reason
+        else:
+            slots.take((move.broker,))
+            found.starting.append(move)
+    found.suspected = held_since(known.suspected, agreeing, tick.ended)
+    return found
+
+
+def _take(
+    move: LogMove, verdict: Hold | End, tick: TickInput, ledger: Ledger, into: LogMoveTick
+) -> None:
+    match verdict:
+        case Hold(reason):
+            into.holds[move.replica] = reason
+            if isinstance(reason, CopyingInBroker):
+                into.running.append(move)
+        case End(status, why):
+            message = "" if why is None else tick.job.end_text(move.partition, why)
+            into.records.append(record_of(move, ledger, status, message))
+
+
+_TO_BE_AGREED = frozenset({Status.STALE, Status.CANCELLED})
+"""Ends that one look alone does not show."""
+
+
+def _cancel(
+    move: LogMove, tick: TickInput, known: LogMoving, into: LogMoveTick
+) -> Start | Hold | End:
+    """The same of one that is to be cancelled: while it copies, its own directory is asked for."""
+    place = tick.seen.places.get(move.broker, {}).get(move.partition)
+    if place is not None and place.future_path == move.target:
+        into.asks[move.replica] = move.source
+        return Hold(CopyingInBroker(place.future_bytes, max(place.bytes, move.bytes)))
+    verdict = judge_log_move(move, tick.seen, None)
+    if not isinstance(verdict, Start):
+        return verdict
+    since, quarantine = known.unknown_since.get(move.replica), tick.settings.quarantine_seconds
+    waits, stays = since is not None and tick.now < since + quarantine, StaysInLogDir(move.source)
+    return Hold(Rechecking(stays)) if waits else End(Status.CANCELLED, stays)
+
+
+def judge_log_move(move: LogMove, seen: Look, answer: Answer | None) -> Start | Hold | End:
+    """What one look says of one replica; that it is stale, a later look must agree with."""
+    place = seen.places.get(move.broker, {}).get(move.partition)
+    if place is None:
+        gone = move.broker not in seen.brokers
+        return End(Status.STALE, SubjectGone()) if gone else Hold(ReplicaUnread(move.broker))
+    if place.future_path == move.target:
+        return Hold(CopyingInBroker(place.future_bytes, max(place.bytes, move.bytes)))
+    if place.path == move.target:
+        return End(Status.DONE)
+    if place.future_path is not None or place.path != move.source:
+        return End(Status.STALE, OtherLogDir(move.source, place.future_path or place.path))
+    return rejected(answer) if isinstance(answer, Rejected) else Start()
+
+
+def record_of(move: LogMove, ledger: Ledger, status: Status, message: str = "") -> LogMoveRecord:
+    """The record of one."""
+    return LogMoveRecord(
+        ledger.application_id,
+        move.partition,
+        move.topic_id,
+        move.broker,
+        move.target,
+        status,
+        message,
+    )

@@ -1,0 +1,142 @@
+"""Which moves copy now: for whom throttle entries are needed, and who takes slots. Pure."""
+
+from collections.abc import Collection, Iterable, Iterator
+
+from replan.applying.admission.slots import Slots, foreign_load
+from replan.applying.reasons.ends import ThrottleRefused
+from replan.applying.reasons.gates import OthersUnderMinIsr
+from replan.applying.throttles.replica_lists import Copy
+from replan.applying.tick.run_state import RunState
+from replan.applying.tick_input import TickInput
+from replan.model.configs import ConfigScope
+from replan.model.names import BrokerId, TopicPartition
+from replan.planning.plans.moves import Move
+
+
+def lingering(tick: TickInput, state: RunState) -> list[TopicPartition]:
+    """Partitions that ended in the middle and whose copy still runs: it keeps its throttle until it ends.
+
+    Also where another tool's reassignment goes on with it: the bytes flow because replan has begun them.
+    """
+    return [
+        name
+        for name in sorted(state.given_up)
+        if name in tick.seen.running and _is_copied(tick, name)
+    ]
+
+
+def may_arrive(state: RunState) -> list[TopicPartition]:
+    """Partitions of which a list that was asked for may still arrive; elections come too late without harm."""
+    owned = state.ledger.owned
+    return [n for n in state.unknown_since if n in owned and owned[n].list_pending]
+
+
+def _is_copied(tick: TickInput, name: TopicPartition) -> bool:
+    """Whether what runs brings a new replica of replan's move into sync; another tool may list it as there already."""
+    running, found = tick.seen.running.get(name), tick.seen.partitions.get(name)
+    in_sync = () if found is None else found.isr
+    if running is None:
+        return False
+    stay = set(running.replicas).difference(running.removing, in_sync)
+    return bool(stay.intersection(tick.job.moves[name].new).intersection(tick.seen.brokers))
+
+
+def copies_under_throttle(
+    tick: TickInput,
+    state: RunState,
+    admitted: Iterable[TopicPartition],
+    ended: Collection[TopicPartition],
+) -> list[Copy]:
+    """The copies whose entries should be there: from just before expand until settled."""
+    settle = tick.settings.settle_seconds
+    names = {
+        name
+        for name, record in state.ledger.open.items()
+        if record.expanding
+        and (_is_copied(tick, name) if name in ended else not state.history.copied(name, settle))
+    }
+    names.update(lingering(tick, state))
+    if tick.admitting:
+        names.update(n for n in admitted if n not in ended)
+    return [copy_of(tick, state, tick.job.moves[n]) for n in sorted(names)]
+
+
+def copy_of(tick: TickInput, state: RunState, move: Move) -> Copy:
+    """A move as throttles see it: its leader throttle is suspended while a replica catches up beside the copy.
+
+    Any kept one that is out of the ISR, and a leaving one on a live broker: while it is listed it counts for min ISR.
+    """
+    found = tick.seen.partitions.get(move.partition)
+    isr = state.history.isr.get(move.partition) if found is None else found.isr
+    if isr is None:
+        return Copy(move)
+    out = set(move.original).difference(isr)
+    catching_up = out & move.kept or any(tick.seen.live(b) for b in out)
+    return Copy(move, leader_throttle_suspended=bool(catching_up))
+
+
+def slots_of(tick: TickInput, state: RunState, starting: Collection[TopicPartition]) -> Slots:
+    """The slots as they are taken now, without those of moves whose start is about to be judged."""
+    others = {
+        name: foreign_load(running, tick.seen.live)
+        for name, running in tick.seen.running.items()
+        if name not in state.ledger.open or not state.ledger.open[name].expanding
+    }
+    loads = _loads(tick, state, starting)
+    return Slots(state.limits, tick.settings.slots_per_broker, loads, others)
+
+
+def _loads(
+    tick: TickInput, state: RunState, starting: Collection[TopicPartition]
+) -> Iterator[frozenset[BrokerId]]:
+    copying = {n for n, record in state.ledger.open.items() if record.expanding}
+    for name in sorted((copying | state.admitted).difference(starting)):
+        move = tick.job.moves[name]
+        if _loads_now(tick, state, move):
+            yield frozenset((source_of(tick, move), *move.new))
+
+
+def loaded_by(tick: TickInput, state: RunState) -> set[BrokerId]:
+    """The brokers that the copies load which run now; not those of copies that are about to begin."""
+    loads = _loads(tick, state, state.admitted)
+    return {broker for brokers in loads for broker in brokers}
+
+
+def source_of(tick: TickInput, move: Move) -> BrokerId:
+    """From where a move copies: the leader, or who is to be it."""
+    state = tick.seen.partitions.get(move.partition)
+    return move.original[0] if state is None or state.leader is None else state.leader
+
+
+def _loads_now(tick: TickInput, state: RunState, move: Move) -> bool:
+    """Until its new replicas are in sync, and unless it stands still."""
+    found = tick.seen.partitions.get(move.partition)
+    if found is not None and set(move.new) <= set(found.isr):
+        return False
+    stalled = state.history.stalled(move, tick.seen, tick.now, tick.settings.stalled_seconds)
+    return move.partition in state.admitted or stalled is None
+
+
+def others_suffer(tick: TickInput, state: RunState) -> OthersUnderMinIsr | None:
+    """Why nothing more is begun beside the copies that run, if partitions of others suffer on their brokers."""
+    neighbours = state.neighbours
+    if not neighbours.fallen or not tick.admitting:
+        return None
+    loaded = frozenset(loaded_by(tick, state))
+    suffering = neighbours.suffering(loaded)
+    if not suffering:
+        return None
+    theirs = {b for n in suffering for b in neighbours.fallen[n]}
+    return OthersUnderMinIsr(suffering, tuple(sorted(theirs & loaded)))
+
+
+def refused_setting(tick: TickInput, state: RunState, move: Move) -> ThrottleRefused | None:
+    """A setting of the copy's throttle that Kafka refuses, and not just while a broker restarts."""
+    named = [(ConfigScope.TOPIC, move.partition.topic)]
+    named += [(ConfigScope.BROKER, str(b)) for b in (*move.original, *move.new)]
+    long_ago = tick.now - tick.settings.agreeing_seconds
+    for scope, name in named:
+        rejection = state.refused_configs.get((scope, name))
+        if rejection is not None and state.refused_since[scope, name] <= long_ago:
+            return ThrottleRefused(scope, name, rejection.code, rejection.name, rejection.message)
+    return None

@@ -1,0 +1,398 @@
+"""What to do in one tick: from the input of the tick and the state of the run to a decision and the next state.
+
+A pure function. Per partition `judge` decides; here is what concerns several of them: who may start, what the throttles
+need, how many requests travel together, and what is written down. Nothing here asks, sleeps or writes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from replan.applying.admission.gates import closed_gate, others_by_topic, under_min_isr
+from replan.applying.admission.slots import Slots
+from replan.applying.journal.records import Record, changed
+from replan.applying.journal.steps import MoveRecord, Status
+from replan.applying.other_tools import rates_of_others, throttles_others
+from replan.applying.partitions.intents import begun, forgetting, intent, left_behind, remembering
+from replan.applying.partitions.judge import End, Hold, Suspect, Verdict, judge
+from replan.applying.partitions.judge_cancelled import judge_cancelled
+from replan.applying.partitions.phase import (
+    Admitted,
+    Deferred,
+    Ended,
+    InFlight,
+    Parked,
+    Phase,
+    Waiting,
+)
+from replan.applying.reasons.copies import AwaitingThrottle, CopyGoesOn
+from replan.applying.reasons.ends import (
+    EndReason,
+)
+from replan.applying.reasons.gates import (
+    Cancelling,
+    OthersUnderMinIsr,
+    PartitionsFirst,
+    Paused,
+    SettingFirst,
+    Stopping,
+    ThrottleContested,
+)
+from replan.applying.reasons.requests import ArrivalPossible
+from replan.applying.reasons.waits import HoldReason
+from replan.applying.steering import (
+    acknowledged,
+    keeps_throttles,
+    notes_of,
+    steered,
+    throttle_of,
+)
+from replan.applying.steps.creating import CreateTick, create_tick, pending
+from replan.applying.steps.log_moves import LogMoveTick, log_move_tick
+from replan.applying.steps.recovering import RecoveryTick, recovery_tick
+from replan.applying.steps.standing_throttles import StandingTick, first_of, standing_tick
+from replan.applying.throttles.tick import (
+    ThrottleInput,
+    ThrottleTick,
+    WantedThrottles,
+    admission_closed,
+    in_place,
+    throttle_tick,
+    unread,
+    with_kept,
+)
+from replan.applying.tick.batches import Batches
+from replan.applying.tick.copies import (
+    copies_under_throttle,
+    copy_of,
+    lingering,
+    may_arrive,
+    others_suffer,
+    refused_setting,
+    slots_of,
+    source_of,
+)
+from replan.applying.tick.next_state import Decision, next_state
+from replan.applying.tick.questions import standing_places
+from replan.applying.tick.run_state import RunState
+from replan.applying.tick.verdicts import agreed, partition_input, quarantine_left
+from replan.applying.tick_input import TickInput
+from replan.model.names import TopicPartition
+from replan.planning.plans.requests import Request, RequestKind
+
+
+def decide(tick: TickInput, state: RunState) -> tuple[Decision, RunState]:
+    """What to do now, and the state of the run once that is written down."""
+    builder = TickBuilder(tick, state)
+    builder.configure()
+    builder.create()
+    builder.recover()
+    for name in [*state.ledger.open, *sorted(state.admitted), *builder.candidates]:
+        builder.judge(name)
+    builder.watch()
+    builder.admit()
+    builder.throttle()
+    builder.ask()
+    decision = builder.decision()
+    return decision, next_state(tick, state, decision)
+
+
+class TickBuilder:
+    """A decision in the making; it lives for one call of `decide`."""
+
+    def __init__(self, tick: TickInput, state: RunState) -> None:
+        self._tick, self._state = tick, state
+        self._phases: dict[TopicPartition, Phase] = {}
+        self._records: list[Record] = []
+        """Beside those of the phases."""
+        self._holds: dict[TopicPartition, HoldReason] = {}
+        self._suspected: list[tuple[TopicPartition, Request | End]] = []
+        self._to_start: dict[TopicPartition, Request] = {}
+        """Lists that add replicas; whoever asks for one passes the gates, whatever was asked before."""
+        self._to_ask: dict[TopicPartition, Request] = {}
+        known = state.ledger.application
+        application = None if known is None else steered(known, tick.commands)
+        self._throttle = throttle_of(tick.job.plan.throttle, application)
+        self._other_copies = state.others.copies(tick.seen) if throttles_others(application) else []
+        self._admission: ThrottleContested | OthersUnderMinIsr | Paused | Cancelling | None = (
+            admission_closed(state.throttle_history) if tick.admitting else None
+        )
+        if application is not None:
+            self._records += acknowledged(
+                state.ledger, application, tick.commands, tick.settings.owner
+            )
+            if application.paused_by:
+                self._admission = Paused(application.paused_by)
+            if application.cancelled_by:
+                self._admission = Cancelling(application.cancelled_by)
+        self._slots = Slots({}, tick.settings.slots_per_broker)
+        self._room = state.room
+        self._throttles = ThrottleTick()
+        self._standing = StandingTick()
+        self._log_moves = LogMoveTick()
+        self._creates, self._growing = CreateTick(), set[str]()
+        self._recoveries = RecoveryTick()
+        self._batches = Batches()
+        self._others = others_by_topic(tick.seen, state.ledger.open)
+
+    @property
+    def candidates(self) -> Sequence[TopicPartition]:
+        """The waiting moves to look at."""
+        return () if isinstance(self._admission, Paused | Cancelling) else self._tick.candidates
+
+    def _nothing_new(self) -> HoldReason | None:
+        """Why neither settings nor partitions are asked for now, if so."""
+        if isinstance(self._admission, Paused | Cancelling):
+            return self._admission
+        return None if self._tick.admitting else Stopping()
+
+    def configure(self) -> None:
+        """Throttle settings that stay come before the copies that need their places."""
+        state, late = self._state, self._state.configs_unknown_since
+        self._standing = standing_tick(
+            self._tick, state.ledger, state.standing, late, self._nothing_new()
+        )
+        self._records.extend(self._standing.records)
+
+    def create(self) -> None:
+        """Creates come before any move of their topic."""
+        ledger, closed = self._state.ledger, self._nothing_new()
+        self._creates = create_tick(self._tick, ledger, self._state.creating, closed)
+        self._growing = {create.topic for create in pending(self._tick.job, ledger)}
+        self._holds.update(self._creates.holds)
+        self._records.extend(self._creates.records)
+
+    def recover(self) -> None:
+        """Partitions without a leader wait for nothing else."""
+        state, closed = self._state, self._nothing_new()
+        self._recoveries = recovery_tick(self._tick, state.ledger, state.recovering, closed)
+        self._holds.update(self._recoveries.holds)
+        self._records.extend(self._recoveries.records)
+
+    def judge(self, name: TopicPartition) -> None:
+        """Judge one partition, and put what it needs where it belongs."""
+        known = self._state.ledger.owned.get(name)
+        if known is None and name.topic in self._growing:
+            self._holds.setdefault(name, PartitionsFirst())
+            return
+        cancelling = self._admission if isinstance(self._admission, Cancelling) else None
+        if cancelling is not None and known is None:
+            self._put_back(name, self._deferred(), cancelling)
+            return
+        sight = partition_input(self._tick, self._state, name, known)
+        record, verdict = judge(sight) if cancelling is None else judge_cancelled(sight)
+        if record is not None and record != known:
+            self._phases[name] = InFlight(record)
+        match self._concluded(name, verdict):
+            case End(status, reason):
+                self._end(name, status, reason)
+            case Suspect(_, reason):
+                self._holds[name] = reason
+            case Hold(reason, soon):
+                self._holds[name] = reason
+                if not soon and isinstance(self._phase(name), Waiting):
+                    self._phases[name] = self._deferred()
+            case Request() as ask:
+                self._sort(name, ask)
+
+    def _concluded(self, name: TopicPartition, verdict: Verdict) -> Verdict:
+        """A suspicion becomes its conclusion once looks have agreed on it for long enough."""
+        if not isinstance(verdict, Suspect):
+            return verdict
+        self._suspected.append((name, verdict.conclusion))
+        return verdict.conclusion if agreed(self._tick, self._state, name, verdict) else verdict
+
+    def _phase(self, name: TopicPartition) -> Phase:
+        return self._phases.get(name) or self._state.phase(name)
+
+    def _deferred(self) -> Deferred:
+        return Deferred(self._tick.now + self._tick.settings.retry_seconds)
+
+    def _put_back(self, name: TopicPartition, phase: Phase, reason: HoldReason) -> None:
+        """Let a partition wait; what is in flight stays so."""
+        self._holds[name] = reason
+        if not isinstance(self._phase(name), InFlight):
+            self._phases[name] = phase
+
+    def _end(self, name: TopicPartition, status: Status, reason: EndReason | None) -> None:
+        job, ledger = self._tick.job, self._state.ledger
+        message = "" if reason is None else job.end_text(name, reason)
+        record = changed(self._record(name), status=status, message=message)
+        self._holds.pop(name, None)
+        self._phases[name] = Ended(record)
+        found = self._tick.seen.partitions.get(name)
+        if status is not Status.DONE:
+            there = found is not None and found.topic_id == record.topic_id
+            self._records.extend(left_behind(record, ledger) if there else ())
+        elif name not in job.plan.remember:
+            self._records.extend(forgetting(job.moves[name], ledger))
+
+    def _record(self, name: TopicPartition) -> MoveRecord:
+        """The record of a partition so far."""
+        phase = self._phase(name)
+        if isinstance(phase, InFlight | Ended):
+            return phase.record
+        return begun(self._tick.job.moves[name], self._state.ledger)
+
+    def _sort(self, name: TopicPartition, ask: Request) -> None:
+        found = self._tick.seen.partitions[name]
+        if not self._tick.admitting:
+            self._holds[name] = Stopping()
+        elif isinstance(self._admission, Paused) and not isinstance(self._phase(name), InFlight):
+            self._put_back(name, self._deferred(), self._admission)
+        elif not set(ask.replicas) <= set(found.replicas):
+            self._to_start[name] = ask
+        elif (closed := self._closed(name, ask)) is not None:
+            self._put_back(name, self._deferred(), closed)
+        else:
+            self._to_ask[name] = ask
+
+    def _closed(self, name: TopicPartition, ask: Request) -> HoldReason | None:
+        """The gate that keeps a list from being asked for; elections and cancels have none."""
+        if ask.kind not in {RequestKind.EXPAND, RequestKind.ASSIGN}:
+            return None
+        tick = self._tick
+        move, found = tick.job.moves[name], tick.seen.partitions[name]
+        return closed_gate(move, ask.replicas, found, tick.seen, self._room, self._others)
+
+    def watch(self) -> None:
+        """Say what an ended partition keeps the application for."""
+        for name in lingering(self._tick, self._state):
+            self._holds[name] = CopyGoesOn()
+        for name in may_arrive(self._state):
+            asked, left = (
+                self._state.ledger.owned[name].asked,
+                quarantine_left(self._tick, self._state, name),
+            )
+            ended = name not in self._state.ledger.open
+            if ended and asked is not None and left is not None:
+                self._holds[name] = ArrivalPossible(asked.kind, asked.replicas, left)
+
+    def admit(self) -> None:
+        """Give slots to copies that are to start or start again, in this order: begun, admitted, waiting."""
+        self._slots = slots_of(self._tick, self._state, self._to_start.keys())
+        self._admission = self._admission or others_suffer(self._tick, self._state)
+        for name, ask in list(self._to_start.items()):
+            if not self._admits(name, ask):
+                del self._to_start[name]
+        ledger, plan = self._state.ledger, self._tick.job.plan
+        over = {n for n, r in ledger.owned.items() if r.status is not Status.OPEN}
+        moving = self._tick.job.moves.keys() - over if plan.log_moves else frozenset()
+        self._log_moves = log_move_tick(
+            self._tick,
+            ledger,
+            self._state.log_moving,
+            self._nothing_new() or self._admission,
+            self._slots,
+            frozenset(moving),
+        )
+
+    def _heals(self, name: TopicPartition) -> bool:
+        """Whether a partition is under its own min ISR: its copy is what ends that."""
+        if not isinstance(self._admission, OthersUnderMinIsr):
+            return False
+        return under_min_isr(self._tick.job.moves[name], self._tick.seen.partitions[name])
+
+    def _admits(self, name: TopicPartition, ask: Request) -> bool:
+        tick, move = self._tick, self._tick.job.moves[name]
+        brokers = (source_of(tick, move), *move.new)
+        if self._admission is not None and not self._heals(name):
+            self._put_back(name, self._deferred(), self._admission)
+        elif (first := first_of(move, self._standing.first)) is not None:
+            self._put_back(name, self._deferred(), SettingFirst(first))
+        elif (full := self._slots.first_full(brokers)) is not None:
+            self._put_back(name, Parked(full), self._slots.why_full(full))
+            if self._state.queue.starving(tick.job.places[name]):
+                self._slots.reserve(brokers)
+        elif (closed := self._closed(name, ask)) is not None:
+            self._put_back(name, self._deferred(), closed)
+        else:
+            self._slots.take(brokers)
+            size = max(move.bytes, tick.seen.partitions[name].bytes)
+            self._room = self._room.reserve(name, move.new, size)
+            if not isinstance(self._phase(name), InFlight | Admitted):
+                self._phases[name] = Admitted()
+            return True
+        return False
+
+    def throttle(self) -> None:
+        """What the copies that run or are about to need of throttles."""
+        tick, state = self._tick, self._state
+        admitted = {n for n in state.admitted if n not in self._phases} | {
+            n for n, phase in self._phases.items() if isinstance(phase, Admitted)
+        }
+        ended = {n for n, phase in self._phases.items() if isinstance(phase, Ended)}
+        copies = copies_under_throttle(tick, state, admitted, ended)
+        view, released = self._throttle_input(), standing_places(tick.job, state.ledger)
+        keeps = keeps_throttles(self._throttle, state.ledger.application)
+        cancelling = isinstance(self._admission, Cancelling)
+        wanted = WantedThrottles.of([*copies, *self._other_copies], self._throttle)
+        wanted = replace(wanted, rates={**wanted.rates, **self._log_moves.rates(self._throttle)})
+        if keeps:
+            wanted = with_kept(wanted, copies, state.ledger, view, released)
+        waiting = tick.admitting and state.copies_waiting > 0 and not cancelling
+        self._throttles = throttle_tick(
+            wanted, state.ledger, view, keep_rates=keeps or waiting, released=released
+        )
+        found = rates_of_others(self._other_copies, self._throttle, state.ledger, view)
+        self._throttles = replace(self._throttles, notes=(*self._throttles.notes, *found))
+
+    def _throttle_input(self) -> ThrottleInput:
+        seen = self._tick.seen
+        live = {b for b, broker in seen.brokers.items() if broker.live}
+        return ThrottleInput(seen.topics, seen.rates, self._state.throttle_history, live)
+
+    def ask(self) -> None:
+        """Fill the requests of this tick up to their limits, and write down what they ask."""
+        for name, ask in self._to_ask.items():
+            self._add(name, ask)
+        for name, ask in self._to_start.items():
+            if self._throttled(name):
+                self._add(name, ask)
+        ledger, in_force = self._state.ledger, self._throttles.rates_in_force
+        self._log_moves.ask(in_force, self._throttle, ledger)
+        self._records.extend(self._log_moves.records)
+
+    def _throttled(self, name: TopicPartition) -> bool:
+        """Whether the throttle of a copy is in force; holds it if not, or ends it where it never will be."""
+        move, throttle = self._tick.job.moves[name], self._throttle
+        copy, view = copy_of(self._tick, self._state, move), self._throttle_input()
+        if in_place(copy, throttle, self._throttles, view):
+            return True
+        refused = refused_setting(self._tick, self._state, move)
+        if refused is None:
+            self._holds[name] = AwaitingThrottle(unread(copy, throttle, view))
+        else:
+            self._end(name, Status.REJECTED, refused)
+        return False
+
+    def _add(self, name: TopicPartition, ask: Request) -> None:
+        job = self._tick.job
+        if (full := self._batches.add(name, ask, self._tick.seen, job.settings)) is not None:
+            self._holds[name] = full
+            return
+        self._phases[name] = InFlight(intent(self._record(name), ask))
+        if name in job.plan.remember:
+            self._records.extend(remembering(job.moves[name], self._state.ledger))
+
+    def decision(self) -> Decision:
+        """The decision as it stands."""
+        touched = (p.record for p in self._phases.values() if isinstance(p, InFlight | Ended))
+        moves = (changed(record, changed_at=self._tick.moment) for record in touched)
+        return Decision(
+            records=(*moves, *self._records, *self._throttles.records),
+            resizing=self._batches.resizing,
+            same_size=self._batches.same_size,
+            elections=tuple(self._batches.elections),
+            creates=self._creates,
+            standing=self._standing,
+            recoveries=self._recoveries,
+            log_moves=self._log_moves,
+            throttles=self._throttles,
+            notes=notes_of(self._tick.commands),
+            phases=self._phases,
+            holds=self._holds,
+            admission=self._admission,
+            suspected=tuple(self._suspected),
+            room=self._room,
+            slots=self._slots,
+        )

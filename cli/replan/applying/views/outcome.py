@@ -1,0 +1,261 @@
+"""How an application ended, or was left: a value, with the exit code that it means. Rendering is in `reporting`."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from replan.applying.journal.ledger import Ledger, StepRecord
+from replan.applying.journal.steps import CreateRecord, MoveRecord, RecoveryRecord, Status
+from replan.applying.reasons.notes import Leftover, Note
+from replan.applying.reasons.waits import HoldReason
+from replan.errors import Exit
+from replan.model.configs import SettingName
+from replan.model.control_plane import ReplicaName
+from replan.model.names import BrokerId, TopicPartition
+from replan.planning.plans.creates import Create
+from replan.planning.plans.log_dirs import LogMove
+from replan.planning.plans.plan import Refusal
+from replan.planning.plans.standing_throttles import ThrottleSetting
+from replan.planning.recovery.recovery import Recovery
+from replan.wording import count
+
+
+class Result(StrEnum):
+    """How one partition stands in the end."""
+
+    DONE = "done"
+    STALE = "stale"
+    REJECTED = "rejected"
+    FOREIGN = "foreign"
+    CANCELLED = "cancelled"
+    RUNNING = "running"
+    """Begun; it goes on by itself, and with the next run."""
+    WAITING = "waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionResult:
+    """One partition in the end."""
+
+    partition: TopicPartition
+    result: Result
+    message: str = ""
+    """The complete sentence of why it has ended without being done."""
+    hold: HoldReason | None = None
+    """Why it waits, where it runs or waits."""
+    lost: int | None = None
+    """Records that it has lost, where a recovery has measured that."""
+    held_seconds: float | None = None
+    """For how long it has waited for that; None where nobody has kept track."""
+    last_step_at: str = ""
+    """The date and time of its last step, where the journal says so."""
+
+    @property
+    def subject(self) -> TopicPartition:
+        """What this is about."""
+        return self.partition
+
+
+@dataclass(frozen=True, slots=True)
+class LogMoveResult:
+    """One replica that was to lie in another log directory, in the end."""
+
+    partition: TopicPartition
+    broker: BrokerId
+    result: Result
+    message: str = ""
+    hold: HoldReason | None = None
+
+    @property
+    def subject(self) -> str:
+        """What this is about."""
+        return f"{self.partition} on broker {self.broker}"
+
+
+@dataclass(frozen=True, slots=True)
+class SettingResult:
+    """One standing throttle setting in the end."""
+
+    subject: SettingName
+    result: Result
+    message: str = ""
+    hold: HoldReason | None = None
+
+
+class Ending(StrEnum):
+    """How an application, or the work on what it left behind, came to its end."""
+
+    COMPLETE = "complete"
+    """Everything is over, and nothing was left behind."""
+    NOTHING_TO_DO = "nothing-to-do"
+    STAYS_OPEN = "stays-open"
+    """All moves are over, and settings are still to be restored."""
+    INTERRUPTED = "interrupted"
+    GAVE_UP = "gave-up"
+    """Nothing has moved for as long as it may wait."""
+    WINDOW_OVER = "window-over"
+    """The time until which it was to work has come."""
+    LEFT_TO_ANOTHER = "left-to-another"
+    """Somebody gives the application up."""
+    UNREACHABLE = "unreachable"
+    NOT_WRITTEN = "not-written"
+    """The journal could not be written, so nothing more was asked."""
+    RESTORED = "restored"
+    """Of `throttle clear` and `abandon`."""
+    COPIES_THROTTLED = "copies-throttled"
+    """Restored, except for what running copies need."""
+    NOT_RESTORED = "not-restored"
+
+
+AnyResult = PartitionResult | SettingResult | LogMoveResult
+
+RESUMABLE = frozenset(
+    {
+        Ending.INTERRUPTED,
+        Ending.GAVE_UP,
+        Ending.WINDOW_OVER,
+        Ending.UNREACHABLE,
+        Ending.NOT_WRITTEN,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The end of one `apply`, `abandon` or `throttle clear`."""
+
+    exit_code: Exit
+    ending: Ending
+    results: tuple[PartitionResult, ...] = ()
+    """In plan order."""
+    settings: tuple[SettingResult, ...] = ()
+    log_moves: tuple[LogMoveResult, ...] = ()
+    seconds: float = 0.0
+    """For how long nothing has moved, the cluster has not answered, or the journal could not be written."""
+    error: str = ""
+    """What the cluster or the journal failed with."""
+    copying: tuple[TopicPartition, ...] = ()
+    """Copies that run on."""
+    throttled: bool = False
+    """Whether they are throttled."""
+    leftovers: tuple[Leftover, ...] = ()
+    """Settings of replan that are still there."""
+    admission: HoldReason | None = None
+    """Why nothing new was begun at all, if so."""
+    others: int = 0
+    """Reassignments of other tools that were throttled."""
+    notes: tuple[Note | str, ...] = ()
+    """What other tools did to throttles; text where a rehearsal adds its own."""
+    refusals: tuple[Refusal, ...] = ()
+    """What the plan leaves out."""
+    abandoned: bool = False
+    cancelled: str = ""
+    """The application that was cancelled, where this is about taking it back."""
+    finished: tuple[TopicPartition, ...] = ()
+    """What it had finished: that stays."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the same command goes on where this one stopped."""
+        return self.ending in RESUMABLE
+
+    @property
+    def all_results(self) -> tuple[AnyResult, ...]:
+        """Of settings, partitions and log directories."""
+        return (*self.settings, *self.results, *self.log_moves)
+
+    def count(self, result: Result) -> int:
+        """How many partitions stand so."""
+        return sum(1 for r in self.results if r.result is result)
+
+
+def results_of(
+    plan_order: Iterable[TopicPartition], ledger: Ledger, holds: Mapping[TopicPartition, HoldReason]
+) -> tuple[PartitionResult, ...]:
+    """How each partition of a plan stands."""
+    return tuple(_result(n, ledger.owned.get(n), holds.get(n)) for n in plan_order)
+
+
+def create_results(
+    creates: Iterable[Create], ledger: Ledger, holds: Mapping[TopicPartition, HoldReason]
+) -> tuple[PartitionResult, ...]:
+    """How the new partitions of each topic stand, by the first of them."""
+    return tuple(_result(c.first, ledger.creates.get(c.topic), holds.get(c.first)) for c in creates)
+
+
+def log_move_results(
+    moves: Iterable[LogMove], ledger: Ledger, holds: Mapping[ReplicaName, HoldReason]
+) -> tuple[LogMoveResult, ...]:
+    """How each replica stands that was to lie in another log directory."""
+    return tuple(
+        LogMoveResult(
+            m.partition, m.broker, *_found(ledger.log_moves.get(m.replica), holds.get(m.replica))
+        )
+        for m in moves
+    )
+
+
+def setting_results(
+    standing: Iterable[ThrottleSetting], ledger: Ledger, holds: Mapping[SettingName, HoldReason]
+) -> tuple[SettingResult, ...]:
+    """How each standing throttle setting of a plan stands."""
+    names = [wanted.setting for wanted in standing]
+    return tuple(SettingResult(n, *_found(ledger.standing.get(n), holds.get(n))) for n in names)
+
+
+def recovery_results(
+    recoveries: Iterable[Recovery], ledger: Ledger, holds: Mapping[TopicPartition, HoldReason]
+) -> tuple[PartitionResult, ...]:
+    """How each partition stands that is to be led again."""
+    return tuple(
+        _result(r.partition, ledger.recoveries.get(r.partition), holds.get(r.partition))
+        for r in recoveries
+    )
+
+
+def _result(
+    name: TopicPartition,
+    own: MoveRecord | CreateRecord | RecoveryRecord | None,
+    hold: HoldReason | None,
+) -> PartitionResult:
+    lost = own.measured if isinstance(own, RecoveryRecord) else None
+    last = own.changed_at if isinstance(own, MoveRecord) else ""
+    return PartitionResult(name, *_found(own, hold), lost=lost, last_step_at=last)
+
+
+def _found(
+    own: MoveRecord | StepRecord | None, hold: HoldReason | None
+) -> tuple[Result, str, HoldReason | None]:
+    """How a step stands, why it has ended without being done, and why it waits."""
+    if own is None or own.status is Status.OPEN:
+        return Result.WAITING if own is None else Result.RUNNING, "", hold
+    return Result(own.status.value), own.message, None
+
+
+def exit_code_of(results: Iterable[AnyResult], left_out: Exit) -> Exit:
+    """The exit code of an application that has come to its end, of a plan that leaves something out (`Plan.left_out`).
+
+    3 where something else than another party is in the way as well.
+    """
+    found = {r.result for r in results}
+    if found & {Result.STALE, Result.REJECTED} or left_out is Exit.REFUSED:
+        return Exit.REFUSED
+    return Exit.HELD if Result.FOREIGN in found else left_out
+
+
+def summary(results: Iterable[AnyResult], refusals: Iterable[Refusal] = (), others: int = 0) -> str:
+    """The counts in words: `3 done, 1 stale; 1 partition refused`; `others`: reassignments that were throttled."""
+    counts = Counter(r.result for r in results)
+    found = ", ".join(f"{counts[kind]} {kind}" for kind in Result if kind in counts)
+    beside = f"{count(others, 'reassignment')} of other tools throttled" if others else ""
+    return "; ".join(filter(None, [found, left_out_text(refusals), beside])) or "nothing to do"
+
+
+def left_out_text(refusals: Iterable[Refusal]) -> str:
+    """How many partitions a plan leaves out: `1 partition refused, 2 held`; empty where none."""
+    found = {r.partition: r.held for r in refusals}
+    held = sum(found.values())
+    parts = [f"{count(len(found) - held, 'partition')} refused"] if len(found) > held else []
+    parts += [f"{count(held, 'partition')} held"] if held else []
+    return ", ".join(parts)

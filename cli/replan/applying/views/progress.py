@@ -1,0 +1,146 @@
+"""How far an application is, as values for whoever renders them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import inf
+
+from replan.applying.journal.steps import Status
+from replan.applying.observation.history import PartitionHistory
+from replan.applying.reasons.copies import Stalled
+from replan.applying.reasons.notes import Note
+from replan.applying.reasons.waits import HoldReason
+from replan.applying.tick.next_state import Decision
+from replan.applying.tick.run_state import RunState
+from replan.applying.tick_input import TickInput
+from replan.model.names import BrokerId, TopicPartition
+from replan.planning.plans.moves import Move
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaProgress:
+    """One new replica of a running copy."""
+
+    broker: BrokerId
+    copied_bytes: int | None
+    """None until it was read for the first time."""
+    total_bytes: int
+    bytes_per_second: float | None
+    seconds_left: float | None
+    in_sync: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CopyProgress:
+    """One running copy."""
+
+    partition: TopicPartition
+    replicas: tuple[ReplicaProgress, ...]
+    hold: HoldReason | None = None
+    """What it waits for."""
+    stalled: Stalled | None = None
+    """Where it does not move, if so; it has given its slots back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """An application at one moment."""
+
+    at_seconds: float
+    """Since this run of the application began."""
+    total: int
+    done: int
+    stopped: int
+    """Stale, rejected or foreign."""
+    running: int
+    waiting: int
+    copies: tuple[CopyProgress, ...] = ()
+    holds: Mapping[TopicPartition, HoldReason] | None = None
+    """Why each partition that is looked at now waits."""
+    now: float = 0.0
+    """On the clock of the application."""
+    since: Mapping[TopicPartition, float] = field(default_factory=dict)
+    """Since when each partition waits for the same kind of thing, on that clock."""
+    admission: HoldReason | None = None
+    """Why nothing new is begun at all, if so."""
+    throttles: int = 0
+    """Throttle settings of replan that are still to be restored."""
+    gives_up_at: float = inf
+    """On that clock: when this process gives up, if nothing moves until then."""
+    others: int = 0
+    """Reassignments of other tools that are under its throttle."""
+    notes: tuple[Note | str, ...] = ()
+    """What was first noticed in this tick; text where another reporter adds its own."""
+
+
+Report = Callable[[Progress], None]
+"""Hears of it."""
+
+
+def progress_of(
+    tick: TickInput,
+    state: RunState,
+    decision: Decision,
+    began: float,
+    reported: int,
+    gives_up_at: float,
+) -> Progress:
+    """An application after a tick; `began`: when this run did, `reported`: how many notes were reported before."""
+    total = tick.job.plan.steps
+    owned = [r.status for r in state.ledger.steps]
+    done, running = owned.count(Status.DONE), owned.count(Status.OPEN)
+    return Progress(
+        at_seconds=tick.now - began,
+        total=total,
+        done=done,
+        stopped=len(owned) - running - done,
+        running=running,
+        waiting=total - len(owned),
+        copies=copies_in_progress(tick, state, decision.holds),
+        holds=decision.holds,
+        now=tick.now,
+        since=state.held_since,
+        admission=decision.admission,
+        throttles=state.ledger.throttles,
+        gives_up_at=gives_up_at,
+        others=len(state.others.found),
+        notes=state.notes[reported:],
+    )
+
+
+def copies_in_progress(
+    tick: TickInput, state: RunState, holds: Mapping[TopicPartition, HoldReason]
+) -> tuple[CopyProgress, ...]:
+    """The running copies of an application, in order of name."""
+    return tuple(
+        _copy(tick, state.history, tick.job.moves[name], holds.get(name))
+        for name, record in sorted(state.ledger.open.items())
+        if record.expanding
+    )
+
+
+def _copy(
+    tick: TickInput, history: PartitionHistory, move: Move, hold: HoldReason | None
+) -> CopyProgress:
+    return CopyProgress(
+        move.partition,
+        tuple(_replica(tick, history, move, broker) for broker in move.new),
+        hold,
+        history.stalled(move, tick.seen, tick.now, tick.settings.stalled_seconds),
+    )
+
+
+def _replica(
+    tick: TickInput, history: PartitionHistory, move: Move, broker: BrokerId
+) -> ReplicaProgress:
+    state = tick.seen.partitions.get(move.partition)
+    in_sync = state is not None and broker in state.isr
+    size = history.sizes.get((move.partition, broker))
+    total = history.totals.get(move.partition) or move.bytes
+    copied = None if size is None else size.bytes
+    speed = None if size is None else size.bytes_per_second
+    left = None
+    if in_sync:
+        left = 0.0
+    elif copied is not None and speed:
+        left = max(0, total - copied) / speed
+    return ReplicaProgress(broker, copied, total, speed, left, in_sync)

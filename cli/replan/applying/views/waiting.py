@@ -1,0 +1,44 @@
+"""What the partitions of an open application wait for, for those who only look: nothing is asked or written.
+
+It is what `decide` would say of them in its first tick, so a process need not run for that.
+"""
+
+from collections.abc import Mapping
+
+from replan.applying.journal.ledger import Ledger
+from replan.applying.reasons.copies import AwaitingThrottle
+from replan.applying.reasons.waits import HoldReason
+from replan.applying.settings import Settings
+from replan.applying.tick.decide import decide
+from replan.applying.tick.questions import wanted
+from replan.applying.tick.run_state import first_state
+from replan.applying.tick_input import Job, TickInput
+from replan.model.control_plane import ClusterReader
+from replan.model.names import TopicPartition
+from replan.planning.plans.plan import Plan
+
+
+def holds_of(
+    plan: Plan, ledger: Ledger, reader: ClusterReader
+) -> Mapping[TopicPartition, HoldReason]:
+    """What each unfinished partition waits for, as far as a process would look at it now.
+
+    By the settings of the process that is at work, or was last.
+    """
+    job = Job.of(plan, _settings(ledger), end_text=lambda _name, _reason: "")
+    state = first_state(job, ledger, 0.0).with_room(job, reader.log_dirs())
+    state, candidates = state.chosen(job, 0.0)
+    seen = reader.look(wanted(state, job, candidates))
+    tick = TickInput(job=job, seen=seen, now=0.0, ended=0.0, candidates=candidates)
+    decision, _ = decide(tick, state.observed(tick))
+    return {n: why for n, why in decision.holds.items() if not isinstance(why, AwaitingThrottle)}
+
+
+def _settings(ledger: Ledger) -> Settings:
+    known, usual = ledger.application, Settings()
+    if known is None:
+        return usual
+    return Settings(
+        settle_seconds=known.settle or usual.settle_seconds,
+        slots_per_broker=known.slots or usual.slots_per_broker,
+    )

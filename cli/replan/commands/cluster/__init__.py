@@ -1,0 +1,1 @@
+"""Commands that read a cluster, or documents about it, and change nothing."""

@@ -1,0 +1,94 @@
+"""The command `doctor`: whether everything is ready, and what is missing."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from replan.commands.frame.output import result
+from replan.commands.inputs.options import AS, ExitZero
+from replan.commands.inputs.target import Connection, JournaledTarget
+from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit
+
+if TYPE_CHECKING:
+    from replan.model.snapshot import Snapshot
+    from replan.planning.findings.checkup import Check
+
+
+def doctor(
+    *,
+    form: Annotated[Literal["text", "json"], AS] = "text",
+    exit_zero: ExitZero = False,
+    cluster: JournaledTarget,
+) -> Exit:
+    """Check whether replan can work with a cluster, and what there is to know before it does.
+
+    Nothing is changed: whether it answers, what this user may do on it and on its topics, by command, the clocks,
+    brokers, racks, sizes, partitions in danger, features, the journal, what another application or tool has left.
+
+    Exit codes:
+      0  everything is ready
+      1  the cluster cannot be reached, or another error
+      2  something is missing or worth a look (0 with --exit-zero)
+
+    Examples:
+      replan doctor --bootstrap-server kafka-1:9092
+      replan doctor --simulated cluster.json --format json
+    """
+    from replan.planning.findings.checkup import CheckKind, Level, cluster_checks
+    from replan.reporting.cluster.checkup_text import render_checkup, render_checkup_json
+
+    if cluster.snapshot is not None:
+        checks = list(cluster_checks(cluster.observe()))
+    else:
+        with cluster.connect() as connection:
+            checks = list(_live(cluster, connection))
+    order = tuple(CheckKind)
+    checks.sort(key=lambda check: order.index(check.kind))
+    result(render_checkup(checks) if form == "text" else render_checkup_json(checks))
+    fine = all(check.level in {Level.OK, Level.NOTE} for check in checks)
+    return Exit.OK if fine or exit_zero else Exit.CHANGES
+
+
+def _live(cluster: JournaledTarget, connection: Connection) -> "Iterator[Check]":
+    from replan.commands.inputs.journals import place_of
+    from replan.planning.findings.access_checks import clock_check, permission_checks
+    from replan.planning.findings.checkup import cluster_checks, unreadable_check
+
+    place = place_of(cluster)
+    if connection.access is not None:
+        access = connection.access(place.topic)
+        yield from permission_checks(access, None if place.path else place.topic)
+    difference = connection.clock_difference()
+    if difference is not None:
+        yield clock_check(difference)
+    try:
+        seen = connection.control_plane.observe()
+    except ClusterRefused as problem:
+        yield unreadable_check(str(problem).splitlines()[0])
+        return
+    yield from cluster_checks(seen)
+    yield from _journal(cluster, connection, seen)
+
+
+def _journal(
+    cluster: JournaledTarget, connection: Connection, seen: "Snapshot"
+) -> "Iterator[Check]":
+    """Whether the journal can be read, and what it says."""
+    from replan.applying.views.standing import unknown_throttles
+    from replan.commands.inputs.journals import read_journal
+    from replan.planning.findings.checkup import Check, CheckKind, Level, throttles_check
+
+    try:
+        ledger = read_journal(cluster, connection, seen.cluster_id).ledger
+    except (BadFile, ClusterRefused, ClusterUnreachable):
+        yield Check(CheckKind.JOURNAL, Level.WRONG, 1)
+        return
+    yield Check(CheckKind.JOURNAL, Level.OK)
+    opened = ledger.application
+    yield (
+        Check(CheckKind.APPLICATION, Level.OK)
+        if opened is None
+        else Check(CheckKind.APPLICATION, Level.LOOK, 1, (opened.id,))
+    )
+    leftover = 0 if opened is not None else ledger.throttles
+    unknown = [f"{t.key} of {t.scope} {t.name}" for t in unknown_throttles(seen, ledger)]
+    yield throttles_check(leftover, unknown)

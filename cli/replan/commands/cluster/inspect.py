@@ -1,0 +1,243 @@
+"""Commands that write what is there: `validate`, `schema`, `export`, `snapshot`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from replan.commands.frame.output import keep_inputs, note, write
+from replan.commands.inputs.options import DEFAULT_FILES, Files, Output, Topics
+from replan.commands.inputs.target import JournaledTarget, ReadTarget
+from replan.commands.placement.annotations import Annotations, annotated
+from replan.errors import BadUsage, Exit
+from replan.wording import count
+
+if TYPE_CHECKING:
+    from replan.commands.inputs.observed import Observed
+    from replan.model.snapshot import Snapshot
+
+
+def validate(*, files: Files = DEFAULT_FILES, annotations: Annotations = None) -> Exit:
+    """Check placement files.
+
+    No cluster is asked. All errors are listed, each with file, line and column.
+
+    Exit codes:
+      0  the files are valid
+      1  they are not, or cannot be read
+
+    Examples:
+      replan validate
+      replan validate -f placements/
+    """
+    from replan.manifest.merge import explicit_topics
+    from replan.manifest.read import read_files
+
+    with annotated(annotations, files):
+        topics = explicit_topics(read_files(files))
+    declared = count(sum(len(topic.rows) for topic in topics), "partition")
+    note(f"valid: {declared} of {count(len(topics), 'topic')} declared")
+    return Exit.OK
+
+
+def schema(
+    *,
+    name: Annotated[
+        Literal["placement", "plan", "snapshot", "journal", "lake", "rates", "fleet"],
+        typer.Argument(
+            metavar="NAME", help="placement, plan, snapshot, journal, lake, rates or fleet."
+        ),
+    ],
+    output: Output = None,
+) -> Exit:
+    """Print the JSON Schema of a file that replan reads or writes.
+
+    Editors check a placement file as you type: save the schema beside it, and begin the file with
+    `# yaml-language-server: $schema=placement.v1.json`, as `replan export` does.
+
+    Exit codes:
+      0  printed
+      1  an error
+
+    Examples:
+      replan schema placement -o placement.v1.json
+      replan schema plan
+    """
+    from replan.manifest.schema.schemas import directory
+
+    found = next(file for file in directory().iterdir() if file.name.startswith(f"{name}.v"))
+    write(found.read_text(encoding="utf-8"), output)
+    return Exit.OK
+
+
+def export(
+    *,
+    topics: Topics = None,
+    output: Output = None,
+    comments: Annotated[
+        bool,
+        typer.Option(
+            "--comments",
+            help="Say what the file is, which brokers there are, and what else may be added.",
+        ),
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the FILE of -o.")] = False,
+    form: Annotated[
+        Literal["yaml", "kafka-json", "kafka-election-json"],
+        typer.Option(
+            "--format",
+            help="`kafka-json`: what kafka-reassign-partitions.sh takes; `kafka-election-json`: what "
+            "kafka-leader-election.sh takes.",
+        ),
+    ] = "yaml",
+    cluster: ReadTarget,
+) -> Exit:
+    """Write the placement file that describes the cluster as it is.
+
+    A plan that is made from this file changes nothing. `replan schema placement` prints the schema that it names. The
+    JSON of Kafka's own tools holds the same lists; `replan import` reads it back.
+
+    Exit codes:
+      0  written
+      1  an error
+
+    Examples:
+      replan export --bootstrap-server kafka-1:9092 -o placement.yaml
+      replan export --snapshot cluster.json --topic 'orders*'
+    """
+    from replan.manifest.export import export_placement, exported_topics
+
+    keep_inputs(output, [cluster.simulated, cluster.snapshot])
+    seen = cluster.observe()
+    if form == "yaml":
+        text = export_placement(seen, topics or [], commented=comments)
+    else:
+        from replan.manifest.kafka_json import election_json, reassignment_json
+
+        chosen = exported_topics(seen, topics or [])
+        text = (reassignment_json if form == "kafka-json" else election_json)(seen, chosen)
+    write(text, output, force=force)
+    return Exit.OK
+
+
+def import_file(
+    *,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A reassignment or an election file, in JSON.")
+    ],
+    output: Output = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the FILE of -o.")] = False,
+) -> Exit:
+    """Read the JSON of Kafka's own tools, and write it as YAML.
+
+    A file of kafka-reassign-partitions.sh becomes a placement file that names its partitions and no others, so that
+    `replan plan -f` plans exactly that; one of kafka-leader-election.sh becomes a file for `replan elect`. No cluster
+    is asked. A partition that a reassignment lists twice is an error; an election file may list one twice.
+
+    Exit codes:
+      0  written
+      1  an error
+
+    Examples:
+      replan import reassign.json -o placement.yaml
+      replan import elections.json
+    """
+    from replan.manifest.kafka_json import import_kafka_json
+
+    keep_inputs(output, [file])
+    found = import_kafka_json(file)
+    if found.directories:
+        replicas = count(found.directories, "replica")
+        note(f"note: log directories of {replicas} are left out: an assignment does not name any")
+    write(found.yaml, output, force=force)
+    return Exit.OK
+
+
+def _with_logs(seen: "Snapshot", cluster: JournaledTarget) -> "Snapshot":
+    """With what the live replicas of every partition say of their logs."""
+    from replan.applying.steps.probing import with_logs
+
+    names = (s.partition for s in seen.states(range(seen.partitions.num_rows)))
+    with cluster.connect() as connection:
+        return with_logs(connection.control_plane, seen, names)
+
+
+def take_snapshot(
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="PATH", help="FILE.json, or a folder for Parquet files."
+        ),
+    ] = None,
+    lake: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URI",
+            help="Keep it in a lake of Delta tables, too (docs/fleet.md); needs the extra `fleet`, and no Java.",
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option("--as", metavar="NAME", help="The cluster's name in the lake; else its id."),
+    ] = None,
+    logs: Annotated[
+        bool,
+        typer.Option(
+            "--logs",
+            help="Ask every replica where its log ends, too; `replan elect best-log --before` compares with it.",
+        ),
+    ] = False,
+    cluster: JournaledTarget,
+) -> Exit:
+    """Save the state of the cluster, to plan from it offline.
+
+    Every command that only reads a cluster accepts the file with --snapshot; `replan fleet` reads folders of them, or a
+    lake. The orders that the journal remembers for the leader blacklist are in it.
+
+    Exit codes:
+      0  written
+      1  an error
+
+    Examples:
+      replan snapshot --bootstrap-server kafka-1:9092 -o cluster.json
+      replan snapshot --bootstrap-server kafka-1:9092 --lake s3a://ops/replan --as payments-eu
+    """
+    if output is None and lake is None:
+        raise BadUsage("say where to: -o PATH, --lake URI, or both")
+    if lake is None and name is not None:
+        raise BadUsage("--as goes with --lake")
+    from replan.snapshots.files import write_snapshot
+
+    keep_inputs(output, [cluster.simulated, cluster.snapshot])
+    found: Observed | None = None
+    if cluster.snapshot is not None:
+        seen = cluster.observe()
+    else:
+        from replan.commands.inputs.observed import observed
+
+        found = observed(cluster, log_ends=lake is not None)
+        seen = found.snapshot
+        if logs:
+            seen = _with_logs(seen, cluster)
+    written = (
+        f"{count(seen.partitions.num_rows, 'partition')}, {count(len(seen.brokers), 'broker')}"
+    )
+    if output is not None:
+        write_snapshot(seen, output)
+        note(f"wrote {output}: {written}")
+    if lake is not None:
+        from replan.fleet.lake.delta import Lake
+        from replan.fleet.seen import Seen, keep_seen
+
+        look = Seen(seen)
+        if found is not None:
+            from replan.commands.fleet.observe import seen_of
+
+            look = seen_of(found)
+        hour = keep_seen(Lake(lake), look, name or seen.cluster_id)
+        note(f"wrote {lake}, {hour.cluster} {hour.day} {hour.hour:02}h: {written}")
+    if seen.silent:
+        silent = ", ".join(map(str, seen.silent))
+        note(f"no answer about log directories from broker {silent}: sizes there are unknown")
+    return Exit.OK

@@ -1,0 +1,1 @@
+"""Commands that ask for leaders, and about the records that an unclean election drops."""

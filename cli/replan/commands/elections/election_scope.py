@@ -1,0 +1,126 @@
+"""Which partitions an `elect` command is asked for, and the placement that it keeps to."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from replan.commands.frame.output import note, save
+from replan.commands.inputs.options import DEFAULT_FILES
+from replan.commands.inputs.target import LiveTarget
+from replan.errors import BadUsage
+
+if TYPE_CHECKING:
+    from replan.model.placement import Placement
+    from replan.planning.elections.selection import Selection
+    from replan.planning.plans.plan import Plan
+
+
+@dataclass(frozen=True)
+class ElectionScope:
+    """Which partitions an election is asked for. Raises BadUsage where that is not said in exactly one way."""
+
+    topics: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--topic",
+            metavar="NAME",
+            help="All partitions of this topic or glob; repeatable. With --partition N one of them.",
+        ),
+    ] = None
+    partitions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--partition",
+            metavar="PARTITION",
+            help="One partition: orders-7, or 7 beside --topic orders; repeatable.",
+        ),
+    ] = None
+    election_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--election-file",
+            "--path-to-json-file",
+            metavar="FILE",
+            help="The partitions of this file: the JSON of kafka-leader-election.sh, or the same in YAML.",
+        ),
+    ] = None
+    everything: Annotated[
+        bool,
+        typer.Option("--all", "--all-topic-partitions", help="Every partition of the cluster."),
+    ] = False
+
+    def __post_init__(self) -> None:
+        by_name = bool(self.topics or self.partitions)
+        ways = [self.everything, self.election_file is not None, by_name]
+        if sum(ways) != 1:
+            raise BadUsage(
+                "say in one way which partitions: --topic and --partition, --election-file, or --all"
+            )
+        numbers = [text for text in self.partitions or () if text.isdecimal()]
+        if numbers and len(self.topics or ()) != 1:
+            raise BadUsage(
+                f"--partition {numbers[0]} goes with one --topic; or write --partition orders-{numbers[0]}"
+            )
+        if self.topics and len(numbers) != len(self.partitions or ()):
+            raise BadUsage("beside --topic, --partition is a number; leave out one of the two")
+
+    def selection(self) -> "Selection":
+        """What is asked for; raises BadUsage and BadFile."""
+        from replan.model.names import TopicPartition, parse_topic_partition
+        from replan.model.topic_patterns import is_pattern
+        from replan.planning.elections.selection import Selection
+
+        if self.everything:
+            return Selection(everything=True)
+        if self.election_file is not None:
+            from replan.manifest.election_file import read_election_file
+
+            return Selection(partitions=tuple(read_election_file(self.election_file)))
+        if not self.partitions:
+            return Selection(topics=tuple(self.topics or ()))
+        if self.topics:
+            if is_pattern(self.topics[0]):
+                raise BadUsage(f"--topic {self.topics[0]}: beside --partition, name one topic")
+            names = [TopicPartition(self.topics[0], int(number)) for number in self.partitions]
+        else:
+            try:
+                names = [parse_topic_partition(text) for text in self.partitions]
+            except ValueError as problem:
+                raise BadUsage(f"--partition: {problem}; write e.g. orders-7") from problem
+        return Selection(partitions=tuple(dict.fromkeys(names)))
+
+
+PlacementFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "-f",
+        "--file",
+        metavar="PATH",
+        help="Placement file or folder whose limits, leader blacklist and cluster id hold; repeatable. By default "
+        "placement.yaml, where there is one.",
+    ),
+]
+
+
+def placement_of(files: list[Path] | None, cluster: LiveTarget) -> "Placement | None":
+    """The placement that an election keeps to, if there is one."""
+    from replan.manifest.load import load_placement
+
+    if files is None and cluster.placement is not None:
+        return load_placement([cluster.placement])
+    if files is None and not DEFAULT_FILES[0].is_file():
+        return None
+    return load_placement(files or DEFAULT_FILES)
+
+
+def save_elections(plan: "Plan", output: Path, cluster: LiveTarget) -> None:
+    """Save a plan of elections rather than perform it, and say how it is applied."""
+    from replan.commands.inputs.plans import apply_command
+    from replan.planning.plans.plan_file import dumps
+
+    save(dumps(plan), output)
+    if plan.changes:
+        unclean = " --unclean" if plan.unclean else ""
+        note(f"saved; apply it with: {apply_command(output, cluster)}{unclean}")

@@ -1,0 +1,209 @@
+"""How the three commands for partitions without a leader work: ask the logs, show what is lost, approve, perform."""
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from replan.commands.elections.election_scope import (
+    ElectionScope,
+    PlacementFiles,
+    placement_of,
+    save_elections,
+)
+from replan.commands.elections.tails import SaveTails, save_tails
+from replan.commands.frame.output import is_live, keep_inputs, note, result
+from replan.commands.inputs.options import AS, Allow, Detail, Pace
+from replan.commands.inputs.target import LiveTarget
+from replan.errors import BadUsage, Exit
+
+if TYPE_CHECKING:
+    from replan.applying.views.outcome import Outcome
+    from replan.commands.inputs.target import Connection
+    from replan.model.names import BrokerId, TopicPartition
+    from replan.model.replica_logs import LogsFound
+    from replan.planning.elections.recover import RecoveryElections, RecoveryRequest
+    from replan.planning.plans.plan import Plan
+    from replan.planning.recovery.recovery import Method
+
+
+@dataclass(frozen=True)
+class RecoveryOptions:
+    """What `elect best-log`, `unclean` and `designated` have in common, beside which partitions."""
+
+    unclean: Annotated[
+        bool,
+        typer.Option(
+            "--unclean",
+            help="Allow elections that lose records. Without it only what can be recovered cleanly is.",
+        ),
+    ] = False
+    give_up_on: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--give-up-on",
+            metavar="BROKER",
+            min=0,
+            help="Do not wait for this broker, although it may have a better log; repeatable.",
+        ),
+    ] = None
+    before: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="SNAPSHOT",
+            help="An earlier snapshot with logs (replan snapshot --logs): what it knew of brokers that are dead now "
+            "counts in the stated loss.",
+        ),
+    ] = None
+    auto_approve: Annotated[
+        bool, typer.Option("--auto-approve", help="Do not ask before an unclean election.")
+    ] = False
+    save_tails: SaveTails = None
+    files: PlacementFiles = None
+    allow: Allow = None
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Elect nothing; save the plan of these elections, for `replan apply --unclean`.",
+        ),
+    ] = None
+    form: Annotated[Literal["text", "json"], AS] = "text"
+
+
+def recover(
+    method: "Method",
+    scope: ElectionScope,
+    options: RecoveryOptions,
+    detail: Detail,
+    cluster: LiveTarget,
+    *,
+    leader: int | None = None,
+    moves_led: bool = False,
+) -> Exit:
+    """Do what one of the commands asks for.
+
+    `leader`: who is to lead what `elect designated` names; `moves_led`: also where another one leads now.
+    """
+    from replan.applying.steps.probing import with_logs
+    from replan.commands.inputs.journals import known_of
+    from replan.commands.inputs.plans import allowed_of, verdict
+    from replan.commands.performing.application import check_free, resumed
+    from replan.planning.elections.recover import partitions_to_probe, recovery_elections
+    from replan.planning.plans.plan_file import dumps
+
+    inputs = [*(options.files or ()), scope.election_file, options.before, cluster.simulated]
+    keep_inputs(options.output, inputs)
+    placement, allowed = placement_of(options.files, cluster), allowed_of(options.allow or ())
+    formerly = _formerly(options.before)
+    with cluster.connect() as connection:
+        seen = connection.control_plane.observe()
+        asked = replace(_request(method, scope, options, leader), moves_led=moves_led)
+        ledger = known_of(cluster, connection, seen.cluster_id).ledger
+        begun = resumed(ledger, asked.digest(placement))
+        if begun is not None and options.output is None:
+            return _perform(begun, options, cluster, connection, detail, approved=True)
+        names = partitions_to_probe(asked.selection, seen)
+        seen = with_logs(connection.control_plane, seen, names)
+        found = recovery_elections(asked, seen, placement, allowed, formerly)
+        plan, shown = found.plan, options.output is not None or options.form == "text"
+        if shown:
+            result(_rendered(found, options.form))
+        if options.output is not None:
+            save_elections(plan, options.output, cluster)
+            return verdict(plan, exit_zero=False)
+        if not plan.changes:
+            result("" if shown else dumps(plan))
+            return plan.left_out
+        check_free(ledger, plan)
+        return _perform(plan, options, cluster, connection, detail, approved=False)
+
+
+def _request(
+    method: "Method",
+    scope: ElectionScope,
+    options: RecoveryOptions,
+    leader: int | None,
+) -> "RecoveryRequest":
+    from replan.model.names import BrokerId
+    from replan.planning.elections.recover import RecoveryRequest
+    from replan.planning.recovery.recovery import Method
+
+    selection = scope.selection()
+    leaders: dict[TopicPartition, BrokerId] = {}
+    if method is Method.DESIGNATED:
+        desired = {} if scope.election_file is None else _desired(scope.election_file)
+        if leader is not None:
+            desired |= dict.fromkeys(selection.partitions, BrokerId(leader))
+        missing = [str(name) for name in selection.partitions if name not in desired]
+        if not selection.partitions or missing:
+            raise BadUsage(
+                "say which replica is to lead each partition: --partition orders-7 --leader 3, or a desiredLeader for "
+                "each in the --election-file"
+            )
+        leaders = desired
+    return RecoveryRequest(
+        selection,
+        method,
+        tuple(sorted(leaders.items())),
+        frozenset(BrokerId(b) for b in options.give_up_on or ()),
+    )
+
+
+def _desired(path: Path) -> "dict[TopicPartition, BrokerId]":
+    from replan.manifest.election_file import read_election_file
+
+    return {n: broker for n, broker in read_election_file(path).items() if broker is not None}
+
+
+def _formerly(path: Path | None) -> "dict[TopicPartition, LogsFound]":
+    if path is None:
+        return {}
+    from replan.snapshots.files import read_snapshot
+
+    known = dict(read_snapshot(path).logs)
+    if not known:
+        raise BadUsage(
+            f"--before {path}: this snapshot has no logs; `replan snapshot --logs` makes one"
+        )
+    return known
+
+
+def _rendered(found: "RecoveryElections", form: str) -> str:
+    from replan.planning.plans.plan_file import dumps
+    from replan.reporting.plans.recovery_text import render_recoveries
+
+    return dumps(found.plan) if form == "json" else render_recoveries(found.plan, found.candidates)
+
+
+def _perform(
+    plan: "Plan",
+    options: RecoveryOptions,
+    cluster: LiveTarget,
+    connection: "Connection",
+    detail: Detail,
+    *,
+    approved: bool,
+) -> Exit:
+    from replan.commands.performing.application import approve_unclean, perform
+    from replan.reporting.application.outcome_text import render_outcome
+    from replan.reporting.plans.recovery_text import render_recoveries_json
+
+    agreed = approve_unclean(
+        plan, unclean=options.unclean, auto_approve=options.auto_approve or approved
+    )
+    if not agreed:
+        note("not approved; nothing was changed")
+        return Exit.ERROR
+
+    def render(outcome: "Outcome") -> str:
+        as_json = options.form == "json"
+        return render_recoveries_json(plan, outcome) if as_json else render_outcome(outcome)
+
+    save_tails(plan, options.save_tails, connection)
+    settings = Pace().settings(watched=is_live(sys.stderr))
+    return perform(plan, cluster, connection, settings, detail, render=render)

@@ -1,0 +1,144 @@
+"""`tails show`, and what --save-tails does: records that a recovery drops."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from replan.commands.frame.output import note, result
+from replan.commands.inputs.target import Connection
+from replan.errors import BadUsage, Exit
+from replan.wording import count
+
+if TYPE_CHECKING:
+    from replan.kafka.record_batches import Batch
+    from replan.kafka.tails import Tails
+    from replan.planning.plans.plan import Plan
+    from replan.snapshots.tail_files import TailForm
+    from replan.snapshots.tail_replays import Replayed
+
+SaveTails = Annotated[
+    Path | None,
+    typer.Option(
+        "--save-tails",
+        metavar="DIR",
+        help="First save the records that unclean elections drop from replicas that answer; `replan tails` reads them.",
+    ),
+]
+TailFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder of --save-tails.")]
+
+
+def save_tails(plan: "Plan", folder: Path | None, connection: Connection) -> None:
+    """Save what the unclean recoveries of a plan drop, before anything is done; nothing without a folder.
+
+    Of partitions that are led already it is too late; what is in the folder is not saved again.
+    """
+    if folder is None or not plan.unclean:
+        return
+    tails = tails_of(connection, "--save-tails")
+    from replan.model.control_plane import Wanted
+    from replan.planning.recovery.candidates import tails as dropped
+    from replan.snapshots.tail_files import (
+        TailForm,
+        file_name,
+        known_files,
+        write_content,
+        write_index,
+    )
+
+    wanted = Wanted(partitions=[r.partition for r in plan.unclean])
+    states = connection.control_plane.look(wanted).partitions
+    known, saved = known_files(folder, plan.cluster_id), list[TailForm]()
+    for recovery in plan.unclean:
+        state = states.get(recovery.partition)
+        for tail in dropped(recovery.candidates, recovery.chosen):
+            name = recovery.partition
+            file = file_name(name, tail.broker, recovery.leader_epoch, tail.begin)
+            if state is None or state.leader is not None or known.get(file) == recovery.topic_id:
+                continue
+            if file in known:
+                raise BadUsage(
+                    f"--save-tails {folder} has records of another topic {name.topic}, which is deleted; "
+                    "name another folder"
+                )
+            counted = _Counted(tails.read(tail.broker, recovery.partition, tail.begin, tail.end))
+            sha256 = write_content(folder, file, counted)
+            saved.append(
+                TailForm(
+                    topic=recovery.partition.topic,
+                    partition=recovery.partition.partition,
+                    topic_id=recovery.topic_id,
+                    broker=tail.broker,
+                    leader=recovery.chosen,
+                    begin=tail.begin,
+                    end=tail.end,
+                    records=counted.records,
+                    transactional=counted.transactional,
+                    file=file,
+                    sha256=sha256,
+                )
+            )
+    write_index(folder, plan.cluster_id, saved)
+    records = sum(tail.records for tail in saved)
+    note(f"saved {count(records, 'record')} of {count(len(saved), 'log')} in {folder}")
+
+
+class _Counted:
+    """The bytes of batches, counted as they pass."""
+
+    def __init__(self, batches: "Iterator[Batch]") -> None:
+        self._batches = batches
+        self.records = self.transactional = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for batch in self._batches:
+            self.records += 0 if batch.control else batch.records
+            self.transactional += batch.transactional and not batch.control
+            yield batch.content
+
+
+def tails_of(connection: Connection, option: str) -> "Tails":
+    """The ends of logs of a cluster; raises BadUsage where it is simulated."""
+    if connection.tails is None:
+        raise BadUsage(f"{option}: a simulated cluster has no records; use --bootstrap-server")
+    return connection.tails()
+
+
+def _replayed(found: "Replayed", tail: "TailForm") -> str:
+    if found.unknown_to is not None:
+        return f"unknown from {found.to:,}"
+    if found.to <= tail.begin:
+        return "no"
+    return "all" if found.to >= tail.end else f"up to {found.to:,}"
+
+
+def tails_show(*, folder: TailFolder) -> Exit:
+    """List the records that were saved before unclean elections, and how far they were replayed.
+
+    The files are checked against the index.
+
+    Exit codes:
+      0  listed
+      1  an error, or a file is not what was saved
+
+    Examples:
+      replan tails show lost/
+      replan tails show /var/lib/replan/tails
+    """
+    from replan.reporting.table import columns
+    from replan.snapshots.tail_files import read_content, read_index
+    from replan.snapshots.tail_replays import read_replays
+
+    index, replays = read_index(folder), read_replays(folder)
+    rows = [("partition", "broker", "offsets", "records", "bytes", "replayed", "file")]
+    for tail in index.tails:
+        size = len(read_content(folder, tail))
+        offsets = f"{tail.begin:,} to {tail.end - 1:,}"
+        done = _replayed(replays.of(tail), tail)
+        records = f"{tail.records:,}"
+        rows.append(
+            (str(tail.name), str(tail.broker), offsets, records, f"{size:,}", done, tail.file)
+        )
+    result("\n".join([*columns(rows), f"cluster {index.cluster_id}"]) + "\n")
+    return Exit.OK

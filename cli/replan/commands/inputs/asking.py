@@ -1,0 +1,142 @@
+"""Asking the process at work for something, through the inbox of its journal; `applying.steering` says how it obeys."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from replan.commands.frame.output import note
+from replan.commands.inputs.target import Connection, Target
+from replan.errors import Held, ReplanError
+
+if TYPE_CHECKING:
+    from replan.applying.journal.records import Application, Command, Record, Verb
+    from replan.applying.steering import MoveRates
+
+ANSWER_SECONDS = 30.0
+"""How long the process at work has to answer: it reads its inbox every second, unless the cluster is silent."""
+PAUSE_SECONDS = 0.2
+"""Between two looks at the journal."""
+
+
+@contextmanager
+def noted_if_silent() -> Iterator[None]:
+    """Go on, with a note, where the process at work does not answer."""
+    try:
+        yield
+    except Held as silent:
+        note(f"note: {silent}")
+
+
+def ask(
+    cluster: Target,
+    connection: Connection,
+    verb: "Verb",
+    rates: "MoveRates | None" = None,
+    others: bool | None = None,
+) -> str:
+    """Leave a command in the inbox, wait until the process at work has obeyed, and name it.
+
+    Raises Held where nobody is at work, or nobody answers in time; then the command is withdrawn.
+    """
+    from replan.applying.journal.records import Command
+    from replan.commands.inputs.journals import known_of, owner
+
+    cluster_id = connection.control_plane.cluster_id()
+    known = known_of(cluster, connection, cluster_id)
+    opened = known.ledger.application
+    if opened is None:
+        raise Held("no application is open on this cluster, so there is nothing to steer")
+    if known.holder is None:
+        raise Held(_nobody(opened))
+    number = f"{time.time_ns():016x}-{uuid4().hex[:8]}"
+    rate, brokers = ("", None) if rates is None else (rates.rate, rates.brokers)
+    command = Command(opened.id, number, verb, rate, owner(), brokers=brokers, others=others)
+    who = _answer(_inbox(cluster, connection, cluster_id), command)
+    if who is None:
+        raise Held(
+            f"no answer of {known.holder} within {ANSWER_SECONDS:.0f} s; the command was withdrawn\n"
+            f"It may have ended, or be cut off. {_WAYS_ON}"
+        )
+    return who
+
+
+_WAYS_ON = "`replan status` shows how the application stands; `replan resume` goes on with it."
+
+
+def _nobody(opened: "Application") -> str:
+    return (
+        f"no process is at work on application {opened.id} of {opened.owner}, so nobody would obey\n{_WAYS_ON} "
+        "Nothing new begins until then, and copies that run keep their throttle."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Inbox:
+    """The inbox of one journal, from outside."""
+
+    send: "Callable[[Command], None]"
+    withdraw: "Callable[[Command], None]"
+    read: "Callable[[], Iterable[Record]]"
+
+
+def _inbox(cluster: Target, connection: Connection, cluster_id: str) -> _Inbox:
+    from replan.applying.journal import file_inbox
+    from replan.applying.journal.file import peek
+    from replan.applying.journal.records import Forget
+    from replan.commands.inputs.journals import place_of, topic_of
+
+    where = place_of(cluster)
+    if where.path is not None:
+        path = where.path
+        return _Inbox(
+            lambda command: file_inbox.put(path, command),
+            lambda command: file_inbox.remove(path, command.key),
+            lambda: peek(path, cluster_id),
+        )
+    topic = topic_of(connection, where)
+
+    def read() -> "Iterable[Record]":
+        topic.reader.refresh()
+        return topic.reader.records()
+
+    return _Inbox(topic.send, lambda command: topic.send(Forget(command.key)), read)
+
+
+def _answer(inbox: _Inbox, command: "Command") -> str | None:
+    """Who obeyed; None where nobody did in time, or the application has ended, and the command is withdrawn."""
+    from replan.applying.journal.ledger import fold
+
+    until = time.monotonic() + ANSWER_SECONDS
+    try:
+        inbox.send(command)
+        while time.monotonic() < until:
+            opened = fold(found := list(inbox.read())).application
+            who = _obeyed(found, command)
+            if who or opened is None or opened.id != command.application:
+                break
+            time.sleep(PAUSE_SECONDS)
+        who = who or _obeyed(inbox.read(), command)
+    except BaseException:
+        with suppress(ReplanError):  # what went wrong first is what the caller shall see
+            inbox.withdraw(command)
+        raise
+    if who is None:
+        inbox.withdraw(command)
+    return who
+
+
+def _obeyed(records: "Iterable[Record]", command: "Command") -> str | None:
+    """Who obeyed; an application that was cancelled at once has forgotten its commands."""
+    from replan.applying.journal.records import Application, ApplicationStatus, Command
+
+    for record in records:
+        if isinstance(record, Command) and record.key == command.key:
+            return record.obeyed_by or None
+        if isinstance(record, Application) and record.id == command.application:
+            cancelled = record.status is ApplicationStatus.CANCELLED
+            if cancelled and record.cancelled_by == command.sender:
+                return "the process that was at work"
+    return None

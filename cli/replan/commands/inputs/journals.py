@@ -1,0 +1,176 @@
+"""The journal of a cluster for commands: read without its lock, or owned while something is done.
+
+On a real cluster it is a topic there, so that any machine may go on; beside the state file for a simulated one.
+`--journal` names another.
+"""
+
+import getpass
+import os
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from replan.applying.journal.file import FileJournal, holder, peek
+from replan.applying.journal.ledger import Ledger, fold
+from replan.applying.journal.protocol import MemoryJournal, SteeredJournal
+from replan.commands.frame.output import note
+from replan.commands.inputs.journal_place import DEFAULT_TOPIC, Place
+from replan.commands.inputs.target import Connection, LiveTarget, Target
+from replan.errors import BadFile, BadUsage, ClusterRefused, ClusterUnreachable, Held
+
+if TYPE_CHECKING:
+    from replan.kafka.journal.topic import JournalTopic
+
+NOT_LOCKED = "note: the journal is a file on this machine: nothing is locked, and no other machine can resume"
+_PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
+"""Cluster ids: Kafka makes 22 characters of URL-safe Base64; some vendors make their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the journal says, and which process has its lock."""
+
+    ledger: Ledger = field(default_factory=Ledger)
+    holder: str | None = None
+
+
+def place_of(cluster: Target) -> Place:
+    """Where the journal of a cluster is."""
+    if cluster.journal is not None:
+        return cluster.journal
+    if cluster.simulated is not None:
+        return Place(path=cluster.simulated.with_name(cluster.simulated.name + ".journal"))
+    return Place()
+
+
+def owner() -> str:
+    """Who this is, for people who read the journal."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container whose user has no entry in /etc/passwd
+        user = f"uid {os.getuid()}"
+    return f"{user}@{socket.gethostname()} (pid {os.getpid()})"
+
+
+def known_of(cluster: Target, connection: Connection, cluster_id: str) -> Known:
+    """What the journal says, without taking its lock; a note where it cannot be read, as while it has no leader."""
+    try:
+        return read_journal(cluster, connection, cluster_id)
+    except (ClusterRefused, ClusterUnreachable) as problem:
+        note(f"note: open applications and remembered orders are not known: {problem}")
+        return Known()
+
+
+def read_journal(cluster: Target, connection: Connection, cluster_id: str) -> Known:
+    """The same; raises ClusterRefused, ClusterUnreachable or BadFile where it cannot be read."""
+    where = place_of(cluster)
+    if where.path is not None:
+        return Known(fold(peek(where.path, cluster_id)), holder(where.path))
+    topic = topic_of(connection, where)
+    if not topic.reader.refresh():
+        _note_older(cluster_id)
+        return Known()
+    lock = topic.reader.lock
+    held = lock is not None and lock.held
+    return Known(
+        fold(topic.reader.records()),
+        f"{lock.owner} since {lock.since}, last sign of life {lock.at}" if lock and held else None,
+    )
+
+
+@contextmanager
+def owned_journal(
+    cluster: LiveTarget, connection: Connection, cluster_id: str, *, create: bool = True
+) -> Iterator[SteeredJournal]:
+    """Take the journal for as long as something is done; without `create` an empty one where there is no topic.
+
+    Raises:
+        Held: another process has it, or an application is open elsewhere.
+        BadUsage: a file on a real cluster, without --unlocked.
+    """
+    where = place_of(cluster)
+    if where.path is not None:
+        if cluster.is_real:
+            _check_unlocked(cluster, connection)
+        with FileJournal(where.path, cluster_id) as journal:
+            yield journal
+        return
+    topic = topic_of(connection, where)
+    try:
+        exists = topic.reader.refresh()
+    except ClusterUnreachable as problem:
+        raise ClusterUnreachable(
+            f"{problem}\nNothing was changed. Where nobody leads it any more, act without it: `replan elect best-log "
+            f"--topic {where.topic} --journal file:PATH --unlocked`; docs/operations.md says what to mind.",
+            waits_for=problem.waits_for,
+        ) from problem
+    if not exists and not create:
+        yield MemoryJournal()
+        return
+    if not exists:
+        _refuse_older(cluster_id)
+    with topic.take(owner(), lock_timeout=cluster.lock_timeout or 0, note=note) as journal:
+        yield journal
+
+
+def topic_of(connection: Connection, where: Place) -> "JournalTopic":
+    """The topic that holds the journal."""
+    if connection.journal_topic is None:
+        raise BadUsage("--journal topic:NAME goes with --bootstrap-server; write file:PATH")
+    return connection.journal_topic(where.topic)
+
+
+def _check_unlocked(cluster: LiveTarget, connection: Connection) -> None:
+    """A file is for emergencies, and no way around what is open on the cluster."""
+    if not cluster.unlocked:
+        raise BadUsage(
+            "--journal file:PATH on a real cluster locks out no other machine; leave it out, "
+            "or pass --unlocked in an emergency"
+        )
+    note(NOT_LOCKED)
+    reader = topic_of(connection, Place()).reader
+    try:
+        if not reader.refresh():
+            return
+        opened = fold(reader.records()).application
+    except (BadFile, ClusterRefused, ClusterUnreachable) as problem:
+        note(f"note: the journal topic {DEFAULT_TOPIC} is not read: {problem}")
+        return
+    if opened is not None:
+        raise Held(
+            f"application {opened.id} of {opened.owner} is open in the journal topic {DEFAULT_TOPIC}\n"
+            "Without --journal, `replan resume` goes on with it, and `replan abandon` gives it up."
+        )
+
+
+def _older_journal(cluster_id: str) -> Path | None:
+    """The file in which a release before the topic left an application open, if there is one."""
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    path = Path(state) / "replan" / f"{cluster_id}.journal"
+    if _PLAIN.fullmatch(cluster_id) is None or not path.is_file():
+        return None
+    return path if fold(peek(path, cluster_id)).application is not None else None
+
+
+def _older_text(path: Path) -> str:
+    return (
+        f"an earlier release left an application open in {path}\n"
+        f"`replan resume --journal file:{path} --unlocked` goes on with it; `replan abandon` with the same options "
+        "gives it up."
+    )
+
+
+def _note_older(cluster_id: str) -> None:
+    path = _older_journal(cluster_id)
+    if path is not None:
+        note(f"note: {_older_text(path)}")
+
+
+def _refuse_older(cluster_id: str) -> None:
+    path = _older_journal(cluster_id)
+    if path is not None:
+        raise Held(_older_text(path))

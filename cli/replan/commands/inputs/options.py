@@ -1,0 +1,233 @@
+"""Options that several commands take, each with its help."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from math import inf, isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from replan.commands.inputs.target import Target, seconds
+from replan.errors import BadUsage
+
+if TYPE_CHECKING:
+    from replan.applying.settings import Settings
+
+Files = Annotated[
+    list[Path],
+    typer.Option(
+        "-f", "--file", metavar="PATH", help="Placement file, or a folder of them; repeatable."
+    ),
+]
+DEFAULT_FILES = [Path("placement.yaml")]
+
+
+def placement_files(files: list[Path], cluster: Target) -> list[Path]:
+    """The files that count: with --cluster and without -f those of the fleet file."""
+    return [cluster.placement] if cluster.placement and files == DEFAULT_FILES else files
+
+
+PlanFile = Annotated[
+    Path, typer.Argument(metavar="PLAN", help="A plan file, as `replan plan -o` saves it.")
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Write to FILE instead of stdout."),
+]
+Topics = Annotated[
+    list[str] | None,
+    typer.Option("--topic", metavar="NAME", help="Only topics of this name or glob; repeatable."),
+]
+Faults = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fault",
+        metavar="TEXT",
+        help='Inject a fault into the simulated cluster, e.g. "kill 3 at 10m for 5m" '
+        "(docs/faults.md lists them); repeatable.",
+    ),
+]
+Everything = Annotated[
+    bool, typer.Option("--all", help="List everything, however long; only text is shortened.")
+]
+ExitZero = Annotated[
+    bool, typer.Option("--exit-zero", help="Exit 0 instead of 2, for scripts under `set -e`.")
+]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow",
+        metavar="LIMIT=VALUE",
+        help="Raise a limit of the placement for this plan alone, e.g. bytes=3TB; repeatable.",
+    ),
+]
+
+
+ProduceRates = Annotated[
+    str | None,
+    typer.Option(
+        "--rates",
+        metavar="FILE|URI",
+        help="Judge by these produce rates (`replan schema rates`), or by those of a lake (docs/fleet.md), "
+        "whether the throttle lets the copies end.",
+    ),
+]
+
+
+def seconds_until(text: str | float) -> float:
+    """Read a time, and say in how many seconds it comes. Raises BadParameter where it is none, or over."""
+    now = datetime.now(UTC)
+    try:
+        clock = time.fromisoformat(str(text))
+        local = now.astimezone()
+        found = datetime.combine(local, clock.replace(tzinfo=clock.tzinfo or local.tzinfo))
+        found += timedelta(days=found <= now)
+    except ValueError:
+        try:
+            found = datetime.fromisoformat(str(text))
+        except ValueError:
+            found = now.replace(tzinfo=None)
+    if found.tzinfo is None:
+        raise typer.BadParameter(
+            f"{text!r} is no time; write e.g. 06:00 (local), or 2026-11-22T06:00:00Z"
+        )
+    if found <= now:
+        raise typer.BadParameter(f"{text} is over; it is {now:%Y-%m-%dT%H:%M:%SZ}")
+    return (found - now).total_seconds()
+
+
+Until = Annotated[
+    float | None,
+    typer.Option(
+        metavar="TIME",
+        parser=seconds_until,
+        help="Begin nothing after this time, and leave, resumable, with 130: 06:00 (local time, the next one) or "
+        "2026-11-22T06:00:00Z. Copies that run go on, throttled.",
+    ),
+]
+Form = Literal["text", "markdown", "json"]
+PageForm = Literal["text", "markdown", "html", "json"]
+AS = typer.Option("--format", help="How the result is written.")
+"""`--format`; a command names the forms that it has: `Annotated[Form, AS]`."""
+
+
+def _bytes(text: str | int) -> int:
+    """Read a size: a number of bytes, or one with a unit. Raises BadParameter."""
+    from replan.manifest.sections.units import parse_size
+
+    try:
+        return int(text) if str(text).isdecimal() else parse_size(str(text))
+    except ValueError as problem:
+        raise typer.BadParameter(f"{text!r} is no size; write e.g. 60kB") from problem
+
+
+MaxSize = Annotated[
+    int | None,
+    typer.Option(
+        metavar="SIZE",
+        parser=_bytes,
+        help="With --format markdown: never write more than this, e.g. 60kB (the default: what a comment holds) or "
+        "1MB (a step summary). What is left out is counted.",
+    ),
+]
+
+
+def limit_of(max_size: int | None, form: str) -> int:
+    """How many bytes of markdown may be written. Raises BadUsage where the option means nothing."""
+    from replan.reporting.markdown import LIMIT, SMALLEST
+
+    if max_size is None:
+        return LIMIT
+    if form != "markdown":
+        raise BadUsage("--max-size goes with --format markdown; leave it out")
+    if max_size < SMALLEST:
+        raise BadUsage(f"--max-size: too little to say anything; write {SMALLEST:,} or more")
+    return max_size
+
+
+UNWATCHED_SECONDS = 3_600.0
+"""How long `apply` waits while nothing moves where nobody sees it."""
+
+
+def _patience(text: str | float) -> float:
+    """Read how long to wait: a duration, or `never`. Raises BadParameter."""
+    return inf if text == "never" else seconds(text)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How cautiously and how broadly a plan is performed. Raises BadUsage where it would never end."""
+
+    settle: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=1,
+            show_default="15",
+            help="How long all replicas of a target must stay in sync before a replica is removed. "
+            "Keep it above the brokers' session timeout (9 s): until then a dead broker counts as in sync.",
+        ),
+    ] = 15.0
+    slots: Annotated[
+        int,
+        typer.Option(
+            metavar="COUNT",
+            min=1,
+            help="How many copies a broker sends, and how many it receives, at the same time.",
+        ),
+    ] = 5
+    give_up_after: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DURATION",
+            parser=_patience,
+            help="End, resumable, when nothing has moved for so long: no byte, no replica that came in sync. "
+            "`never` waits for ever: the default at a terminal; elsewhere `apply` and `resume` take 1h.",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if not isfinite(self.settle):
+            raise BadUsage("--settle: write how many seconds, e.g. 15")
+
+    def settings(self, *, watched: bool = True) -> "Settings":
+        """The applier's settings; `watched`: whether somebody sees it wait."""
+        from replan.applying.settings import Settings
+
+        patience = self.give_up_after
+        if patience is None and not watched:
+            patience = UNWATCHED_SECONDS
+        return Settings(
+            settle_seconds=self.settle, slots_per_broker=self.slots, give_up_seconds=patience
+        )
+
+
+@dataclass(frozen=True)
+class Detail:
+    """How much is said on stderr while a plan is performed. Raises BadUsage where both options are given."""
+
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Show no progress, only errors and the result.")
+    ] = False
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show every copy and every wait in the log.")
+    ] = False
+    metrics_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--metrics-file",
+            metavar="FILE",
+            help="Keep this file up to date, every 5 s, in Prometheus' text format, for its textfile collector.",
+        ),
+    ] = None
+    junit: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write how each partition ended as JUnit's XML, for reports of CI."
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.quiet and self.verbose:
+            raise BadUsage("--quiet and --verbose contradict each other; pass one of them")

@@ -1,0 +1,234 @@
+"""Plans as the commands handle them: read from a file, written in a form, turned into an exit code."""
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from replan.commands.frame.output import note
+from replan.commands.inputs.observed import Observed
+from replan.commands.inputs.options import Form, PageForm
+from replan.commands.inputs.target import Target
+from replan.documents.files import read_text
+from replan.errors import BadUsage, Exit, UnsafePlan
+from replan.manifest.sections.units import parse_size
+from replan.model.configs import ConfigScope, SettingName
+from replan.model.names import TopicPartition
+from replan.model.placement import Placement
+from replan.model.policy import Measure
+from replan.model.rates import Rates
+from replan.model.snapshot import Snapshot
+from replan.planning.plans import plan_file
+from replan.planning.plans.plan import Facts, Plan
+from replan.planning.safety.plan_laws import require_lawful
+from replan.reporting.markdown import LIMIT
+from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext
+from replan.reporting.quantities import duration
+
+
+def read_plan(path: Path) -> Plan:
+    """A saved plan; raises BadFile, and UnsafePlan where it breaks a law that every plan keeps."""
+    return require_lawful(plan_file.loads(read_text(path), str(path)), str(path))
+
+
+def allowed_of(options: Sequence[str]) -> dict[Measure, int]:
+    """What `--allow` raises, each limit with its value; raises BadUsage saying what to write."""
+    allowed: dict[Measure, int] = {}
+    for option in options:
+        name, _, value = option.partition("=")
+        if name not in set(Measure) or Measure(name) in allowed:
+            known = ", ".join(Measure)
+            raise BadUsage(f"--allow {option}: write each limit once, as one of {known}")
+        in_bytes = name.startswith("bytes") and not value.isdecimal()
+        try:
+            allowed[Measure(name)] = parse_size(value) if in_bytes else int(value)
+        except ValueError as problem:
+            example = "bytes=3TB" if in_bytes else f"{name}=500"
+            raise BadUsage(f"--allow {option}: write a number, e.g. --allow {example}") from problem
+    return allowed
+
+
+def apply_command(saved: Path, cluster: Target) -> str:
+    """What to type to apply a plan to the cluster that it was made for."""
+    words = cluster.words() if cluster.snapshot is None else ["--bootstrap-server", "HOST:PORT"]
+    return shlex.join(["replan", "apply", str(saved), *words])
+
+
+def verdict(made: Plan, *, exit_zero: bool) -> Exit:
+    """The exit code of a plan: a refusal outweighs a hold, a hold outweighs changes."""
+    if made.refusals:
+        return made.left_out
+    return Exit.CHANGES if made.changes and not exit_zero else Exit.OK
+
+
+def context_of(
+    made: Plan,
+    placement: Placement,
+    seen: Observed,
+    cluster: Target,
+    form: PageForm,
+    rates: Rates | None = None,
+) -> PlanContext:
+    """What is known beside a plan that was made now; the plan file does not depend on it."""
+    if form == "json":
+        return NOTHING_BESIDE
+    rehearsed, timeline = _rehearsed(made, seen.snapshot, rates, drawn=form == "html")
+    return PlanContext(
+        snapshot=seen.snapshot,
+        age_seconds=None if cluster.snapshot is None else age_seconds(seen.snapshot),
+        rehearsed=rehearsed,
+        timeline=timeline,
+        own=seen.application,
+        prices=placement.prices,
+    )
+
+
+def _rehearsed(
+    made: Plan, seen: Snapshot, rates: Rates | None, *, drawn: bool
+) -> tuple[Sequence[str], str]:
+    """What a quick rehearsal says of the plan, and its picture."""
+    if not made.moves:
+        return (), ""
+    from replan.rehearsal.summary import quick_rehearsal
+
+    lines, found = quick_rehearsal(made, seen, {} if rates is None else rates.bytes_per_second)
+    if found is None or not found.copies or not drawn:
+        return lines, ""
+    from replan.rehearsal.report.gantt import gantt
+
+    return lines, gantt(found)
+
+
+def age_seconds(seen: Snapshot) -> float:
+    """How long ago a snapshot was taken; 0 where its clock is ahead of this one."""
+    taken = datetime.fromisoformat(seen.observed_at)
+    return max(0.0, (datetime.now(UTC) - taken).total_seconds())
+
+
+def check_age(cluster: Target, seen: Snapshot, most: float | None) -> None:
+    """Raise UnsafePlan where the snapshot that is planned from is older than allowed."""
+    if cluster.snapshot is None:
+        if most is not None:
+            raise BadUsage("--max-snapshot-age goes with --snapshot; a cluster is asked as it is")
+        return
+    age = age_seconds(seen)
+    if most is not None and age > most:
+        raise UnsafePlan(
+            f"{cluster.snapshot}: the snapshot is {duration(age)} old (of {seen.observed_at}), and --max-snapshot-age "
+            f"allows {duration(most)}; take a new one with `replan snapshot`"
+        )
+
+
+def note_age(cluster: Target, seen: Snapshot) -> None:
+    """Say how old the snapshot is that was planned from; a cluster is asked as it is."""
+    if cluster.snapshot is not None:
+        age = duration(age_seconds(seen))
+        note(f"planned from a snapshot of {seen.observed_at}, {age} old")
+
+
+def check_reviewed(made: Plan, digest: str | None, manifest: Sequence[Path]) -> None:
+    """Raise UnsafePlan unless this is the plan of that digest, and made from what the placement files say now."""
+    found = plan_file.digest(made)
+    if digest is not None and not re.fullmatch("[0-9a-fA-F]{64}", digest):
+        raise BadUsage(
+            "--digest: write all 64 characters, as `replan plan --format markdown` shows"
+        )
+    if digest is not None and digest.lower() != found:
+        raise UnsafePlan(
+            f"this is not the plan that was reviewed: --digest {digest}, the plan has {found}; nothing was changed. "
+            "Apply the file of the review, or review this one"
+        )
+    if manifest:
+        from replan.manifest.load import load_placement
+
+        placement = load_placement(manifest)
+        if placement.digest != made.manifest_digest:
+            named = ", ".join(map(str, manifest))
+            raise UnsafePlan(
+                f"the plan was made from another placement than {named} says now: manifest digest "
+                f"{made.manifest_digest} in the plan, {placement.digest} there; nothing was changed. Plan again, and "
+                "review that"
+            )
+
+
+def render(
+    made: Plan,
+    form: PageForm,
+    context: PlanContext = NOTHING_BESIDE,
+    *,
+    everything: bool = False,
+    limit: int = LIMIT,
+) -> str:
+    """A plan in one of its forms; json is the plan file itself. `limit`: bytes of markdown."""
+    match form:
+        case "text":
+            from replan.reporting.plans.plan_text import render_plan
+
+            return render_plan(made, context, everything=everything)
+        case "markdown":
+            from replan.reporting.plans.plan_markdown import render_plan_markdown
+
+            return render_plan_markdown(made, context, limit=limit)
+        case "html":
+            from replan.reporting.plans.plan_page import render_plan_page
+
+            return render_plan_page(made, context)
+        case "json":
+            return plan_file.dumps(made)
+
+
+def render_filtered(
+    made: Plan, topics: Sequence[str], brokers: Sequence[int], *, everything: bool
+) -> str:
+    """The moves and refusals of a plan that concern these topics and brokers, as text."""
+    from replan.model.topic_patterns import matches
+    from replan.reporting.plans.plan_text import render_part
+
+    def shown(name: TopicPartition, concerned: Iterable[int]) -> bool:
+        by_topic = not topics or any(matches(pattern, name.topic) for pattern in topics)
+        return by_topic and (not brokers or not set(brokers).isdisjoint(concerned))
+
+    moves = [m for m in made.moves if shown(m.partition, (*m.original, *m.target))]
+    refusals = [r for r in made.refusals if shown(r.partition, _brokers_of(r.facts))]
+    part = replace(
+        made,
+        moves=tuple(moves),
+        refusals=tuple(refusals),
+        creates=tuple(
+            c for c in made.creates if shown(c.first, {b for listed in c.lists for b in listed})
+        ),
+        log_moves=tuple(m for m in made.log_moves if shown(m.partition, (m.broker,))),
+        standing=tuple(s for s in made.standing if _concerns(s.setting, topics, brokers)),
+    )
+    return render_part(made, part, everything=everything)
+
+
+def _concerns(setting: SettingName, topics: Sequence[str], brokers: Sequence[int]) -> bool:
+    """Whether a throttle setting is of one of these topics or brokers."""
+    from replan.model.topic_patterns import matches
+
+    if setting.scope is ConfigScope.BROKER:
+        return not topics and int(setting.name) in brokers
+    return not brokers and any(matches(pattern, setting.name) for pattern in topics)
+
+
+def _brokers_of(facts: Facts) -> Iterator[int]:
+    for found in facts.values():
+        if isinstance(found, tuple):
+            yield from (broker for broker in found if isinstance(broker, int))
+
+
+def render_difference(before: Plan, after: Plan, form: Form, *, everything: bool) -> str:
+    """What differs between two plans, in one of the forms."""
+    from replan.reporting.plans import plan_difference as difference
+
+    found = difference.between(before, after)
+    match form:
+        case "text":
+            return difference.render_difference(found, everything=everything)
+        case "markdown":
+            return difference.render_difference_markdown(found)
+        case "json":
+            return difference.render_difference_json(found)

@@ -1,0 +1,103 @@
+"""Where `plan` takes produce rates from: a file, a lake of snapshots, or a measurement."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from replan.commands.frame.output import note, save
+from replan.commands.inputs.target import Connection, Target
+from replan.documents.json_text import render_document
+from replan.errors import BadUsage
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.rates import Rates
+from replan.model.replica_logs import LogEnd
+from replan.model.snapshot import Snapshot
+from replan.snapshots.rates_file import rates_document, read_rates, with_digest
+
+
+def rates_of(
+    given: str | None, measure: float | None, keep: Path | None, cluster: Target
+) -> Rates | None:
+    """The rates that were asked for, if any; raises BadUsage, BadFile."""
+    if given is not None and measure is not None:
+        raise BadUsage("--rates and --measure: give one of them")
+    if keep is not None and measure is None:
+        raise BadUsage("--save-rates goes with --measure")
+    if given is not None:
+        return _kept_rates(given, cluster) if is_lake(given) else read_rates(Path(given))
+    if measure is None:
+        return None
+    if cluster.snapshot is not None:
+        raise BadUsage("--measure needs a cluster; a snapshot goes with --rates FILE")
+    note(f"measuring what producers write for {measure:g} s")
+    with cluster.connect() as connection:
+        found = measured(connection, measure)
+    if keep is not None:
+        save(render_document(rates_document(found)), keep)
+    return found
+
+
+def is_lake(address: str) -> bool:
+    """Whether rates are kept in a lake of tables there, rather than in a file."""
+    return "://" in address or Path(address).is_dir()
+
+
+def _kept_rates(address: str, cluster: Target) -> Rates:
+    """The newest rates of the cluster in a lake."""
+    from replan.fleet.lake.delta import Lake
+    from replan.fleet.lake.rates import newest_rates
+
+    cluster_id = cluster.observe().cluster_id
+    found = newest_rates(Lake(address), cluster_id)
+    note(f"produce rates: {address}, observed {found.observed_at}")
+    return with_digest(found.rates)
+
+
+def measured(connection: Connection, seconds: float) -> Rates:
+    """What producers write, from two readings of the sizes of partitions and of the ends of their leaders' logs.
+
+    Retention and compaction take bytes away meanwhile: then the records that were added count, at the average size of
+    those that are there. So it is a lower bound.
+    """
+    plane, clock = connection.control_plane, connection.clock
+    first, began = plane.observe(), clock.now()
+    ends = leaders_log_ends(connection, first)
+    clock.sleep(max(0.0, began + seconds - clock.now()))
+    later, ended = plane.observe(), clock.now()
+    later_ends = leaders_log_ends(connection, later)
+    before, after = _sizes(first), _sizes(later)
+    found = {
+        name: round(
+            _added(before[name], size, ends.get(name), later_ends.get(name)) / (ended - began)
+        )
+        for name, size in after.items()
+        if name in before
+    }
+    return with_digest(Rates(found, later.cluster_id))
+
+
+def _added(before: int, after: int, first: int | None, last: int | None) -> float:
+    records = 0 if first is None or last is None else max(0, last - first)
+    return max(after - before, records * after / last if last else 0.0)
+
+
+def _sizes(seen: Snapshot) -> Mapping[TopicPartition, int]:
+    columns = (seen.partitions.column(name).to_pylist() for name in ("topic", "partition", "bytes"))
+    return {TopicPartition(t, n): size for t, n, size in zip(*columns, strict=True)}
+
+
+def leaders_log_ends(connection: Connection, seen: Snapshot) -> Mapping[TopicPartition, int]:
+    """Where the log of each partition ends, by its leader; those without a leader or an answer are left out."""
+    columns = (
+        seen.partitions.column(name).to_pylist() for name in ("topic", "partition", "leader")
+    )
+    led: dict[BrokerId, list[TopicPartition]] = {}
+    for topic, number, leader in zip(*columns, strict=True):
+        if leader >= 0:
+            led.setdefault(BrokerId(leader), []).append(TopicPartition(topic, number))
+    answers = connection.control_plane.log_ends(led)
+    return {
+        name: end.end
+        for of in answers.values()
+        for name, end in of.items()
+        if isinstance(end, LogEnd)
+    }

@@ -1,0 +1,307 @@
+"""Which cluster a command speaks to: exactly one of a real one, a simulated one, a snapshot file; and its connection.
+
+Here belong the options that name a cluster, and the environment. A command has one parameter of one of these types.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import typer
+
+from replan.commands.inputs.journal_place import DEFAULT_TOPIC, Place, place
+from replan.errors import BadUsage
+
+if TYPE_CHECKING:
+    from replan.kafka.journal.topic import JournalTopic
+    from replan.kafka.tails import Tails
+    from replan.model.access import Access, ClockDifference
+    from replan.model.control_plane import Clock, ControlPlane
+    from replan.model.snapshot import Snapshot
+
+FLEET_FILE = Path("fleet.yaml")
+DEFAULT_TIMEOUT_SECONDS = 60.0
+"""Longer than the 30 s for which brokers keep talking to a frozen controller (controller.socket.timeout.ms)."""
+BOOTSTRAP_VARIABLE = "REPLAN_BOOTSTRAP_SERVER"
+SIMULATED_VARIABLE = "REPLAN_SIMULATED"
+CONFIG_VARIABLE = "REPLAN_COMMAND_CONFIG"
+_REAL = f"--bootstrap-server HOST:PORT (a real one; or set {BOOTSTRAP_VARIABLE})"
+_EMBEDDED = "--simulated FILE (the embedded one)"
+_SAVED = "--snapshot FILE (read only)"
+_LISTED = "--cluster NAME (of a fleet file)"
+
+
+def seconds(text: str | float) -> float:
+    """Read a duration: a number of seconds, or one with ms, s, m or h. Raises BadParameter."""
+    units = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|)", str(text).strip())
+    if found is None or float(found[1]) == 0:
+        raise typer.BadParameter(f"{text!r} is no duration; write e.g. 3s, 500ms or 2m")
+    return float(found[1]) * units[found[2]]
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """An open control plane and the clock that its time runs by."""
+
+    control_plane: "ControlPlane"
+    clock: "Clock"
+    interrupt: Callable[[], None] = lambda: None
+    """Ends what is waited for at this moment, from a signal handler."""
+    idle: Callable[[], bool] = lambda: False
+    """Whether nothing will happen to the cluster by itself any more, as only an embedded one knows."""
+    journal_topic: "Callable[[str], JournalTopic] | None" = None
+    """The topic of a name that may hold the journal; None on a simulated cluster."""
+    access: "Callable[[str], Access] | None" = None
+    """What this user may do, given the topic of the journal; None on a simulated cluster, which has no users."""
+    clock_difference: "Callable[[], ClockDifference | None]" = lambda: None
+    """How this machine's clock compares with the cluster's, where that says its time."""
+    tails: "Callable[[], Tails] | None" = None
+    """The records at the ends of its logs; None on a simulated cluster."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """The cluster that the options name. Raises BadUsage unless it is exactly one."""
+
+    bootstrap_server: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT,…",
+            help=f"A real cluster: its bootstrap servers. Or set {BOOTSTRAP_VARIABLE}.",
+        ),
+    ] = None
+    command_config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Client properties for --bootstrap-server, in librdkafka's spelling (security, client.id). "
+            f"Or set {CONFIG_VARIABLE}.",
+        ),
+    ] = None
+    simulated: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help=f"The embedded cluster whose state is FILE, e.g. a snapshot. Or set {SIMULATED_VARIABLE}.",
+        ),
+    ] = None
+    timeout: Annotated[
+        float,
+        typer.Option(
+            metavar="DURATION",
+            parser=seconds,
+            show_default=f"{DEFAULT_TIMEOUT_SECONDS:.0f}s",
+            help="How long a real cluster may take to answer, e.g. 3s or 2m: for connecting, and for each request with "
+            "all its attempts. Waits are not limited by it.",
+        ),
+    ] = DEFAULT_TIMEOUT_SECONDS
+    fleet_cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="NAME",
+            help="A cluster of the fleet file: its address, properties, placement and timeout come from there.",
+        ),
+    ] = None
+    fleet: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help=f"The fleet file of --cluster; by default {FLEET_FILE}."),
+    ] = None
+    snapshot: Path | None = None
+    journal: Place | None = None
+    placement: Path | None = None
+    """Where the fleet file says that its placement is."""
+
+    note: ClassVar[str] = f"Name exactly one cluster: {_REAL}, {_EMBEDDED}, or {_LISTED}."
+    """A paragraph of the help of each command that takes such a target."""
+    optional: ClassVar[bool] = False
+    """Whether a command can do without a cluster."""
+
+    def __post_init__(self) -> None:
+        if self.fleet_cluster is not None:
+            self._take_from_fleet(self.fleet_cluster)
+        elif self.fleet is not None:
+            raise BadUsage("--fleet goes with --cluster")
+        files = [flag for flag in (self.simulated, self.snapshot) if flag is not None]
+        if self.bootstrap_server is None and not files:
+            self._set("bootstrap_server", os.environ.get(BOOTSTRAP_VARIABLE))
+            embedded = os.environ.get(SIMULATED_VARIABLE)
+            self._set("simulated", None if embedded is None else Path(embedded))
+            files = [self.simulated] if self.simulated is not None else []
+        named = len(files) + (self.bootstrap_server is not None)
+        if named > 1 or (named == 0 and not (self.optional and self.command_config is None)):
+            raise BadUsage(f"n{self.note.partition('. ')[0].rstrip('.')[1:]}")
+        if self.bootstrap_server is None and self.command_config is not None:
+            raise BadUsage("--command-config goes with --bootstrap-server")
+        in_topic = self.journal is not None and self.journal.path is None
+        if in_topic and self.bootstrap_server is None:
+            raise BadUsage("--journal topic:NAME goes with --bootstrap-server; write file:PATH")
+        if self.bootstrap_server is not None and self.command_config is None:
+            properties = os.environ.get(CONFIG_VARIABLE)
+            self._set("command_config", None if properties is None else Path(properties))
+
+    def _take_from_fleet(self, name: str) -> None:
+        """Become the cluster of that name. Raises BadUsage where options name another one, or it cannot be asked."""
+        from replan.fleet.fleet_file import read_fleet
+
+        if self.is_named or self.command_config is not None:
+            raise BadUsage("--cluster names a cluster already; leave the other options out")
+        file = self.fleet or FLEET_FILE
+        found = read_fleet(file).cluster(name)
+        if not found.is_asked:
+            raise BadUsage(f"{file} does not say how cluster {name} is reached")
+        if found.snapshot is not None and not isinstance(self, ReadTarget):
+            raise BadUsage(f"cluster {name} is a snapshot in {file}, which can only be read")
+        self._set("bootstrap_server", found.bootstrap_servers)
+        for field in ("command_config", "simulated", "snapshot", "placement"):
+            self._set(field, getattr(found, field))
+        if self.timeout == DEFAULT_TIMEOUT_SECONDS:
+            self._set("timeout", found.timeout_seconds)
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def words(self) -> list[str]:
+        """The options to type for a later command on this cluster; what the environment says need not be typed."""
+        if self.fleet_cluster is not None:
+            named = {
+                "--cluster": self.fleet_cluster,
+                "--fleet": self.fleet,
+                "--journal": self.journal,
+            }
+            return [w for name, value in named.items() if value for w in (name, str(value))]
+        options = (
+            ("--bootstrap-server", self.bootstrap_server, BOOTSTRAP_VARIABLE),
+            ("--command-config", self.command_config, CONFIG_VARIABLE),
+            ("--simulated", self.simulated, SIMULATED_VARIABLE),
+            ("--journal", self.journal, ""),
+        )
+        return [
+            word
+            for name, value, variable in options
+            if value is not None and str(value) != os.environ.get(variable)
+            for word in (name, str(value))
+        ]
+
+    @property
+    def is_named(self) -> bool:
+        """Whether there is a cluster at all; only commands that can do without one need to ask."""
+        return not (
+            self.bootstrap_server is None and self.simulated is None and self.snapshot is None
+        )
+
+    @property
+    def is_real(self) -> bool:
+        """Whether it is a real cluster rather than a file."""
+        return self.bootstrap_server is not None
+
+    @contextmanager
+    def connect(self) -> Iterator[Connection]:
+        """Open the cluster for reading and acting; heavy clients are imported only here."""
+        if self.simulated is not None:
+            from replan.simulator.open_file import open_simulated
+
+            simulated = open_simulated(self.simulated)
+            try:
+                yield Connection(simulated, simulated.clock, idle=simulated.idle)
+            finally:
+                simulated.close()
+            return
+        if self.bootstrap_server is None:
+            raise BadUsage("this command acts on a cluster; --snapshot can only be read")
+        from replan.kafka.clock import SystemClock, process_seconds
+        from replan.kafka.control_plane import open_cluster
+
+        clock = SystemClock()
+        real = open_cluster(
+            self.bootstrap_server,
+            self.command_config,
+            clock=clock,
+            timeout_seconds=self.timeout,
+            spent_seconds=process_seconds(),
+        )
+        try:
+            yield Connection(
+                real,
+                clock,
+                clock.interrupt,
+                journal_topic=real.journal,
+                access=real.access,
+                clock_difference=real.clock_difference,
+                tails=real.tails,
+            )
+        finally:
+            real.close()
+
+    def observe(self) -> "Snapshot":
+        """Everything at this moment, from wherever the options say."""
+        if self.snapshot is not None:
+            from replan.snapshots.files import read_snapshot
+
+            return read_snapshot(self.snapshot)
+        with self.connect() as connection:
+            return connection.control_plane.observe()
+
+
+_SNAPSHOT = typer.Option(metavar="PATH", help="A snapshot that `replan snapshot` saved; read only.")
+_JOURNAL = typer.Option(
+    metavar="topic:NAME|file:PATH",
+    parser=place,
+    help=f"Where the journal is. By default topic:{DEFAULT_TOPIC} on a real cluster, "
+    "and a file beside the --simulated FILE.",
+)
+
+
+@dataclass(frozen=True)
+class LiveTarget(Target):
+    """A cluster to change, and the journal of it."""
+
+    journal: Annotated[Place | None, _JOURNAL] = None
+    lock_timeout: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DURATION",
+            parser=seconds,
+            help="How long to wait while another process has the lock and is at work, e.g. 10m. By default not at all. "
+            "A lock without a sign of life for 60 s is taken over in any case.",
+        ),
+    ] = None
+    unlocked: Annotated[
+        bool,
+        typer.Option(
+            "--unlocked",
+            help="For emergencies, with --journal file:PATH on a real cluster: no other machine is locked out.",
+        ),
+    ] = False
+
+
+@dataclass(frozen=True)
+class ReadTarget(Target):
+    """A cluster that is only read: a live one, or a snapshot."""
+
+    snapshot: Annotated[Path | None, _SNAPSHOT] = None
+
+    note: ClassVar[str] = f"Name exactly one cluster: {_REAL}, {_EMBEDDED}, {_SAVED}, or {_LISTED}."
+
+
+@dataclass(frozen=True)
+class JournaledTarget(ReadTarget):
+    """A cluster that is only read, and the journal of it."""
+
+    journal: Annotated[Place | None, _JOURNAL] = None
+
+
+@dataclass(frozen=True)
+class OptionalTarget(JournaledTarget):
+    """A cluster to read, or none: see `is_named`."""
+
+    note: ClassVar[str] = (
+        f"Name one cluster: {_REAL}, {_EMBEDDED}, {_SAVED}, or {_LISTED}. "
+        "Without one, only the partitions of the plan are simulated, as it knows them."
+    )
+    optional: ClassVar[bool] = True

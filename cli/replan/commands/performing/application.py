@@ -1,0 +1,246 @@
+"""One application of a plan: where the plan comes from, who approves it, how it is performed and stopped."""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from replan.applying.journal.ledger import Ledger, fold
+from replan.applying.journal.moment import moment
+from replan.applying.journal.records import Verb
+from replan.applying.run.loop import apply_plan
+from replan.applying.run.opening import check_same, open_plan
+from replan.applying.settings import Settings
+from replan.applying.steering import MoveRates, throttle_of
+from replan.applying.views.known_snapshot import as_planned_from
+from replan.applying.views.outcome import Outcome, left_out_text
+from replan.applying.views.progress import Report
+from replan.applying.views.standing import knows_nothing, unknown_throttles
+from replan.commands.frame.output import note, report_outcome, result, save
+from replan.commands.frame.signals import asked_to_stop
+from replan.commands.inputs.journals import Known, known_of, owned_journal, owner, place_of
+from replan.commands.inputs.observed import for_placement
+from replan.commands.inputs.options import Detail
+from replan.commands.inputs.plans import allowed_of
+from replan.commands.inputs.target import Connection, LiveTarget
+from replan.commands.performing.metrics import Metrics
+from replan.commands.performing.progress import progress_to
+from replan.errors import BadUsage, Exit, Held, UnsafePlan
+from replan.manifest.digest import digest_of
+from replan.manifest.load import load_placement
+from replan.model.placement import MoveThrottle, Placement
+from replan.model.rates import Rates
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan_file import digest
+from replan.reporting.application.junit import render_junit
+from replan.reporting.application.outcome_text import refused_line, render_outcome
+from replan.reporting.cluster.application_text import throttle_lines
+from replan.reporting.plans.plan_text import render_plan
+from replan.reporting.sentences.end_text import end_text
+from replan.wording import capped, count
+
+
+@dataclass(frozen=True, slots=True)
+class FilesPlan:
+    """What there is to do for placement files."""
+
+    plan: Plan
+    approved: bool = False
+    """Their application is open: its plan was approved when it began."""
+    rates: MoveRates | None = None
+    """What they declare now, where nothing but the rates of moves differs from what is in force."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a plan shall be made from, as it was asked for."""
+
+    files: Sequence[Path]
+    allow: Sequence[str] = ()
+    rates: Rates | None = None
+
+
+def plan_of_files(asked: Asked, cluster: LiveTarget, connection: Connection) -> FilesPlan:
+    """Plan from placement files, or go on with their application where it is open."""
+    allowed, placement = allowed_of(asked.allow), load_placement(asked.files)
+    seen = connection.control_plane.observe()
+    known = known_of(cluster, connection, seen.cluster_id)
+    other, ledger = _with_other_rates(placement, known), known.ledger
+    if other is not None:
+        return other
+    begun = resumed(ledger, placement.digest)
+    if begun is not None:
+        return FilesPlan(begun, approved=True)
+    seen = for_placement(seen, placement, connection.control_plane)
+    plan = make_plan(placement, as_planned_from(seen, ledger), allowed, rates=asked.rates)
+    check_free(ledger, plan)
+    result(render_plan(plan))
+    return FilesPlan(plan)
+
+
+def resumed(ledger: Ledger, manifest_digest: str) -> Plan | None:
+    """The plan of the open application, where it is of what is asked for now; a note says that it goes on."""
+    begun = ledger.application
+    if begun is None or begun.manifest_digest != manifest_digest:
+        return None
+    note(f"resuming application {begun.id}, begun by {begun.owner}")
+    return open_plan(ledger)
+
+
+def check_free(ledger: Ledger, plan: Plan) -> None:
+    """Raise Held where an application of another plan is open."""
+    if ledger.application is not None:
+        check_same(ledger.application, digest(plan))
+
+
+def _with_other_rates(placement: Placement, known: Known) -> FilesPlan | None:
+    """The open application, where the placement is its own, and declares other rates of moves than are in force.
+
+    The placement that it began with changes nothing but a process at work: whoever resumes with it keeps the rates that
+    somebody has set since.
+    """
+    begun, wanted, plan = known.ledger.application, placement.move_throttle, open_plan(known.ledger)
+    if begun is None or plan is None or _keeps(wanted) != _keeps(plan.throttle):
+        return None
+    as_then = digest_of(replace(placement, move_throttle=plan.throttle))
+    same, in_force = begun.manifest_digest == placement.digest, throttle_of(plan.throttle, begun)
+    if as_then != begun.manifest_digest or (same and known.holder is None):
+        return None
+    if same and MoveRates.of(wanted) == MoveRates.of(in_force):
+        return None
+    return FilesPlan(plan, approved=True, rates=MoveRates.of(wanted))
+
+
+def _keeps(throttle: MoveThrottle | None) -> bool:
+    return throttle is not None and throttle.keep
+
+
+def begun_plan(cluster: LiveTarget, connection: Connection, to: str = "resume") -> Plan:
+    """The plan of the open application; raises BadUsage where none is open."""
+    cluster_id = connection.control_plane.cluster_id()
+    plan = open_plan(known_of(cluster, connection, cluster_id).ledger)
+    if plan is None:
+        where = place_of(cluster)
+        raise BadUsage(f"nothing to {to}: the journal {where} knows of no open application")
+    return plan
+
+
+def check_all(plan: Plan) -> None:
+    """Raise UnsafePlan where a rule refuses a part of the plan, Held where other parties alone are in the way."""
+    if plan.refusals:
+        named = "\n".join(f"  {line}" for line in capped(plan.refusals, refused_line, limit=20))
+        raise (Held if plan.left_out is Exit.HELD else UnsafePlan)(
+            f"--all-or-nothing: {left_out_text(plan.refusals)}; nothing applied:\n{named}\n"
+            "Fix these, or take the partitions out of the placement, and plan again."
+        )
+
+
+def approve(plan: Plan) -> bool:
+    """Ask on the terminal whether to apply a plan that changes something. Raises BadUsage where there is none."""
+    return not plan.changes or agreed()
+
+
+def agreed() -> bool:
+    """Whether whoever sits at the terminal agrees. Raises BadUsage where there is none."""
+    if sys.stdin is None or not sys.stdin.isatty():  # None where it was closed before the start
+        raise BadUsage(
+            "stdin is not a terminal, so nobody can approve this plan; pass --auto-approve, "
+            "or save the plan, review it, and apply it: replan plan -o plan.json, replan apply plan.json"
+        )
+    sys.stderr.write("Type 'yes' to apply: ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip() == "yes"
+
+
+def approve_unclean(plan: Plan, *, unclean: bool, auto_approve: bool) -> bool:
+    """Whether a plan that loses records may be performed: it needs --unclean, and somebody who agrees.
+
+    Raises UnsafePlan where --unclean is missing, BadUsage where there is no terminal to ask on.
+    """
+    if plan.unclean and not unclean:
+        raise UnsafePlan(
+            f"{count(len(plan.unclean), 'partition')} can be led again only by unclean elections, which lose records "
+            "for good; nothing was changed. Pass --unclean to allow that"
+        )
+    return not plan.unclean or auto_approve or approve(plan)
+
+
+def perform(
+    plan: Plan,
+    cluster: LiveTarget,
+    connection: Connection,
+    settings: Settings,
+    detail: Detail,
+    inject: Callable[[Report], Report] = lambda report: report,
+    *,
+    verb: Verb | None = None,
+    rates: MoveRates | None = None,
+    others: bool = False,
+    until: float | None = None,
+    render: Callable[[Outcome], str] = render_outcome,
+) -> Exit:
+    """Perform a plan until nothing is left, or a stop is requested, and print how it ended.
+
+    `inject` begins faults and reports them. `verb`, `rates`: what to do to an application that is open, as if somebody
+    had sent it; `others`: throttle reassignments of other tools, too; `until`: leave, resumable, in so many seconds of
+    the clock of the cluster.
+    """
+    leave_at = None if until is None else connection.clock.now() + until
+    paced = settings.on_a_real_clock() if cluster.is_real else settings
+    with (
+        owned_journal(
+            cluster, connection, plan.cluster_id, create=plan.changes or others
+        ) as journal,
+        progress_to(quiet=detail.quiet, verbose=detail.verbose) as progress,
+    ):
+        metrics = Metrics(detail.metrics_file, plan.cluster_id)
+        report = metrics.also(progress)
+        stop = asked_to_stop(connection.interrupt, note)
+        if not detail.quiet:
+            note(f"journal: {place_of(cluster)}")
+        outcome = apply_plan(
+            plan,
+            connection.control_plane,
+            connection.control_plane,
+            journal,
+            connection.clock,
+            plan_digest=digest(plan),
+            settings=replace(paced, owner=owner(), moment=moment, leave_at=leave_at),
+            report=inject(report),
+            stop=stop,
+            end_text=end_text,
+            idle=connection.idle,
+            arrived=journal.arrived,
+            verb=verb,
+            rates=rates,
+            others=others,
+        )
+    metrics.ended(outcome)
+    if detail.junit is not None:
+        save(render_junit(outcome, f"replan {plan.cluster_name or plan.cluster_id}"), detail.junit)
+    report_outcome(render(outcome))
+    return outcome.exit_code
+
+
+def with_journal(do: Callable[..., Outcome], cluster: LiveTarget, *, unknown: bool = False) -> Exit:
+    """Do something to the open application rather than go on with it.
+
+    `unknown`: list the throttles that the journal does not know; where it is empty, they are what is left to resolve.
+    """
+    with cluster.connect() as connection:
+        cluster_id = connection.control_plane.cluster_id()
+        with owned_journal(cluster, connection, cluster_id, create=False) as journal:
+            outcome = do(
+                connection.control_plane,
+                connection.control_plane,
+                journal,
+                connection.clock,
+                settings=Settings(owner=owner(), moment=moment),
+                report=note,
+            )
+            ledger = fold(journal.read())
+        others = unknown_throttles(connection.control_plane.observe(), ledger) if unknown else []
+    text = "" if others and knows_nothing(ledger) else render_outcome(outcome)
+    report_outcome(text + "".join(f"{line}\n" for line in throttle_lines(others)))
+    return outcome.exit_code if text else Exit.HELD

@@ -1,0 +1,95 @@
+"""Shows how far an application is: live lines on a terminal, a log elsewhere.
+
+A log has a summary every 30 seconds of the cluster's clock, and a line where a new reason to wait appears; `--verbose`
+has every running copy at each change, `--quiet` nothing. A log is read later, so nothing in it overwrites anything.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from replan.applying.views.progress import Progress, Report
+from replan.commands.frame.output import is_live, note, visible
+from replan.reporting.application.progress_text import copies, counts, reasons, summary
+from replan.reporting.quantities import duration
+from replan.reporting.sentences.note_text import note_text
+
+SUMMARY_SECONDS = 30.0
+VERBOSE_SECONDS = 5.0
+
+
+@contextmanager
+def progress_to(*, quiet: bool, verbose: bool) -> Iterator[Report]:
+    """A function that shows each progress on stderr, in the way that suits it."""
+    if quiet:
+        yield lambda _: None
+    elif verbose:
+        yield _Everything().show
+    elif is_live(sys.stderr):
+        with _live() as show:
+            yield show
+    else:
+        yield _Summaries().show
+
+
+@contextmanager
+def _live() -> Iterator[Report]:
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console(file=sys.stderr, highlight=False)
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+
+        def show(progress: Progress) -> None:
+            for noted in progress.notes:
+                console.print(Text(visible(note_text(noted))))
+            text = Text(visible("\n".join([counts(progress), *copies(progress)])))
+            text.no_wrap, text.overflow = True, "ellipsis"
+            live.update(text, refresh=True)
+
+        yield show
+
+
+class _Summaries:
+    """A line where a reason to wait appears that was not there before, and how far all is every 30 seconds."""
+
+    def __init__(self) -> None:
+        self._summed_at = float("-inf")
+        self._left = 1
+        self._shown_at = dict[type[object], float]()
+        """When a line was written for each kind of reason."""
+
+    def show(self, progress: Progress) -> None:
+        """Write what is new."""
+        for noted in progress.notes:
+            note(note_text(noted))
+        now = progress.at_seconds
+        for kind, line in reasons(progress).items():
+            if now - self._shown_at.get(kind, float("-inf")) >= SUMMARY_SECONDS:
+                note(f"{duration(now)}: {line}")
+            self._shown_at[kind] = now
+        left, self._left = self._left, progress.total - progress.done - progress.stopped
+        ended = left > 0 and self._left == 0
+        if ended or now - self._summed_at >= SUMMARY_SECONDS:
+            self._summed_at = now
+            note(summary(progress))
+
+
+class _Everything:
+    """All copies and all that waits, at every change and every few seconds."""
+
+    def __init__(self) -> None:
+        self._shown_at = float("-inf")
+        self._shown: object = None
+
+    def show(self, progress: Progress) -> None:
+        """Write what is new."""
+        for noted in progress.notes:
+            note(note_text(noted))
+        counted = (progress.done, progress.running, progress.waiting, progress.stopped)
+        state = (counted, reasons(progress).keys())
+        if state == self._shown and progress.at_seconds - self._shown_at < VERBOSE_SECONDS:
+            return
+        self._shown, self._shown_at = state, progress.at_seconds
+        note("\n  ".join([counts(progress), *copies(progress)]))

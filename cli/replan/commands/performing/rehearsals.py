@@ -1,0 +1,119 @@
+"""The rehearsals of `rehearse`: one run as asked for, and those with random faults; shows how far each of them is."""
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from replan.applying.journal.records import Record
+from replan.applying.views.progress import Progress
+from replan.commands.frame.output import is_live, note, passing
+from replan.commands.inputs.journals import known_of
+from replan.commands.inputs.target import Target
+from replan.errors import BadFile, BadUsage
+from replan.faults.read import read_fault
+from replan.planning.plans.plan import Plan
+from replan.rehearsal.options import Options
+from replan.rehearsal.outcome import RandomRun, Report, report_on
+from replan.rehearsal.random_faults import drawn_faults
+from replan.rehearsal.run import rehearse_on
+from replan.rehearsal.setup import cluster_of, fault_context, snapshot_of, with_version
+from replan.reporting.application.progress_text import counts
+from replan.simulator.cluster.physical_state import Simulation
+from replan.simulator.open_file import open_simulated
+
+SHOWN_SECONDS = 0.2
+LOGGED_SECONDS = 5.0
+"""Between lines where stderr is no terminal."""
+ALONE = (
+    "no cluster is named: rehearsed on the partitions of the plan alone, as it knows them; "
+    "--snapshot FILE makes it more exact"
+)
+
+
+def rehearsal_of(
+    plan: Plan,
+    cluster: Target,
+    options: Options,
+    faults: Sequence[str],
+    *,
+    seed: int | None,
+    runs: int,
+) -> Report:
+    """Rehearse a plan, on the partitions of the plan alone where no cluster is named."""
+    stage = _stage(plan, cluster, options.version)
+    options = replace(options, version=stage.cluster.version)
+    around = fault_context(stage)
+    options = replace(options, faults=tuple(read_fault(text, around) for text in faults))
+    if not cluster.is_named:
+        note(ALONE)
+    options = replace(options, journal=_journal(cluster))
+    try:
+        return _report(plan, stage, options, seed, runs)
+    finally:
+        passing("")
+
+
+def _journal(cluster: Target) -> Sequence[Record]:
+    """What `apply` would find in the journal of a live cluster; nothing where a snapshot or the plan is rehearsed."""
+    if not (cluster.is_real or cluster.simulated is not None):
+        return ()
+    with cluster.connect() as connection:
+        known = known_of(cluster, connection, connection.control_plane.cluster_id())
+    return list(known.ledger.records.values())
+
+
+def _stage(plan: Plan, cluster: Target, version: str | None) -> Simulation:
+    """The cluster to rehearse on, without the assumptions yet."""
+    if cluster.simulated is not None:
+        found = open_simulated(cluster.simulated).simulation
+    else:
+        seen = cluster.observe() if cluster.is_named else snapshot_of(plan)
+        try:
+            found = cluster_of(seen)
+        except ValueError as problem:
+            raise BadFile(f"the snapshot cannot be simulated: {problem}") from problem
+    try:
+        return found if version is None else with_version(found, version)
+    except ValueError as problem:
+        raise BadUsage(f"--kafka-version: {problem}") from problem
+
+
+def _report(plan: Plan, stage: Simulation, options: Options, seed: int | None, runs: int) -> Report:
+    """The run as asked for, and those with random faults; a seed without --runs draws the faults of one run."""
+    rehearsed = rehearse_on(plan, stage, options, _Shown("").show)
+    if seed is None and runs == 0:
+        return report_on(plan, options, rehearsed)
+    first, horizon = seed or 0, rehearsed.seconds
+
+    def with_random(drawn_by: int) -> Options:
+        drawn = drawn_faults(drawn_by, plan, horizon, fault_context(stage))
+        return replace(options, faults=(*options.faults, *drawn))
+
+    if runs == 0:
+        drawn = with_random(first)
+        again = rehearse_on(plan, stage, drawn, _Shown(f"seed {first}: ").show)
+        return report_on(plan, drawn, again)
+    found = list[RandomRun]()
+    for each in range(first, first + runs):
+        shown = _Shown(f"run {len(found) + 1:,} of {runs:,}, seed {each}: ")
+        found.append(RandomRun(each, rehearse_on(plan, stage, with_random(each), shown.show)))
+    return report_on(plan, options, rehearsed, tuple(found))
+
+
+class _Shown:
+    """Shows how far a rehearsal is, in virtual time: a passing line at a terminal, now and then a line elsewhere."""
+
+    def __init__(self, before: str) -> None:
+        self._before = before
+        self._terminal = is_live(sys.stderr)
+        self._every = SHOWN_SECONDS if self._terminal else LOGGED_SECONDS
+        self._shown_at = time.monotonic()
+
+    def show(self, progress: Progress) -> None:
+        """Show it, if it is time."""
+        now = time.monotonic()
+        if now - self._shown_at >= self._every:
+            self._shown_at = now
+            show = passing if self._terminal else note
+            show(f"{self._before}{counts(progress)}")

@@ -1,0 +1,1 @@
+"""Commands about what is declared: make it, compare it with the cluster, explain it, change it."""

@@ -1,0 +1,130 @@
+"""`blacklist show|add|remove`: the brokers that lead nothing, in the placement file and on the cluster."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from replan.commands.frame.output import note, result
+from replan.commands.inputs.options import AS, DEFAULT_FILES, Files
+from replan.commands.inputs.target import JournaledTarget
+from replan.errors import BadUsage, Exit
+
+Broker = Annotated[int, typer.Argument(metavar="BROKER", min=0, help="The id of a broker.")]
+NEXT = "`replan plan` shows what follows from it"
+
+
+def show(
+    *,
+    files: Files = DEFAULT_FILES,
+    form: Annotated[Literal["text", "json"], AS] = "text",
+    cluster: JournaledTarget,
+) -> Exit:
+    """Show the leader blacklist: each entry, what it does, and the orders that come back when it goes.
+
+    Nothing is changed. Counted are the partitions that an entry reaches, those that its broker still leads, and those
+    that its broker is out of sync for. Remembered orders are those of partitions that no list declares; the journal
+    keeps them.
+
+    Exit codes:
+      0  shown
+      1  an error
+
+    Examples:
+      replan blacklist show --bootstrap-server kafka-1:9092
+      replan blacklist show -f placements/ --simulated cluster.json --format json
+    """
+    from replan.commands.inputs.observed import observed
+    from replan.manifest.load import load_placement
+    from replan.planning.blacklist_report import blacklist_report
+    from replan.reporting.cluster.blacklist_text import render_blacklist, render_blacklist_json
+
+    found = blacklist_report(load_placement(files), observed(cluster).snapshot)
+    result(render_blacklist(found) if form == "text" else render_blacklist_json(found))
+    return Exit.OK
+
+
+def add(
+    *,
+    broker: Broker,
+    files: Files = DEFAULT_FILES,
+    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; plans show it.")] = None,
+    owner: Annotated[str | None, typer.Option(metavar="TEXT", help="Whom to ask about it.")] = None,
+    expires: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATE", help="When it ends, e.g. 2026-12-01: plans warn from then on."
+        ),
+    ] = None,
+    topics: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--topic", metavar="NAME", help="Only topics of this name or glob; repeatable."
+        ),
+    ] = None,
+    move: Annotated[
+        Literal["now", "later"],
+        typer.Option(
+            help="`now`: an election follows. `later`: only the order of the lists changes."
+        ),
+    ] = "now",
+    until: Annotated[
+        Literal["caught-up"] | None,
+        typer.Option(help="End the entry once the broker is in sync everywhere."),
+    ] = None,
+) -> Exit:
+    """Put a broker on the leader blacklist of the placement file.
+
+    Only the file is changed, and of the file only this entry: comments and layout stay. Where the files name several
+    entries already, it goes beside them. `replan plan` and `replan apply` do the rest.
+
+    Exit codes:
+      0  written
+      1  an error, or the broker is listed already
+
+    Examples:
+      replan blacklist add 7 --reason "disk at 92 %" --owner storage --expires 2026-12-01
+      replan blacklist add 7 -f placement.yaml --until caught-up
+    """
+    from replan.manifest import blacklist_edit
+    from replan.manifest.sections.units import parse_expiry
+    from replan.model.names import BrokerId
+    from replan.model.placement import LeaderBlacklist, LeaderMove
+    from replan.model.where import Where
+
+    try:
+        ends = None if expires is None else parse_expiry(expires)
+    except ValueError as problem:
+        raise BadUsage(f"--expires: {problem}") from problem
+    entry = LeaderBlacklist(
+        BrokerId(broker),
+        Where("", 0, 0),
+        reason=reason,
+        owner=owner,
+        expires=ends,
+        topics=tuple(sorted(set(topics))) if topics else None,
+        move=LeaderMove(move),
+        until_caught_up=until is not None,
+    )
+    note(f"wrote {blacklist_edit.add(files, entry)}; {NEXT}")
+    return Exit.OK
+
+
+def remove(*, broker: Broker, files: Files = DEFAULT_FILES) -> Exit:
+    """Take a broker off the leader blacklist of the placement file.
+
+    Only the file is changed, and of the file only this entry. The next plan restores the orders that were there before,
+    of partitions that no list declares from the journal.
+
+    Exit codes:
+      0  written
+      1  an error, or the broker is not listed
+
+    Examples:
+      replan blacklist remove 7
+      replan blacklist remove 7 -f placements/
+    """
+    from replan.manifest import blacklist_edit
+    from replan.model.names import BrokerId
+
+    note(f"wrote {blacklist_edit.remove(files, BrokerId(broker))}; {NEXT}")
+    return Exit.OK

@@ -1,0 +1,118 @@
+"""The command `drift`."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from replan.commands.frame.output import note, result
+from replan.commands.inputs.options import (
+    AS,
+    DEFAULT_FILES,
+    Everything,
+    ExitZero,
+    Files,
+    MaxSize,
+    limit_of,
+    placement_files,
+)
+from replan.commands.inputs.target import JournaledTarget
+from replan.errors import Exit
+
+if TYPE_CHECKING:
+    from replan.planning.findings.drift_report import Item, Spell
+
+DriftForm = Literal["text", "markdown", "html", "json", "prometheus"]
+
+
+def drift(
+    *,
+    files: Files = DEFAULT_FILES,
+    form: Annotated[DriftForm, AS] = "text",
+    unmanaged: Annotated[
+        bool,
+        typer.Option("--unmanaged", help="List the topics that no entry names; they are no drift."),
+    ] = False,
+    max_size: MaxSize = None,
+    everything: Everything = False,
+    exit_zero: ExitZero = False,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LAKE",
+            help="Say since when each difference is there, by the history in a lake (docs/fleet.md).",
+        ),
+    ] = None,
+    cluster: JournaledTarget,
+) -> Exit:
+    """Show where the cluster differs from the placement.
+
+    Nothing is changed and nothing is planned: replicas, orders, leaders and throttles are compared. What a running
+    `replan apply` is moving to the declared list is no drift. What brokers that are down or other tools do is listed
+    apart from what a person changed; docs/fleet.md has the rules. `markdown` is the body of an issue, `html` one
+    page that needs no network, `prometheus` is for a textfile collector.
+
+    Exit codes:
+      0  no drift
+      1  an error
+      2  drift (0 with --exit-zero)
+
+    Examples:
+      replan drift --bootstrap-server kafka-1:9092
+      replan drift -f placements/ --snapshot cluster.json --format json
+      replan drift --cluster payments-eu --since lake/
+    """
+    from replan.commands.inputs.observed import observed
+    from replan.manifest.load import load_placement
+    from replan.planning.findings.drift_report import drift_report
+
+    limit = limit_of(max_size, form)
+    seen = observed(cluster)
+    own = seen.application
+    found = drift_report(
+        load_placement(placement_files(files, cluster)),
+        seen.snapshot,
+        {} if own is None else own.targets,
+        at_work=own is not None and own.process is not None,
+        application_open=own is not None,
+    )
+    if since is not None:
+        found = replace(found, spells=_spells(since, found.drift.cluster_id))
+    match form:
+        case "text":
+            from replan.reporting.drift.drift_text import render_drift
+
+            result(render_drift(found, everything=everything, unmanaged=unmanaged))
+        case "markdown":
+            from replan.reporting.drift.drift_markdown import render_drift_markdown
+
+            result(render_drift_markdown(found, unmanaged=unmanaged, limit=limit))
+        case "html":
+            from replan.reporting.drift.drift_page import render_drift_page
+
+            result(render_drift_page(found, unmanaged=unmanaged))
+        case "json":
+            from replan.reporting.drift.drift_json import render_drift_json
+
+            result(render_drift_json(found, unmanaged=unmanaged))
+        case "prometheus":
+            from replan.reporting.drift.drift_prometheus import render_drift_prometheus
+
+            result(render_drift_prometheus(found, _seconds))
+    return Exit.OK if found.none or exit_zero else Exit.CHANGES
+
+
+def _seconds(moment: str) -> float:
+    return datetime.fromisoformat(moment).timestamp()
+
+
+def _spells(address: str, cluster_id: str) -> "Mapping[Item, Spell]":
+    """What a lake knows of the cluster; raises BadFile."""
+    from replan.fleet.lake.delta import Lake
+    from replan.fleet.lake.history import kept_spells
+
+    found = kept_spells(Lake(address), cluster_id)
+    note(f"history: {address}, compared last {found.compared_at}")
+    return found.spells

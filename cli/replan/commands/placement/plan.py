@@ -1,0 +1,179 @@
+"""Commands about plans: `plan` makes one, `show` shows one that was saved."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from replan.commands.frame.output import keep_inputs, note, result, save
+from replan.commands.inputs.options import (
+    AS,
+    DEFAULT_FILES,
+    Allow,
+    Everything,
+    ExitZero,
+    Files,
+    MaxSize,
+    PageForm,
+    PlanFile,
+    ProduceRates,
+    Topics,
+    limit_of,
+    placement_files,
+)
+from replan.commands.inputs.target import JournaledTarget, seconds
+from replan.commands.placement.annotations import Annotations, annotated
+from replan.errors import BadUsage, Exit
+
+
+def plan(
+    *,
+    files: Files = DEFAULT_FILES,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Save the plan, for `replan apply`."),
+    ] = None,
+    allow: Allow = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Plan only this topic, glob or partition (orders-7); repeatable.",
+        ),
+    ] = None,
+    rates: ProduceRates = None,
+    measure: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DURATION",
+            parser=seconds,
+            help="Measure the produce rates for so long first, e.g. 30s, and judge by them.",
+        ),
+    ] = None,
+    save_rates: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --measure: save the rates, for --rates."),
+    ] = None,
+    form: Annotated[PageForm, AS] = "text",
+    annotations: Annotations = None,
+    max_size: MaxSize = None,
+    max_snapshot_age: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DURATION",
+            parser=seconds,
+            help="With --snapshot: refuse one that is older, e.g. 24h.",
+        ),
+    ] = None,
+    exit_zero: ExitZero = False,
+    cluster: JournaledTarget,
+) -> Exit:
+    """Show what would have to change for the cluster to match the placement.
+
+    Nothing is changed. `json` is the plan file itself, as -o saves it; `html` is one page that needs nothing else, with
+    the brokers before and after, the timeline of a rehearsal, and every move to filter.
+
+    Exit codes:
+      0  the cluster matches the placement
+      1  an error
+      2  there are changes to apply (0 with --exit-zero)
+      3  a safety rule refuses some partitions, and the plan has the others; or a limit or a throttle at which copies
+         never end refuses the whole plan, or the snapshot is too old
+      4  another tool is changing some partitions; the plan has the others
+
+    Examples:
+      replan plan --measure 30s --bootstrap-server kafka-1:9092 -o plan.json
+      replan plan -f placements/ --snapshot cluster.json --max-snapshot-age 24h --format markdown
+    """
+    from replan.applying.views.outcome import left_out_text
+    from replan.commands.inputs.observed import observed
+    from replan.commands.inputs.plans import (
+        allowed_of,
+        apply_command,
+        check_age,
+        context_of,
+        note_age,
+        render,
+        verdict,
+    )
+    from replan.commands.inputs.rates import rates_of
+    from replan.manifest.load import load_placement
+    from replan.planning.making.planner import make_plan
+    from replan.planning.plans import plan_file
+
+    files = placement_files(files, cluster)
+    inputs = [*files, cluster.simulated, cluster.snapshot]
+    keep_inputs(output, [*inputs, None if rates is None else Path(rates)])
+    keep_inputs(save_rates, inputs)
+    allowed = allowed_of(allow or ())
+    with annotated(annotations, files) as found:
+        placement = load_placement(files)
+        written = rates_of(rates, measure, save_rates, cluster)
+        seen = observed(cluster, placement)
+        check_age(cluster, seen.snapshot, max_snapshot_age)
+        heading = {} if seen.application is None else seen.application.targets
+        made = make_plan(
+            placement, seen.snapshot, allowed, only=only or (), heading=heading, rates=written
+        )
+        if annotations:
+            from replan.reporting.plans.findings import plan_findings
+
+            found.findings += plan_findings(made, placement)
+    note_age(cluster, seen.snapshot)
+    context = context_of(made, placement, seen, cluster, form, written)
+    result(render(made, form, context, limit=limit_of(max_size, form)))
+    if output is not None:
+        save(plan_file.dumps(made), output)
+        if made.changes:
+            note(f"saved; apply it with: {apply_command(output, cluster)}")
+            if made.refusals:
+                note(
+                    f"it leaves out what is refused ({left_out_text(made.refusals)}) and ends with {made.left_out:d}"
+                )
+    return verdict(made, exit_zero=exit_zero)
+
+
+def show(
+    *,
+    plan_file: PlanFile,
+    against: Annotated[
+        Path | None,
+        typer.Option(metavar="PLAN", help="Show only what differs from this earlier plan."),
+    ] = None,
+    form: Annotated[PageForm, AS] = "text",
+    max_size: MaxSize = None,
+    everything: Everything = False,
+    topics: Topics = None,
+    brokers: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--broker",
+            metavar="ID",
+            help="Only moves to, from or within replica lists of this broker; repeatable.",
+        ),
+    ] = None,
+) -> Exit:
+    """Show a saved plan, a part of it, or how it differs from another one.
+
+    Exit codes:
+      0  shown
+      1  an error
+
+    Examples:
+      replan show plan.json --topic 'pay*' --broker 4
+      replan show plan.json --against last-week.json
+    """
+    from replan.commands.inputs.plans import read_plan, render, render_difference, render_filtered
+
+    made = read_plan(plan_file)
+    if topics or brokers:
+        if form != "text" or against is not None:
+            raise BadUsage("--topic and --broker are for text without --against; leave them out")
+        result(render_filtered(made, topics or (), brokers or (), everything=everything))
+    elif against is None:
+        result(render(made, form, everything=everything, limit=limit_of(max_size, form)))
+    elif form == "html":
+        raise BadUsage("--against has no html; write --format markdown")
+    else:
+        result(render_difference(read_plan(against), made, form, everything=everything))
+    return Exit.OK

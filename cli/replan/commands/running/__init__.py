@@ -1,0 +1,1 @@
+"""Commands that perform a plan, steer what runs, take it back, or try it on the simulator."""

@@ -1,0 +1,238 @@
+"""Commands that act on a cluster: `apply`, `resume`, `abandon`."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from replan.commands.elections.tails import SaveTails
+from replan.commands.elections.tails import save_tails as save
+from replan.commands.frame.output import is_live, note
+from replan.commands.inputs.options import Allow, Detail, Faults, Pace, ProduceRates, Until
+from replan.commands.inputs.target import LiveTarget
+from replan.errors import BadUsage, Exit
+
+
+def apply(
+    *,
+    plan_file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="PLAN", help="A plan file, as `replan plan -o` saves it; or use -f."
+        ),
+    ] = None,
+    files: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "-f",
+            "--file",
+            metavar="PATH",
+            help="Plan from this placement file or folder, show the plan, ask, and apply it; repeatable.",
+        ),
+    ] = None,
+    allow: Allow = None,
+    rates: ProduceRates = None,
+    auto_approve: Annotated[
+        bool,
+        typer.Option(
+            "--auto-approve", help="Do not ask for approval, with -f and before unclean elections."
+        ),
+    ] = False,
+    all_or_nothing: Annotated[
+        bool,
+        typer.Option("--all-or-nothing", help="Apply nothing where any partition is refused."),
+    ] = False,
+    digest: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHA256",
+            help="With PLAN: refuse any other plan than the one of this digest, as the review shows it in full.",
+        ),
+    ] = None,
+    manifest: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="PATH",
+            help="With PLAN: refuse it unless it was made from what this file or folder says now; repeatable.",
+        ),
+    ] = None,
+    preserve_throttles: Annotated[
+        bool,
+        typer.Option(
+            "--preserve-throttles",
+            help="Leave the throttles of moves in place at the end; `replan throttle clear` restores what was before.",
+        ),
+    ] = False,
+    unclean: Annotated[
+        bool,
+        typer.Option(
+            "--unclean",
+            help="Allow the unclean elections of the plan, which lose records for good.",
+        ),
+    ] = False,
+    save_tails: SaveTails = None,
+    until: Until = None,
+    faults: Faults = None,
+    detail: Detail,
+    pace: Pace,
+    cluster: LiveTarget,
+) -> Exit:
+    """Apply a plan to the cluster.
+
+    A saved plan is applied as it was reviewed, without a question, unless it has unclean elections: those need
+    --unclean, and are approved on the terminal or by --auto-approve. With -f the plan is made now, and approved on the
+    terminal or by --auto-approve. Refused partitions are left out, and the rest is applied. If the command ends early
+    for any reason, run it again: it resumes. Where nothing but the rates of `throttles.moves` has changed since, -f
+    changes those of the application, as `replan throttle` does.
+
+    Exit codes:
+      0    done
+      1    an error, or not approved
+      3    some partitions are refused, or could not be moved; the others are done. Or a limit refuses the plan,
+           or it is not the one of --digest and --manifest
+      4    another application or tool is in the way, throttles are still to be restored, or it gave up waiting
+      130  interrupted, or the time of --until has come; run it again to resume
+
+    Examples:
+      replan apply plan.json --digest "$REVIEWED" --manifest placement.yaml --bootstrap-server kafka-1:9092
+      replan apply -f placement.yaml --auto-approve --simulated cluster.json
+    """
+    from replan.applying.journal.records import Verb
+    from replan.commands.inputs.plans import check_reviewed, read_plan
+    from replan.commands.inputs.rates import rates_of
+    from replan.commands.performing import application
+    from replan.commands.performing.fault_injection import with_faults
+    from replan.commands.running.throttle import change_rates
+
+    if (plan_file is None) == (not files):
+        raise BadUsage(
+            "give either a saved plan (replan apply plan.json) or placement files (replan apply -f placement.yaml)"
+        )
+    if plan_file is not None:
+        _check_saved(allow, rates)
+    if (digest is not None or manifest) and plan_file is None:
+        raise BadUsage("--digest and --manifest go with a saved plan; -f makes a new one")
+    saved = None if plan_file is None else read_plan(plan_file)
+    if saved is not None:
+        check_reviewed(saved, digest, manifest or ())
+    if faults and cluster.simulated is None:
+        raise BadUsage("--fault is for the embedded cluster only; it goes with --simulated FILE")
+    written = rates_of(rates, None, None, cluster)
+    with cluster.connect() as connection:
+        inject = with_faults(faults or (), connection)
+        if saved is not None:
+            found = application.FilesPlan(saved, approved=True)
+        else:
+            asked = application.Asked(files or (), allow or (), written)
+            found = application.plan_of_files(asked, cluster, connection)
+        if found.rates is not None and change_rates(cluster, connection, found.rates):
+            return Exit.OK
+        plan = found.plan
+        if all_or_nothing:
+            application.check_all(plan)
+        agreed = application.approve_unclean(plan, unclean=unclean, auto_approve=auto_approve)
+        if not agreed or not (
+            found.approved or auto_approve or plan.unclean or application.approve(plan)
+        ):
+            note("not approved; nothing was changed")
+            return Exit.ERROR
+        save(plan, save_tails, connection)
+        settings = replace(
+            pace.settings(watched=is_live(sys.stderr)), preserve_throttles=preserve_throttles
+        )
+        verb = Verb.THROTTLE if found.rates is not None else None
+        return application.perform(
+            plan,
+            cluster,
+            connection,
+            settings,
+            detail,
+            inject,
+            verb=verb,
+            rates=found.rates,
+            until=until,
+        )
+
+
+def _check_saved(allow: list[str] | None, rates: str | None) -> None:
+    """Raise BadUsage where a saved plan is given with what only a new one is made from."""
+    if allow:
+        raise BadUsage("--allow goes with -f; a saved plan has what `replan plan --allow` raised")
+    if rates is not None:
+        raise BadUsage("--rates goes with -f; a saved plan was judged by `replan plan --rates`")
+
+
+def resume(*, until: Until = None, detail: Detail, pace: Pace, cluster: LiveTarget) -> Exit:
+    """Resume the interrupted application.
+
+    The journal keeps its plan, which was approved when it began. Where `replan pause` has paused a process that is at
+    work, the pause is lifted, and that process goes on.
+
+    Exit codes:
+      0    done
+      1    an error, or nothing to resume
+      3    some partitions are refused, or could not be moved; the others are done
+      4    another party is in the way, throttles are still to be restored, or it gave up waiting
+      130  interrupted, or the time of --until has come; run it again to resume
+
+    Examples:
+      replan resume --bootstrap-server kafka-1:9092
+      replan resume --simulated cluster.json --slots 2
+    """
+    from replan.applying.journal.records import Verb
+    from replan.commands.performing import application
+    from replan.commands.running.steer import lift_pause
+
+    with cluster.connect() as connection:
+        plan = application.begun_plan(cluster, connection)
+        if lift_pause(cluster, connection):
+            return Exit.OK
+        settings = pace.settings(watched=is_live(sys.stderr))
+        return application.perform(
+            plan, cluster, connection, settings, detail, verb=Verb.RESUME, until=until
+        )
+
+
+def abandon(
+    *,
+    cancel_copies: Annotated[
+        bool,
+        typer.Option(
+            "--cancel-copies", help="Cancel the copies that run; nothing else is taken back."
+        ),
+    ] = False,
+    unthrottled: Annotated[
+        bool, typer.Option("--unthrottled", help="Let the copies that run go on unthrottled.")
+    ] = False,
+    cluster: LiveTarget,
+) -> Exit:
+    """Give up the open application: partitions stay as they are, throttles are restored.
+
+    While copies run it is refused, and they are named: they would go on without a throttle. A process that is at work,
+    on this machine or another, leaves the application to this command, within two of its ticks. `replan cancel` takes
+    back what is not finished instead.
+
+    Exit codes:
+      0  given up
+      1  an error, or nothing to give up
+      4  copies run, or throttles are still to be restored
+
+    Examples:
+      replan abandon --bootstrap-server kafka-1:9092
+      replan abandon --cancel-copies --simulated cluster.json
+    """
+    from functools import partial
+
+    from replan.applying.abandoning import RunningCopies
+    from replan.applying.abandoning import abandon as give_up
+    from replan.commands.performing.application import with_journal
+    from replan.commands.running.steer import take_from_process
+
+    if cancel_copies and unthrottled:
+        raise BadUsage("--cancel-copies and --unthrottled contradict each other; pass one of them")
+    copies = RunningCopies.CANCELLED if cancel_copies else RunningCopies.REFUSED
+    copies = RunningCopies.UNTHROTTLED if unthrottled else copies
+    take_from_process(cluster, copies)
+    return with_journal(partial(give_up, copies=copies), cluster)

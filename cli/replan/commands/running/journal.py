@@ -1,0 +1,109 @@
+"""Commands about the journal and its lock: `journal show`, `lock show`, `lock release`."""
+
+from typing import Annotated
+
+import typer
+
+from replan.commands.frame.output import result
+from replan.commands.inputs.target import JournaledTarget
+from replan.errors import BadUsage, Exit
+
+
+def journal_show(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+    cluster: JournaledTarget,
+) -> Exit:
+    """List the applications in the journal, and the records of the open one.
+
+    Of each: who opened it and when, how long it took, its plan, how many partitions, what its finished copies had to
+    copy, and how it ended. The last twenty are kept.
+
+    Exit codes:
+      0  shown
+      1  an error
+
+    Examples:
+      replan journal show --bootstrap-server kafka-1:9092
+      replan journal show --simulated cluster.json --json
+    """
+    from replan.commands.inputs.journals import known_of, place_of
+    from replan.reporting.application.journal_text import render_journal, render_journal_json
+
+    _check_live(cluster)
+    with cluster.connect() as connection:
+        cluster_id = connection.control_plane.cluster_id()
+        known = known_of(cluster, connection, cluster_id)
+    render = render_journal_json if as_json else render_journal
+    result(render(known.ledger, known.holder, str(place_of(cluster))))
+    return Exit.OK
+
+
+def lock_show(*, cluster: JournaledTarget) -> Exit:
+    """Show which process holds the lock of the cluster.
+
+    Exit codes:
+      0  shown, whether or not there is one
+      1  an error
+
+    Examples:
+      replan lock show --bootstrap-server kafka-1:9092
+      replan lock show --simulated cluster.json
+    """
+    from replan.applying.journal.file import holder
+    from replan.commands.inputs.journals import place_of, topic_of
+    from replan.reporting.application.journal_text import NO_LOCK, render_lock
+
+    _check_live(cluster)
+    where = place_of(cluster)
+    if where.path is not None:
+        held = holder(where.path)
+        result(f"{held}\n" if held else NO_LOCK)
+        return Exit.OK
+    with cluster.connect() as connection:
+        reader = topic_of(connection, where).reader
+        lock = reader.lock if reader.refresh() else None
+    if lock is None or not lock.held:
+        result(NO_LOCK)
+    else:
+        result(render_lock(lock.id, lock.owner, lock.since, lock.application, lock.at))
+    return Exit.OK
+
+
+def lock_release(
+    *,
+    lock_id: Annotated[
+        str, typer.Argument(metavar="ID", help="The lock's id, as `replan lock show` prints it.")
+    ],
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="Why; its owner is shown this.")
+    ],
+    cluster: JournaledTarget,
+) -> Exit:
+    """Take the lock away from the process that holds it.
+
+    That process can write no more and stops; its application stays open, to be resumed or abandoned. A lock whose
+    process is gone need not be released: it is taken over after 60 s.
+
+    Exit codes:
+      0  released
+      1  an error, or another process has the lock now
+
+    Examples:
+      replan lock release 3f9a1c02b7de --reason "the job hangs" --bootstrap-server kafka-1:9092
+      replan lock release 3f9a1c02b7de --reason cancelled --bootstrap-server kafka-1:9092 --journal topic:moves
+    """
+    from replan.commands.inputs.journals import owner, place_of, topic_of
+
+    where = place_of(cluster)
+    if where.path is not None or not cluster.is_real:
+        raise BadUsage("the lock of a journal file ends with its process; stop that one")
+    with cluster.connect() as connection:
+        released = topic_of(connection, where).release(lock_id, reason, owner())
+    result(f"released: {released.id} of {released.owner}\n")
+    return Exit.OK
+
+
+def _check_live(cluster: JournaledTarget) -> None:
+    if cluster.snapshot is not None:
+        raise BadUsage("a snapshot has no journal; name a cluster")

@@ -1,0 +1,103 @@
+"""`rollback`: the plan back to what was there before an application."""
+
+import hashlib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from replan.commands.frame.output import keep_inputs, note, result, save
+from replan.commands.inputs.options import AS, Allow, ExitZero, Form
+from replan.commands.inputs.target import JournaledTarget
+from replan.errors import BadUsage, Exit
+
+
+def rollback(
+    *,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="APPLICATION",
+            help="Back to before this one, over all that came after it; by default over the last one. "
+            "`replan journal show` lists them.",
+        ),
+    ] = None,
+    files: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "-f",
+            "--file",
+            metavar="PATH",
+            help="Take limits and throttles from this placement; repeatable. Without it there are no limits, and "
+            "copies go at the rate of the application.",
+        ),
+    ] = None,
+    allow: Allow = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Save the plan, for `replan apply`."),
+    ] = None,
+    form: Annotated[Form, AS] = "text",
+    exit_zero: ExitZero = False,
+    cluster: JournaledTarget,
+) -> Exit:
+    """Plan the way back to what was there before an application.
+
+    The journal keeps lists, orders and throttles from before the first effect, of the last ten applications. The plan
+    is like any other: review it, and apply it with `replan apply`. Partitions that were created stay, and are named; so
+    do those that somebody has changed since. The placement still declares the other state: change it, too.
+
+    Exit codes:
+      0  everything is as it was
+      1  an error, or the journal does not know the application
+      2  there is something to go back (0 with --exit-zero)
+      3  a safety rule refuses some partitions, and the plan has the others; or a limit refuses the whole plan
+      4  an application is open, or another tool is changing some partitions
+
+    Examples:
+      replan rollback --bootstrap-server kafka-1:9092 -o back.json
+      replan rollback --to 3f9a1c02b7de-1 -f placement.yaml --simulated cluster.json
+    """
+    from replan.applying.journal.originals import before
+    from replan.applying.views.known_snapshot import as_planned_from
+    from replan.commands.inputs.journals import known_of
+    from replan.commands.inputs.plans import allowed_of, apply_command, render, verdict
+    from replan.manifest.load import load_placement
+    from replan.planning.comparison.cluster_check import check_cluster
+    from replan.planning.making.limits import raised
+    from replan.planning.making.way_back import WayBack, way_back
+    from replan.planning.plans import plan_file
+    from replan.reporting.plans.plan_context import PlanContext
+
+    if cluster.snapshot is not None:
+        raise BadUsage("a snapshot has no journal; name a cluster")
+    if allow and not files:
+        raise BadUsage("--allow raises a limit of the placement; name it with -f")
+    keep_inputs(output, [*(files or ()), cluster.simulated])
+    placement = load_placement(files) if files else None
+    with cluster.connect() as connection:
+        seen = connection.control_plane.observe()
+        ledger = known_of(cluster, connection, seen.cluster_id).ledger
+    found, allowed = before(ledger, to), allowed_of(allow or ())
+    if placement is not None:
+        check_cluster(placement, seen)
+    wanted = WayBack(
+        application=found.application.id,
+        origins=found.origins,
+        digest=hashlib.sha256(f"back to before {found.application.id}".encode()).hexdigest(),
+        grown=found.grown,
+        settings=found.settings,
+        throttle=found.throttle if placement is None else placement.move_throttle,
+        limits={} if placement is None else raised(placement.limits, allowed),
+        allowed=allowed,
+        cluster_name=None if placement is None else placement.cluster_name,
+    )
+    snapshot = as_planned_from(seen, ledger)
+    made = way_back(wanted, snapshot)
+    context = PlanContext(snapshot=snapshot)
+    result(render(made, form, context))
+    if output is not None:
+        save(plan_file.dumps(made), output)
+        if made.changes:
+            note(f"saved; apply it with: {apply_command(output, cluster)}")
+    return verdict(made, exit_zero=exit_zero)

@@ -1,0 +1,59 @@
+"""`scenario run`: run stories again, and show where the output differs from what is written."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from replan.commands.frame.output import note, result, save
+from replan.errors import BadScenario, Exit
+from replan.wording import count
+
+
+def run(
+    *,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenario files.")],
+    rewrite: Annotated[
+        bool,
+        typer.Option("--rewrite", help="Write the new output into the files; review the diff."),
+    ] = False,
+) -> Exit:
+    """Run scenario files, and compare the output with what they say.
+
+    Exit codes:
+      0  all output is as written
+      1  some output differs, shown as a diff; or a file is not a scenario
+
+    Examples:
+      replan scenario run tests/scenarios/*.txt
+      replan scenario run broker-dies.txt --rewrite
+    """
+    from replan.scenarios.run import rewritten, run_scenario
+
+    wrong = differing = 0
+    for path in files:
+        try:
+            found = run_scenario(_text(path), str(path))
+        except BadScenario as problem:
+            wrong += 1
+            note(f"replan: {problem}")
+            continue
+        if found.passed:
+            continue
+        differing += 1
+        if rewrite:
+            save(rewritten(found), path)
+            note(f"{path}: output differs for {count(len(found.differing), 'command')}; written")
+        else:
+            result(found.difference())
+    note(f"{len(files) - differing - wrong} of {len(files)} passed")
+    return Exit.ERROR if wrong or (differing and not rewrite) else Exit.OK
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as problem:
+        raise BadScenario(f"{path}: cannot read it: {problem.strerror}") from problem
+    except UnicodeDecodeError as problem:
+        raise BadScenario(f"{path}: not text in UTF-8") from problem

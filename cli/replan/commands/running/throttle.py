@@ -1,0 +1,163 @@
+"""Commands about throttles: `throttle RATE`, `throttle show`, `throttle clear`."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from replan.commands.frame.output import is_live, result
+from replan.commands.inputs.asking import ask, noted_if_silent
+from replan.commands.inputs.options import AS, Detail, Pace
+from replan.commands.inputs.target import Connection, JournaledTarget, LiveTarget, Target
+from replan.errors import Exit
+from replan.wording import count
+
+if TYPE_CHECKING:
+    from replan.applying.steering import MoveRates
+
+
+def _steered_rate(text: str) -> str:
+    from replan.manifest.sections.units import parse_rate
+
+    try:
+        found = parse_rate(text)
+    except ValueError as problem:
+        raise typer.BadParameter(str(problem)) from problem
+    return "unlimited" if found is None else str(found)
+
+
+def throttle_rate(
+    *,
+    rate: Annotated[
+        str,
+        typer.Argument(
+            metavar="RATE",
+            parser=_steered_rate,
+            help="The new rate of copies, e.g. 50MB/s, or unlimited.",
+        ),
+    ],
+    running: Annotated[
+        bool | None,
+        typer.Option(
+            "--running/--no-running",
+            help="Throttle reassignments of other tools, too, until none runs; or no more.",
+        ),
+    ] = None,
+    detail: Detail,
+    cluster: LiveTarget,
+) -> Exit:
+    """Change the rate of the running application, or throttle what other tools reassign.
+
+    It takes the place of the plan's rate, for copies that run and for those to come, until the application ends.
+    Brokers with a rate of their own in the placement keep that. The process at work, on this machine or another, obeys
+    within two of its ticks; the command waits for its answer, 30 s at most.
+
+    With --running the rate also holds for reassignments that replan did not begin. Where no application is open, the
+    command opens one for that, stays until none runs, and restores what was there before; after ^C, `replan resume`
+    goes on. A lower rate of another tool stays, and a higher one is restored at the end; both are named.
+
+    Exit codes:
+      0    changed; or no reassignment runs any more, and throttles are restored
+      1    an error
+      4    no process is at work, or it did not answer; or throttles are still to be restored
+      130  interrupted; the copies stay throttled, and `replan resume` goes on
+
+    Examples:
+      replan throttle 80MB/s --bootstrap-server kafka-1:9092
+      replan throttle 20MB/s --running --simulated cluster.json
+    """
+    from replan.applying.journal.ledger import Ledger
+    from replan.applying.journal.records import Verb
+    from replan.applying.other_tools import not_ours, plan_of_throttle
+    from replan.applying.steering import UNLIMITED, MoveRates
+    from replan.commands.inputs.journals import known_of
+    from replan.commands.performing.application import perform
+    from replan.model.control_plane import Wanted
+
+    with cluster.connect() as connection:
+        cluster_id = connection.control_plane.cluster_id()
+        if running and known_of(cluster, connection, cluster_id).ledger.application is None:
+            seen = connection.control_plane.look(Wanted())
+            if not not_ours(seen, Ledger()):
+                result("no reassignment adds replicas now; there is nothing to throttle\n")
+                return Exit.OK
+            plan = plan_of_throttle(cluster_id, seen, None if rate == UNLIMITED else int(rate))
+            settings = Pace().settings(watched=is_live(sys.stderr))
+            return perform(plan, cluster, connection, settings, detail, others=True)
+        who = ask(cluster, connection, Verb.THROTTLE, MoveRates(rate), running)
+    result(_changed(rate, who))
+    return Exit.OK
+
+
+def change_rates(cluster: Target, connection: Connection, rates: "MoveRates") -> bool:
+    """Let the process at work change its rates, if there is one; False where nobody answers."""
+    from replan.applying.journal.records import Verb
+    from replan.commands.inputs.journals import known_of
+
+    if known_of(cluster, connection, connection.control_plane.cluster_id()).holder is None:
+        return False
+    with noted_if_silent():
+        who = ask(cluster, connection, Verb.THROTTLE, rates)
+        result(_changed(rates.rate, who, len(rates.brokers or ())))
+        return True
+    return False
+
+
+def _changed(rate: str, who: str, brokers: int = 0) -> str:
+    from replan.reporting.quantities import rate as shown
+
+    own = f", {count(brokers, 'broker')} with rates of their own" if brokers else ""
+    return f"throttle: {shown(int(rate) if rate.isdigit() else None)}{own}, set by {who}\n"
+
+
+def throttle_show(
+    *, form: Annotated[Literal["text", "json"], AS] = "text", cluster: JournaledTarget
+) -> Exit:
+    """Show every throttle of the cluster, and whose it is.
+
+    The rates of brokers and the lists of throttled replicas of topics: those that replan has set, with what was there
+    before, and all others. `replan throttle clear` restores what an interrupted application has left.
+
+    Exit codes:
+      0  shown
+      1  an error
+
+    Examples:
+      replan throttle show --bootstrap-server kafka-1:9092
+      replan throttle show --simulated cluster.json --format json
+    """
+    from replan.applying.journal.ledger import Ledger
+    from replan.applying.views.found_throttles import found_throttles
+    from replan.commands.inputs.journals import known_of
+    from replan.reporting.cluster.throttle_text import render_throttles, render_throttles_json
+
+    if cluster.snapshot is not None:
+        seen, ledger = cluster.observe(), Ledger()
+    else:
+        with cluster.connect() as connection:
+            seen = connection.control_plane.observe()
+            ledger = known_of(cluster, connection, seen.cluster_id).ledger
+    render = render_throttles_json if form == "json" else render_throttles
+    result(render(found_throttles(seen, ledger), seen.observed_at))
+    return Exit.OK
+
+
+def throttle_clear(*, cluster: LiveTarget) -> Exit:
+    """Restore the throttles that an interrupted application left.
+
+    What other tools set stays; throttles of copies that still run stay too. Throttles in the cluster that the journal
+    does not know are listed: nobody can say whose they are.
+
+    Exit codes:
+      0  restored
+      1  an error
+      4  throttles are still to be restored; or there is no journal, and throttles are set in the cluster
+
+    Examples:
+      replan throttle clear --bootstrap-server kafka-1:9092
+      replan throttle clear --simulated cluster.json
+    """
+    from replan.applying.clear import throttle_clear as clear
+    from replan.commands.performing.application import with_journal
+
+    return with_journal(clear, cluster, unknown=True)

@@ -1,0 +1,242 @@
+"""One Spark session, started so that nobody has to set anything up and nobody sees Spark's own chatter.
+
+Belongs here: settings and their reasons. Does not belong here: what runs in the session (`stages`).
+Whatever Spark and Java print goes to a file that is shown only if the start fails.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from replan.errors import ReplanError
+from replan.fleet.spark.java import ClassArchive, class_archive, find_java
+from replan.fleet.spark.shipping import package_folder, zip_package
+from replan.wording import first_line
+
+EXIT_SECONDS = 60
+"""How long Java may take to end; a run may write the class archive then, some 10 s."""
+
+SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""What spark-submit sets for the program that it starts."""
+LINES_SHOWN = 10
+CALL = re.compile(r"\s+at |\s+\.\.\. \d+ more")
+
+QUIET = """\
+rootLogger.level = warn
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
+"""
+
+
+class Length(Enum):
+    """How long the job will run, with the memory it gets; a quick start makes a long job slower."""
+
+    SHORT = "2g"
+    LONG = "4g"
+
+
+@contextmanager
+def spark_session(master: str, length: Length, remote: str | None = None) -> Iterator[SparkSession]:
+    """A session on this master, ended with its Java process; raises ReplanError where Spark fails."""
+    if remote is not None:
+        with _connected(remote) as spark:
+            yield spark
+        return
+    if SUBMITTED in os.environ:
+        with _submitted() as spark:
+            yield spark
+        return
+    java = find_java(os.environ)
+    here = alone(master)
+    archive = class_archive(java, pyspark.__version__, os.environ) if here else None
+    with tempfile.TemporaryDirectory(prefix="replan-spark-") as folder:
+        home = Path(folder)
+        settings = _settings(master, home)
+        if here:
+            settings |= _settings_in_one_process(home, length, archive)
+        with _started(settings, home / "spark.log", _variables(master), archive) as spark:
+            if not here:
+                zip_package(home / "replan.zip")
+                spark.sparkContext.addPyFile(str(home / "replan.zip"))
+            yield spark
+
+
+@contextmanager
+def _submitted() -> Iterator[SparkSession]:
+    """The session of `spark-submit`, which has started Java, says the master and ends both."""
+    spark = SparkSession.builder.appName("replan fleet").getOrCreate()
+    with tempfile.TemporaryDirectory(prefix="replan-spark-") as folder:
+        zip_package(Path(folder, "replan.zip"))
+        spark.sparkContext.addPyFile(str(Path(folder, "replan.zip")))
+        try:
+            yield spark
+        except (PySparkException, Py4JError) as problem:
+            raise ReplanError(f"Spark failed: {first_line(problem)}") from problem
+        finally:
+            spark.stop()
+
+
+@contextmanager
+def _connected(remote: str) -> Iterator[SparkSession]:
+    """A session on a Spark Connect server, which has the package sent to its workers."""
+    with tempfile.TemporaryDirectory(prefix="replan-spark-") as folder:
+        try:
+            from pyspark.sql.connect.session import SparkSession as Connected
+
+            spark = Connected.builder.remote(remote).getOrCreate()
+            zip_package(Path(folder, "replan.zip"))
+            spark.addArtifacts(str(Path(folder, "replan.zip")), pyfile=True)
+        except Exception as problem:  # gRPC's own errors among others
+            raise ReplanError(
+                f"Spark Connect at {remote} cannot be used: {first_line(problem)}; is the server there, "
+                "of this release of Spark, and is `pip install 'pyspark[connect]'` done here?"
+            ) from problem
+        try:
+            yield spark
+        except PySparkException as problem:
+            raise ReplanError(f"Spark at {remote} failed: {first_line(problem)}") from problem
+        finally:
+            spark.stop()
+
+
+def alone(master: str) -> bool:
+    """Whether a master means this one process."""
+    return master == "local" or master.startswith("local[")
+
+
+def _settings(master: str, home: Path) -> dict[str, str]:
+    return {
+        "spark.master": master,
+        "spark.app.name": "replan fleet",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.warehouse.dir": str(home / "warehouse"),
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    }
+
+
+def _settings_in_one_process(
+    home: Path, length: Length, archive: ClassArchive | None
+) -> dict[str, str]:
+    """Everything in one Java process on this machine, reached over loopback only."""
+    quiet = home / "log4j2.properties"
+    quiet.write_text(QUIET, encoding="utf-8")
+    options = [f"-Dlog4j2.configurationFile={quiet.as_uri()}"]
+    if length is Length.SHORT:
+        # The first compiler and the plain collector start at once; they cost speed only in long runs.
+        options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+    if archive is not None:
+        options += archive.options()
+    return {
+        "spark.driver.memory": length.value,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": " ".join(options),
+        "spark.sql.shuffle.partitions": "16",
+        # Workers import this very package, wherever it runs from.
+        "spark.executorEnv.PYTHONPATH": str(package_folder().parent),
+    }
+
+
+def _variables(master: str) -> dict[str, str]:
+    """What Spark reads from the environment alone."""
+    if not alone(master):
+        return {"PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable)}
+    return {
+        # Workers run `python3` from PATH unless told otherwise, which may lack pyarrow.
+        "PYSPARK_PYTHON": sys.executable,
+        # Without it Spark looks for an address of this host and warns if it finds loopback.
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        # Another Spark that is installed here has jars of another version.
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+    }
+
+
+@contextmanager
+def _started(
+    settings: Mapping[str, str],
+    log: Path,
+    variables: Mapping[str, str],
+    archive: ClassArchive | None,
+) -> Iterator[SparkSession]:
+    """Java and a session in it; both are ended, and nothing of them stays in this process."""
+    conf = pyspark.SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    interrupted = signal.getsignal(signal.SIGINT)
+    with log.open("wb") as output, _environment(variables):
+        try:
+            gateway = launch_gateway(conf, {"stdout": output, "stderr": output})
+        except (PySparkException, OSError) as problem:
+            raise _failed("cannot start", settings, log) from problem
+        try:
+            context = pyspark.SparkContext(conf=conf, gateway=gateway)
+            try:
+                yield SparkSession(context)
+            finally:
+                context.stop()
+        except (PySparkException, Py4JError) as problem:
+            raise _failed("failed", settings, log) from problem
+        finally:
+            ended = _end_java(gateway)
+            if archive is not None and ended:
+                archive.keep()
+            signal.signal(signal.SIGINT, interrupted)  # the context has put its own
+
+
+def _end_java(gateway: Any) -> bool:
+    """Whether Java ended by itself, as it does when its standard input ends, and wrote what it had to."""
+    gateway.shutdown()
+    # PySpark would go on using them, although they lead nowhere now.
+    pyspark.SparkContext._gateway = None
+    pyspark.SparkContext._jvm = None
+    gateway.proc.stdin.close()
+    try:
+        gateway.proc.wait(EXIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        gateway.proc.kill()
+        gateway.proc.wait()
+        return False
+    return True
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _failed(what: str, settings: Mapping[str, str], log: Path) -> ReplanError:
+    """The error with the end of Spark's own words, calls left out."""
+    words = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    said = [line for line in words if line.strip() and not CALL.match(line)]
+    return ReplanError(
+        f"Spark {what} on master {settings['spark.master']}; it said last:\n"
+        + "\n".join(f"  {line}" for line in said[-LINES_SHOWN:])
+    )

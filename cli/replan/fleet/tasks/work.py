@@ -1,0 +1,147 @@
+"""What is to be done for one cluster at one moment, and what it is done with; each part is read once, when needed.
+
+A task is a row, so that it travels to where it is done: a process of this machine, or a Spark executor. The stages
+(`stages`) are functions of the work to rows of the lake's tables. Does not belong here: what the stages find.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from replan.fleet.fleet_file import FleetCluster
+from replan.fleet.lake.delta import Hour, Lake
+from replan.fleet.lake.snapshots import read_kept
+from replan.fleet.lake.tables import LakeTable
+from replan.manifest.load import load_placement
+from replan.model.placement import Placement
+from replan.model.policy import Prices
+from replan.model.snapshot import Snapshot
+from replan.planning.comparison.alignment import Alignment
+from replan.planning.comparison.blacklist import without_ended
+from replan.planning.comparison.cluster_check import check_cluster
+from replan.planning.comparison.overlays import Wanted, wanted
+from replan.planning.findings.drift import Drift, drift_of
+from replan.planning.findings.drift_classes import Classified, classify
+from replan.snapshots.files import read_snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One cluster and moment. Exactly one of `snapshot` and `lake` says where it was observed."""
+
+    cluster: str
+    cluster_id: str
+    observed_at: str
+    placement: str
+    snapshot: str | None = None
+    lake: str | None = None
+    owners: str = "{}"
+    """JSON, as the fleet file has them."""
+    prices: str | None = None
+    """JSON: currency, across racks, a month."""
+
+    @property
+    def hour(self) -> Hour:
+        """What its rows replace."""
+        return Hour.of(self.cluster, self.observed_at)
+
+
+TASKS = pa.schema(
+    [
+        pa.field(name, pa.string(), nullable=name in {"snapshot", "lake", "prices"})
+        for name in Task.__dataclass_fields__
+    ]
+)
+
+
+def tasks_table(tasks: list[Task]) -> pa.Table:
+    """Tasks as rows."""
+    return pa.Table.from_pylist([asdict(task) for task in tasks], schema=TASKS)
+
+
+def prices_text(cluster: FleetCluster) -> str | None:
+    """What copies and storage cost in a cluster, as a task has it."""
+    prices = cluster.prices
+    if prices is None:
+        return None
+    amounts = (prices.cross_rack_per_gb, prices.per_gb_month)
+    return json.dumps([prices.currency, *(p if p is None else str(p) for p in amounts)])
+
+
+class Work:
+    """A task with what it needs, read and found at the first use."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.owners = FleetCluster(task.cluster, owners=json.loads(task.owners))
+
+    @cached_property
+    def snapshot(self) -> Snapshot:
+        """What was observed; raises BadFile."""
+        if self.task.lake is not None:
+            return read_kept(Lake(self.task.lake), self.task.hour)
+        return read_snapshot(Path(self.task.snapshot or ""))
+
+    @cached_property
+    def placement(self) -> Placement:
+        """What is declared; raises BadManifest."""
+        return load_placement([Path(self.task.placement)])
+
+    @cached_property
+    def aligned(self) -> Alignment:
+        """The two joined; raises WrongCluster."""
+        check_cluster(self.placement, self.snapshot)
+        return Alignment.of(without_ended(self.placement, self.snapshot), self.snapshot)
+
+    @cached_property
+    def wanted(self) -> Wanted:
+        """The list that each partition in reach should have."""
+        return wanted(self.aligned)
+
+    @cached_property
+    def drift(self) -> Drift:
+        """What differs."""
+        return drift_of(self.aligned, self.wanted)
+
+    @cached_property
+    def classified(self) -> tuple[Classified, ...]:
+        """What differs, by class."""
+        return classify(self.drift, self.placement, self.snapshot)
+
+    @cached_property
+    def prices(self) -> Prices | None:
+        """What copies and storage cost: the placement's own word counts before the fleet's."""
+        if self.placement.prices is not None or self.task.prices is None:
+            return self.placement.prices
+        currency, rack, month = json.loads(self.task.prices)
+        return Prices(currency, *(p if p is None else Decimal(p) for p in (rack, month)))
+
+    def rows(self, table: LakeTable, columns: Mapping[str, Any], count: int) -> pa.Table:
+        """Rows of a table: those columns, lists or arrays of `count`, and what is the same in all rows."""
+        hour = self.task.hour
+        same = {
+            "cluster": hour.cluster,
+            "day": hour.day,
+            "hour": hour.hour,
+            "cluster_id": self.task.cluster_id,
+            "observed_at": self.task.observed_at,
+        }
+        return pa.table(
+            [
+                _column(columns[field.name], field)
+                if field.name in columns
+                else pa.repeat(pa.scalar(same[field.name], field.type), count)
+                for field in table.schema
+            ],
+            schema=table.schema,
+        )
+
+
+def _column(values: Any, field: pa.Field) -> pa.Array | pa.ChunkedArray:
+    return values.cast(field.type) if hasattr(values, "cast") else pa.array(values, field.type)

@@ -1,0 +1,140 @@
+"""Drift with what a reader needs to act on it: the class of each difference, what nobody declares, who could lead.
+
+What differs is `drift`, why it differs is `drift_classes`; here both are put together for one cluster. Pure, and in a
+stable order, so that two reports can be compared.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow.compute as pc
+
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.placement import Placement
+from replan.model.snapshot import Snapshot
+from replan.planning.comparison.alignment import NOWHERE, Heading
+from replan.planning.findings.drift import Drift, find_drift
+from replan.planning.findings.drift_classes import Classified, DriftClass, Rule, classify
+
+NAMED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Electable:
+    """How many replicas of a partition could lead without losing a record: |ISR ∪ ELR| (KIP-966)."""
+
+    partitions: Mapping[int, int]
+    """Number of partitions by the number of electable replicas."""
+    at_risk: int
+    """Partitions of several replicas of which at most one is electable: the next failure leaves no clean leader."""
+    named: tuple[TopicPartition, ...]
+    """The first of those."""
+
+    @property
+    def least(self) -> int | None:
+        """The fewest of any partition; None where there are no partitions."""
+        return min(self.partitions, default=None)
+
+
+Item = tuple[str | None, int | None, BrokerId | None, str]
+"""What drifts, from one comparison to the next: topic, partition, broker, kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spell:
+    """The newest time that something drifted without a break, as far as comparisons were kept."""
+
+    since: str
+    """RFC 3339: the first comparison that found it."""
+    resolved_at: str | None = None
+    """The first comparison after it that did not; None while it goes on."""
+    spells: int = 1
+    """How often it began, this time included."""
+    flapping: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DriftReport:
+    """One cluster at one moment."""
+
+    drift: Drift
+    cluster_name: str | None
+    classified: tuple[Classified, ...]
+    unmanaged: Mapping[str, int]
+    """Topics that no entry of `assignments` names, with their number of partitions; never drift."""
+    electable: Electable
+    spells: Mapping[Item, Spell] | None = None
+    """What earlier comparisons found; None where nobody asked."""
+
+    @property
+    def none(self) -> bool:
+        """Whether nothing drifted; what is on its way is no drift."""
+        return self.drift.none and not any(
+            found.drift_class is not DriftClass.IN_FLIGHT for found in self.classified
+        )
+
+    def of(self, drift_class: DriftClass) -> tuple[Classified, ...]:
+        """The differences of a class, in order."""
+        return tuple(c for c in self.classified if c.drift_class is drift_class)
+
+    def tally(self) -> Mapping[DriftClass, int]:
+        """How many differences each class has."""
+        return {drift_class: len(self.of(drift_class)) for drift_class in DriftClass}
+
+    def spell(self, found: Classified) -> Spell | None:
+        """Since when something drifts; None where nobody asked. What no comparison knew yet began with this one."""
+        if self.spells is None:
+            return None
+        now = self.drift.observed_at
+        known = self.spells.get((found.topic, found.partition, found.broker, found.kind))
+        if known is None or known.since > now:
+            return Spell(now)
+        if known.resolved_at is not None and known.resolved_at <= now:
+            return Spell(now, None, known.spells + 1, known.flapping)
+        return replace(known, resolved_at=None)
+
+
+def drift_report(
+    placement: Placement,
+    snapshot: Snapshot,
+    heading: Heading = NOWHERE,
+    *,
+    at_work: bool = True,
+    application_open: bool = False,
+) -> DriftReport:
+    """Compare and classify; the arguments are those of `find_drift` and `classify`. Raises WrongCluster."""
+    found = find_drift(placement, snapshot, heading, at_work=at_work)
+    classified = classify(found, placement, snapshot, application_open=application_open)
+    own = {(name.topic, name.partition) for name in heading}
+    counts = snapshot.partition_counts()
+    managed = placement.entries_of(counts)
+    return DriftReport(
+        drift=found,
+        cluster_name=placement.cluster_name,
+        classified=tuple(
+            replace(c, rule=Rule.INTERRUPTED)
+            if c.rule is Rule.RUNS_ELSEWHERE and (c.topic, c.partition) in own
+            else c
+            for c in classified
+        ),
+        unmanaged={topic: counts[topic] for topic in sorted(counts) if topic not in managed},
+        electable=_electable(snapshot),
+    )
+
+
+def _electable(snapshot: Snapshot) -> Electable:
+    """The ELR has no member of the ISR (PartitionChangeBuilder.populateTargetElr), so the two lengths add up."""
+    lengths = [
+        np.asarray(pc.list_value_length(snapshot.partitions.column(name)), dtype=np.int64)
+        for name in ("isr", "elr")
+    ]
+    electable = lengths[0] + lengths[1]
+    replicas = np.asarray(pc.list_value_length(snapshot.partitions.column("replicas")))
+    numbers, partitions = np.unique(electable, return_counts=True)
+    rows = np.flatnonzero((electable <= 1) & (replicas > 1))
+    return Electable(
+        dict(zip(numbers.tolist(), partitions.tolist(), strict=True)),
+        len(rows),
+        tuple(state.partition for state in snapshot.states(rows[:NAMED].tolist())),
+    )

@@ -1,0 +1,75 @@
+"""What a reviewer should look at first in a plan that keeps every rule: what cannot be undone, and what leaves less.
+
+Each risk is derived from the plan alone. What is refused is in `Plan.refusals`, what the cluster suffers already in
+`Plan.warnings`. The sentences are in `reporting.sentences.risk_text`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from replan.model.names import is_internal
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Plan
+
+
+class RiskKind(StrEnum):
+    """The kinds, the most dangerous first."""
+
+    RECORDS_LOST = "records-lost"
+    """Led again by an unclean election: records are lost for good."""
+    BELOW_MIN_ISR = "below-min-isr"
+    """The target is shorter than min.insync.replicas, as `belowMinIsr: true` accepts."""
+    FEWER_REPLICAS = "fewer-replicas"
+    ALL_REPLACED = "all-replaced"
+    """No replica of the original list stays."""
+    NEW_PARTITIONS = "new-partitions"
+    """They cannot be taken away again."""
+    INTERNAL_TOPICS = "internal-topics"
+    UNTHROTTLED = "unthrottled"
+    LIMIT_RAISED = "limit-raised"
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """One kind, and all that it concerns: partitions, topics, or limits with their values."""
+
+    kind: RiskKind
+    names: tuple[str, ...]
+
+
+def risks(plan: Plan) -> tuple[Risk, ...]:
+    """All kinds that the plan has, the most dangerous first."""
+    found = ((kind, tuple(_names(plan, kind))) for kind in RiskKind)
+    return tuple(Risk(kind, names) for kind, names in found if names)
+
+
+def _names(plan: Plan, kind: RiskKind) -> Iterator[str]:
+    match kind:
+        case RiskKind.RECORDS_LOST:
+            yield from (str(r.partition) for r in plan.unclean)
+        case RiskKind.BELOW_MIN_ISR:
+            yield from _partitions([m for m in plan.moves if _below(m)])
+        case RiskKind.FEWER_REPLICAS:
+            yield from _partitions([m for m in plan.moves if len(m.target) < len(m.original)])
+        case RiskKind.ALL_REPLACED:
+            yield from _partitions([m for m in plan.moves if not m.kept])
+        case RiskKind.NEW_PARTITIONS:
+            yield from sorted(create.topic for create in plan.creates)
+        case RiskKind.INTERNAL_TOPICS:
+            topics = {m.partition.topic for m in plan.moves}
+            yield from sorted(t for t in topics if is_internal(t))
+        case RiskKind.UNTHROTTLED:
+            free = plan.throttle is None or plan.throttle.rate is None
+            yield from _partitions([m for m in plan.moves if m.new] if free else [])
+        case RiskKind.LIMIT_RAISED:
+            yield from (f"{name}={most}" for name, most in sorted(plan.allowed.items()))
+
+
+def _below(move: Move) -> bool:
+    shrinks = len(move.target) < len(move.original)
+    return move.below_min_isr and shrinks and len(move.target) < move.min_insync_replicas
+
+
+def _partitions(moves: Sequence[Move]) -> Iterator[str]:
+    return (str(name) for name in sorted(m.partition for m in moves))

@@ -1,0 +1,251 @@
+"""Topics that are declared with more partitions than they have: what is to be created, and where.
+
+A new partition lies where the placement wants it, as far as its list can have the length that the topic's lists have
+now; whatever is left, another replication factor above all, is a move of the new partition. So the rest of planning
+sees the topics as they are once the partitions are there (`Growth.snapshot`).
+
+Not here: fewer partitions than a topic has, which Kafka cannot make of it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from replan.model.columns import PAD, from_lists, row, to_matrix
+from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition, replicas
+from replan.model.partition import PartitionState
+from replan.model.placement import Placement
+from replan.model.rules import TopicRule
+from replan.model.snapshot import Snapshot, partitions_table, topic_codes
+from replan.planning.comparison.alignment import Alignment
+from replan.planning.comparison.chosen import LIES, among, broker_table
+from replan.planning.comparison.overlays import wanted
+from replan.planning.findings.drift import counted
+from replan.planning.placing.problem import Impossible, PartitionTable, PlacementProblem, Rule
+from replan.planning.plans.creates import Create
+from replan.planning.plans.plan import Facts, Refusal, RefusalRule
+from replan.planning.safety.placing_refusals import refusal_of
+
+SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """The partitions that are to be created."""
+
+    snapshot: Snapshot
+    """With these partitions in it, empty and in sync."""
+    creates: tuple[Create, ...] = ()
+    """By topic."""
+    refusals: tuple[Refusal, ...] = ()
+    """One for each topic that cannot grow now, with the first partition that it lacks."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Lack:
+    """What one topic lacks."""
+
+    topic: str
+    topic_id: TopicId
+    present: int
+    count: int
+    factor: int
+    rule: TopicRule | None
+
+    def states(self, lists: Iterable[Replicas], live: frozenset[BrokerId]) -> list[PartitionState]:
+        """Its new partitions as they are once they were created."""
+        found = []
+        for number, listed in enumerate(lists, self.present):
+            in_sync = tuple(b for b in listed if b in live) or listed
+            name = TopicPartition(self.topic, number)
+            found.append(PartitionState(name, self.topic_id, listed, in_sync, in_sync[0], 0))
+        return found
+
+
+def grown(
+    placement: Placement, snapshot: Snapshot, heading: Mapping[TopicPartition, Replicas]
+) -> Growth:
+    """Find what topics lack, and where it is to lie; `heading` as `Alignment.of` takes it."""
+    found = [
+        _lack(topic, count, placement.rules.get(name), snapshot)
+        for topic, name, count in _declared(placement, snapshot)
+    ]
+    lacking = [k for k in found if isinstance(k, _Lack)]
+    refusals = [r for r in found if isinstance(r, Refusal)]
+    if not lacking:
+        return Growth(snapshot, refusals=tuple(refusals))
+    lists = _explicit(placement, lacking)
+    chosen, impossible = _chosen(placement, snapshot, [k for k in lacking if k.rule])
+    refusals += impossible
+    lists |= chosen
+    lacking = [k for k in lacking if k.topic in lists]
+    lists = {k.topic: _fitted(lists[k.topic], k, placement, snapshot) for k in lacking}
+    lists = _overlaid(placement, snapshot, lacking, lists, heading)
+    creates = tuple(Create(k.topic, k.topic_id, k.present, lists[k.topic]) for k in lacking)
+    return Growth(_with(snapshot, lacking, lists), creates, tuple(refusals))
+
+
+def fewer_partitions(placement: Placement, snapshot: Snapshot) -> Iterator[Refusal]:
+    """A refusal of each topic with more partitions than its `partitionCount`."""
+    live = snapshot.partition_counts()
+    for topic, name in sorted(placement.entries_of(live).items()):
+        rule = placement.rules.get(name)
+        if rule is not None and rule.partition_count is not None:
+            count, where = rule.partition_count, rule.places.get("partitionCount", rule.where)
+            if count < live[topic]:
+                facts: Facts = {
+                    "rule": f"{where}: {name}",
+                    "declared": count,
+                    "observed": live[topic],
+                }
+                yield Refusal(TopicPartition(topic, count), RefusalRule.FEWER_PARTITIONS, facts)
+
+
+def _declared(placement: Placement, snapshot: Snapshot) -> Iterator[tuple[str, str, int]]:
+    """Topics with more partitions declared than they have, the entry that says so, and the number."""
+    live = snapshot.partition_counts()
+    for topic, name in sorted(placement.entries_of(live).items()):
+        count = counted(placement, name)
+        if count is not None and count > live[topic]:
+            yield topic, name, count
+
+
+def _lack(topic: str, count: int, rule: TopicRule | None, snapshot: Snapshot) -> _Lack | Refusal:
+    """What a topic lacks, or why it cannot get it now."""
+    states = list(snapshot.states(snapshot.topic_rows(topic)))
+    first = TopicPartition(topic, len(states))
+    running = [str(s.partition) for s in states if s.adding or s.removing]
+    if running:
+        facts: Facts = {"partitions": tuple(running[:SHOWN]), "count": len(running)}
+        return Refusal(first, RefusalRule.TOPIC_RUNNING, facts)
+    factors = sorted({len(s.replicas) for s in states})
+    if len(factors) > 1:
+        return Refusal(first, RefusalRule.FACTORS_DIFFER, {"factors": tuple(factors)})
+    return _Lack(topic, states[0].topic_id, len(states), count, factors[0], rule)
+
+
+def _explicit(placement: Placement, lacking: Sequence[_Lack]) -> dict[str, tuple[Replicas, ...]]:
+    """The declared lists of what is missing, of each topic in the list form."""
+    names = placement.explicit.column("topic").to_pylist() if lacking else []
+    matrix = to_matrix(placement.explicit.column("replicas"))
+    starts = {k.topic: k for k in lacking if k.rule is None}
+    at: dict[str, list[int]] = {topic: [] for topic in starts}
+    for number, topic in enumerate(names):
+        if topic in at:
+            at[topic].append(number)
+    return {
+        topic: tuple(replicas(*row(matrix, number)) for number in rows[starts[topic].present :])
+        for topic, rows in at.items()
+    }
+
+
+def _chosen(
+    placement: Placement, snapshot: Snapshot, lacking: Sequence[_Lack]
+) -> tuple[dict[str, tuple[Replicas, ...]], list[Refusal]]:
+    """Lists by rule, on the brokers that hold the least now; a refusal for each topic without any."""
+    if not lacking:
+        return {}, []
+    brokers = sorted(snapshot.brokers, key=lambda b: b.id)
+    drained = frozenset(entry.broker for entry in placement.replica_blacklist)
+    able = np.array([b.id not in drained for b in brokers], dtype=bool)
+    asked = [k.rule for k in lacking if k.rule]
+    rules = tuple(Rule(LIES[r.spread], able & among(brokers, r.brokers)) for r in asked)
+    new = [number for number, k in enumerate(lacking) for _ in range(k.count - k.present)]
+    factors = [r.replication_factor or k.factor for k, r in zip(lacking, asked, strict=True)]
+    nothing = np.full((len(new), 1), PAD, dtype=np.int32)
+    from replan.planning.placing.choose import choose  # noqa: PLC0415 (few placements let a topic grow)
+
+    choice = choose(
+        PlacementProblem(
+            broker_table(brokers, drained, placement, to_matrix(snapshot.partitions["replicas"])),
+            PartitionTable(
+                rule=np.array(new, dtype=np.int64),
+                factor=np.array([factors[number] for number in new], dtype=np.int64),
+                base=nothing,
+                current=nothing,
+                leader=np.full(len(new), -1, dtype=np.int64),
+                bytes=np.zeros(len(new), dtype=np.int64),
+            ),
+            rules,
+            drained,
+        )
+    )
+    lists: dict[str, tuple[Replicas, ...]] = {}
+    for at, number in enumerate(new):
+        topic = lacking[number].topic
+        lists[topic] = (*lists.get(topic, ()), replicas(*row(choice.lists, at)))
+    refused = {
+        lacking[new[at]].topic: _refused(lacking[new[at]], reason)
+        for reason in choice.impossible
+        for at in reason.partitions
+    }
+    return {t: of for t, of in lists.items() if t not in refused}, list(refused.values())
+
+
+def _refused(lack: _Lack, reason: Impossible) -> Refusal:
+    return refusal_of(reason, TopicPartition(lack.topic, lack.present), lack.rule)
+
+
+def _fitted(
+    lists: Iterable[Replicas], lack: _Lack, placement: Placement, snapshot: Snapshot
+) -> tuple[Replicas, ...]:
+    """Lists of the length that Kafka takes: cut, or with brokers behind that are likely to serve and not drained."""
+    drained = {entry.broker for entry in placement.replica_blacklist}
+    likely = sorted(snapshot.brokers, key=lambda b: (b.fenced, b.cordoned, b.id in drained, b.id))
+    others = [b.id for b in likely]
+    return tuple(
+        (*listed, *(b for b in others if b not in listed))[: lack.factor] for listed in lists
+    )
+
+
+def _overlaid(
+    placement: Placement,
+    snapshot: Snapshot,
+    lacking: Sequence[_Lack],
+    lists: Mapping[str, tuple[Replicas, ...]],
+    heading: Mapping[TopicPartition, Replicas],
+) -> dict[str, tuple[Replicas, ...]]:
+    """The same under drains, preferred leaders and the leader blacklist: as planning would move them at once."""
+    aligned = Alignment.of(placement, _with(snapshot, lacking, lists), heading)
+    asked = wanted(aligned)
+    matrix = to_matrix(asked.table.column("replicas"))
+    known = {int(at): number for number, at in enumerate(asked.rows.tolist())}
+    found: dict[str, tuple[Replicas, ...]] = {}
+    for lack in lacking:
+        rows = aligned.snapshot.topic_rows(lack.topic)
+        wanted_lists = [
+            replicas(*row(matrix, known[at])) if at in known else listed
+            for at, listed in zip(rows[lack.present :], lists[lack.topic], strict=True)
+        ]
+        found[lack.topic] = _fitted(wanted_lists, lack, placement, snapshot)
+    return found
+
+
+def _with(
+    snapshot: Snapshot, lacking: Sequence[_Lack], lists: Mapping[str, tuple[Replicas, ...]]
+) -> Snapshot:
+    """The snapshot with the new partitions in it."""
+    live = snapshot.live_brokers()
+    states = [s for k in lacking for s in k.states(lists[k.topic], live)]
+    names = snapshot.topics.column("name")
+    rows = {k.topic: snapshot.topic_row(k.topic) for k in lacking}
+    nobody = from_lists([()] * len(states))
+    new = partitions_table(
+        names.combine_chunks(),
+        pa.array([rows[s.partition.topic] for s in states], pa.int32()),
+        {
+            "partition": pa.array([s.partition.partition for s in states], pa.int32()),
+            "leader": pa.array([s.leader for s in states], pa.int32()),
+            "leader_epoch": pa.array([0] * len(states), pa.int32()),
+            "replicas": from_lists([s.replicas for s in states]),
+            "isr": from_lists([s.isr for s in states]),
+            **dict.fromkeys(("adding", "removing", "elr", "last_known_elr"), nobody),
+            "bytes": pa.array([0] * len(states), pa.int64()),
+        },
+    )
+    both = pa.concat_tables([snapshot.partitions, new]).unify_dictionaries().combine_chunks()
+    numbers = np.asarray(both.column("partition"))
+    order = np.lexsort((numbers, topic_codes(both)))
+    return replace(snapshot, partitions=both.take(pa.array(order)))

@@ -1,0 +1,214 @@
+"""What a person should know beside the moves and the refusals: warnings, which stop nothing.
+
+Partitions and topics are named, the first twenty of them. The sentences are in `reporting.sentences.plan_notes`.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from replan.model.names import TopicPartition
+from replan.model.placement import LeaderBlacklist, Placement
+from replan.model.rules import LogDirBlacklist, ReplicaBlacklist
+from replan.model.snapshot import Snapshot
+from replan.planning.comparison.acknowledged import Unacknowledged, expired
+from replan.planning.comparison.alignment import Alignment, topics_of
+from replan.planning.comparison.blacklist import blacklist_reaches, has_ended
+from replan.planning.comparison.diff import DifferenceKind, Differences
+from replan.planning.comparison.overlays import Wanted
+from replan.planning.findings.drift import PartitionCount, partition_counts
+from replan.planning.findings.health import unclean_topics
+from replan.planning.findings.returning import Awaited, awaited
+from replan.planning.making.required_racks import RequiredRacks
+from replan.planning.plans.log_dirs import LogDrains
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
+from replan.planning.plans.standing_throttles import unread_brokers
+
+NAMED = 20
+
+
+def plan_warnings(
+    aligned: Alignment,
+    asked: Wanted,
+    left: Unacknowledged,
+    moves: Sequence[Move],
+    recovered: Collection[TopicPartition] = (),
+) -> Iterator[PlanWarning]:
+    """All warnings, the most pressing first; `recovered` partitions are led again, or refused, by name."""
+    placement, snapshot, differs = aligned.placement, aligned.snapshot, left.differences
+    yield from _leaderless(snapshot, asked, differs, recovered)
+    for broker in sorted({b for m in moves for b in m.new} - snapshot.live_brokers()):
+        yield PlanWarning(WarningKind.FENCED_TARGET, {"broker": broker})
+    yield from _awaited(snapshot, asked)
+    yield from _unclean(snapshot)
+    yield from _fewer_racks(placement, snapshot, moves)
+    kinds = differs.table.column("kind")
+    converging = differs.table.filter(pc.equal(kinds, DifferenceKind.RUNNING))
+    if converging.num_rows:
+        yield PlanWarning(WarningKind.CONVERGING, _named(converging))
+    yield from _blacklist(placement, snapshot)
+    for fewer in (c for c in partition_counts(placement, snapshot) if _listed_fewer(placement, c)):
+        yield PlanWarning(
+            WarningKind.FEWER_DECLARED,
+            {"topic": fewer.topic, "declared": fewer.declared, "observed": fewer.observed},
+        )
+    yield from _min_isr_above_replicas(snapshot, asked)
+    unread = {} if placement.standing is None else unread_brokers(placement.standing, snapshot)
+    for broker, rate in unread.items():
+        yield PlanWarning(WarningKind.STANDING_UNREAD, {"where": str(rate.where), "broker": broker})
+    yield from _acknowledged(placement, snapshot, left)
+
+
+def _listed_fewer(placement: Placement, found: PartitionCount) -> bool:
+    """Whether a list form declares fewer; a `partitionCount` below is refused."""
+    return found.declared < found.observed and found.topic in placement.topics
+
+
+def _min_isr_above_replicas(snapshot: Snapshot, asked: Wanted) -> Iterator[PlanWarning]:
+    """Topics whose min.insync.replicas no list can reach: min(m, assigned) holds (Partition.effectiveMinIsr)."""
+    names, codes = topics_of(asked.table)
+    lengths = np.asarray(pc.list_value_length(asked.table.column("replicas")), dtype=np.int64)
+    shortest = np.full(len(names), np.iinfo(np.int64).max)
+    np.minimum.at(shortest, codes, lengths)
+    configured = snapshot.all_settings()
+    alike: dict[tuple[int, int], list[str]] = {}
+    for topic, replicas in sorted(zip(names.to_pylist(), shortest.tolist(), strict=True)):
+        m = configured[topic].min_insync_replicas if topic in configured else 0
+        if m > replicas:
+            alike.setdefault((m, replicas), []).append(topic)
+    for (m, replicas), topics in sorted(alike.items()):
+        facts: Facts = {"minInsyncReplicas": m, "replicas": replicas}
+        listed: Facts = {"topics": tuple(topics[:NAMED]), "count": len(topics)}
+        yield PlanWarning(WarningKind.MIN_ISR_ABOVE_REPLICAS, {**facts, **listed})
+
+
+def _acknowledged(
+    placement: Placement, snapshot: Snapshot, left: Unacknowledged
+) -> Iterator[PlanWarning]:
+    for entry, names in left.known:
+        facts: Facts = {"where": str(entry.where), "reason": entry.reason, "expires": entry.expires}
+        listed: Facts = {"partitions": tuple(map(str, names[:NAMED])), "count": len(names)}
+        yield PlanWarning(WarningKind.ACKNOWLEDGED, {**facts, **listed})
+    for entry in placement.acknowledged:
+        if expired(entry, snapshot):
+            facts = {"where": str(entry.where), "acknowledged": entry.partitions}
+            yield PlanWarning(
+                WarningKind.ACKNOWLEDGEMENT_EXPIRED, {**facts, "expires": entry.expires}
+            )
+
+
+def _leaderless(
+    snapshot: Snapshot, asked: Wanted, differs: Differences, recovered: Collection[TopicPartition]
+) -> Iterator[PlanWarning]:
+    """Partitions without a leader that are as declared; where they are not, they are refused by name."""
+    lost = asked.rows >= 0
+    lost[differs.positions] = False
+    lost[lost] = np.asarray(snapshot.partitions.column("leader"))[asked.rows[lost]] < 0
+    for at in np.flatnonzero(lost).tolist() if recovered else ():
+        row = asked.table.slice(at, 1).to_pylist()[0]
+        lost[at] = TopicPartition(row["topic"], row["partition"]) not in recovered
+    if lost.any():
+        yield PlanWarning(WarningKind.LEADERLESS, _named(asked.table.filter(pa.array(lost))))
+
+
+def _awaited(snapshot: Snapshot, asked: Wanted) -> Iterator[PlanWarning]:
+    """Whose return Kafka awaits by itself, for each partition in reach that nobody leads."""
+    rows = asked.rows[asked.rows >= 0]
+    lost = np.unique(rows[np.asarray(snapshot.partitions.column("leader"))[rows] < 0])
+    unclean = set(unclean_topics(snapshot))
+    alike: dict[Awaited, list[str]] = {}
+    for seen in snapshot.states(lost.tolist()):
+        found = awaited(seen, unclean_election=seen.partition.topic in unclean)
+        if found is not None:
+            alike.setdefault(found, []).append(str(seen.partition))
+    for found, names in alike.items():
+        facts: Facts = {"why": str(found.why), "brokers": found.brokers}
+        listed: Facts = {"partitions": tuple(names[:NAMED]), "count": len(names)}
+        yield PlanWarning(WarningKind.AWAITED, {**facts, **listed})
+
+
+def _unclean(snapshot: Snapshot) -> Iterator[PlanWarning]:
+    topics = unclean_topics(snapshot)
+    if topics:
+        facts: Facts = {"topics": topics[:NAMED], "count": len(topics)}
+        yield PlanWarning(WarningKind.UNCLEAN_ELECTION, facts)
+
+
+def _fewer_racks(
+    placement: Placement, snapshot: Snapshot, moves: Sequence[Move]
+) -> Iterator[PlanWarning]:
+    """Moves into fewer racks than `require` wants, which lose none that is left."""
+    racks = RequiredRacks.of(placement, snapshot, {m.partition.topic for m in moves})
+    found: dict[tuple[str, int], list[str]] = {}
+    for move in sorted(moves, key=lambda m: m.partition):
+        required = racks.narrow(move)
+        if required is not None:
+            where = str(required.where), required.racks or 0
+            found.setdefault(where, []).append(str(move.partition))
+    for (place, least), partitions in sorted(found.items()):
+        facts: Facts = {"where": place, "racks": least}
+        listed: Facts = {"partitions": tuple(partitions[:NAMED]), "count": len(partitions)}
+        yield PlanWarning(WarningKind.FEWER_RACKS, {**facts, **listed})
+
+
+def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
+    registered = snapshot.broker_ids()
+    for entry in sorted(placement.leader_blacklist, key=lambda e: (e.broker, str(e.where))):
+        facts: Facts = {"where": str(entry.where), "broker": entry.broker}
+        if entry.broker not in registered:
+            yield PlanWarning(WarningKind.BLACKLIST_UNREGISTERED, facts)
+        yield from _expired(entry, snapshot)
+    for log_dir in sorted(placement.log_dir_blacklist, key=lambda e: (e.broker, e.path)):
+        yield from _expired(log_dir, snapshot)
+    for drained in sorted(placement.replica_blacklist, key=lambda e: (e.broker, str(e.where))):
+        yield from _expired(drained, snapshot)
+    gone = {entry.broker for entry in placement.replica_blacklist}
+    for name, preferred in sorted(placement.preferred_leaders.items()):
+        at: Facts = {"where": str(preferred.where), "partition": str(name)}
+        if preferred.broker in gone:
+            yield PlanWarning(WarningKind.PREFERRED_DRAINED, {**at, "broker": preferred.broker})
+        if any(
+            entry.broker == preferred.broker and blacklist_reaches(entry, name.topic)
+            for entry in placement.leader_blacklist
+        ):
+            yield PlanWarning(WarningKind.PREFERRED_BLACKLISTED, {**at, "broker": preferred.broker})
+
+
+def ended_entries(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
+    """Entries of the leader blacklist that were to hold until their broker has caught up, and it has."""
+    for entry in sorted(placement.leader_blacklist, key=lambda e: (e.broker, str(e.where))):
+        if has_ended(entry, snapshot):
+            facts: Facts = {"where": str(entry.where), "broker": entry.broker}
+            yield PlanWarning(WarningKind.BLACKLIST_CAUGHT_UP, facts)
+
+
+def _expired(
+    entry: LeaderBlacklist | ReplicaBlacklist | LogDirBlacklist, snapshot: Snapshot
+) -> Iterator[PlanWarning]:
+    if expired(entry, snapshot):
+        facts: Facts = {"where": str(entry.where), "broker": entry.broker}
+        yield PlanWarning(WarningKind.BLACKLIST_EXPIRED, {**facts, "expires": str(entry.expires)})
+
+
+def log_dir_warnings(drains: LogDrains) -> Iterator[PlanWarning]:
+    """Directories of which nobody knows what lies in them, and those that fill again."""
+    kinds = (
+        (WarningKind.LOG_DIR_UNREAD, drains.unread),
+        (WarningKind.LOG_DIR_UNCORDONED, drains.uncordoned),
+    )
+    for kind, entries in kinds:
+        for entry in entries:
+            facts: Facts = {"where": str(entry.where), "broker": entry.broker, "path": entry.path}
+            yield PlanWarning(kind, facts)
+
+
+def _named(table: pa.Table) -> Facts:
+    """The first partitions by name, and how many there are."""
+    rows = table.select(["topic", "partition"]).sort_by(
+        [("topic", "ascending"), ("partition", "ascending")]
+    )
+    names = tuple(f"{r['topic']}-{r['partition']}" for r in rows.slice(0, NAMED).to_pylist())
+    return {"partitions": names, "count": rows.num_rows}

@@ -1,0 +1,251 @@
+"""(placement, snapshot) -> plan: a pure function; the same input gives the same plan, whatever its order.
+
+The way: join the two (`alignment`), check that they fit (`cluster_check`), lay the overlays (`overlays`), find what
+differs (`diff`), make a move of each difference or a refusal (`refusals`), put the moves in order (`admission_order`),
+say what else a person should know (`plan_warnings`), and hold all of it to the laws (`plan_invariants`).
+Only partitions that differ become objects.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from replan.model.configs import ConfigScope, SettingName
+from replan.model.names import TopicPartition
+from replan.model.partition import PartitionState
+from replan.model.placement import Placement
+from replan.model.policy import Measure
+from replan.model.rates import Rates
+from replan.model.snapshot import Snapshot
+from replan.planning.comparison.acknowledged import without_acknowledged
+from replan.planning.comparison.alignment import NOWHERE, Alignment, Heading
+from replan.planning.comparison.blacklist import blacklist_reaches, without_ended
+from replan.planning.comparison.chosen import topic_rules
+from replan.planning.comparison.cluster_check import check_cluster, check_names
+from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences, compare
+from replan.planning.comparison.leader_order import leader_rules
+from replan.planning.comparison.overlays import Wanted, wanted
+from replan.planning.comparison.part import Part, chosen_part, part_of
+from replan.planning.findings.drift import unplaceable
+from replan.planning.making.admission_order import admission_order
+from replan.planning.making.convergence import check_convergence
+from replan.planning.making.growth import fewer_partitions, grown
+from replan.planning.making.limits import check_limits, raised
+from replan.planning.making.plan_warnings import ended_entries, log_dir_warnings, plan_warnings
+from replan.planning.making.recoveries import Recoveries, declared_wishes, recoveries
+from replan.planning.making.required_racks import RequiredRacks
+from replan.planning.making.room import NoRoomFor, in_room_order
+from replan.planning.making.why_moved import Difference, Facts, reason_of
+from replan.planning.plans.log_dirs import NoRoomLeft, log_drains
+from replan.planning.plans.moves import Move, move_of
+from replan.planning.plans.plan import Facts as PlanFacts
+from replan.planning.plans.plan import Plan, Refusal, RefusalRule
+from replan.planning.plans.standing_throttles import standing_differences
+from replan.planning.safety.placing_refusals import placing_refusals
+from replan.planning.safety.plan_invariants import require_invariants
+from replan.planning.safety.refusals import Judge
+
+NOTHING_ALLOWED: Mapping[Measure, int] = {}
+
+
+def make_plan(
+    placement: Placement,
+    snapshot: Snapshot,
+    allowed: Mapping[Measure, int] = NOTHING_ALLOWED,
+    *,
+    only: Sequence[str] = (),
+    heading: Heading = NOWHERE,
+    rates: Rates | None = None,
+) -> Plan:
+    """Plan what brings the cluster from the snapshot to the placement.
+
+    `allowed`: limits of the placement that are raised for this plan alone. `only`: the topics, patterns and partitions
+    to plan; all without any. `heading`: where the open application moves partitions to. `rates`: what producers write;
+    without them nobody judges whether the copies end.
+
+    Raises WrongCluster or BadManifest where the two do not belong together, LimitExceeded where the plan would change
+    more than the placement allows, NeverConverges where copies would never end at their throttle, BadUsage where
+    `allowed` raises no limit or `only` names nothing; everything that safety refuses is in `Plan.refusals`, and the
+    other partitions are planned all the same. Raises UnsafePlan where a bug of replan made a plan that breaks a law.
+    """
+    check_cluster(placement, snapshot)
+    declared, placement = placement, without_ended(placement, snapshot)
+    growth = grown(placement, snapshot, heading)
+    snapshot = growth.snapshot
+    aligned = Alignment.of(placement, snapshot, heading)
+    asked = wanted(aligned)
+    check_names(aligned, asked.chosen)
+    left = without_acknowledged(
+        compare(asked.table, snapshot.partitions, asked.rows),
+        asked.rows,
+        placement,
+        snapshot,
+        unplaceable(asked.chosen.impossible),
+    )
+    within = chosen_part(only, snapshot)
+    differs = part_of(left.differences, within) if only else left.differences
+    facts = _facts(placement, snapshot, differs.table)
+    judge = Judge.of(snapshot.brokers)
+    racks = RequiredRacks.of(placement, snapshot, facts.listed)
+    judged: list[tuple[Move, PartitionState]] = []
+    creates = tuple(c for c in growth.creates if within(c.first))
+    reasons = [
+        *growth.refusals,
+        *fewer_partitions(placement, snapshot),
+        *placing_refusals(asked.chosen.impossible, left.unplaceable, facts.rules, snapshot),
+    ]
+    refused = [refusal for refusal in reasons if within(refusal.partition)]
+    remember: set[TopicPartition] = set()
+    for difference, seen in _differences(differs, asked, snapshot):
+        move = _move(difference, seen, facts)
+        unsafe = [*judge.refusals(move, seen), *racks.refusals(move)]
+        refused.extend(unsafe)
+        if not unsafe:
+            judged.append((move, seen))
+            if difference.remember:
+                remember.add(move.partition)
+    ordered, lacking = in_room_order(admission_order(judged), snapshot.log_dirs)
+    refused += map(_lacks_room, lacking)
+    without = {found.move.partition for found in lacking}
+    judged = [(move, seen) for move, seen in judged if move.partition not in without]
+    recovered = _recoveries(placement, snapshot, within)
+    refused = [r for r in refused if r.partition not in recovered.about] + [*recovered.refused]
+    standing = tuple(
+        s
+        for s in standing_differences(placement, snapshot)
+        if not only or _within(s.setting, within)
+    )
+    check_limits(
+        [move for move, _ in judged],
+        raised(placement.limits, allowed),
+        creates,
+        standing,
+        recovered.chosen,
+    )
+    drains = log_drains(placement, snapshot, {m.partition: m.target for m, _ in judged})
+    log_moves = tuple(m for m in drains.moves if within(m.partition))
+    refused += [r for r in map(_no_room, drains.no_room) if within(r.partition)]
+    judged_by = None
+    if rates is not None:
+        planned = [move for move, _ in judged]
+        judged_by = check_convergence(planned, placement.move_throttle, rates, snapshot.cluster_id)
+    plan = Plan(
+        cluster_id=snapshot.cluster_id,
+        cluster_name=placement.cluster_name,
+        manifest_digest=placement.digest,
+        racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
+        moves=tuple(ordered),
+        creates=creates,
+        recoveries=recovered.chosen,
+        standing=standing,
+        log_moves=log_moves,
+        judged_by=judged_by,
+        throttle=placement.move_throttle,
+        refusals=tuple(refused),
+        warnings=(
+            *plan_warnings(
+                aligned,
+                asked,
+                replace(left, differences=differs),
+                [m for m, _ in judged],
+                recovered.about,
+            ),
+            *ended_entries(declared, snapshot),
+            *log_dir_warnings(drains),
+        ),
+        remember=frozenset(remember - without),
+        allowed=dict(allowed),
+    )
+    return require_invariants(placement, snapshot, plan, judged, asked.chosen.findings)
+
+
+def _recoveries(placement: Placement, snapshot: Snapshot, within: Part) -> Recoveries:
+    """What becomes of partitions that nobody leads, where `recovery` has a strategy for them."""
+    wishes = declared_wishes(placement, snapshot)
+    return recoveries(snapshot, {n: wish for n, wish in wishes.items() if within(n)})
+
+
+def _lacks_room(found: NoRoomFor) -> Refusal:
+    facts: dict[str, int | str] = {
+        "broker": found.broker,
+        "path": found.path,
+        "bytes": found.move.bytes,
+        "usable": found.usable,
+    }
+    if found.aside is None:
+        return Refusal(found.move.partition, RefusalRule.NO_ROOM, facts)
+    facts["aside"] = str(found.aside)
+    return Refusal(found.move.partition, RefusalRule.NO_ROOM_BEFORE, facts)
+
+
+def _no_room(found: NoRoomLeft) -> Refusal:
+    facts: PlanFacts = {
+        "broker": found.broker,
+        "path": found.source,
+        "bytes": found.bytes,
+        "largest": found.largest,
+    }
+    return Refusal(found.partition, RefusalRule.NO_ROOM_IN_LOG_DIRS, facts)
+
+
+def _within(name: SettingName, within: Part) -> bool:
+    """Whether a setting is of a part: one of a topic, if the whole topic is; never one of a broker."""
+    return name.scope is ConfigScope.TOPIC and within(TopicPartition(name.name, -1))
+
+
+def _facts(placement: Placement, snapshot: Snapshot, differs: pa.Table) -> Facts:
+    topics = pc.unique(differs.column("topic")).to_pylist()
+    entries = sorted(
+        placement.leader_blacklist, key=lambda e: (e.broker, str(e.where)), reverse=True
+    )
+    return Facts(
+        placement,
+        snapshot.all_settings(),
+        # An unregistered broker is refused with 39, a fully cordoned one from 4.4 on (KAFKA-20832).
+        frozenset(b.id for b in snapshot.brokers if not b.cordoned),
+        {t: {e.broker: e for e in entries if blacklist_reaches(e, t)} for t in topics},
+        topic_rules(placement, snapshot),
+        leader_rules(placement, topics),
+        {e.broker: e for e in placement.replica_blacklist},
+    )
+
+
+def _differences(
+    differs: Differences, asked: Wanted, snapshot: Snapshot
+) -> Iterator[tuple[Difference, PartitionState]]:
+    """What a move can remove, with what is observed, by topic and partition."""
+    planned = pc.is_in(differs.table.column("kind"), pa.array(MOVABLE))
+    table = differs.table.filter(planned)
+    at = differs.positions[np.asarray(planned)]
+    rows = asked.rows[at]
+    marks = (
+        asked.explicit[at],
+        asked.demoted[at],
+        asked.remember[at],
+        asked.ordered[at],
+        asked.led[at],
+        asked.chosen.for_balance[rows],
+    )
+    states = snapshot.states(rows.tolist())
+    for found, seen, *of in zip(table.to_pylist(), states, *marks, strict=True):
+        kind, declared = DifferenceKind(found["kind"]), tuple(found["declared"])
+        yield Difference(kind, declared, *map(bool, of)), seen
+
+
+def _move(difference: Difference, seen: PartitionState, facts: Facts) -> Move:
+    topic = seen.partition.topic
+    settings = facts.settings[topic]
+    entry = facts.placement.topics.get(topic) or facts.rules.get(topic)
+    return move_of(
+        seen,
+        difference.declared,
+        settings,
+        reason_of(difference, seen, facts),
+        facts.nameable,
+        elect=difference.led
+        and (difference.ordered or difference.kind is not DifferenceKind.REPLICAS),
+        below_min_isr=entry is not None and entry.below_min_isr,
+    )

@@ -1,0 +1,107 @@
+"""Recoveries of a plan: each partition without a leader becomes one, or a refusal that says why not. Pure.
+
+Here belongs what joins a snapshot with its probes and the choice. Not here: the choice (`recovery.choose`), and which
+partitions a person or a placement means.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.partition import PartitionState
+from replan.model.placement import Placement
+from replan.model.recovery import RecoveryStrategy
+from replan.model.replica_logs import LogsFound, ReplicaLog
+from replan.model.snapshot import Snapshot
+from replan.model.topic_patterns import winners
+from replan.planning.plans.plan import Refusal, RefusalRule
+from replan.planning.recovery.candidates import Candidate, candidates
+from replan.planning.recovery.choose import Obstacle, Unrecoverable, Wish, choose
+from replan.planning.recovery.recovery import Method, Recovery
+
+RULES = {
+    Obstacle.REASSIGNED: RefusalRule.RECOVERY_REASSIGNED,
+    Obstacle.BETTER_MAY_RETURN: RefusalRule.BETTER_MAY_RETURN,
+    Obstacle.NOTHING_KNOWN: RefusalRule.NO_LOG_KNOWN,
+    Obstacle.NO_REPLICA: RefusalRule.NO_SUCH_REPLICA,
+    Obstacle.NOT_LIVE: RefusalRule.CHOSEN_NOT_LIVE,
+    Obstacle.UNKNOWN_LOG: RefusalRule.CHOSEN_UNKNOWN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Recoveries:
+    """What becomes of partitions without a leader."""
+
+    chosen: tuple[Recovery, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    candidates: Mapping[TopicPartition, tuple[Candidate, ...]] = field(default_factory=dict)
+    """Of every partition that was looked at, the refused ones too."""
+
+    @property
+    def about(self) -> frozenset[TopicPartition]:
+        """All of them."""
+        return frozenset(self.candidates)
+
+
+def leaderless(snapshot: Snapshot) -> tuple[TopicPartition, ...]:
+    """All partitions that nobody leads."""
+    return tuple(state.partition for state in snapshot.leaderless())
+
+
+METHODS = {
+    RecoveryStrategy.BALANCED: Method.BALANCED,
+    RecoveryStrategy.AGGRESSIVE: Method.AGGRESSIVE,
+}
+
+
+def declared_wishes(placement: Placement, snapshot: Snapshot) -> dict[TopicPartition, Wish]:
+    """The partitions without a leader for which the placement has a strategy other than none."""
+    names = leaderless(snapshot) if placement.recovery else ()
+    topics = sorted({name.topic for name in names})
+    entries = winners(placement.recovery, topics)
+    found: dict[TopicPartition, Wish] = {}
+    for name in names:
+        rule = placement.recovery.get(entries.get(name.topic, ""))
+        if rule is not None and rule.strategy in METHODS:
+            found[name] = Wish(METHODS[rule.strategy], wait_seconds=rule.wait_seconds)
+    return found
+
+
+def recoveries(
+    snapshot: Snapshot,
+    wishes: Mapping[TopicPartition, Wish],
+    formerly: Mapping[TopicPartition, LogsFound] | None = None,
+) -> Recoveries:
+    """Choose a leader for each partition without one that is wished for; those with a leader are left out.
+
+    The snapshot has the probes of their logs; `formerly` has those of an earlier one.
+    """
+    live, registered = snapshot.live_brokers(), snapshot.broker_ids()
+    chosen: list[Recovery] = []
+    refused: list[Refusal] = []
+    looked_at: dict[TopicPartition, tuple[Candidate, ...]] = {}
+    for state in snapshot.leaderless():
+        wish = wishes.get(state.partition)
+        if wish is None:
+            continue
+        logs = snapshot.logs.get(state.partition, {})
+        found = looked_at[state.partition] = candidates(state, logs, live, registered)
+        outcome = choose(state, found, wish, _known(formerly, state))
+        if isinstance(outcome, Unrecoverable):
+            refused.append(_refusal(state.partition, outcome))
+        else:
+            chosen.append(outcome)
+    return Recoveries(tuple(chosen), tuple(refused), looked_at)
+
+
+def _known(
+    formerly: Mapping[TopicPartition, LogsFound] | None, state: PartitionState
+) -> dict[BrokerId, ReplicaLog]:
+    logs: Iterable[tuple[BrokerId, object]] = (formerly or {}).get(state.partition, {}).items()
+    return {broker: log for broker, log in logs if isinstance(log, ReplicaLog)}
+
+
+def _refusal(name: TopicPartition, found: Unrecoverable) -> Refusal:
+    rule = RULES[found.obstacle]
+    return Refusal(name, rule, {} if not found.brokers else {"brokers": found.brokers})

@@ -1,0 +1,67 @@
+"""Moves into fewer racks than `require` wants, where a drain leaves no others.
+
+What is declared outright is checked before (`comparison.policy_check`). Where a drain takes a live replica's rack
+away, its move is refused: racks that are there count more than an empty broker. Where they were lost before (the
+broker is dead or gone, or the list lay in fewer already), the move makes nothing worse, and is warned of.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from replan.model.names import BrokerId
+from replan.model.placement import Placement
+from replan.model.policy import Requirement
+from replan.model.snapshot import Snapshot
+from replan.model.topic_patterns import winners
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Refusal, RefusalRule
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredRacks:
+    """How many racks each topic of a plan needs, and which brokers lie in which."""
+
+    required: dict[str, Requirement]
+    """By topic; only those that require racks."""
+    racks: dict[BrokerId, str | BrokerId]
+    """Of registered brokers; a broker whose rack is not known is one of its own."""
+    live: frozenset[BrokerId]
+
+    @classmethod
+    def of(cls, placement: Placement, snapshot: Snapshot, topics: Iterable[str]) -> "RequiredRacks":
+        """What `require` says of these topics."""
+        return cls(
+            {
+                topic: placement.requirements[name]
+                for topic, name in winners(placement.requirements, topics).items()
+                if placement.requirements[name].racks
+            },
+            {b.id: b.rack or b.id for b in snapshot.brokers},
+            frozenset(snapshot.live_brokers()),
+        )
+
+    def narrow(self, move: Move) -> Requirement | None:
+        """What `require` wants of a move that copies into fewer racks."""
+        required = self.required.get(move.partition.topic)
+        if required is None or not move.new or self._number(move.target) >= (required.racks or 0):
+            return None
+        return required
+
+    def refusals(self, move: Move) -> Iterator[Refusal]:
+        """A move that takes racks away from the live replicas."""
+        required, left = self.narrow(move), self._number(move.target)
+        if required is None or left >= self._number(self.live.intersection(move.original)):
+            return
+        yield Refusal(
+            move.partition,
+            RefusalRule.RACKS_LOST,
+            {
+                "where": str(required.where),
+                "needed": required.racks or 0,
+                "available": left,
+                "target": move.target,
+            },
+        )
+
+    def _number(self, brokers: Collection[BrokerId]) -> int:
+        return len({self.racks.get(b, b) for b in brokers})

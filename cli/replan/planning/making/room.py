@@ -1,0 +1,146 @@
+"""Room on disks: moves in an order in which every copy fits where Kafka puts it, and those for which there is none.
+
+A new replica is made in the directory with the fewest logs (LogManager.nextLogDirs), beside the old ones: a replica
+that leaves gives its room back only when its files are deleted, after the move (file.delete.delay.ms). A tenth of every
+volume stays free. So a move that needs room comes behind those that make it: moves are taken in their order, one that
+does not fit waits at its broker, and is tried again whenever a replica has left that. What waits in the end has no
+room: because there is too little, whatever moves; or because moves wait for one another, and then a replica must be
+moved aside first.
+
+Directories and sizes that are not known take everything. How far an application has got is what
+`applying.admission.disk_space` judges.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from replan.model.broker import LogDir
+from replan.model.names import BrokerId, TopicPartition
+from replan.planning.plans.log_dirs import HEADROOM
+from replan.planning.plans.moves import Move
+
+
+@dataclass(frozen=True, slots=True)
+class NoRoomFor:
+    """A move that has no room on a broker; bytes."""
+
+    move: Move
+    broker: BrokerId
+    path: str
+    usable: int
+    """When everything that fits has moved, without the tenth that stays free."""
+    aside: TopicPartition | None = None
+    """A replica on the broker that waits for room elsewhere: with it moved aside, this one fits."""
+
+
+@dataclass(slots=True)
+class _Directory:
+    path: str
+    usable: int | None
+    """What it can take yet; None: not known."""
+    logs: int
+
+
+@dataclass(slots=True)
+class Disks:
+    """The directories of all brokers, as moves change them."""
+
+    dirs: dict[BrokerId, list[_Directory]] = field(default_factory=dict)
+    lies: dict[tuple[TopicPartition, BrokerId], str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, found: Iterable[LogDir]) -> "Disks":
+        """As they are."""
+        disks = cls()
+        for d in found:
+            if d.error is not None or d.cordoned:
+                continue
+            known = d.usable_bytes is not None and d.total_bytes is not None
+            usable = (d.usable_bytes or 0) - int((d.total_bytes or 0) * HEADROOM) if known else None
+            disks.dirs.setdefault(d.broker, []).append(_Directory(d.path, usable, d.logs))
+            for topic, numbers in d.replicas.items():
+                disks.lies.update({(TopicPartition(topic, n), d.broker): d.path for n in numbers})
+        return disks
+
+    def next_of(self, broker: BrokerId) -> _Directory | None:
+        """Where the next replica of a broker is made; among equals where least room is."""
+        return min(
+            self.dirs.get(broker, ()),
+            key=lambda d: (d.logs, d.usable or 0, d.path),
+            default=None,
+        )
+
+    def lacking(self, move: Move) -> BrokerId | None:
+        """The first broker that has no room for a move now."""
+        for broker in move.new:
+            chosen = self.next_of(broker)
+            if chosen is not None and chosen.usable is not None and chosen.usable < move.bytes > 0:
+                return broker
+        return None
+
+    def done(self, move: Move) -> None:
+        """The directories once a move is over and the files of what has left are deleted."""
+        for broker in move.new:
+            chosen = self.next_of(broker)
+            if chosen is not None:
+                chosen.logs += 1
+                self.lies[move.partition, broker] = chosen.path
+                if chosen.usable is not None:
+                    chosen.usable -= move.bytes
+        for broker in move.leaving:
+            left = self._left(move.partition, broker)
+            if left is not None:
+                left.logs = max(0, left.logs - 1)
+                if left.usable is not None:
+                    left.usable += move.bytes
+
+    def _left(self, partition: TopicPartition, broker: BrokerId) -> _Directory | None:
+        dirs = self.dirs.get(broker, [])
+        path = self.lies.pop((partition, broker), None)
+        if path is None:
+            return dirs[0] if len(dirs) == 1 else None
+        return next((d for d in dirs if d.path == path), None)
+
+
+def in_room_order(
+    moves: Sequence[Move], log_dirs: Iterable[LogDir]
+) -> tuple[list[Move], list[NoRoomFor]]:
+    """The moves that have room, in an order in which each has it when its turn comes, and the others."""
+    disks = Disks.of(log_dirs)
+    if not disks.dirs:
+        return list(moves), []
+    ordered: list[Move] = []
+    parked: dict[BrokerId, deque[Move]] = defaultdict(deque)
+    for move in moves:
+        ordered.extend(_taken(move, disks, parked))
+    stuck = [move for waiting in parked.values() for move in waiting]
+    place = {move.partition: number for number, move in enumerate(moves)}
+    stuck.sort(key=lambda m: place[m.partition])
+    return ordered, [_no_room(move, stuck, disks) for move in stuck]
+
+
+def _taken(move: Move, disks: Disks, parked: Mapping[BrokerId, deque[Move]]) -> Iterator[Move]:
+    """A move if it fits, and then those that it makes room for."""
+    ready = deque([move])
+    while ready:
+        move = ready.popleft()
+        lacking = disks.lacking(move)
+        if lacking is not None:
+            parked[lacking].append(move)
+            continue
+        disks.done(move)
+        yield move
+        for broker in move.leaving:
+            ready.extend(parked[broker])
+            parked[broker].clear()
+
+
+def _no_room(move: Move, stuck: Sequence[Move], disks: Disks) -> NoRoomFor:
+    broker = disks.lacking(move) or move.new[0]
+    chosen = disks.next_of(broker)
+    usable = 0 if chosen is None or chosen.usable is None else chosen.usable
+    leaves = [m for m in stuck if broker in m.leaving and m.bytes >= move.bytes - usable]
+    aside = min(leaves, key=lambda m: (m.bytes, m.partition), default=None)
+    path = "" if chosen is None else chosen.path
+    return NoRoomFor(move, broker, path, max(0, usable), None if aside is None else aside.partition)

@@ -1,0 +1,152 @@
+"""The way back: moves from where partitions are now to where they were before an application touched them. Pure.
+
+Used by `cancel`, for what an application has not finished, and by `rollback`, for all that it did. What it makes is a
+plan like any other: its moves are judged by the same refusals, and the applier performs them with the same gates.
+
+A partition goes back only from where its own move can have led it: with the replicas that stay in any case, and none
+but those of the two lists (in any order: a cancelled reassignment loses the order). Everything else was changed by
+somebody since, and stays as it is. What was created stays: Kafka cannot remove partitions. Nor can it elect another
+replica than the first of a list while that one is in sync: what another one led before is named.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from replan.model.configs import TopicSettings
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.partition import PartitionState
+from replan.model.placement import MoveThrottle
+from replan.model.policy import Limits, Measure
+from replan.model.snapshot import Snapshot
+from replan.planning.making.admission_order import admission_order
+from replan.planning.making.limits import check_limits
+from replan.planning.plans.move_reasons import MoveReason, ReasonKind
+from replan.planning.plans.moves import Move, move_of
+from replan.planning.plans.origins import Grown, Origin
+from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal, WarningKind
+from replan.planning.plans.standing_throttles import ThrottleSetting, value_of
+from replan.planning.safety.refusals import Judge
+
+SHOWN = 20
+"""Partitions that a warning names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayBack:
+    """Where to go back to, and within which bounds."""
+
+    application: str
+    """Back to before this one."""
+    origins: Iterable[Origin]
+    digest: str
+    """Takes the place of the digest of a placement."""
+    grown: tuple[Grown, ...] = ()
+    settings: tuple[ThrottleSetting, ...] = ()
+    """Throttles that were set to stay; from before to after."""
+    throttle: MoveThrottle | None = None
+    limits: Limits = field(default_factory=dict)
+    allowed: Mapping[Measure, int] = field(default_factory=dict)
+    """Of these limits, what was raised for this plan alone; they are raised already."""
+    cluster_name: str | None = None
+    warn_of_placement: bool = True
+    """Say that the placement still declares the other state."""
+
+
+def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
+    """The plan back. Raises LimitExceeded where it changes more than the limits allow."""
+    judge, settings = Judge.of(snapshot.brokers), snapshot.all_settings()
+    nameable = frozenset(b.id for b in snapshot.brokers if not b.cordoned)
+    judged: list[tuple[Move, PartitionState]] = []
+    refused: list[Refusal] = []
+    changed: list[TopicPartition] = []
+    led_on: list[TopicPartition] = []
+    for origin, seen in _found(wanted.origins, snapshot):
+        if seen is None or seen.topic_id != origin.topic_id or not origin.leads_to(seen):
+            changed.append(origin.partition)
+            continue
+        if not origin.led and seen.leader == origin.original[0]:
+            led_on.append(origin.partition)
+        move = _move(origin, seen, wanted, settings[origin.partition.topic], nameable)
+        if move is None:
+            continue
+        unsafe = judge.refusals(move, seen)
+        refused.extend(unsafe)
+        if not unsafe:
+            judged.append((move, seen))
+    standing = list(_settings_back(wanted, snapshot))
+    check_limits([move for move, _ in judged], wanted.limits, standing=standing)
+    return Plan(
+        cluster_id=snapshot.cluster_id,
+        cluster_name=wanted.cluster_name,
+        manifest_digest=wanted.digest,
+        racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
+        moves=tuple(admission_order(judged)),
+        throttle=wanted.throttle,
+        standing=tuple(standing),
+        allowed=wanted.allowed,
+        refusals=tuple(refused),
+        warnings=(
+            *_warnings(wanted, snapshot, goes_back=bool(judged or standing)),
+            *_left(WarningKind.CHANGED_SINCE, changed),
+            *_left(WarningKind.FIRST_LEADS_ON, led_on),
+        ),
+    )
+
+
+def _settings_back(wanted: WayBack, snapshot: Snapshot) -> Iterator[ThrottleSetting]:
+    """What was set to stay gets its value from before, where it still has the one that was set."""
+    for known in wanted.settings:
+        found = value_of(known.setting, snapshot)
+        if known.is_after(found) and not known.is_before(found):
+            yield ThrottleSetting(known.setting, found, known.before)
+
+
+def _found(
+    origins: Iterable[Origin], snapshot: Snapshot
+) -> Iterator[tuple[Origin, PartitionState | None]]:
+    """Each with what is observed of it, by topic and partition."""
+    ordered = sorted(origins, key=lambda o: o.partition)
+    rows = dict[TopicPartition, int]()
+    for topic, group in groupby(ordered, key=lambda o: o.partition.topic):
+        there = snapshot.topic_rows(topic)
+        numbers = snapshot.partitions.column("partition").slice(there.start, len(there))
+        at = dict(zip(numbers.to_pylist(), there, strict=True))
+        named = (o.partition for o in group)
+        rows.update({n: at[n.partition] for n in named if n.partition in at})
+    states = dict(zip(rows, snapshot.states(rows.values()), strict=True))
+    yield from ((o, states.get(o.partition)) for o in ordered)
+
+
+def _move(
+    origin: Origin,
+    seen: PartitionState,
+    wanted: WayBack,
+    settings: TopicSettings,
+    nameable: frozenset[BrokerId],
+) -> Move | None:
+    """None where it is back already."""
+    there = seen.replicas == origin.original and seen.running is None
+    if there and (seen.leader == origin.original[0] or not origin.led):
+        return None
+    back = MoveReason(ReasonKind.BACK, note=wanted.application)
+    return move_of(seen, origin.original, settings, back, nameable, elect=origin.led)
+
+
+def _left(kind: WarningKind, partitions: list[TopicPartition]) -> Iterator[PlanWarning]:
+    if partitions:
+        named = tuple(str(name) for name in partitions[:SHOWN])
+        yield PlanWarning(kind, {"partitions": named, "count": len(partitions)})
+
+
+def _warnings(wanted: WayBack, snapshot: Snapshot, *, goes_back: bool) -> Iterator[PlanWarning]:
+    if wanted.warn_of_placement and goes_back:
+        yield PlanWarning(WarningKind.STILL_DECLARED, {"application": wanted.application})
+    for grown in wanted.grown:
+        facts: Facts = {"topic": grown.topic, "before": grown.before, "count": grown.count}
+        yield PlanWarning(WarningKind.PARTITIONS_STAY, facts)
+    for known in wanted.settings:
+        found = value_of(known.setting, snapshot)
+        if not (known.is_after(found) or known.is_before(found)):
+            facts = {"setting": str(known.setting), "found": found or "not set"}
+            yield PlanWarning(WarningKind.SETTING_CHANGED_SINCE, facts)

@@ -1,0 +1,106 @@
+"""Why a partition moves: the drain, list, rule, balance or overlay that asks for it, out of all that could."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from replan.model.configs import TopicSettings
+from replan.model.names import BrokerId, Replicas
+from replan.model.partition import PartitionState
+from replan.model.placement import LeaderBlacklist, Placement
+from replan.model.rules import LeaderRule, ReplicaBlacklist, TopicRule
+from replan.planning.comparison.diff import DifferenceKind
+from replan.planning.plans.move_reasons import MoveReason, ReasonKind
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What a move is to remove, with all that its reason and its requests need to know."""
+
+    kind: DifferenceKind
+    declared: Replicas
+    explicit: bool
+    demoted: bool
+    """The leader blacklist changed the list."""
+    remember: bool
+    ordered: bool
+    """Its order is declared, or changed by the leader blacklist; otherwise its set alone."""
+    led: bool
+    """The first of its list is wanted as leader now."""
+    balanced: bool
+    """It kept its rule, and changes for the balance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a plan looks up of each topic and broker."""
+
+    placement: Placement
+    settings: Mapping[str, TopicSettings]
+    nameable: frozenset[BrokerId]
+    listed: Mapping[str, Mapping[BrokerId, LeaderBlacklist]]
+    """Of each topic, the brokers that the leader blacklist keeps from leading it."""
+    rules: Mapping[str, TopicRule]
+    """The rule of each topic that is placed by one."""
+    leaders: Mapping[str, LeaderRule]
+    """The rule of each topic whose leaders go by one."""
+    drained: Mapping[BrokerId, ReplicaBlacklist]
+
+
+def reason_of(difference: Difference, seen: PartitionState, facts: Facts) -> MoveReason:
+    """Why it moves; both reasons where a list has other members and something else asks for its order."""
+    order = _order(difference, seen, facts)
+    if difference.kind is DifferenceKind.REPLICAS:
+        return replace(_replicas(difference, seen, facts), order=order)
+    return order or _plain(difference, seen, facts)
+
+
+def _replicas(difference: Difference, seen: PartitionState, facts: Facts) -> MoveReason:
+    """What asks for other members: a drain, an explicit list, the balance, a rule; the strongest that is meant."""
+    leaving = sorted(set(seen.replicas) - set(difference.declared))
+    drained = [facts.drained[b] for b in leaving if b in facts.drained]
+    if drained:
+        return _entry(ReasonKind.DRAIN, drained[0])
+    if difference.explicit:
+        return MoveReason(ReasonKind.DECLARED)
+    if difference.balanced:
+        return MoveReason(ReasonKind.BALANCE)
+    rule = facts.rules.get(seen.partition.topic)
+    if rule is None:
+        return MoveReason(ReasonKind.GIVEN_UP)
+    return MoveReason(ReasonKind.RULE, rule=rule.pattern)
+
+
+def _order(difference: Difference, seen: PartitionState, facts: Facts) -> MoveReason | None:
+    """What an overlay asks for, if one is meant: the leader blacklist, a preferred leader."""
+    topic = seen.partition.topic
+    entries = facts.listed[topic]
+    replaced = difference.kind is DifferenceKind.REPLICAS
+    asked = difference.declared if replaced else (seen.leader, *seen.replicas)
+    listed = [entries[b] for b in asked if b is not None and b in entries]
+    led = difference.kind is DifferenceKind.LEADER and seen.leader in entries
+    if listed and (difference.demoted or led):
+        return _entry(ReasonKind.LEADER_BLACKLIST, listed[0])
+    first = difference.declared[0]
+    preferred = facts.placement.preferred_leaders.get(seen.partition)
+    if preferred is not None and preferred.broker == first:
+        return MoveReason(ReasonKind.PREFERRED_LEADER, broker=first)
+    if topic in facts.leaders and first != seen.replicas[0]:
+        return MoveReason(
+            ReasonKind.PREFERRED_LEADER, broker=first, rule=facts.leaders[topic].pattern
+        )
+    return None
+
+
+def _plain(difference: Difference, seen: PartitionState, facts: Facts) -> MoveReason:
+    if difference.kind is DifferenceKind.LEADER:
+        return MoveReason(ReasonKind.LEADER, leader=seen.leader, broker=difference.declared[0])
+    rule = facts.leaders.get(seen.partition.topic)
+    if rule is not None and rule.racks:
+        return MoveReason(ReasonKind.ORDER, rule=rule.pattern)
+    return MoveReason(ReasonKind.ORDER if difference.explicit else ReasonKind.REMEMBERED_ORDER)
+
+
+def _entry(kind: ReasonKind, entry: LeaderBlacklist | ReplicaBlacklist) -> MoveReason:
+    """What an entry of a blacklist says of itself, each on one line."""
+    note, owner = (" ".join((text or "").split()) or None for text in (entry.reason, entry.owner))
+    return MoveReason(kind, entry.broker, note=note, owner=owner, expires=entry.expires)

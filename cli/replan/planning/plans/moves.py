@@ -1,0 +1,133 @@
+"""A move: one partition from its original list to its target, and what the way there consists of.
+
+Letters used in this package, as in docs/life-of-a-move.md: O original, T target, N = T∖O new, X = O∖T leaving,
+E the list that expand asks for.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from replan.model.configs import TopicSettings
+from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
+from replan.model.partition import PartitionState
+from replan.planning.plans.move_reasons import MoveReason
+
+
+class Election(StrEnum):
+    """An election that was asked for by itself, beside any placement (KIP-183, KIP-460)."""
+
+    PREFERRED = "preferred"
+    """The first of the list shall lead, if it can now: such a move waits for no replica."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One partition from `original` to `target`, with the state that it was planned from."""
+
+    partition: TopicPartition
+    topic_id: TopicId
+    original: Replicas
+    target: Replicas
+    min_insync_replicas: int
+    """The topic's configured value when planned: a precondition, and the floor for the target."""
+    unclean_election: bool
+    """unclean.leader.election.enable when planned: a precondition."""
+    reason: MoveReason
+    bytes: int = 0
+    """Size of the partition when planned; each new replica copies so much."""
+    elect: bool = True
+    """Whether target[0] is wanted as leader; False where only the set is declared."""
+    unnameable: frozenset[BrokerId] = frozenset()
+    """Members of the original that no request may name: unregistered, or (from 4.4 on) cordoned."""
+    below_min_isr: bool = False
+    """The author accepts a target shorter than min.insync.replicas."""
+    leader: BrokerId | None = None
+    """Who led when planned: the source of the copy, for estimates and the preview only; never a precondition."""
+    election: Election | None = None
+    """The kind of election that the move is, where it is one; original and target are the observed list then."""
+
+    new: Replicas = field(init=False, repr=False, compare=False)
+    """N: the replicas that have to be copied, in target order; asked for many times in each tick."""
+
+    def __post_init__(self) -> None:
+        new = tuple(b for b in self.target if b not in self.original)
+        object.__setattr__(self, "new", new)
+        for name, brokers in (("original", self.original), ("target", self.target)):
+            if not brokers:
+                raise ValueError(f"{self.partition}: empty {name}")
+            if len(set(brokers)) != len(brokers):
+                raise ValueError(f"{self.partition}: duplicate replica in {name} {list(brokers)}")
+
+    @property
+    def leaving(self) -> Replicas:
+        """X: the replicas that go, in original order."""
+        return tuple(b for b in self.original if b not in self.target)
+
+    @property
+    def kept(self) -> frozenset[BrokerId]:
+        """O∩T: the replicas that stay, and can feed the copies."""
+        return frozenset(self.original).intersection(self.target)
+
+    @property
+    def dropped(self) -> Replicas:
+        """What assign itself takes away, as planned: what expand could not name, Kafka drops with the copy."""
+        return tuple(b for b in self.leaving if not (self.new and b in self.unnameable))
+
+    def awaited(self, *, drops: bool) -> Replicas:
+        """Who must be in the ISR before assign: the whole target if it drops a replica, else the new and the first."""
+        return self.target if drops else tuple(dict.fromkeys((*self.new, self.target[0])))
+
+    @property
+    def source(self) -> BrokerId:
+        """Who sends the copies, as planned: the leader; the first of the original where nobody led."""
+        return self.original[0] if self.leader is None else self.leader
+
+    @property
+    def expanded(self) -> Replicas:
+        """E: the original, as far as it can be named, with the new replicas behind."""
+        return tuple(b for b in self.original if b not in self.unnameable) + self.new
+
+    @property
+    def copies_bytes(self) -> int:
+        """Bytes that cross the network for this move."""
+        return self.bytes * len(self.new)
+
+    @property
+    def changes_leader(self) -> bool:
+        """Whether another broker leads once the move is done, as far as the plan knows who led."""
+        return self.leader != self.target[0] and (self.elect or self.leader not in self.target)
+
+    @property
+    def is_leader_only(self) -> bool:
+        """Whether nothing changes but who leads: same list, in the same order."""
+        return self.original == self.target
+
+
+def move_of(
+    seen: PartitionState,
+    target: Replicas,
+    settings: TopicSettings,
+    reason: MoveReason,
+    nameable: Collection[BrokerId],
+    *,
+    elect: bool = True,
+    below_min_isr: bool = False,
+    election: Election | None = None,
+) -> Move:
+    """The move of a partition from where it is observed; `nameable`: the brokers that a request may name."""
+    return Move(
+        partition=seen.partition,
+        topic_id=seen.topic_id,
+        original=seen.replicas,
+        target=target,
+        min_insync_replicas=settings.min_insync_replicas,
+        unclean_election=settings.unclean_election,
+        reason=reason,
+        bytes=seen.bytes,
+        elect=elect,
+        unnameable=frozenset(seen.replicas).difference(nameable),
+        below_min_isr=below_min_isr,
+        leader=seen.leader,
+        election=election,
+    )

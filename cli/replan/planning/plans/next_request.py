@@ -1,0 +1,129 @@
+"""What to ask next for one partition: one pure function of the move and of what is seen now.
+
+The plan's preview (`preview`), the applier, resume and the rehearsal all use it; none has rules of its own.
+It reads no version. From Kafka 4.3 on (KAFKA-19975) a reassignment may finish although a kept replica is dead,
+up to 4.2 one dead replica keeps it listed for ever: so neither "still listed" nor "no longer listed" proves
+anything here; only membership in the ISR does.
+
+Invariants, held by tests/properties/test_next_request.py over random histories of both completion rules:
+* no list that drops a replica is asked for before every replica of the target has been in the ISR for the settle time;
+* nothing is asked for while nobody leads;
+* a running reassignment is overwritten only by our own assign over our own expand;
+* from every state that our own requests can reach, some sequence of observations ends in Done.
+
+L / A / D / I below: the observed list, adding, removing, ISR.
+"""
+
+from dataclasses import dataclass
+
+from replan.model.names import BrokerId, TopicId
+from replan.model.partition import PartitionState
+from replan.planning.plans.moves import Move
+from replan.planning.plans.requests import Request, RequestKind
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing to ask until these replicas are in the ISR (and have stayed there, if `settling`)."""
+
+    missing: frozenset[BrokerId]
+    settling: bool = False
+    leaderless: bool = False
+    """Nobody leads it: whatever is asked now could only stand in the way of a recovery."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The partition has the list and the leader that the move wants."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """The topic is gone, or another topic has its name now."""
+
+    expected: TopicId
+    found: TopicId | None
+
+
+@dataclass(frozen=True, slots=True)
+class OffPath:
+    """A list that this move never asks for: an echo of an earlier request of replan, or another tool's doing."""
+
+    found: PartitionState
+
+
+Next = Request | Wait | Done | Stale | OffPath
+
+
+def next_request(move: Move, seen: PartitionState | None, *, settled: bool) -> Next:
+    """What to ask next.
+
+    `settled`: every replica of the target has been in the ISR in all polls of the settle time.
+    """
+    if seen is None or seen.topic_id != move.topic_id:
+        return Stale(move.topic_id, None if seen is None else seen.topic_id)
+    asked = _ask(move, seen, settled=settled)
+    if seen.leader is None and isinstance(asked, Request):
+        return Wait(frozenset(), leaderless=True)
+    return asked
+
+
+def _ask(move: Move, seen: PartitionState, *, settled: bool) -> Next:
+    """The table of cases, for a partition that has a leader."""
+    new, listed = frozenset(move.new), frozenset(seen.replicas)
+    if seen.replicas == move.target and not seen.removing and new <= frozenset(seen.isr):
+        return _arrived(move, seen)
+    if seen.removing:
+        return _dropping(move, seen, settled=settled)
+    if not new <= listed or (not new and seen.replicas == move.original):
+        return _starting(move, seen, settled=settled)
+    return _expanded(move, seen, settled=settled)
+
+
+def _arrived(move: Move, seen: PartitionState) -> Next:
+    first = move.target[0]
+    if seen.leader == first or not move.elect:
+        return Done()
+    elect = Request(RequestKind.ELECT, (first,))
+    return elect if first in seen.isr else Wait(frozenset({first}))
+
+
+def _dropping(move: Move, seen: PartitionState, *, settled: bool) -> Next:
+    """Something is being removed: by our assign, or by Kafka because expand could not name it."""
+    if seen.replicas[: len(move.target)] == move.target and set(seen.removing) <= set(move.leaving):
+        return Wait(frozenset(move.target) - frozenset(seen.isr))
+    if seen.replicas == move.expanded + tuple(sorted(seen.removing)):
+        # Up to 4.2 it also waits for the leaving ones that it names, which may be dead: assign drops them.
+        return _assign_when_ready(move, seen, drops=True, settled=settled)
+    return OffPath(seen)
+
+
+def _starting(move: Move, seen: PartitionState, *, settled: bool) -> Next:
+    if seen.replicas != move.original or seen.adding:
+        return OffPath(seen)
+    if move.new:
+        missing = move.kept - frozenset(seen.isr)
+        # Kafka itself drops a live replica that the list cannot name, as soon as the new ones are in sync.
+        expand = Request(RequestKind.EXPAND, move.expanded)
+        return Wait(missing) if missing and move.unnameable & set(seen.isr) else expand
+    return _assign_when_ready(move, seen, drops=bool(move.leaving), settled=settled)
+
+
+def _expanded(move: Move, seen: PartitionState, *, settled: bool) -> Next:
+    """Expand is running or done: the new replicas are listed behind what was there."""
+    listed, new = frozenset(seen.replicas), frozenset(move.new)
+    on_path = (move.kept | new) <= listed <= (frozenset(move.original) | new)
+    if not on_path or not set(seen.adding) <= new:
+        return OffPath(seen)
+    drops = bool(listed - frozenset(move.target))
+    return _assign_when_ready(move, seen, drops=drops, settled=settled)
+
+
+def _assign_when_ready(move: Move, seen: PartitionState, *, drops: bool, settled: bool) -> Next:
+    """Assign once it is safe: with drops only when settled on the whole target."""
+    missing = frozenset(move.awaited(drops=drops)) - frozenset(seen.isr)
+    if missing:
+        return Wait(missing)
+    if drops and not settled:
+        return Wait(frozenset(), settling=True)
+    return Request(RequestKind.ASSIGN, move.target)

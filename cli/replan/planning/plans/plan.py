@@ -1,0 +1,257 @@
+"""A plan as a value: what was read, what was decided, and nothing of when or by whom, so that two plans of one
+state are the same bytes.
+
+A refused partition has no move, and no move waits for another one: the moves are what can be done without it.
+
+The written form is in `plan_file`; its requests are derived by `preview`; safety and refusals by
+`safety`. Refusals and warnings are values: the sentences are `reporting`'s.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from replan.errors import Exit
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.placement import MoveThrottle
+from replan.model.policy import Measure
+from replan.model.rates import JudgedBy
+from replan.planning.plans.creates import Create
+from replan.planning.plans.log_dirs import LogMove
+from replan.planning.plans.moves import Move
+from replan.planning.plans.standing_throttles import ThrottleSetting
+from replan.planning.recovery.recovery import Recovery
+
+
+class RefusalRule(StrEnum):
+    """Why a partition is not planned; sentences are in `reporting.sentences`, rules in `safety.refusals`."""
+
+    RUNNING = "running"
+    """Another tool's reassignment runs on it: held rather than refused."""
+    NO_LEADER = "no-leader"
+    TARGET_BELOW_MIN_ISR = "target-below-min-isr"
+    UNREGISTERED = "unregistered"
+    CORDONED = "cordoned"
+    SAFE_START = "safe-start"
+    UNCLEAN_GUARD = "unclean-guard"
+    RACKS_LOST = "racks-lost"
+    """A drain would take away a rack that `require` wants (`planning.making.required_racks`)."""
+    NO_SUBSTITUTE = "no-substitute"
+    """The others up to the last: no placement keeps the rule (`placing.problem.Obstacle`)."""
+    TOO_FEW_BROKERS = "too-few-brokers"
+    WITHOUT_RACK = "without-rack"
+    RACK_LACKS_BROKERS = "rack-lacks-brokers"
+    RACKS_LACK_BROKERS = "racks-lack-brokers"
+    NO_RACK_IS_LARGE_ENOUGH = "no-rack-is-large-enough"
+    TOPIC_RUNNING = "topic-running"
+    """It is to be created, and a reassignment runs on its topic: held rather than refused."""
+    FACTORS_DIFFER = "factors-differ"
+    """It is to be created, and the partitions of its topic have different numbers of replicas."""
+    NO_ROOM = "no-room"
+    NO_ROOM_BEFORE = "no-room-before"
+    """Its room is taken by a replica that waits for room itself: that one must be moved aside first."""
+    NO_ROOM_IN_LOG_DIRS = "no-room-in-log-dirs"
+    """It is to leave a log directory, and fits into no other of its broker."""
+    RECOVERY_REASSIGNED = "recovery-reassigned"
+    """The others up to the last: nobody is chosen to lead it again (`recovery.choose.Obstacle`)."""
+    BETTER_MAY_RETURN = "better-may-return"
+    NO_LOG_KNOWN = "no-log-known"
+    NO_SUCH_REPLICA = "no-such-replica"
+    CHOSEN_NOT_LIVE = "chosen-not-live"
+    CHOSEN_UNKNOWN = "chosen-unknown"
+    FEWER_PARTITIONS = "fewer-partitions"
+    """`partitionCount` is below what the topic has."""
+    PREFERRED_UNAVAILABLE = "preferred-unavailable"
+    """A preferred election is asked for, and Kafka would answer it with 80 (PREFERRED_LEADER_NOT_AVAILABLE)."""
+    DESIGNATED_UNAVAILABLE = "designated-unavailable"
+    """The same of a replica that was named, and is not the first of the list."""
+    REPLICA_BLACKLISTED = "replica-blacklisted"
+    """An election is asked for, and who would lead is on the leader blacklist."""
+    NO_SUCH_PARTITION = "no-such-partition"
+    """An election is asked for of a partition that does not exist."""
+
+
+class WarningKind(StrEnum):
+    """What stops nothing, and should be known."""
+
+    LEADERLESS = "leaderless"
+    AWAITED = "awaited"
+    """Which broker Kafka elects by itself, once it is back, for partitions that nobody leads."""
+    FENCED_TARGET = "fenced-target"
+    UNCLEAN_ELECTION = "unclean-election"
+    CONVERGING = "converging"
+    BLACKLIST_UNREGISTERED = "blacklist-unregistered"
+    BLACKLIST_EXPIRED = "blacklist-expired"
+    BLACKLIST_CAUGHT_UP = "blacklist-caught-up"
+    PREFERRED_BLACKLISTED = "preferred-blacklisted"
+    PREFERRED_DRAINED = "preferred-drained"
+    FEWER_RACKS = "fewer-racks"
+    FEWER_DECLARED = "fewer-declared"
+    MIN_ISR_ABOVE_REPLICAS = "min-isr-above-replicas"
+    STANDING_UNREAD = "standing-unread"
+    LOG_DIR_UNREAD = "log-dir-unread"
+    LOG_DIR_UNCORDONED = "log-dir-uncordoned"
+    ACKNOWLEDGED = "acknowledged"
+    ACKNOWLEDGEMENT_EXPIRED = "acknowledgement-expired"
+    ELECTION_NOT_NEEDED = "election-not-needed"
+    STILL_DECLARED = "still-declared"
+    """A plan goes back, and the placement still declares what it goes back from."""
+    PARTITIONS_STAY = "partitions-stay"
+    """A plan goes back, and Kafka cannot remove the partitions that were created."""
+    SETTING_CHANGED_SINCE = "setting-changed-since"
+    """The same for a throttle setting."""
+    CHANGED_SINCE = "changed-since"
+    """A plan goes back, and these were changed by somebody since: they are left as they are."""
+    FIRST_LEADS_ON = "first-leads-on"
+    """A plan goes back, and these were not led by the first of their list, as they are now."""
+
+
+Fact = int | str | tuple[int, ...] | tuple[str, ...]
+Facts = Mapping[str, Fact]
+"""Measures and limits by name, as plan files spell them; which ones a rule or a kind has is in `FACTS`."""
+
+FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
+    RefusalRule.RUNNING: ("target", "adding", "removing"),
+    RefusalRule.NO_LEADER: ("inSync",),
+    RefusalRule.TARGET_BELOW_MIN_ISR: ("target", "minInsyncReplicas"),
+    RefusalRule.UNREGISTERED: ("original", "brokers"),
+    RefusalRule.CORDONED: ("target", "brokers"),
+    RefusalRule.SAFE_START: ("original", "minInsyncReplicas", "needed"),
+    RefusalRule.UNCLEAN_GUARD: ("inSync",),
+    RefusalRule.RACKS_LOST: ("where", "needed", "available", "target"),
+    RefusalRule.NO_SUBSTITUTE: ("brokers",),
+    RefusalRule.TOO_FEW_BROKERS: ("rule", "needed", "available"),
+    RefusalRule.WITHOUT_RACK: ("rule", "brokers"),
+    RefusalRule.RACK_LACKS_BROKERS: ("rule", "rack", "needed", "available"),
+    RefusalRule.RACKS_LACK_BROKERS: ("rule", "needed", "available"),
+    RefusalRule.NO_RACK_IS_LARGE_ENOUGH: ("rule", "needed", "available"),
+    RefusalRule.TOPIC_RUNNING: ("partitions", "count"),
+    RefusalRule.FACTORS_DIFFER: ("factors",),
+    RefusalRule.NO_ROOM: ("broker", "path", "bytes", "usable"),
+    RefusalRule.NO_ROOM_BEFORE: ("broker", "path", "bytes", "usable", "aside"),
+    RefusalRule.NO_ROOM_IN_LOG_DIRS: ("broker", "path", "bytes", "largest"),
+    RefusalRule.FEWER_PARTITIONS: ("rule", "declared", "observed"),
+    RefusalRule.PREFERRED_UNAVAILABLE: ("broker", "why", "inSync"),
+    RefusalRule.DESIGNATED_UNAVAILABLE: ("broker", "why", "inSync"),
+    RefusalRule.REPLICA_BLACKLISTED: ("broker", "where"),
+    RefusalRule.NO_SUCH_PARTITION: (),
+    RefusalRule.RECOVERY_REASSIGNED: (),
+    RefusalRule.BETTER_MAY_RETURN: ("brokers",),
+    RefusalRule.NO_LOG_KNOWN: ("brokers",),
+    RefusalRule.NO_SUCH_REPLICA: ("brokers",),
+    RefusalRule.CHOSEN_NOT_LIVE: ("brokers",),
+    RefusalRule.CHOSEN_UNKNOWN: ("brokers",),
+    WarningKind.LEADERLESS: ("partitions", "count"),
+    WarningKind.AWAITED: ("why", "brokers", "partitions", "count"),
+    WarningKind.FENCED_TARGET: ("broker",),
+    WarningKind.UNCLEAN_ELECTION: ("topics", "count"),
+    WarningKind.CONVERGING: ("partitions", "count"),
+    WarningKind.BLACKLIST_UNREGISTERED: ("where", "broker"),
+    WarningKind.BLACKLIST_EXPIRED: ("where", "broker", "expires"),
+    WarningKind.BLACKLIST_CAUGHT_UP: ("where", "broker"),
+    WarningKind.PREFERRED_BLACKLISTED: ("where", "partition", "broker"),
+    WarningKind.PREFERRED_DRAINED: ("where", "partition", "broker"),
+    WarningKind.FEWER_RACKS: ("where", "racks", "partitions", "count"),
+    WarningKind.FEWER_DECLARED: ("topic", "declared", "observed"),
+    WarningKind.MIN_ISR_ABOVE_REPLICAS: ("minInsyncReplicas", "replicas", "topics", "count"),
+    WarningKind.STANDING_UNREAD: ("where", "broker"),
+    WarningKind.LOG_DIR_UNREAD: ("where", "broker", "path"),
+    WarningKind.LOG_DIR_UNCORDONED: ("where", "broker", "path"),
+    WarningKind.ACKNOWLEDGED: ("where", "reason", "expires", "partitions", "count"),
+    WarningKind.ACKNOWLEDGEMENT_EXPIRED: ("where", "acknowledged", "expires"),
+    WarningKind.ELECTION_NOT_NEEDED: ("partitions", "count"),
+    WarningKind.STILL_DECLARED: ("application",),
+    WarningKind.PARTITIONS_STAY: ("topic", "before", "count"),
+    WarningKind.SETTING_CHANGED_SINCE: ("setting", "found"),
+    WarningKind.CHANGED_SINCE: ("partitions", "count"),
+    WarningKind.FIRST_LEADS_ON: ("partitions", "count"),
+}
+"""`partitions` and `topics` name the first twenty of `count`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A partition that the plan does not serve, and why."""
+
+    partition: TopicPartition
+    rule: RefusalRule
+    facts: Facts
+
+    @property
+    def held(self) -> bool:
+        """Whether another party is in the way: exit 4 rather than 3."""
+        return self.rule in {
+            RefusalRule.RUNNING,
+            RefusalRule.TOPIC_RUNNING,
+            RefusalRule.RECOVERY_REASSIGNED,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PlanWarning:
+    """What a person should know beside the moves and the refusals."""
+
+    kind: WarningKind
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Moves in the order in which they are admitted, and all that is needed to perform them safely."""
+
+    cluster_id: str
+    manifest_digest: str
+    racks: Mapping[BrokerId, str | None]
+    """Registered brokers when planned; a target that is gone or has moved racks makes its moves stale."""
+    moves: tuple[Move, ...]
+    throttle: MoveThrottle | None = None
+    refusals: tuple[Refusal, ...] = ()
+    warnings: tuple[PlanWarning, ...] = ()
+    cluster_name: str | None = None
+    """What people call the cluster, from the placement; for its readers alone."""
+    remember: frozenset[TopicPartition] = field(default_factory=frozenset)
+    """Partitions whose original order only the leader blacklist changes: it is journalled before the change."""
+    allowed: Mapping[Measure, int] = field(default_factory=dict)
+    """Limits of the placement that were raised for this plan alone."""
+    creates: tuple[Create, ...] = ()
+    """By topic; each before the moves of its topic."""
+    judged_by: JudgedBy | None = None
+    """By which rates it was judged that its copies end; None: it was not."""
+    standing: tuple[ThrottleSetting, ...] = ()
+    """Throttle settings that stay; before anything that needs one of them for a copy."""
+
+    log_moves: tuple[LogMove, ...] = ()
+    """Replicas that move to other log directories of their brokers."""
+    recoveries: tuple[Recovery, ...] = ()
+    """By partition; of partitions that no move touches."""
+
+    @property
+    def unclean(self) -> tuple[Recovery, ...]:
+        """The recoveries that lose records, or may."""
+        return tuple(r for r in self.recoveries if not r.clean)
+
+    @property
+    def left_out(self) -> Exit:
+        """What leaving out the refused partitions means for an exit code, the same for each command.
+
+        4 where other parties alone are in the way, 3 where a safety rule is, 0 where nothing is refused.
+        """
+        if any(not r.held for r in self.refusals):
+            return Exit.REFUSED
+        return Exit.HELD if self.refusals else Exit.OK
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to do."""
+        return self.steps > 0
+
+    @property
+    def steps(self) -> int:
+        """How many moves, creates, standing settings, recoveries and log moves it has."""
+        kinds = (self.moves, self.creates, self.standing, self.recoveries, self.log_moves)
+        return sum(map(len, kinds))
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to do and nothing was refused."""
+        return not self.changes and not self.refusals

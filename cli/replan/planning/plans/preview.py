@@ -1,0 +1,80 @@
+"""What a plan will ask of the cluster, and what it costs, as far as it can be known beforehand. Shown, never stored."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from replan.model.names import BrokerId
+from replan.model.partition import PartitionState
+from replan.model.placement import Side
+from replan.planning.plans.moves import Move
+from replan.planning.plans.next_request import next_request
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.requests import Request, RequestKind
+
+
+def planned_requests(move: Move) -> Iterator[Request]:
+    """The requests of a move where nothing goes wrong: at most expand, assign, elect.
+
+    `next_request` itself is asked, about a partition whose replicas are all in sync.
+    """
+    leader = move.target[0] if move.leader is None else move.leader
+    seen = PartitionState(move.partition, move.topic_id, move.original, move.original, leader)
+    while isinstance(request := next_request(move, seen, settled=True), Request):
+        yield request
+        seen = _performed(move, seen, request)
+
+
+def _performed(move: Move, seen: PartitionState, request: Request) -> PartitionState:
+    """The partition once a request is done; a leader that leaves is followed by the first of the list."""
+    listed = seen.replicas if request.kind is RequestKind.ELECT else request.replicas
+    stays = request.kind is not RequestKind.ELECT and seen.leader in listed
+    leader = seen.leader if stays else request.replicas[0]
+    return PartitionState(move.partition, move.topic_id, listed, listed, leader)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a plan costs, as far as its snapshot and its throttle say."""
+
+    bytes: int
+    seconds: float | None
+    """Lower bound: the busiest broker and side at its rate; None without a throttle."""
+    busiest: BrokerId | None
+    leaders: int
+    """Partitions whose leader changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What copies pass through one side of a broker."""
+
+    broker: BrokerId
+    side: Side
+    bytes: int
+    seconds: float | None
+    """How long that takes at the rate of its throttle; None without one."""
+
+
+def flows(plan: Plan) -> list[Flow]:
+    """Each side of each broker that copies: first the senders, by broker, then the receivers."""
+    sent: dict[BrokerId, int] = {}
+    received: dict[BrokerId, int] = {}
+    for move in plan.moves:
+        if move.new:
+            sent[move.source] = sent.get(move.source, 0) + move.copies_bytes
+        for broker in move.new:
+            received[broker] = received.get(broker, 0) + move.bytes
+    found = []
+    for side, amounts in ((Side.LEADER, sent), (Side.FOLLOWER, received)):
+        for broker, amount in sorted(amounts.items()):
+            rate = None if plan.throttle is None else plan.throttle.rate_of(broker, side)
+            found.append(Flow(broker, side, amount, amount / rate if rate else None))
+    return found
+
+
+def estimate(plan: Plan) -> Estimate:
+    """Bytes to copy, and the least time that the throttle allows."""
+    timed = [(flow.seconds, flow.broker) for flow in flows(plan) if flow.seconds is not None]
+    seconds, busiest = max(timed, key=lambda found: found[0], default=(None, None))
+    leaders = sum(m.changes_leader for m in plan.moves)
+    return Estimate(sum(m.copies_bytes for m in plan.moves), seconds, busiest, leaders)

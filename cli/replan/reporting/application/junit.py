@@ -1,0 +1,61 @@
+"""How `apply` ended as JUnit's XML, for the test reports of CI: a case for each partition, by topic."""
+
+from xml.etree.ElementTree import Element, SubElement
+
+from replan.applying.views.outcome import (
+    LogMoveResult,
+    Outcome,
+    PartitionResult,
+    Result,
+    SettingResult,
+)
+from replan.model.names import TopicPartition
+from replan.reporting.application.outcome_text import STOPPED, outcome_text
+from replan.reporting.sentences.hold_text import hold_text
+from replan.reporting.sentences.plan_notes import refusal_text
+from replan.reporting.xml_text import document
+
+
+def render_junit(outcome: Outcome, name: str) -> str:
+    """One suite: what was stopped or refused has failed, what is not over was skipped; ends with a newline."""
+    suite = Element("testsuite", name=name)
+    failed = skipped = 0
+    for found in outcome.all_results:
+        case = _case(suite, found)
+        if found.result in STOPPED:
+            failed += 1
+            SubElement(case, "failure", type=found.result, message=found.message)
+        elif found.result in {Result.RUNNING, Result.WAITING}:
+            skipped += 1
+            why = found.result if found.hold is None else hold_text(found.hold)
+            SubElement(case, "skipped", message=why)
+    for refusal in outcome.refusals:
+        failed += 1
+        case = _named(suite, refusal.partition)
+        SubElement(case, "failure", type=refusal.rule, message=refusal_text(refusal))
+    SubElement(suite, "system-out").text = outcome_text(outcome)
+    total = len(outcome.all_results) + len(outcome.refusals)
+    suite.attrib |= {
+        "tests": str(total),
+        "failures": str(failed),
+        "skipped": str(skipped),
+        "errors": str(int(bool(outcome.error))),
+    }
+    root = Element("testsuites")
+    root.append(suite)
+    return document(root)
+
+
+def _case(suite: Element, found: PartitionResult | SettingResult | LogMoveResult) -> Element:
+    match found:
+        case PartitionResult(partition):
+            return _named(suite, partition)
+        case SettingResult(subject):
+            group = subject.name
+        case LogMoveResult(partition):
+            group = partition.topic
+    return SubElement(suite, "testcase", classname=group, name=str(found.subject))
+
+
+def _named(suite: Element, partition: TopicPartition) -> Element:
+    return SubElement(suite, "testcase", classname=partition.topic, name=str(partition))

@@ -1,0 +1,151 @@
+"""How an application ended, as text: first what went wrong, by partition, then the line that sums it up."""
+
+from replan.applying.reasons.notes import Leftover, RefusedSetting, UnrestoredRate
+from replan.applying.views.outcome import (
+    AnyResult,
+    Ending,
+    Outcome,
+    PartitionResult,
+    Result,
+    left_out_text,
+    summary,
+)
+from replan.planning.plans.plan import Refusal
+from replan.reporting.quantities import duration
+from replan.reporting.sentences.hold_text import hold_text, result_text
+from replan.reporting.sentences.note_text import note_text
+from replan.reporting.sentences.plan_notes import refusal_text
+from replan.wording import capped, count
+
+RESUME_HINT = "Rerun to resume."
+STILL_THROTTLED = f"throttles set by replan are still in place; {RESUME_HINT}"
+UNTIL_RESUMED = (
+    "Until you resume, a kept replica that falls out of sync catches up under their throttle."
+)
+STOPPED = frozenset({Result.STALE, Result.REJECTED, Result.FOREIGN})
+SHOWN = 20
+"""Partitions that are named one by one."""
+
+
+def render_outcome(outcome: Outcome) -> str:
+    """Plain text; ends with a newline."""
+    led = [r for r in outcome.all_results if r.result is Result.DONE and r.message]
+    stopped = [r for r in outcome.all_results if r.result in STOPPED]
+    lines = capped(led, lambda r: r.message, limit=SHOWN)
+    lines += capped(stopped, lambda r: f"{r.result}: {r.message}")
+    lines += capped(outcome.refusals, refused_line)
+    lines += [f"note: {note_text(note)}" for note in outcome.notes]
+    return "\n".join([*lines, outcome_text(outcome)]) + "\n"
+
+
+def refused_line(refusal: Refusal) -> str:
+    """A partition that the plan leaves out, with why and the way out."""
+    return f"{'held' if refusal.held else 'refused'}: {refusal_text(refusal)}  [{refusal.rule}]"
+
+
+def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
+    """What happened, in a line, and in the next ones what `holds` it and what to do now."""
+    counts = summary(outcome.all_results, outcome.refusals, outcome.others)
+    match outcome.ending:
+        case Ending.COMPLETE:
+            lines = _cancelled(outcome, counts)
+        case Ending.NOTHING_TO_DO:
+            left = left_out_text(outcome.refusals)
+            lines = [
+                f"nothing to do{f'; {left}' if left else ': the cluster is as the plan wants it'}"
+            ]
+        case Ending.STAYS_OPEN:
+            left_over = list(map(leftover_text, outcome.leftovers)) or [STILL_THROTTLED]
+            lines = [f"{counts}; the application stays open:", *left_over]
+        case Ending.INTERRUPTED:
+            lines = [f"interrupted: {counts}", *_goes_on(outcome)]
+        case Ending.GAVE_UP:
+            why = f"gave up, as nothing has moved for {duration(outcome.seconds)}"
+            lines = [f"{why}: {counts}", *(_held(outcome) if holds else ()), *_goes_on(outcome)]
+        case Ending.WINDOW_OVER | Ending.LEFT_TO_ANOTHER:
+            window = outcome.ending is Ending.WINDOW_OVER
+            why = "the time of --until has come" if window else "left to whoever abandons it"
+            lines = [f"{why}: {counts}", *(_goes_on(outcome) if window else [])]
+        case Ending.UNREACHABLE:
+            silent = f"the cluster has not answered for {outcome.seconds:.0f} s"
+            lines = [f"{silent}: {outcome.error}", counts, RESUME_HINT]
+        case Ending.NOT_WRITTEN:
+            why = f"the journal could not be written for {outcome.seconds:.0f} s, so nothing more was asked"
+            lines = [f"{why}: {outcome.error}", counts, RESUME_HINT]
+        case Ending.RESTORED | Ending.COPIES_THROTTLED | Ending.NOT_RESTORED:
+            given_up = [f"abandoned: {summary(outcome.results)}"] if outcome.abandoned else []
+            lines = [*given_up, *_restored(outcome)]
+    return "\n".join(lines)
+
+
+def _cancelled(outcome: Outcome, counts: str) -> list[str]:
+    """What went back, and what stays, where the application was cancelled."""
+    if not outcome.cancelled:
+        return [counts]
+    went = [r for r in outcome.results if r.result in {Result.DONE, Result.CANCELLED}]
+    back = sum(1 for r in went if r.partition not in outcome.finished)
+    lines = [
+        f"application {outcome.cancelled} is cancelled: {count(back, 'partition')} back at the original list"
+    ]
+    stopped = [r for r in outcome.results if r.result in STOPPED]
+    if stopped or outcome.refusals:
+        lines[0] += f"; not: {summary(stopped, outcome.refusals)}"
+    if outcome.finished:
+        named = ", ".join(capped(list(map(str, outcome.finished)), limit=SHOWN))
+        lines.append(
+            f"Finished before, and left as they are: {named}. `replan rollback` plans the way back of these, too."
+        )
+    return lines
+
+
+def _held(outcome: Outcome) -> list[str]:
+    """What holds each partition that is not over."""
+    waiting = [r for r in outcome.all_results if r.result in {Result.RUNNING, Result.WAITING}]
+    lines = [] if outcome.admission is None else [f"no new copies: {hold_text(outcome.admission)}"]
+    return lines + capped(waiting, lambda r: f"  {result_text(r)}{_for(r)}", limit=SHOWN)
+
+
+def _for(result: AnyResult) -> str:
+    """For how long it has waited, where that is known."""
+    waited = result.held_seconds if isinstance(result, PartitionResult) else None
+    return "" if waited is None else f" (for {duration(waited)})"
+
+
+def _goes_on(outcome: Outcome) -> list[str]:
+    lines = []
+    if outcome.copying:
+        named = ", ".join(capped(list(map(str, outcome.copying)), limit=SHOWN))
+        lines.append(f"These copies continue{', throttled' if outcome.throttled else ''}: {named}.")
+        lines += [UNTIL_RESUMED] if outcome.throttled else []
+    return [*lines, *map(leftover_text, outcome.leftovers), RESUME_HINT]
+
+
+def _restored(outcome: Outcome) -> list[str]:
+    match outcome.ending, outcome.leftovers:
+        case Ending.RESTORED, _:
+            return ["throttles set by replan: all restored to what was there before"]
+        case Ending.COPIES_THROTTLED, _:
+            named = ", ".join(map(str, outcome.copying))
+            return [f"throttles set by replan: restored, except for running copies: {named}"]
+        case _, ():
+            return [
+                (
+                    "throttles set by replan: some could not be restored; rerun, "
+                    "and check that the principal may ALTER_CONFIGS"
+                )
+            ]
+        case _, left:
+            return ["throttles set by replan: not all restored", *map(leftover_text, left)]
+
+
+def leftover_text(left: Leftover) -> str:
+    """A setting of replan that is still there, and how it goes away."""
+    match left:
+        case UnrestoredRate(broker, config, before):
+            to = "to be removed" if before is None else f"back to {before} B/s"
+            return (
+                f"rate of broker {broker} to be restored: {config} {to}; broker {broker} does not answer. "
+                "Rerun, or run `replan throttle clear`, when it is back"
+            )
+        case RefusedSetting(scope, resource, code, name, message):
+            return f"{scope} {resource}: Kafka answered {code} {name}: {message}"

@@ -1,0 +1,202 @@
+"""The findings of `doctor` as lines: what was checked, what was found, and what to do about it."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from replan.model.access import ClockDifference
+from replan.planning.findings.checkup import Check, CheckKind, Level, Missing, Resource
+from replan.reporting.quantities import duration
+from replan.reporting.table import columns
+from replan.wording import count, left_out
+
+PLAN = "plan, drift, status, snapshot and export"
+APPLY = "apply, resume, abandon, elect and throttle"
+ADD = "apply of a plan that adds partitions"
+SAVE = "elect --save-tails"
+NEEDED_BY: Mapping[CheckKind, str] = {
+    CheckKind.PERMISSIONS_TO_PLAN: PLAN,
+    CheckKind.PERMISSIONS_TO_APPLY: APPLY,
+    CheckKind.PERMISSIONS_TO_ADD_PARTITIONS: ADD,
+    CheckKind.PERMISSIONS_TO_SAVE_RECORDS: SAVE,
+}
+TITLES: Mapping[CheckKind, str] = {
+    CheckKind.REACHED: "cluster",
+    CheckKind.PERMISSIONS_TO_PLAN: "may plan",
+    CheckKind.PERMISSIONS_TO_APPLY: "may apply",
+    CheckKind.PERMISSIONS_TO_ADD_PARTITIONS: "may add partitions",
+    CheckKind.PERMISSIONS_TO_SAVE_RECORDS: "may save records",
+    CheckKind.CLOCK: "clock",
+    CheckKind.BROKERS: "brokers",
+    CheckKind.RACKS: "racks",
+    CheckKind.SIZES: "sizes",
+    CheckKind.HEALTH: "partitions",
+    CheckKind.ELIGIBLE_LEADERS: "ELR",
+    CheckKind.UNCLEAN_ELECTION: "unclean election",
+    CheckKind.REASSIGNMENTS: "reassignments",
+    CheckKind.JOURNAL: "journal",
+    CheckKind.APPLICATION: "application",
+    CheckKind.THROTTLES: "throttles",
+}
+FINE: Mapping[CheckKind, str] = {
+    CheckKind.PERMISSIONS_TO_PLAN: f"all operations of {PLAN} are allowed",
+    CheckKind.PERMISSIONS_TO_APPLY: f"all operations of {APPLY} are allowed",
+    CheckKind.PERMISSIONS_TO_ADD_PARTITIONS: f"all operations of {ADD} are allowed",
+    CheckKind.PERMISSIONS_TO_SAVE_RECORDS: f"all operations of {SAVE} are allowed",
+    CheckKind.BROKERS: "all that are registered are live",
+    CheckKind.RACKS: "known for all brokers, or for none",
+    CheckKind.SIZES: "all brokers say what their log directories hold",
+    CheckKind.HEALTH: "none without a leader, none at or under min ISR for want of replicas",
+    CheckKind.ELIGIBLE_LEADERS: "on: who may lead without loss is known",
+    CheckKind.UNCLEAN_ELECTION: "off for all topics",
+    CheckKind.REASSIGNMENTS: "none is running",
+    CheckKind.JOURNAL: "can be read",
+    CheckKind.APPLICATION: "none is open",
+    CheckKind.THROTTLES: "none is set",
+}
+WORDS: Mapping[CheckKind, tuple[str, str, str]] = {
+    CheckKind.BROKERS: ("broker", "down", "bring them back, or drain them in the placement"),
+    CheckKind.RACKS: ("broker", "without a rack", "set broker.rack, or `spread` cannot count them"),
+    CheckKind.SIZES: (
+        "broker",
+        "without an answer",
+        "sizes are unknown there: Describe on Cluster lets it answer",
+    ),
+    CheckKind.HEALTH: (
+        "partition",
+        "without a leader, at or under min ISR",
+        "`replan status` says who is missing",
+    ),
+    CheckKind.UNCLEAN_ELECTION: (
+        "topic",
+        "with unclean.leader.election.enable",
+        "Kafka itself may elect a replica that lost records; replan adds no replica while fewer than two are in sync",
+    ),
+    CheckKind.REASSIGNMENTS: (
+        "partition",
+        "being reassigned",
+        "`replan status` shows how far; these are left out of a plan",
+    ),
+    CheckKind.JOURNAL: (
+        "journal",
+        "that cannot be read",
+        "Describe and Read on its topic; see Permissions in docs/operations.md",
+    ),
+    CheckKind.APPLICATION: (
+        "application",
+        "open",
+        "`replan resume` goes on with it, `replan abandon` gives it up",
+    ),
+    CheckKind.THROTTLES: (
+        "throttle setting",
+        "that no open application needs",
+        "`replan throttle clear` restores replan's own and lists the others",
+    ),
+}
+MARKS: Mapping[Level, str] = {
+    Level.OK: "ok",
+    Level.NOTE: "note",
+    Level.LOOK: "look",
+    Level.WRONG: "WRONG",
+}
+
+
+def check_text(check: Check) -> str:
+    """What one check found; a way out where there is something to do."""
+    if check.kind is CheckKind.REACHED:
+        return _reached(check)
+    if check.clock is not None:
+        return _clock(check.clock, check.level)
+    if check.kind in NEEDED_BY and check.level is not Level.OK:
+        return _permissions(check)
+    if check.level is Level.OK:
+        return FINE[check.kind]
+    if check.kind is CheckKind.ELIGIBLE_LEADERS:
+        return "off: after a loss of all in-sync replicas nobody knows who has every record"
+    noun, state, way_out = WORDS[check.kind]
+    names = ", ".join([*check.names, *left_out(check.count - len(check.names))])
+    named = f" ({names})" if names else ""
+    return f"{count(check.count, noun)} {state}{named}; {way_out}"
+
+
+def _reached(check: Check) -> str:
+    if check.level is Level.WRONG:
+        return f"it answers, and its state is refused: {check.names[0]}"
+    return f"{check.names[0]}, {count(check.count, 'partition')}"
+
+
+def _permissions(check: Check) -> str:
+    if not check.missing:
+        return "the cluster does not say what this user may do; Describe on Cluster lets it answer"
+    return f"not allowed: {'; '.join(map(_missing, check.missing))}; for {NEEDED_BY[check.kind]}"
+
+
+def _missing(found: Missing) -> str:
+    if found.resource is not Resource.TOPIC:
+        return f"{found.operation} on {found.resource}"
+    named = ", ".join([*found.names[:3], *left_out(found.count - len(found.names[:3]))])
+    return f"{found.operation} on {count(found.count, 'topic')} ({named})"
+
+
+def _clock(found: ClockDifference, level: Level) -> str:
+    ahead = "ahead of" if found.ahead_seconds > 0 else "behind"
+    apart = f"{duration(abs(found.ahead_seconds))} {ahead} that of the active controller ({found.controller})"
+    known = f"this machine's is {apart}, give or take {duration(found.within_seconds)}"
+    if level is Level.OK:
+        return known
+    return f"{known}; dates in a placement and ages of snapshots go by this machine's: set it right"
+
+
+def render_checkup(checks: Sequence[Check]) -> str:
+    """One line a check, then how it is on the whole; ends with a newline."""
+    rows = [(MARKS[check.level], TITLES[check.kind], check_text(check)) for check in checks]
+    return "\n".join([*columns(rows), "", _summary(checks)]) + "\n"
+
+
+def _summary(checks: Sequence[Check]) -> str:
+    wrong = sum(check.level is Level.WRONG for check in checks)
+    look = sum(check.level is Level.LOOK for check in checks)
+    if not wrong and not look:
+        return "Everything is ready."
+    parts = [f"{wrong} wrong"] if wrong else []
+    parts += [f"{look} to look at"] if look else []
+    return f"{count(len(checks), 'check')}: {', '.join(parts)}."
+
+
+def render_checkup_json(checks: Sequence[Check]) -> str:
+    """One JSON document, format version 1."""
+    document = {
+        "formatVersion": 1,
+        "kind": "replan.checkup",
+        "checks": [
+            {
+                "check": check.kind,
+                "level": check.level,
+                "count": check.count,
+                "names": list(check.names),
+                **_measures(check),
+                "message": check_text(check),
+            }
+            for check in checks
+        ],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _measures(check: Check) -> dict[str, object]:
+    """The fields that few checks have."""
+    found: dict[str, object] = {}
+    if check.kind in NEEDED_BY:
+        found["missing"] = [
+            {
+                "operation": m.operation,
+                "resource": m.resource,
+                "count": m.count,
+                "names": list(m.names),
+            }
+            for m in check.missing
+        ]
+    if check.clock is not None:
+        found["aheadSeconds"] = round(check.clock.ahead_seconds, 3)
+        found["withinSeconds"] = round(check.clock.within_seconds, 3)
+        found["controller"] = check.clock.controller
+    return found

@@ -1,0 +1,87 @@
+"""Drift as one JSON document, format version 2: 2 has the class of each difference, 1 called its kind the class."""
+
+import json
+from collections.abc import Mapping
+
+from replan.planning.findings.drift_classes import Classified
+from replan.planning.findings.drift_report import DriftReport
+from replan.planning.safety.placing_refusals import balance_text
+
+
+def render_drift_json(report: DriftReport, *, unmanaged: bool = False) -> str:
+    """The document, in a stable order; ends with a newline."""
+    drift = report.drift
+    document: dict[str, object] = {
+        "formatVersion": 2,
+        "kind": "replan.drift",
+        "clusterId": drift.cluster_id,
+        "clusterName": report.cluster_name,
+        "observedAt": drift.observed_at,
+        "drift": not report.none,
+        "classes": report.tally(),
+        "differences": [_difference(report, found) for found in report.classified],
+        "partitionCounts": [
+            {"topic": c.topic, "declared": c.declared, "observed": c.observed} for c in drift.counts
+        ],
+        "logDirs": [
+            {"topic": n.topic, "partition": n.partition, "broker": broker, "path": path}
+            for n, broker, path in drift.log_dirs
+        ],
+        "standing": [
+            {
+                "scope": s.setting.scope,
+                "name": s.setting.name,
+                "key": s.setting.key,
+                "declared": s.after,
+                "observed": s.before,
+            }
+            for s in drift.standing
+        ],
+        "unbalanced": [
+            {
+                "kind": r.obstacle,
+                "brokers": list(r.brokers),
+                "needed": r.needed,
+                "available": r.available,
+                "message": balance_text(r),
+            }
+            for r in drift.unbalanced
+        ],
+        "acknowledged": [
+            {"topic": tp.topic, "partition": tp.partition} for tp in drift.acknowledged
+        ],
+        "uncleanElection": list(report.drift.unclean),
+        "elrCleared": [{"topic": n.topic, "partition": n.partition} for n in report.drift.elr_gone],
+        "electable": {
+            "fewest": report.electable.least,
+            "atRisk": report.electable.at_risk,
+            "partitions": {str(n): found for n, found in report.electable.partitions.items()},
+        },
+    }
+    if unmanaged:
+        document["unmanaged"] = [{"topic": t, "partitions": n} for t, n in report.unmanaged.items()]
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _difference(report: DriftReport, found: Classified) -> Mapping[str, object]:
+    """Who must act, by which rule, and what differs; fields that it does not have are null.
+
+    Since when, how often and whether it flaps, where that was asked for.
+    """
+    spell = report.spell(found)
+    return {
+        "class": found.drift_class,
+        "rule": found.rule,
+        "kind": found.kind,
+        "topic": found.topic,
+        "partition": found.partition,
+        "broker": found.broker,
+        "declared": list(found.declared),
+        "observed": list(found.observed),
+        "leader": found.leader,
+        "detail": found.detail or None,
+    } | (
+        {}
+        if spell is None
+        else {"since": spell.since, "spells": spell.spells, "flapping": spell.flapping}
+    )

@@ -1,0 +1,201 @@
+"""An explanation of one partition as text and json."""
+
+import json
+from collections.abc import Iterator
+
+from replan.model.partition import PartitionState
+from replan.model.placement import PreferredLeader
+from replan.model.rules import BrokerRange, LeaderRule, Spread, TopicRule
+from replan.planning.explanation import DeclaredList, Explanation
+from replan.planning.plans.preview import planned_requests
+from replan.reporting.cluster.status_text import elr_gone_text
+from replan.reporting.drift.drift_words import MEANINGS
+from replan.reporting.plans.plan_text import change, describe
+from replan.reporting.quantities import brokers
+from replan.reporting.sentences.plan_notes import awaited_text, refusal_text
+from replan.reporting.table import columns
+from replan.wording import count
+
+Line = tuple[str, str]
+"""What a line is about, and what it says."""
+
+
+def render_explanation(found: Explanation) -> str:
+    """Plain text; ends with a newline."""
+    lines = [*_declared(found), *_order(found), *_observed(found), *_planned(found), *_held(found)]
+    shown = [
+        (about if i == 0 or lines[i - 1][0] != about else "", text)
+        for i, (about, text) in enumerate(lines)
+    ]
+    return "\n".join([str(found.partition), *(f"  {line}" for line in columns(shown))]) + "\n"
+
+
+def _declared(found: Explanation) -> Iterator[Line]:
+    match found.declared:
+        case DeclaredList(replicas, where):
+            yield "declared", f"{brokers(replicas)}, listed at {where}"
+        case TopicRule() as rule:
+            by = "its name" if rule.pattern == found.partition.topic else f"pattern {rule.pattern}"
+            yield "declared", f"{_rule(rule)}, by {by} at {rule.where}"
+        case None:
+            yield "declared", "nothing under `assignments`; what is there stays"
+    for other in found.overruled:
+        yield (
+            "declared",
+            f"{other.pattern} at {other.where} matches, too, and does not count: it is less exact",
+        )
+    if found.required is not None:
+        asked = found.required
+        least = [
+            count(number, noun)
+            for number, noun in ((asked.replication_factor, "replica"), (asked.racks, "rack"))
+            if number is not None
+        ]
+        yield "required", f"at least {' and '.join(least)}, at {asked.where}"
+
+
+def _rule(rule: TopicRule) -> str:
+    spread = {Spread.RACK: "spread over racks", Spread.IN_RACK: "all in one rack"}
+    parts = [
+        None if rule.partition_count is None else count(rule.partition_count, "partition"),
+        None if rule.replication_factor is None else count(rule.replication_factor, "replica"),
+        None if rule.spread is None else spread.get(rule.spread),
+        None if rule.brokers is None else f"on brokers {', '.join(map(_range, rule.brokers))}",
+    ]
+    return ", ".join(part for part in parts if part) or "anywhere"
+
+
+def _range(listed: BrokerRange) -> str:
+    return str(listed.first) if listed.single else f"{listed.first}-{listed.last}"
+
+
+def _order(found: Explanation) -> Iterator[Line]:
+    match found.preferred:
+        case PreferredLeader(broker, where):
+            yield "leader", f"broker {broker} is preferred, at {where}"
+        case LeaderRule(where=where, racks=racks, balanced=balanced):
+            how = "balanced over the brokers" if balanced else f"by racks {', '.join(racks)}"
+            yield "leader", f"{how}, at {where}"
+        case None:
+            pass
+    for listed in found.leader_blacklist:
+        why = f": {listed.reason}" if listed.reason else ""
+        yield "leader", f"broker {listed.broker} shall not lead, at {listed.where}{why}"
+    for drained in found.drained:
+        why = f": {drained.reason}" if drained.reason else ""
+        yield "drained", f"broker {drained.broker}, at {drained.where}{why}"
+
+
+def _observed(found: Explanation) -> Iterator[Line]:
+    seen = found.observed
+    if seen is None:
+        yield "observed", "the cluster has no such partition"
+    else:
+        leader = "no leader" if seen.leader is None else f"leader {seen.leader}"
+        lists = f"{brokers(seen.replicas)}, in sync {brokers(seen.isr)}"
+        yield "observed", f"{lists}, {leader}, min.insync.replicas {found.min_insync_replicas}"
+        yield from _leadable(found, seen)
+        if seen.running is not None:
+            yield "observed", f"a reassignment to {brokers(seen.running.target)} is running on it"
+    if found.kind is not None:
+        asked = "" if found.wanted is None else f": {brokers(found.wanted)} is wanted"
+        yield "differs", MEANINGS[found.kind] + asked
+    else:
+        yield "differs", "yes, and it is acknowledged" if found.covered else "no"
+
+
+def _leadable(found: Explanation, seen: PartitionState) -> Iterator[Line]:
+    """Who could lead beside the ISR, and who will by itself."""
+    if seen.eligible or seen.last_known_elr:
+        last = "".join(f", last known leader {b}" for b in seen.last_known_elr)
+        yield "observed", f"eligible to lead {brokers(seen.eligible)}{last}"
+    for broker in found.offline:
+        yield "observed", f"offline on live broker {broker}: its log directory has failed"
+    if found.elr_gone:
+        yield "observed", elr_gone_text([seen.partition])
+    if found.awaited is not None:
+        yield "awaited", awaited_text(found.awaited.why, found.awaited.brokers)
+
+
+def _planned(found: Explanation) -> Iterator[Line]:
+    if found.move is None:
+        yield "planned", "nothing"
+        return
+    yield "planned", change(found.move)
+    rows = [describe(request, found.move) for request in planned_requests(found.move)]
+    yield from (("planned", f"  {row}") for row in columns(rows))
+
+
+def _held(found: Explanation) -> Iterator[Line]:
+    for refusal in found.refusals:
+        yield "held by", f"{refusal_text(refusal)}  [{refusal.rule}]"
+    for exceeded in found.exceeded:
+        limit = exceeded.limit
+        yield (
+            "held by",
+            f"limit {limit.measure} {limit.most:,} at {limit.where}: the whole plan has {exceeded.found:,}",
+        )
+    if found.acknowledged is not None:
+        entry = found.acknowledged
+        word = "held by" if found.covered else "acknowledged"
+        yield word, f"acknowledged until {entry.expires} at {entry.where}: {entry.reason}"
+
+
+def render_explanation_json(found: Explanation) -> str:
+    """One JSON document, format version 1."""
+    seen, move = found.observed, found.move
+    entry = found.acknowledged
+    document = {
+        "formatVersion": 1,
+        "kind": "replan.explanation",
+        "topic": found.partition.topic,
+        "partition": found.partition.partition,
+        "declared": _declared_json(found.declared),
+        "overruled": [{"pattern": o.pattern, "where": str(o.where)} for o in found.overruled],
+        "preferredLeader": None
+        if found.preferred is None
+        else {"where": str(found.preferred.where)},
+        "leaderBlacklist": [
+            {"broker": e.broker, "where": str(e.where)} for e in found.leader_blacklist
+        ],
+        "drained": [{"broker": e.broker, "where": str(e.where)} for e in found.drained],
+        "observed": None
+        if seen is None
+        else {
+            "replicas": list(seen.replicas),
+            "isr": list(seen.isr),
+            "leader": seen.leader,
+            "elr": list(seen.eligible),
+            "lastKnownElr": list(seen.last_known_elr),
+            "elrCleared": found.elr_gone,
+            "offlineOnLiveBrokers": list(found.offline),
+        },
+        "awaited": None
+        if found.awaited is None
+        else {"why": found.awaited.why, "brokers": list(found.awaited.brokers)},
+        "minInsyncReplicas": found.min_insync_replicas,
+        "wanted": None if found.wanted is None else list(found.wanted),
+        "class": found.kind,
+        "move": None
+        if move is None
+        else {"original": list(move.original), "target": list(move.target)},
+        "refusals": [{"rule": r.rule, "facts": dict(r.facts)} for r in found.refusals],
+        "limitsExceeded": [
+            {"limit": e.limit.measure, "most": e.limit.most, "found": e.found}
+            for e in found.exceeded
+        ],
+        "acknowledged": None
+        if entry is None
+        else {"where": str(entry.where), "expires": entry.expires, "covers": found.covered},
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _declared_json(declared: DeclaredList | TopicRule | None) -> dict[str, object] | None:
+    match declared:
+        case DeclaredList(replicas, where):
+            return {"replicas": list(replicas), "where": str(where)}
+        case TopicRule():
+            return {"pattern": declared.pattern, "where": str(declared.where)}
+        case None:
+            return None

@@ -1,0 +1,76 @@
+"""What a review should see at a line of the placement: refusals, warnings, and what makes a plan impossible.
+
+A finding is a value; how a forge or a scanner wants it written is in `annotations`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from replan.errors import ReplanError
+from replan.model.placement import Placement
+from replan.model.where import MistakenManifest, Where
+from replan.planning.findings.causes import Causes
+from replan.planning.making.limits import LimitExceeded, exceeded_text
+from replan.planning.plans.plan import Plan, Refusal, RefusalRule
+from replan.reporting.sentences.plan_notes import refusal_text, warning_text
+from replan.wording import left_out
+
+
+class Level(StrEnum):
+    """How bad it is."""
+
+    ERROR = "error"
+    """Something is not planned, or nothing is."""
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to say at one place."""
+
+    level: Level
+    rule: str
+    """The kind, as plan files spell it."""
+    where: Where | None
+    text: str
+
+
+def plan_findings(plan: Plan, placement: Placement) -> list[Finding]:
+    """Refusals first; those of one rule at one place are one finding, so that a long topic is not a thousand."""
+    causes = Causes.of(placement, plan.refusals)
+    groups: dict[tuple[Where | None, RefusalRule], list[Refusal]] = {}
+    for refusal in plan.refusals:
+        groups.setdefault((causes.where(refusal), refusal.rule), []).append(refusal)
+    refused = [
+        Finding(
+            Level.ERROR,
+            rule,
+            where,
+            "; ".join([refusal_text(members[0]), *left_out(len(members) - 1, "partition")]),
+        )
+        for (where, rule), members in groups.items()
+    ]
+    return [*refused, *_warnings(plan, placement)]
+
+
+def _warnings(plan: Plan, placement: Placement) -> Iterator[Finding]:
+    for warning in plan.warnings:
+        where, topic = warning.facts.get("where"), warning.facts.get("topic")
+        entry = placement.topics.get(topic) if isinstance(topic, str) else None
+        at = Where.read(where) if isinstance(where, str) else None if entry is None else entry.where
+        yield Finding(Level.WARNING, warning.kind, at, warning_text(warning))
+
+
+def error_findings(error: ReplanError) -> list[Finding]:
+    """Why there is no plan at all: each mistake, each limit, or the error itself."""
+    match error:
+        case MistakenManifest():
+            return [Finding(Level.ERROR, "placement", m.where, m.text) for m in error.mistakes]
+        case LimitExceeded():
+            return [
+                Finding(Level.ERROR, "limit", e.limit.where, exceeded_text(e))
+                for e in error.exceeded
+            ]
+        case _:
+            return [Finding(Level.ERROR, "no-plan", None, str(error))]

@@ -1,0 +1,33 @@
+"""What is known beside a plan where it is shown: the cluster it was made from, what a rehearsal found, what is open."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from replan.applying.views.standing import OpenApplication
+from replan.model.policy import Prices
+from replan.model.snapshot import Snapshot
+from replan.planning.plans.plan import Plan
+from replan.reporting.sentences.price_text import price_lines
+
+
+@dataclass(frozen=True, slots=True)
+class PlanContext:
+    """All of it may be missing: a saved plan is shown without a cluster."""
+
+    snapshot: Snapshot | None = None
+    age_seconds: float | None = None
+    """How old the snapshot was when the plan was made from it; None where the cluster itself was asked."""
+    rehearsed: Sequence[str] = ()
+    """What a rehearsal found, in sentences."""
+    timeline: str = ""
+    """The picture of that rehearsal, as SVG."""
+    own: OpenApplication | None = None
+    """replan's own open application, so that it is not called another party."""
+    prices: Prices | None = None
+
+    def findings(self, plan: Plan) -> Sequence[str]:
+        """What the rehearsal found, and what copies and storage cost."""
+        return [*self.rehearsed, *price_lines(plan, self.prices)]
+
+
+NOTHING_BESIDE = PlanContext()

@@ -1,0 +1,134 @@
+"""What differs between two plans: their headers, throttles and settings key by key, their moves partition by partition.
+
+DeepDiff compares the small parts. Replica lists are compared as lists: `[1,2,3] -> [1,3,2]` is one change of order and
+not two changes of index.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from replan.model.names import TopicPartition
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Plan
+from replan.reporting.markdown import LIMIT, code, fitted, head, row
+from replan.reporting.plans.plan_text import log_move_text, setting_text
+from replan.reporting.quantities import broker_rate, brokers, rate
+from replan.wording import SHOWN, capped
+
+
+@dataclass(frozen=True, slots=True)
+class PlanDifference:
+    """From one plan to another; None on a side where there is no such setting or move."""
+
+    settings: Mapping[str, tuple[str | None, str | None]]
+    moves: Mapping[TopicPartition, tuple[Move | None, Move | None]]
+
+
+def between(before: Plan, after: Plan) -> PlanDifference:
+    """Compare two plans."""
+    from deepdiff import DeepDiff
+
+    was, now = _by_name(before), _by_name(after)
+    old, new = _settings(before), _settings(after)
+    found = DeepDiff(old, new, view="tree")
+    changed = {change.path(output_format="list")[0] for of in found.values() for change in of}
+    return PlanDifference(
+        settings={key: (old.get(key), new.get(key)) for key in sorted(changed)},
+        moves={
+            name: (was.get(name), now.get(name))
+            for name in sorted({*was, *now})
+            if _lists(was.get(name)) != _lists(now.get(name))
+        },
+    )
+
+
+def render_difference(found: PlanDifference, *, everything: bool = False) -> str:
+    """Plain text, from the earlier plan to the later one; ends with a newline."""
+    lines = [f"{key}: {old or 'none'} -> {new or 'none'}" for key, (old, new) in _shown(found)]
+    lines += capped(
+        list(found.moves.items()),
+        lambda m: f"{m[0]}: {_change(m[1][0])} => {_change(m[1][1])}",
+        limit=None if everything else SHOWN,
+        noun="move",
+        way_out="--all lists them",
+    )
+    return "\n".join(lines or ["The two plans are the same."]) + "\n"
+
+
+def render_difference_markdown(found: PlanDifference) -> str:
+    """One table, as much of it as a comment holds; ends with a newline."""
+    if not found.settings and not found.moves:
+        return "## replan show --against\n\nThe two plans are the same.\n"
+    rows = [row((code(key), *(code(v or "none") for v in pair))) for key, pair in _shown(found)]
+    rows += [
+        row((code(str(name)), *(code(_change(m)) for m in pair)))
+        for name, pair in found.moves.items()
+    ]
+    table = fitted(iter(rows), len(rows), LIMIT, "more row")
+    return f"## replan show --against\n\n{head('what', 'before', 'after')}\n{table}"
+
+
+def render_difference_json(found: PlanDifference) -> str:
+    """One JSON document, format version 1."""
+    document = {
+        "formatVersion": 1,
+        "kind": "replan.planDifference",
+        "settings": [
+            {"key": key, "before": old, "after": new} for key, (old, new) in found.settings.items()
+        ],
+        "moves": [
+            {
+                "topic": name.topic,
+                "partition": name.partition,
+                "before": _both(old),
+                "after": _both(new),
+            }
+            for name, (old, new) in found.moves.items()
+        ],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _shown(found: PlanDifference) -> list[tuple[str, tuple[str | None, str | None]]]:
+    """The settings, with digests as short as people compare them."""
+    return [
+        (key, (old and old[:16], new and new[:16]) if key == "manifest" else (old, new))
+        for key, (old, new) in found.settings.items()
+    ]
+
+
+def _settings(plan: Plan) -> dict[str, str]:
+    found = {"cluster": plan.cluster_id, "manifest": plan.manifest_digest}
+    found |= {f"rack of broker {b}": rack for b, rack in plan.racks.items() if rack is not None}
+    if plan.throttle is not None:
+        found["throttle.rate"] = rate(plan.throttle.rate)
+        found |= {f"throttle.brokers.{b}": broker_rate(r) for b, r in plan.throttle.brokers.items()}
+    found |= {f"partitions.{c.topic}": f"{c.present} -> {c.count}" for c in plan.creates}
+    found |= {f"{n}": brokers(of) for c in plan.creates for n, of in c.partitions.items()}
+    found |= {str(s.setting): setting_text(s) for s in plan.standing}
+    found |= {f"{m.partition} on broker {m.broker}": log_move_text(m) for m in plan.log_moves}
+    for move in plan.moves:
+        topic = f"topics.{move.partition.topic}"
+        found[f"{topic}.id"] = str(move.topic_id)
+        found[f"{topic}.min.insync.replicas"] = str(move.min_insync_replicas)
+        found[f"{topic}.unclean.leader.election.enable"] = str(move.unclean_election).lower()
+    return found
+
+
+def _by_name(plan: Plan) -> dict[TopicPartition, Move]:
+    return {m.partition: m for m in plan.moves}
+
+
+def _lists(move: Move | None) -> object:
+    return None if move is None else (move.original, move.target)
+
+
+def _both(move: Move | None) -> dict[str, list[int]] | None:
+    if move is None:
+        return None
+    return {"original": list(move.original), "target": list(move.target)}
+
+
+def _change(move: Move | None) -> str:
+    return "no move" if move is None else f"{brokers(move.original)} -> {brokers(move.target)}"

@@ -1,0 +1,52 @@
+"""What the page of a plan does in a browser: lists the moves, filters them by topic and broker, counts what is shown.
+
+It reads the data of `plan_page`.
+"""
+
+from replan.reporting.plans import page_listing
+
+SCRIPT = (
+    page_listing.SCRIPT
+    + """
+const size = count => {
+  if (count < 1000) return count + " B";
+  let amount = count;
+  for (const unit of ["kB", "MB", "GB", "TB"]) {
+    amount /= 1000;
+    if (amount < 999.5) return Number(amount.toPrecision(3)) + " " + unit;
+  }
+  return Number((amount / 1000).toPrecision(3)) + " PB";
+};
+const read = data => {
+  const moves = [];
+  for (const [topic, rows] of data.topics) {
+    let next = 0;
+    for (const row of rows.split("|")) {
+      const [lists, bytes, leader, reason] = row.split(";");
+      const colon = lists.indexOf(":");
+      const partition = colon < 0 ? next : Number(lists.slice(0, colon));
+      const [from, to] = lists.slice(colon + 1).split(">").map(text => text.split(",").map(Number));
+      const fresh = to.filter(broker => !from.includes(broker)).length;
+      moves.push({topic, partition, from, to, copied: fresh * Number(bytes), fresh,
+        leader: leader === "" ? null : from[Number(leader)], reason: data.reasons[Number(reason)]});
+      next = partition + 1;
+    }
+  }
+  return moves;
+};
+const main = data => listing(read(data), {
+  brokers: move => move.from.concat(move.to),
+  cells: move => [
+    [named(move.topic, move.partition), "left"],
+    ["[" + move.from + "]", "left"],
+    ["[" + move.to + "]", "left"],
+    [move.fresh ? size(move.copied) : "–"],
+    [move.leader === move.to[0] ? String(move.to[0]) : (move.leader ?? "none") + " → " + move.to[0], "left"],
+    [move.reason, "prose"],
+  ],
+  summary: (chosen, moves) => (moves.length === 1 ? " move" : " moves") + "; " +
+    size(chosen.reduce((sum, move) => sum + move.copied, 0)) + " to copy",
+});
+"""
+    + page_listing.READY
+)

@@ -1,0 +1,226 @@
+"""Partitions without a leader as text: the candidates with what each lacks, the choice, and what it loses."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from replan.applying.views.outcome import Outcome, PartitionResult
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.replica_logs import ReplicaLog
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Plan
+from replan.planning.recovery.candidates import Candidate, best, parting
+from replan.planning.recovery.recovery import Method, Recovery
+from replan.reporting.quantities import brokers, duration, size
+from replan.reporting.sentences.hold_text import result_text
+from replan.reporting.sentences.plan_notes import refusal_text, warning_text
+from replan.reporting.table import columns
+from replan.wording import capped, count, left_out, listed
+
+SHOWN = 50
+"""Partitions whose candidates are shown one by one."""
+HEADINGS = (
+    "broker",
+    "state",
+    "leader epoch",
+    "last epoch",
+    "log end",
+    "lacks",
+    "beyond the best",
+    "",
+)
+METHODS = {
+    Method.BALANCED: "the best log",
+    Method.AGGRESSIVE: "the best log that answers",
+    Method.UNCLEAN: "the first live replica, as Kafka chooses",
+    Method.DESIGNATED: "the one that was named",
+}
+
+
+def recovery_lines(recovery: Recovery) -> Iterator[str]:
+    """One recovery: who leads, why, the candidates, and the loss."""
+    how = "cleanly" if recovery.clean else f"unclean, by {METHODS[recovery.method]}"
+    yield f"{recovery.partition}  no leader -> {recovery.chosen}  ({how})"
+    yield from (f"    {line}" for line in candidate_lines(recovery.candidates, recovery.bytes))
+    if recovery.reorders:
+        gone = tuple(b for b in recovery.original if b not in recovery.order)
+        dropped = f"; not registered, left out: {brokers(gone)}" if gone else ""
+        yield f"    list   {brokers(recovery.original)} -> {brokers(recovery.order)}{dropped}"
+    election = "preferred" if recovery.clean else "unclean"
+    wait = (
+        f", after {duration(recovery.wait_seconds)} without a leader"
+        if recovery.wait_seconds
+        else ""
+    )
+    yield f"    elect  {recovery.chosen} ({election} election{wait})"
+    yield f"    {loss_text(recovery)}"
+
+
+def recovery_text(recovery: Recovery) -> str:
+    """One recovery in a line."""
+    how = "cleanly" if recovery.clean else f"unclean, by {METHODS[recovery.method]}"
+    return f"no leader -> {recovery.chosen}, {how}. {loss_text(recovery)}"
+
+
+def loss_text(recovery: Recovery) -> str:
+    """What is lost at least, and what nobody knows."""
+    found = recovery.loss
+    if recovery.clean:
+        return "Loses nothing: it was in sync with every acknowledged record."
+    text = "Loses no record that is known"
+    if found.records:
+        text = (
+            f"Loses at least {count(found.records, 'record')}: those of broker {found.than} "
+            f"from offset {found.offset:,} on"
+        )
+    if found.unknown:
+        text += f"; what {listed(found.unknown)} had beyond that is not known"
+    return text + "."
+
+
+def candidate_lines(found: Sequence[Candidate], size_bytes: int = 0) -> list[str]:
+    """The candidates as a table."""
+    leading = best(found)
+    longest = max((c.known.end for c in found if c.known is not None), default=0)
+    each = size_bytes / longest if longest else 0.0
+    rows = [HEADINGS, *(_row(c, leading, each) for c in found)]
+    return columns(rows)
+
+
+def _row(candidate: Candidate, leading: Candidate | None, record_bytes: float) -> tuple[str, ...]:
+    log = candidate.known
+    name, state = str(candidate.broker), _state(candidate)
+    marks = ", ".join(_marks(candidate))
+    if log is None:
+        return name, state, "?", "?", "?", "?", "?", marks
+    current = str(log.leader_epoch) if log.leader_epoch >= 0 else "?"
+    epoch = str(log.last_epoch) if log.last_epoch >= 0 else "none"
+    if leading is None or leading.known is None or leading is candidate:
+        return (
+            name,
+            state,
+            current,
+            epoch,
+            f"{log.end:,}",
+            "",
+            "",
+            "; ".join(filter(None, ["best log", marks])),
+        )
+    begin = parting(leading.known, log)
+    lacks = leading.known.end - begin
+    about = f" (about {size(round(lacks * record_bytes))})" if record_bytes and lacks else ""
+    beyond = f"{log.end - begin:,} from {begin:,}" if log.end > begin else "0"
+    return name, state, current, epoch, f"{log.end:,}", f"{lacks:,}{about}", beyond, marks
+
+
+def _state(candidate: Candidate) -> str:
+    if not candidate.registered:
+        return "not registered"
+    if not candidate.alive:
+        return "not live"
+    log = candidate.log
+    if isinstance(log, ReplicaLog):
+        return "live"
+    if log is None:
+        return "live, not asked"
+    reason = log.reason or log.problem.value
+    return f"live, log unknown: {reason}"
+
+
+def _marks(candidate: Candidate) -> Iterator[str]:
+    if candidate.eligible:
+        yield "in sync last (ISR or ELR)"
+    if candidate.last_known_leader:
+        yield "last known leader"
+
+
+def summary(recoveries: Sequence[Recovery]) -> str:
+    """How many partitions are to be led again, and what that loses."""
+    unclean = [r for r in recoveries if not r.clean]
+    if not unclean:
+        return f"{count(len(recoveries), 'partition')} to be led again, cleanly."
+    lost = sum(r.loss.records for r in unclean)
+    known = f"at least {count(lost, 'record')} lost" if lost else "no record lost that is known"
+    named = count(len(recoveries), "partition")
+    return f"{named} to be led again, {len(unclean):,} unclean: {known}."
+
+
+def render_recoveries(
+    plan: Plan, found: Mapping[TopicPartition, Sequence[Candidate]], limit: int = SHOWN
+) -> str:
+    """What would be done, the candidates of what is refused too, and the summary; ends with a newline."""
+    lines: list[str] = []
+    for recovery in plan.recoveries[:limit]:
+        lines += [*recovery_lines(recovery), ""]
+    lines += left_out(len(plan.recoveries) - limit, "recovery", "-o saves them all")
+    lines += capped(plan.moves, _led_text, limit=limit)
+    refused = [r for r in plan.refusals if r.partition in found]
+    for refusal in refused[:limit]:
+        lines += [f"refused: {refusal_text(refusal)}  [{refusal.rule}]"]
+        lines += [*(f"    {line}" for line in candidate_lines(found[refusal.partition])), ""]
+    lines += left_out(len(refused) - limit, "refusal", "-o saves them all")
+    others = [r for r in plan.refusals if r.partition not in found]
+    lines += [f"refused: {refusal_text(r)}  [{r.rule}]" for r in others]
+    lines += [warning_text(warning) for warning in plan.warnings]
+    if plan.recoveries or not plan.moves:
+        lines.append(summary(plan.recoveries) if plan.recoveries else "Nothing to elect.")
+    if plan.moves:
+        lines.append(
+            f"{count(len(plan.moves), 'partition')} to be led by another replica, cleanly."
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _led_text(move: Move) -> str:
+    """A partition that is led, and another replica that was named."""
+    text = f"{move.partition}  leader {move.leader} -> {move.target[0]}  (cleanly)"
+    if move.is_leader_only:
+        return text
+    return f"{text}; list {brokers(move.original)} -> {brokers(move.target)}"
+
+
+def render_recoveries_json(plan: Plan, outcome: Outcome) -> str:
+    """How each partition ended, as JSON; ends with a newline."""
+    ended = {r.partition: r for r in outcome.all_results if isinstance(r, PartitionResult)}
+    recoveries = [
+        {
+            **_row_json(recovery.partition, recovery.chosen, ended),
+            "clean": recovery.clean,
+            "method": recovery.method,
+            "statedLoss": recovery.loss.records,
+            "measuredLoss": None if (r := ended.get(recovery.partition)) is None else r.lost,
+        }
+        for recovery in plan.recoveries
+    ]
+    moves = [
+        {**_row_json(move.partition, move.target[0], ended), "leaderBefore": move.leader}
+        for move in plan.moves
+    ]
+    refused = [
+        {
+            "topic": r.partition.topic,
+            "partition": r.partition.partition,
+            "rule": r.rule,
+            "message": refusal_text(r),
+        }
+        for r in plan.refusals
+    ]
+    document = {
+        "clusterId": plan.cluster_id,
+        "recoveries": recoveries,
+        "moves": moves,
+        "refusals": refused,
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _row_json(
+    name: TopicPartition, leader: BrokerId, ended: Mapping[TopicPartition, PartitionResult]
+) -> dict[str, object]:
+    result = ended.get(name)
+    return {
+        "topic": name.topic,
+        "partition": name.partition,
+        "leader": leader,
+        "result": "waiting" if result is None else result.result,
+        "message": "" if result is None else result_text(result),
+    }

@@ -1,0 +1,151 @@
+"""Sentences of why a partition or a setting has ended without being done: what was found, and the way out."""
+
+from replan.applying.reasons.ends import (
+    ChangedElsewhere,
+    EffectUndone,
+    EndReason,
+    Fact,
+    NotAsPlanned,
+    OtherLogDir,
+    OtherPartitions,
+    OtherReassignment,
+    OtherValue,
+    PreferredUnavailable,
+    RejectedByKafka,
+    StaysInLogDir,
+    SubjectGone,
+    TakenBack,
+    ThrottleRefused,
+)
+from replan.applying.reasons.recovery import EvidenceChanged, LedAgain, LedByAnother
+from replan.model.configs import SettingName
+from replan.model.names import TopicPartition
+from replan.reporting.sentences import recovery_reasons
+from replan.reporting.sentences.plan_notes import UNAVAILABLE
+from replan.wording import capped, listed
+
+REPLAN = "make a new plan"
+
+
+def end_text(subject: TopicPartition | SettingName, reason: EndReason) -> str:
+    """Why a partition or a setting has ended without being done: a sentence of its own, which the journal keeps."""
+    match reason:
+        case RejectedByKafka(code, name, message, whole):
+            what = "the whole request" if whole else "it"
+            text = f"Kafka rejected {what} with {code} {name}: {message} {advice(code)}"
+        case PreferredUnavailable(broker, why, in_sync):
+            text = (
+                f"its preferred replica {broker} is not available: {UNAVAILABLE[why]} (in sync: {list(in_sync)}); "
+                "ask again once it is in sync"
+            )
+        case ThrottleRefused():
+            text = (
+                f"the throttle of {reason.scope} {reason.resource} cannot be set: Kafka answered {reason.code} "
+                f"{reason.name}: {reason.message} The copy was not started without it; "
+                "grant ALTER_CONFIGS or plan without throttles"
+            )
+        case OtherReassignment() | ChangedElsewhere() | EffectUndone() | OtherPartitions():
+            text = _changed_elsewhere(reason)
+        case SubjectGone() | OtherLogDir() | OtherValue():
+            text = f"{_elsewhere(reason)}; {REPLAN}"
+        case LedAgain() | LedByAnother() | EvidenceChanged():
+            text = recovery_reasons.end_text(reason)
+        case NotAsPlanned():
+            text = f"{_not_as_planned(reason)}; {REPLAN}"
+        case StaysInLogDir(path):
+            text = f"cancelled; its replica stays in {path}"
+        case TakenBack(original, found):
+            text = "cancelled; " + (
+                f"it is at its original {list(original)}"
+                if found == original
+                else f"it goes from {list(found)} back to {list(original)}"
+            )
+    return f"{subject}: {text}"
+
+
+def _elsewhere(reason: SubjectGone | OtherLogDir | OtherValue) -> str:
+    match reason:
+        case SubjectGone():
+            return "it does not exist any more"
+        case OtherLogDir(planned, found):
+            where = f"lies in {found}" if found else "lies in no log directory that works"
+            return f"its replica lay in {planned} when planned, and now {where}"
+        case OtherValue(planned, found):
+            values = f"was {planned or 'not set'} when planned, found {found or 'not set'}"
+            return f"{values}; it is left as it is"
+
+
+def _changed_elsewhere(
+    reason: OtherReassignment | ChangedElsewhere | EffectUndone | OtherPartitions,
+) -> str:
+    match reason:
+        case OtherPartitions(planned, found, different):
+            where = f", elsewhere {listed(capped(different, str, limit=5))}" if different else ""
+            return (
+                f"its topic was to have {planned} partitions, and another tool made others: found {found}{where}. They "
+                f"are left as they are; {REPLAN}"
+            )
+        case OtherReassignment(target, adding, removing):
+            return (
+                f"another tool's reassignment to {list(target)} is running (adding {list(adding)}, removing "
+                f"{list(removing)}); let it end or cancel it, then {REPLAN}"
+            )
+        case ChangedElsewhere(target, found, running):
+            what = f"a reassignment to {list(found)}" if running else f"replicas {list(found)}"
+            return (
+                f"on the way to {list(target)} another tool changed it: found {what}; it is left as it is. "
+                f"Find out which tool, then {REPLAN}"
+            )
+        case EffectUndone(target, reached, found):
+            return (
+                f"it was {reached.name.lower()} on the way to {list(target)}, and another tool undid that: found "
+                f"replicas {list(found)}; it is not asked for again. Find out which tool, then {REPLAN}"
+            )
+
+
+def _not_as_planned(reason: NotAsPlanned) -> str:
+    planned, found = _value(reason.planned), _value(reason.found)
+    match reason.fact:
+        case Fact.TOPIC:
+            now = "no such partition" if reason.found is None else f"topic id {found}"
+            return f"planned for topic id {planned}, found {now}"
+        case Fact.REPLICAS:
+            return f"planned from {planned}, found {found}"
+        case Fact.REGISTRATION:
+            return f"broker {reason.broker} was registered when planned, now it is not"
+        case Fact.RACK:
+            return f"broker {reason.broker} was planned in rack {planned}, found in rack {found}"
+        case Fact.MIN_ISR | Fact.UNCLEAN_ELECTION | Fact.FACTOR:
+            return f"planned with {reason.fact} {planned}, found {found}"
+
+
+def _value(value: object) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case tuple():
+            return str(list(value))
+        case _:
+            return str(value)
+
+
+def advice(code: int) -> str:
+    """What to do about a rejection."""
+    match code:
+        case 29 | 31:
+            return "The principal needs the operation ALTER on the cluster; grant it, then rerun to resume."
+        case 38:
+            return (
+                "Another tool changes its number of replicas; let that end, then make a new plan."
+            )
+        case 39:
+            return (
+                "A broker in the list is not registered, or all its log directories are cordoned; "
+                "bring it back, uncordon it, or declare another one."
+            )
+        case 44:
+            return "A policy of this cluster forbids it; ask those who run it."
+        case 60:
+            return "Another reassignment runs on it; let it end, then make a new plan."
+        case _:
+            return "Make a new plan; if it is rejected again, the log of the active controller says why."

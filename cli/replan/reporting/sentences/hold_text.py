@@ -1,0 +1,241 @@
+"""Sentences of why a partition waits: measure, limit, way out."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from replan.applying.reasons.copies import (
+    AwaitingSync,
+    AwaitingThrottle,
+    Confirming,
+    CopyGoesOn,
+    CopyingInBroker,
+    NoLeader,
+    Stalled,
+)
+from replan.applying.reasons.gates import (
+    Cancelling,
+    MoveFirst,
+    NewBrokerCordoned,
+    NewBrokerFenced,
+    NoRoom,
+    NoSlot,
+    OthersUnderMinIsr,
+    PartitionsFirst,
+    Paused,
+    SettingFirst,
+    SettingInUse,
+    Stopping,
+    ThrottleContested,
+    TopicReassigned,
+    TopicUnsettled,
+    UncleanElectionPossible,
+    WritesWouldStop,
+)
+from replan.applying.reasons.recovery import RecoveryWait
+from replan.applying.reasons.requests import (
+    ArrivalPossible,
+    ClusterSilent,
+    EffectUnseen,
+    JournalSlow,
+    MetadataBehind,
+    NextBatch,
+    OutcomePending,
+    PartitionsUnseen,
+    Rechecking,
+    RejectionPending,
+    RepeatPending,
+    ReplicaUnread,
+    SameListElsewhere,
+    SettingUnread,
+    SettingUnseen,
+)
+from replan.applying.reasons.waits import HoldReason
+from replan.applying.views.outcome import AnyResult, Result
+from replan.reporting.sentences import recovery_reasons
+from replan.reporting.sentences.pending_text import pending_text
+from replan.reporting.sentences.start_text import start_text
+from replan.wording import capped, count, listed
+
+
+def hold_text(reason: HoldReason) -> str:
+    """Why a partition waits."""
+    if isinstance(reason, RecoveryWait):
+        return recovery_reasons.wait_text(reason)
+    match reason:
+        case (
+            NewBrokerFenced()
+            | NewBrokerCordoned()
+            | WritesWouldStop()
+            | UncleanElectionPossible()
+            | NoRoom()
+            | NoSlot()
+            | TopicReassigned()
+            | ThrottleContested()
+            | SettingFirst()
+            | ReplicaUnread()
+        ):
+            return start_text(reason)
+        case (
+            OthersUnderMinIsr()
+            | ClusterSilent()
+            | Paused()
+            | Cancelling()
+            | TopicUnsettled()
+            | PartitionsUnseen()
+        ):
+            return _cluster(reason)
+        case (
+            Rechecking()
+            | EffectUnseen()
+            | RejectionPending()
+            | RepeatPending()
+            | OutcomePending()
+            | ArrivalPossible()
+        ):
+            return pending_text(reason)
+        case (
+            AwaitingSync()
+            | AwaitingThrottle()
+            | Confirming()
+            | NextBatch()
+            | JournalSlow()
+            | CopyingInBroker()
+        ):
+            return _measured(reason)
+        case (
+            MetadataBehind()
+            | CopyGoesOn()
+            | NoLeader()
+            | PartitionsFirst()
+            | SameListElsewhere()
+            | MoveFirst()
+            | SettingInUse()
+            | SettingUnread()
+            | SettingUnseen()
+            | Stopping()
+        ):
+            return _PLAIN[type(reason)]
+
+
+_PLAIN: Mapping[type[HoldReason], str] = MappingProxyType(
+    {
+        MetadataBehind: "brokers show older metadata than the controller; rechecking",
+        CopyGoesOn: "its copy goes on, throttled; waiting for that to end",
+        PartitionsFirst: "its topic gets more partitions first",
+        NoLeader: "no leader; bring back one of its in-sync replicas",
+        SameListElsewhere: "another tool already reassigns it to the same list; waiting for that to end",
+        MoveFirst: "the partition moves to other brokers first",
+        SettingInUse: "a move uses another value for a while; it is set when that is restored",
+        SettingUnread: "its value cannot be read now; waiting until it can",
+        SettingUnseen: "asked for; waiting until it is confirmed",
+        Stopping: "stopping",
+    }
+)
+
+
+def _measured(
+    reason: AwaitingSync
+    | AwaitingThrottle
+    | Confirming
+    | NextBatch
+    | JournalSlow
+    | CopyingInBroker,
+) -> str:
+    match reason:
+        case CopyingInBroker(copied, total):
+            return f"its broker copies it: {copied} of {total} bytes"
+        case AwaitingThrottle():
+            return _awaiting_throttle(reason)
+        case AwaitingSync():
+            return _awaiting_sync(reason)
+        case JournalSlow(seconds, limit):
+            return (
+                f"writing to the journal took {seconds:.0f} s, longer than {limit:.0f} s, so nothing was sent; "
+                "put the journal on a faster disk"
+            )
+        case Confirming(seconds):
+            return f"in sync; confirming for {seconds:.0f} s"
+        case NextBatch(elections):
+            return f"waiting for the next batch{' of elections' if elections else ''}"
+
+
+def _awaiting_throttle(reason: AwaitingThrottle) -> str:
+    if not reason.unread:
+        return "waiting for the throttle to take effect"
+    silent = f"{count(len(reason.unread), 'live broker')} ({listed(reason.unread)})"
+    return (
+        f"waiting for the throttle: {silent} did not answer when asked for the rate; "
+        "the copy does not begin without its throttle"
+    )
+
+
+def _awaiting_sync(reason: AwaitingSync) -> str:
+    verb = "is" if len(reason.missing) == 1 else "are"
+    parts = [f"waiting until {listed(reason.missing)} {verb} in sync"]
+    if reason.fenced:
+        parts.append(f"fenced: {listed(reason.fenced)}")
+    if reason.unregistered:
+        parts.append(f"not registered any more: {listed(reason.unregistered)}; make a new plan")
+    if reason.without_log:
+        parts.append(
+            f"no log of it on {listed(reason.without_log)}: check the disks there and restart it"
+        )
+    return "; ".join(parts)
+
+
+def _cluster(
+    reason: OthersUnderMinIsr
+    | ClusterSilent
+    | Paused
+    | Cancelling
+    | TopicUnsettled
+    | PartitionsUnseen,
+) -> str:
+    match reason:
+        case TopicUnsettled(running):
+            return (
+                "its topic gets partitions only while nothing runs on it; waiting for the reassignment of "
+                f"{listed(capped(running, str, limit=5))}"
+            )
+        case PartitionsUnseen(code, name):
+            return (
+                "the new partitions do not show yet; rechecking"
+                if code is None
+                else f"Kafka answered {code} {name}; rechecking before partitions are asked for again"
+            )
+        case OthersUnderMinIsr(partitions, brokers):
+            named = listed(capped(list(map(str, partitions)), limit=3))
+            return (
+                f"{count(len(partitions), 'partition')} that this plan does not move fell under min ISR on brokers "
+                f"that its copies load ({listed(brokers)}): {named}; no copy is begun until they are back"
+            )
+        case Paused(by) | Cancelling(by):
+            paused = isinstance(reason, Paused)
+            ahead = "; `replan resume` goes on" if paused else ": what is not finished goes back"
+            return f"{'paused' if paused else 'cancelled'} by {by}{ahead}"
+        case ClusterSilent(seconds, _, str(silent)):
+            return (
+                f"{silent} has not answered for {seconds:.0f} s, while brokers do; "
+                "it goes on when another one has taken over"
+            )
+        case ClusterSilent(seconds, error):
+            return f"the cluster has not answered for {seconds:.0f} s: {error}"
+
+
+def stalled_text(stalled: Stalled) -> str:
+    """Why a copy does not move."""
+    if stalled.bytes is None:
+        return f"broker {stalled.broker} is fenced; the copy goes on when it is back"
+    return (
+        f"the replica on broker {stalled.broker} has been at {stalled.bytes} bytes for {stalled.seconds:.0f} s; "
+        "check its log and the throttle"
+    )
+
+
+def result_text(result: AnyResult) -> str:
+    """How one partition or setting stands in the end, with why."""
+    if result.result not in {Result.RUNNING, Result.WAITING}:
+        return result.message
+    if result.hold is not None:
+        return f"{result.subject}: {hold_text(result.hold)}"
+    return f"{result.subject}: {'started' if result.result is Result.RUNNING else 'not started'}"

@@ -1,0 +1,259 @@
+"""Refusals and warnings of a plan as sentences: the measure, the limit and the way out."""
+
+from collections.abc import Mapping
+
+from replan.planning.elections.available import Unavailable
+from replan.planning.findings.returning import Comeback
+from replan.planning.plans.plan import Fact, Facts, PlanWarning, Refusal, RefusalRule, WarningKind
+from replan.wording import count, left_out
+
+REFUSALS: Mapping[RefusalRule, str] = {
+    RefusalRule.RUNNING: (
+        "a reassignment to {target} is running on it (adding {adding}, removing {removing}); let it end or cancel it, "
+        "then plan again. If it is replan's own, `replan resume` goes on with it"
+    ),
+    RefusalRule.NO_LEADER: (
+        "no leader, in sync: {inSync}; needs recovery first: bring back one of its in-sync or eligible replicas"
+    ),
+    RefusalRule.TARGET_BELOW_MIN_ISR: (
+        "target {target} is shorter than min.insync.replicas {minInsyncReplicas}; declare at least {minInsyncReplicas} "
+        "replicas, lower min.insync.replicas, or write `belowMinIsr: true` at the topic"
+    ),
+    RefusalRule.UNREGISTERED: (
+        "its list {original} names brokers {brokers}, not registered any more: Kafka takes no list that keeps them, "
+        "not even in another order; declare the partition under `assignments` without them"
+    ),
+    RefusalRule.CORDONED: (
+        "target {target} names brokers {brokers}, all of whose log directories are cordoned; uncordon them, or declare "
+        "others. Until then their replicas can only be dropped"
+    ),
+    RefusalRule.SAFE_START: (
+        "with more replicas than {original}, min.insync.replicas {minInsyncReplicas} needs {needed} in sync: writes "
+        "with acks=all would stop for the whole copy; set min.insync.replicas of {topic} to {assigned} first and back "
+        "afterwards"
+    ),
+    RefusalRule.UNCLEAN_GUARD: (
+        "unclean.leader.election.enable is true and only {inSync} is in sync and alive: an empty new replica could be "
+        "elected and the data lost; run `kafka-configs.sh --alter --entity-type topics --entity-name {topic} "
+        "--add-config unclean.leader.election.enable=false` first"
+    ),
+    RefusalRule.RACKS_LOST: (
+        "its target {target} lies in {available} of the {needed} racks that `require` at {where} wants, and its live "
+        "replicas lie in more; add brokers in other racks, take a drain back, or lower `racks`"
+    ),
+    RefusalRule.NO_SUBSTITUTE: (
+        "no broker can take the place of {brokers}, which is to be drained: the others hold it already, or are fenced, "
+        "cordoned or drained; bring one back, add a broker, or declare fewer replicas"
+    ),
+    RefusalRule.TOO_FEW_BROKERS: (
+        "{needed} replicas need as many brokers, and {available} can hold it ({rule}): bring a broker back, add one, "
+        "name more under `brokers`, or lower `replicationFactor`"
+    ),
+    RefusalRule.WITHOUT_RACK: (
+        "the rack of brokers {brokers} is not known, and `spread` goes by racks ({rule}): set broker.rack there, or "
+        "take them out of `brokers`"
+    ),
+    RefusalRule.RACK_LACKS_BROKERS: (
+        "rack {rack} must hold {needed} replicas, and {available} of its brokers can ({rule}): bring a broker back, "
+        "add one there, or name fewer racks' brokers under `brokers`"
+    ),
+    RefusalRule.RACKS_LACK_BROKERS: (
+        "{needed} racks must hold one replica more than the others, and {available} can ({rule}): add brokers there, "
+        "or lower `replicationFactor`"
+    ),
+    RefusalRule.NO_RACK_IS_LARGE_ENOUGH: (
+        "`spread: in-rack` needs a rack with {needed} brokers that can hold it, and the largest has {available} "
+        "({rule}): add brokers there, or lower `replicationFactor`"
+    ),
+    RefusalRule.TOPIC_RUNNING: (
+        "a topic gets partitions only while nothing runs on it, and reassignments run on {count} of its partitions "
+        "({partitions}); let them end, then plan again"
+    ),
+    RefusalRule.FACTORS_DIFFER: (
+        "the partitions of its topic have {factors} replicas, and Kafka takes a new one only with as many as one of "
+        "them: let the moves of this plan make them equal, then plan again"
+    ),
+    RefusalRule.RECOVERY_REASSIGNED: (
+        "no leader, and a reassignment runs on it, which another list may not overwrite; let it end or cancel it, then "
+        "plan again"
+    ),
+    RefusalRule.BETTER_MAY_RETURN: (
+        "brokers {brokers} may have a better log, and do not say; bring them back, or give them up by name with "
+        "`replan elect best-log --give-up-on`: what only they have is lost then"
+    ),
+    RefusalRule.NO_LOG_KNOWN: (
+        "no live replica says what its log holds, of brokers {brokers}; bring one of them back"
+    ),
+    RefusalRule.NO_SUCH_REPLICA: (
+        "brokers {brokers}, named to lead it, hold no replica of it; name one of its replicas"
+    ),
+    RefusalRule.CHOSEN_NOT_LIVE: (
+        "broker {brokers} is to lead it and is not live; start it, or name another replica"
+    ),
+    RefusalRule.CHOSEN_UNKNOWN: (
+        "broker {brokers} would lead it and does not say what its log holds; silence is not taken for an empty log: "
+        "find out why, or name another replica with `replan elect designated`"
+    ),
+    RefusalRule.NO_ROOM: (
+        "broker {broker} has no room for its {bytes} bytes: {path}, where Kafka makes its next replica, takes {usable} "
+        "with a tenth kept free, when everything that can leave it has left; make room, or choose another broker"
+    ),
+    RefusalRule.NO_ROOM_BEFORE: (
+        "broker {broker} has no room for its {bytes} bytes ({path} takes {usable}) before {aside} has left it, which "
+        "waits for room itself; move {aside} aside first, to a broker with room, then plan again"
+    ),
+    RefusalRule.NO_ROOM_IN_LOG_DIRS: (
+        "its replica on broker {broker} is to leave {path} and does not fit into another directory there: it has "
+        "{bytes} bytes, and the largest of them takes {largest} with a tenth kept free; make room, or drain the broker"
+    ),
+    RefusalRule.FEWER_PARTITIONS: (
+        "`partitionCount` {declared} is below the {observed} partitions that the topic has ({rule}): Kafka cannot "
+        "remove partitions, their records would be lost; declare {observed}, or take the key out"
+    ),
+    RefusalRule.PREFERRED_UNAVAILABLE: (
+        "its preferred replica {broker} is not available: {reason} (in sync: {inSync}); ask again once it is in sync"
+    ),
+    RefusalRule.DESIGNATED_UNAVAILABLE: (
+        "replica {broker} cannot lead it: {reason} (in sync: {inSync}); ask again once it is in sync"
+    ),
+    RefusalRule.REPLICA_BLACKLISTED: (
+        "replica {broker}, which would lead, is on the leader blacklist ({where}); `replan plan` puts another one first"
+    ),
+    RefusalRule.NO_SUCH_PARTITION: "the cluster has no such partition; check topic and number",
+}
+
+UNAVAILABLE: Mapping[Unavailable, str] = {
+    Unavailable.UNREGISTERED: "its broker is not registered",
+    Unavailable.FENCED: "its broker is fenced",
+    Unavailable.OFFLINE: "its log directory is offline",
+    Unavailable.NOT_IN_SYNC: "it is not in sync",
+    Unavailable.NO_LEADER: "nobody leads the partition",
+}
+"""Why a replica cannot be elected now."""
+
+
+WARNINGS: Mapping[WarningKind, str] = {
+    WarningKind.LEADERLESS: (
+        "no leader: {named}; no move helps there: bring back a broker that was in sync, or see what "
+        "`replan elect best-log` could do"
+    ),
+    WarningKind.AWAITED: "{comeback}: {named}",
+    WarningKind.FENCED_TARGET: "broker {broker} is fenced: replicas are added to it only once it is back",
+    WarningKind.UNCLEAN_ELECTION: (
+        "unclean.leader.election.enable is true for {named}: Kafka itself may elect a replica that lost records; "
+        "consider setting it to false"
+    ),
+    WarningKind.CONVERGING: "a reassignment to the declared list is already running: {named}",
+    WarningKind.BLACKLIST_UNREGISTERED: (
+        "{where}: broker {broker} is not registered; its blacklist entry does nothing"
+    ),
+    WarningKind.BLACKLIST_EXPIRED: (
+        "{where}: the blacklist entry of broker {broker} expired on {expires}; it stays in force until it is taken out"
+    ),
+    WarningKind.BLACKLIST_CAUGHT_UP: (
+        "{where}: broker {broker} is in sync for every partition that its blacklist entry reaches, so the entry has "
+        "ended (until: caught-up); take it out"
+    ),
+    WarningKind.PREFERRED_BLACKLISTED: (
+        "{where}: broker {broker} is the preferred leader of {partition} and on the leader blacklist, which wins; take "
+        "one of the two out"
+    ),
+    WarningKind.PREFERRED_DRAINED: (
+        "{where}: broker {broker} is the preferred leader of {partition} and is to be drained, which wins; name "
+        "another leader, or none"
+    ),
+    WarningKind.FEWER_RACKS: (
+        "`require` at {where} wants {racks} racks, and the brokers that may hold replicas leave fewer to {named}, "
+        "whose live replicas lie in no more; add brokers in other racks"
+    ),
+    WarningKind.FEWER_DECLARED: (
+        "{topic}: partitions declared: {declared}, existing: {observed}; Kafka cannot remove partitions, nothing is "
+        "planned for those beyond"
+    ),
+    WarningKind.MIN_ISR_ABOVE_REPLICAS: (
+        "min.insync.replicas {minInsyncReplicas} is above the number of replicas of {named}: with {replicas} in sync, "
+        "writes with acks=all succeed there; lower min.insync.replicas, or declare more replicas"
+    ),
+    WarningKind.LOG_DIR_UNREAD: (
+        "{where}: broker {broker} does not say what lies in {path} (fenced, silent, or the directory is offline); "
+        "nothing is planned for it. If its disk is lost, replace it, or drain the broker"
+    ),
+    WarningKind.LOG_DIR_UNCORDONED: (
+        "{where}: {path} of broker {broker} still takes new replicas, and Kafka makes them in the directory with the "
+        "fewest logs: cordon it (cordoned.log.dirs, Kafka 4.3), or begin nothing else on the broker until it is empty"
+    ),
+    WarningKind.STANDING_UNREAD: (
+        "{where}: broker {broker} is not registered, fenced, or did not answer; its standing rate is not judged"
+    ),
+    WarningKind.ACKNOWLEDGED: (
+        "{where}: acknowledged until {expires} ({reason}), so neither reported nor planned: {named}"
+    ),
+    WarningKind.ACKNOWLEDGEMENT_EXPIRED: (
+        "{where}: the acknowledgement of {acknowledged} expired on {expires} and covers nothing any more; take it out"
+    ),
+    WarningKind.ELECTION_NOT_NEEDED: "no election is needed, as they are led already: {named}",
+    WarningKind.STILL_DECLARED: (
+        "the placement still declares what this plan goes back from: the next plan from it would go forward again; "
+        "change it, or take back its commit (back to before application {application})"
+    ),
+    WarningKind.PARTITIONS_STAY: (
+        "{topic}: its partitions from {before} on were created and stay: Kafka cannot remove partitions"
+    ),
+    WarningKind.SETTING_CHANGED_SINCE: "{setting} was changed by somebody since, to {found}, and is left as it is",
+    WarningKind.CHANGED_SINCE: "changed by somebody since, and left as they are: {named}",
+    WarningKind.FIRST_LEADS_ON: (
+        "not led by the first of their list before, and led by it now, which stays so: Kafka elects no other replica "
+        "while that one is in sync: {named}"
+    ),
+}
+
+
+def refusal_text(refusal: Refusal) -> str:
+    """One sentence or two, complete with the partition: `orders-7: no leader, …`."""
+    original, why = refusal.facts.get("original", ()), refusal.facts.get("why")
+    facts: Facts = {
+        **refusal.facts,
+        "reason": UNAVAILABLE[Unavailable(str(why))] if why is not None else "",
+        "topic": refusal.partition.topic,
+        "assigned": len(original) if isinstance(original, tuple) else 0,
+    }
+    return f"{refusal.partition}: {_filled(REFUSALS[refusal.rule], facts)}"
+
+
+def warning_text(warning: PlanWarning) -> str:
+    """One line, complete in itself."""
+    facts = dict(warning.facts)
+    for noun in ("partition", "topic"):
+        names, number = facts.get(f"{noun}s"), facts.get("count")
+        if isinstance(names, tuple) and isinstance(number, int):
+            more = left_out(number - len(names))
+            facts["named"] = (
+                f"{count(number, noun)} ({', '.join(map(str, names))}{''.join(f' {m}' for m in more)})"
+            )
+    if warning.kind is WarningKind.AWAITED:
+        facts["comeback"] = awaited_text(Comeback(str(facts["why"])), facts["brokers"])
+    return _filled(WARNINGS[warning.kind], facts)
+
+
+COMEBACKS: Mapping[Comeback, str] = {
+    Comeback.IN_SYNC: "Kafka elects {which} by itself once it is back: it is in sync",
+    Comeback.ELIGIBLE: (
+        "Kafka elects {which} by itself once it is back: it is eligible (ELR), if it had stopped cleanly"
+    ),
+    Comeback.LAST_KNOWN_LEADER: "Kafka elects {which} by itself once it is back: the last known leader",
+    Comeback.ANY: (
+        "unclean election is on: Kafka elects {which} by itself once it is back, with all that it lacks"
+    ),
+    Comeback.NOBODY: "Kafka elects nobody by itself, whichever broker returns",
+}
+
+
+def awaited_text(why: Comeback, brokers: Fact) -> str:
+    """Which broker leads by itself once it is back; the first of several."""
+    listed = brokers if isinstance(brokers, tuple) else (brokers,)
+    one = f"broker {listed[0]}" if len(listed) == 1 else f"the first of brokers {list(listed)}"
+    return COMEBACKS[why].format(which=one if listed else "nobody")
+
+
+def _filled(sentence: str, facts: Facts) -> str:
+    return sentence.format(**{k: list(v) if isinstance(v, tuple) else v for k, v in facts.items()})
