@@ -16,7 +16,7 @@ _NAMED = re.compile(r"(?:cli/replan/)?((?:[a-z_]+/)+[a-z_]*(?:\.py)?)(?=[`,)<: ]
 
 LAYERS = """\
 Imports point down this list and nowhere else; layers on one line do not import each other. `make contracts` checks it,
-the layers inside `applying/`, `kafka/`, `planning/` and `simulator/`, and that the pure layers reach no clock, no
+the layers inside the larger packages, and that the pure layers reach no clock, no
 chance, no network and no disk.
 
 <!-- not run: a figure; tests/docs/test_architecture.py makes it -->

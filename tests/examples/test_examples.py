@@ -75,7 +75,7 @@ def test_the_fleet_of_the_demo_shows_every_class_of_drift(tmp_path: Path) -> Non
         *("partition-count", "stale-throttle", "expired-blacklist"),
     }
     assert [(c["name"], [e["stage"] for e in c["errors"]]) for c in found["clusters"][:3]] == [
-        ("us-07", ["drift"]),
+        ("us-07", ["diff"]),
         ("us-19", ["collect"]),
         ("ap-05", []),
     ]

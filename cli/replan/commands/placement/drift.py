@@ -61,7 +61,6 @@ def drift(
 
     Examples:
       replan drift --bootstrap-server kafka-1:9092
-      replan drift -f placements/ --snapshot cluster.json --format json
       replan drift --cluster payments-eu --since lake/
     """
     from replan.commands.inputs.observed import observed

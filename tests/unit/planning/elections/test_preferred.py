@@ -4,7 +4,7 @@ import pytest
 from tests.builders import brokers, listed_leader, placement, snapshot, state
 
 from replan.errors import BadUsage, WrongCluster
-from replan.model.names import TopicPartition, replicas
+from replan.model.names import TopicId, TopicPartition, replicas
 from replan.model.placement import Placement
 from replan.model.policy import Limit, Measure
 from replan.model.snapshot import Snapshot
@@ -21,6 +21,8 @@ from replan.planning.plans.plan import RefusalRule, WarningKind
 from replan.planning.plans.plan_file import dumps, loads
 
 ALL = Selection(everything=True)
+OFFSETS_ID = TopicId("b2Zmc2V0cy1vZmZzZXRzMA")
+PAYMENTS_ID = TopicId("cGF5bWVudHMtcGF5bWVuMA")
 SEEN = snapshot(
     [
         state([1, 2, 3]),
@@ -30,8 +32,8 @@ SEEN = snapshot(
         state([1, 2, 3], [], leader=None, partition=4),
         state([1, 2, 3, 4], leader=2, adding=[4], partition=5),
         state([9, 1], [1], leader=1, partition=6),
-        state([2, 1], leader=1, topic="__consumer_offsets"),
-        state([2, 1], leader=1, topic="payments"),
+        state([2, 1], leader=1, topic="__consumer_offsets", topic_id=OFFSETS_ID),
+        state([2, 1], leader=1, topic="payments", topic_id=PAYMENTS_ID),
     ],
     registered=brokers(fenced=[4]),
 )
