@@ -7,7 +7,9 @@ from tests.browser.tools import DESKTOP, PHONE, opened
 from tests.builders import brokers, move, placement, snapshot, state
 from tests.unit.reporting.test_plan_reports import everything
 
+from replan.model.names import BrokerId
 from replan.planning.making.planner import make_plan
+from replan.planning.plans.move_reasons import MoveReason, ReasonKind
 from replan.planning.plans.plan import Plan
 from replan.rehearsal.report.gantt import gantt
 from replan.rehearsal.summary import quick_rehearsal
@@ -133,6 +135,30 @@ def test_what_others_call_things_is_text(tmp_path: Path) -> None:
         ["count", "img"],
     )
     assert seen.found == [f"{topic}-0", f"replan plan: {topic}", 0]
+
+
+def test_letters_that_reverse_a_line_are_seen_and_reverse_nothing(tmp_path: Path) -> None:
+    why = MoveReason(ReasonKind.LEADER_BLACKLIST, BrokerId(1), note="\u202edrawkcab")
+    made = Plan("c", "d", {}, (move([1, 2], [2, 1], size=GB, reason=why),))
+    seen = opened(written(tmp_path, render_plan_page(made)), ["text", f"{ROWS} td:last-child"])
+    assert "\\u202edrawkcab" in seen.found[0]
+    assert "\u202e" not in seen.found[0]
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_the_longest_name_leaves_room_for_what_moves(
+    tmp_path: Path, viewport: dict[str, int]
+) -> None:
+    made = Plan("c", "d", {}, (move([1, 2], [2, 3], topic="x" * 249, size=GB),))
+    seen = opened(
+        written(tmp_path, render_plan_page(made)),
+        ["style", f"{ROWS} td:first-child", "width"],
+        ["width"],
+        viewport=viewport,
+    )
+    name, page_width = seen.found
+    assert float(name.removesuffix("px")) < viewport["width"] * 0.6
+    assert page_width <= viewport["width"]
 
 
 def test_each_kind_of_move_and_refusal_without_a_cluster(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from tests.builders import snapshot, state
 
 from replan.model.access import Access, ClockDifference
 from replan.model.names import BrokerId
+from replan.model.snapshot import Features
 from replan.planning.findings.access_checks import clock_check, permission_checks
 from replan.planning.findings.checkup import CheckKind, Level, cluster_checks
 from replan.reporting.cluster.checkup_text import check_text, render_checkup, render_checkup_json
@@ -83,6 +84,22 @@ def test_clocks_may_differ_by_what_the_measurement_allows_and_ten_seconds(
     check = clock_check(ClockDifference(BrokerId(3), ahead, within))
     assert check.level is level
     assert ("behind" in check_text(check)) == (ahead < 0)
+
+
+@pytest.mark.parametrize(
+    ("features", "level"),
+    [
+        (Features(eligible_leader_replicas=True), Level.OK),
+        (Features(replication_factor_guard=True), Level.LOOK),
+        (Features(), Level.NOTE),
+    ],
+    ids=["on", "4.1 without", "before 4.1"],
+)
+def test_a_cluster_that_is_too_old_for_elr_is_ready(features: Features, level: Level) -> None:
+    checks = list(cluster_checks(snapshot([state([1, 2])], features=features)))
+    (check,) = [c for c in checks if c.kind is CheckKind.ELIGIBLE_LEADERS]
+    assert check.level is level
+    assert ("kafka-features.sh" in check_text(check)) == (level is Level.LOOK)
 
 
 def test_many_topics_are_counted_and_json_has_the_fields() -> None:

@@ -51,6 +51,16 @@ def test_a_plan_too_large_to_rehearse_shows_how_long_each_broker_copies_at_least
     )
     assert rows == [("3", "–", "25 min"), ("1", "5 min", "–")]
     assert "At least, by broker" not in render_plan_page(replace(NOTHING, moves=moves))
+    unthrottled = render_plan_page(
+        replace(NOTHING, moves=moves), PlanContext(network=100_000_000.0)
+    )
+    assert "a network of 100 MB/s" in unthrottled
+    assert re.findall(
+        r"<tr><td>(\d+)</td><td>([^<]*)</td><td>([^<]*)</td><td class=\"bars\">", unthrottled
+    ) == [
+        ("1", "2 min 30 s", "–"),
+        ("3", "–", "2 min 30 s"),
+    ]
     drawn = PlanContext(timeline="<svg></svg>")
     assert "At least, by broker" not in render_plan_page(
         replace(NOTHING, moves=moves, throttle=throttle), drawn

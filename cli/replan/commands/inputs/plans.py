@@ -74,12 +74,13 @@ def context_of(
     """What is known beside a plan that was made now; the plan file does not depend on it."""
     if form == "json":
         return NOTHING_BESIDE
-    rehearsed, timeline = _rehearsed(made, seen.snapshot, rates, drawn=form == "html")
+    rehearsed, timeline, network = _rehearsed(made, seen.snapshot, rates, drawn=form == "html")
     return PlanContext(
         snapshot=seen.snapshot,
         age_seconds=None if cluster.snapshot is None else age_seconds(seen.snapshot),
         rehearsed=rehearsed,
         timeline=timeline,
+        network=network,
         own=seen.application,
         prices=placement.prices,
     )
@@ -87,18 +88,19 @@ def context_of(
 
 def _rehearsed(
     made: Plan, seen: Snapshot, rates: Rates | None, *, drawn: bool
-) -> tuple[Sequence[str], str]:
-    """What a quick rehearsal says of the plan, and its picture."""
+) -> tuple[Sequence[str], str, float | None]:
+    """What a quick rehearsal says of the plan, its picture, and the network that it assumed."""
     if not made.moves:
-        return (), ""
+        return (), "", None
+    from replan.rehearsal.options import Options
     from replan.rehearsal.summary import quick_rehearsal
 
     lines, found = quick_rehearsal(made, seen, {} if rates is None else rates.bytes_per_second)
     if found is None or not found.copies or not drawn:
-        return lines, ""
+        return lines, "", Options().network
     from replan.rehearsal.report.gantt import gantt
 
-    return lines, gantt(found)
+    return lines, gantt(found), Options().network
 
 
 def age_seconds(seen: Snapshot) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from replan.model.access import ClockDifference
-from replan.model.snapshot import Snapshot
+from replan.model.snapshot import Features, Snapshot
 from replan.planning.findings.health import HealthState, judge
 
 NAMED = 20
@@ -98,12 +98,21 @@ def cluster_checks(snapshot: Snapshot) -> Iterator[Check]:
         u.state.partition for u in health.unhealthy if u.health is not HealthState.UNDER_REPLICATED
     ]
     yield _named(CheckKind.HEALTH, Level.WRONG, ill)
-    eligible = snapshot.features.eligible_leader_replicas
-    yield Check(CheckKind.ELIGIBLE_LEADERS, Level.OK if eligible else Level.LOOK)
+    yield Check(CheckKind.ELIGIBLE_LEADERS, _eligible_leaders(snapshot.features))
     settings = snapshot.all_settings()
     unclean = sorted(name for name, of in settings.items() if of.unclean_election)
     yield _named(CheckKind.UNCLEAN_ELECTION, Level.LOOK, unclean)
     yield _named(CheckKind.REASSIGNMENTS, Level.LOOK, [s.partition for s in health.running])
+
+
+def _eligible_leaders(features: Features) -> Level:
+    """ELR (KIP-966) is on by default from Kafka 4.1 on, where the guard of KIP-860 came, too.
+
+    There somebody may turn it on; before, it is missing or a preview, and no failure of who runs the cluster.
+    """
+    if features.eligible_leader_replicas:
+        return Level.OK
+    return Level.LOOK if features.replication_factor_guard else Level.NOTE
 
 
 def throttles_check(leftover: int, unknown: Sequence[str]) -> Check:

@@ -111,11 +111,17 @@ def check_text(check: Check) -> str:
     if check.level is Level.OK:
         return FINE[check.kind]
     if check.kind is CheckKind.ELIGIBLE_LEADERS:
-        return "off: after a loss of all in-sync replicas nobody knows who has every record"
+        return f"off: after a loss of all in-sync replicas nobody knows who has every record; {_turn_on(check.level)}"
     noun, state, way_out = WORDS[check.kind]
     names = ", ".join([*check.names, *left_out(check.count - len(check.names))])
     named = f" ({names})" if names else ""
     return f"{count(check.count, noun)} {state}{named}; {way_out}"
+
+
+def _turn_on(level: Level) -> str:
+    if level is Level.NOTE:
+        return "Kafka has it on by default from 4.1 on"
+    return "`kafka-features.sh upgrade --feature eligible.leader.replicas.version=1` turns it on"
 
 
 def _reached(check: Check) -> str:

@@ -28,6 +28,7 @@ td.bars { min-width: 9rem; width: 30%; }
 td.bars i { display: block; height: 4px; margin: 2px 0; background: var(--soft); }
 td.bars i:nth-child(2) { background: var(--fault); }
 td.bars i:nth-child(3), td.bars i:only-child { background: var(--copy); }
+td.long { white-space: normal; overflow-wrap: anywhere; min-width: 12rem; }
 td.left, th.left { text-align: left; } td.prose { width: 40%; }
 form label { margin-right: 1rem; white-space: nowrap; } #shown { font-weight: 600; }
 tr[aria-current=true] { background: var(--band); }
@@ -39,13 +40,16 @@ tr[aria-current=true] { background: var(--band); }
 SCRIPT = """
 "use strict";
 const $ = id => document.getElementById(id);
-const PAGE = 200;
+const PAGE = 200, LONG = 48;
 const theme = () => {
   const root = document.documentElement;
   const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = dark ? "light" : "dark";
 };
 $("theme").addEventListener("click", theme);
+const HIDDEN = /[\\u0000-\\u001f\\u007f-\\u009f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]/g;
+const visible = text => String(text).replace(HIDDEN, found =>
+  "\\\\u" + found.charCodeAt(0).toString(16).padStart(4, "0"));
 const named = (topic, partition) => partition === null ? topic : topic + "-" + partition;
 const listing = (rows, {cells, brokers, summary}) => {
   const body = document.querySelector("table.listing").tBodies[0];
@@ -56,8 +60,9 @@ const listing = (rows, {cells, brokers, summary}) => {
       const row = document.createElement("tr");
       for (const [text, style] of cells(found)) {
         const cell = row.insertCell();
-        cell.textContent = text;
+        cell.textContent = visible(text);
         cell.className = style ?? "";
+        cell.classList.toggle("long", cell.textContent.length > LONG);
       }
       made.append(row);
     }

@@ -21,6 +21,8 @@ class PlanContext:
     """What a rehearsal found, in sentences."""
     timeline: str = ""
     """The picture of that rehearsal, as SVG."""
+    network: float | None = None
+    """Bytes per second and direction that were assumed where a side of a broker has no throttle; None: nothing was."""
     own: OpenApplication | None = None
     """replan's own open application, so that it is not called another party."""
     prices: Prices | None = None

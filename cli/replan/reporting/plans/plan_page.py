@@ -26,7 +26,7 @@ from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext
 from replan.reporting.plans.plan_script import SCRIPT
 from replan.reporting.plans.plan_text import create_text, log_move_text, setting_text, summary
 from replan.reporting.plans.recovery_text import loss_text
-from replan.reporting.quantities import brokers, changed, duration, signed, size
+from replan.reporting.quantities import brokers, changed, duration, rate, signed, size
 from replan.reporting.sentences.move_reasons import reason_text
 from replan.reporting.sentences.plan_notes import refusal_text, warning_text
 from replan.reporting.sentences.price_text import cross_rack_bytes
@@ -63,7 +63,7 @@ def render_plan_page(plan: Plan, context: PlanContext = NOTHING_BESIDE) -> str:
             [f"{m.partition}: {log_move_text(m)}" for m in plan.log_moves],
         ),
         *_brokers(broker_shares(plan, context.snapshot)),
-        *(_timeline(context.timeline) or _least_times(plan)),
+        *(_timeline(context.timeline) or _least_times(plan, context.network)),
         *_moves(plan),
         *_identity(plan, context),
     ]
@@ -133,12 +133,19 @@ def _timeline(timeline: str) -> list[str]:
     ]
 
 
-def _least_times(plan: Plan) -> list[str]:
-    """Where there are too many moves to rehearse each: how long the throttle makes each broker copy at least."""
+def _least_times(plan: Plan, network: float | None) -> list[str]:
+    """Where there are too many moves to rehearse each: how long the throttle makes each broker copy at least.
+
+    A side without a throttle takes what the network allows, where one was assumed.
+    """
     of_broker: dict[BrokerId, dict[Side, float]] = {}
+    assumed = False
     for flow in flows(plan):
-        if flow.seconds is not None:
-            of_broker.setdefault(flow.broker, {})[flow.side] = flow.seconds
+        seconds = flow.seconds
+        if seconds is None and network is not None:
+            seconds, assumed = flow.bytes / network, True
+        if seconds is not None:
+            of_broker.setdefault(flow.broker, {})[flow.side] = seconds
     if not of_broker:
         return []
     most = max(max(sides.values()) for sides in of_broker.values()) or 1
@@ -149,8 +156,12 @@ def _least_times(plan: Plan) -> list[str]:
         bars = "".join(f'<i style="width:{100 * (t or 0) / most:.1f}%"></i>' for t in times)
         rows += f'<tr><td>{broker}</td>{cells}<td class="bars">{bars}</td></tr>'
     heads = "".join(f"<th>{name}</th>" for name in ("broker", "sends", "receives", "time"))
+    at = "the rate of its throttle"
+    if assumed and network is not None:
+        unthrottled = f"a network of {rate(round(network))}"
+        at = unthrottled if plan.throttle is None else f"{at}, without one {unthrottled}"
     return [
-        "<h2>At least, by broker: how long its copies take at the rate of its throttle</h2>",
+        f"<h2>At least, by broker: how long its copies take at {at}</h2>",
         f'<div class="wide"><table id="times"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>',
     ]
 
