@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
+from urllib.parse import parse_qs, urlsplit
 
 from tests.commandline import CLI
 
@@ -48,9 +49,13 @@ class _Handler(BaseHTTPRequestHandler):
     forge: ClassVar[Forge]
 
     def do_GET(self) -> None:
-        """List what is open."""
-        posts = self.forge.posts.values()
-        self._answer(200, [post for post in posts if post.get("state") != "closed"])
+        """List a hundred that are open, with a label where one is asked for: new issues first, old comments first."""
+        address = urlsplit(self.path)
+        labels = set(parse_qs(address.query).get("labels", []))
+        posts = [post for post in self.forge.posts.values() if post.get("state") != "closed"]
+        found = [post for post in posts if labels <= set(post.get("labels", []))]
+        issues = address.path.endswith("/issues")
+        self._answer(200, (found[::-1] if issues else found)[:100])
 
     def do_POST(self) -> None:
         """Add one."""

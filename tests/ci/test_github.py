@@ -128,6 +128,14 @@ def test_one_issue_says_what_drifted_and_is_closed_when_nothing_has(project: Pro
     assert project.published() == "replan.snapshot"
 
 
+def test_one_issue_is_found_again_among_many(project: Project) -> None:
+    publish(project)
+    for number in range(2, 122):
+        project.forge.posts[number] = {"id": number, "number": number, "title": "b", "body": "b"}
+    publish(project)
+    assert len([p for p in project.forge.posts.values() if "drift" in p["title"]]) == 1
+
+
 def test_a_cancelled_job_is_a_clean_stop(project: Project) -> None:
     job = yaml.safe_load((FLOWS / "apply.yml").read_text())["jobs"]["apply"]
     (step,) = (

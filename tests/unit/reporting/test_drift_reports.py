@@ -186,6 +186,10 @@ def test_more_than_five_hundred_of_a_kind_are_counted_and_all_are_listed_when_as
     assert sum(line.startswith("  orders-") for line in complete) == 502
 
 
+def test_the_room_of_a_comment_is_for_what_differs() -> None:
+    assert weight(render_drift_markdown(large(10_000))) > 0.9 * LIMIT
+
+
 @pytest.mark.parametrize("limit", [SMALLEST, LIMIT])
 @pytest.mark.parametrize("report", [large(1), large(10_000), found()])
 def test_markdown_fits_the_declared_size(report: DriftReport, limit: int) -> None:

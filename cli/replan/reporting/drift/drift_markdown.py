@@ -45,7 +45,9 @@ def render_drift_markdown(
     ]
     text = "\n".join(lines)
     ages = () if report.spells is None else ("since",)
-    share = (limit - weight(text)) // (len(CLASSES) + 3)
+    classes = [differences(report, drift_class) for drift_class in CLASSES]
+    beside = [bool(drift.standing), bool(drift.log_dirs), unmanaged and bool(report.unmanaged)]
+    share = (limit - weight(text)) // max(1, sum(map(bool, classes)) + sum(beside))
     for drift_class, (title, way_out) in CLASSES.items():
         found = differences(report, drift_class)
         if not found:
