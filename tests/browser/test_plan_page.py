@@ -125,6 +125,18 @@ def test_controls_are_not_printed(page: Path) -> None:
     assert seen.found == [False, True]
 
 
+def test_paper_says_how_many_moves_are_not_on_it(tmp_path: Path) -> None:
+    moves = tuple(move([1, 2], [2, 3], partition=p, size=GB) for p in range(300))
+    seen = opened(
+        written(tmp_path, render_plan_page(Plan("c", "d", {}, moves))),
+        ["media", "print"],
+        ["count", ROWS],
+        ["visible", "#more"],
+        ["text", "#more"],
+    )
+    assert seen.found == [200, True, "and 100 more"]
+
+
 def test_what_others_call_things_is_text(tmp_path: Path) -> None:
     topic = "</script><img src=x onerror=alert(1)>"
     made = Plan(topic, "d", {}, (move([1, 2], [2, 3], topic=topic, size=GB),), cluster_name=topic)

@@ -73,6 +73,15 @@ def test_what_is_waited_for_when_all_moves_have_ended_is_said(
     assert said.endswith("restoring 7 throttle settings\n")
 
 
+def test_settings_that_may_still_change_are_waited_for_with_the_time_left(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ended = Progress(17, total=3, done=3, stopped=0, running=0, waiting=0, throttles=7)
+    with progress_to(quiet=False, verbose=True) as report:
+        report(replace(ended, arriving_seconds=64))
+    assert "restoring 7 throttle settings: for 1 min 4 s more" in capsys.readouterr().err
+
+
 def test_a_long_wait_is_named_with_how_long_it_has_lasted(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -64,6 +64,8 @@ class Progress:
     """Why nothing new is begun at all, if so."""
     throttles: int = 0
     """Throttle settings of replan that are still to be restored."""
+    arriving_seconds: float = 0.0
+    """For how long a change of them may still arrive, whose outcome is unknown or that a process before sent."""
     gives_up_at: float = inf
     """On that clock: when this process gives up, if nothing moves until then."""
     others: int = 0
@@ -101,6 +103,13 @@ def progress_of(
         since=state.held_since,
         admission=decision.admission,
         throttles=state.ledger.throttles,
+        arriving_seconds=max(
+            (
+                at + tick.settings.quarantine_seconds - tick.now
+                for at in state.configs_unknown_since.values()
+            ),
+            default=0.0,
+        ),
         gives_up_at=gives_up_at,
         others=len(state.others.found),
         notes=state.notes[reported:],

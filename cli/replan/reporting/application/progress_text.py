@@ -65,7 +65,11 @@ def _restoring(progress: Progress) -> list[str]:
     busy = progress.running or progress.waiting or progress.others
     if busy or not progress.throttles:
         return []
-    return [f"restoring {count(progress.throttles, 'throttle setting')}"]
+    text = f"restoring {count(progress.throttles, 'throttle setting')}"
+    if progress.arriving_seconds > 0:
+        left = duration(progress.arriving_seconds)
+        text += f": for {left} more a change may arrive that was sent before this process, or whose outcome is unknown"
+    return [text]
 
 
 def reasons(progress: Progress) -> dict[type[object], str]:

@@ -15,7 +15,7 @@ autocomplete="off" spellcheck="false"></label> <label>broker <input id="broker" 
 <p id="shown" role="status" aria-live="polite"></p>
 <div class="wide"><table id="{table}" class="listing"><thead><tr>{heads}</tr></thead>
 <tbody></tbody></table></div>
-<p><button type="button" id="more" class="screen">more</button></p>
+<p><button type="button" id="more">more</button></p>
 <noscript><p>{otherwise}</p></noscript>"""
 
 STYLE = """
@@ -69,7 +69,7 @@ const listing = (rows, {cells, brokers, summary}) => {
     body.append(made);
     listed = Math.min(chosen.length, listed + PAGE);
     $("more").hidden = listed >= chosen.length;
-    $("more").textContent = "more (" + (chosen.length - listed).toLocaleString("en") + ")";
+    $("more").textContent = "and " + (chosen.length - listed).toLocaleString("en") + " more";
   };
   const choose = () => {
     const topic = $("topic").value.trim(), text = $("broker").value.trim();
