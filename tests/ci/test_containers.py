@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 import yaml
-from tests.ci.github import ROOT
+from tests.ci.github import INSTALL, ROOT
 from tests.ci.project import PLACEMENT, Project
 
 FILES = ROOT / "examples" / "ci"
@@ -17,6 +17,14 @@ def test_the_image_runs_as_any_user_of_group_0() -> None:
     assert re.fullmatch(r"[1-9]\d*:0", user), "a number, so that runAsNonRoot can be judged"
     assert "chmod -R g=u /home/replan /work" in text
     assert "HOME=/home/replan" in text
+
+
+def test_the_action_installs_into_an_environment_of_its_own() -> None:
+    """Pythons of Debian and Ubuntu refuse packages beside theirs (PEP 668)."""
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    first = action["runs"]["steps"][0]["run"]
+    assert INSTALL in first
+    assert first.endswith('echo "$RUNNER_TEMP/replan/bin" >> "$GITHUB_PATH"\n')
 
 
 def test_the_hook_runs_the_command_that_checks_files() -> None:
