@@ -7,14 +7,18 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kafka.record.util import calc_crc32c
+from kafka.record.util import calc_crc32c, decode_varint, encode_varint
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 """Base offset, length of the rest, leader epoch, magic, CRC, attributes, last offset delta, two times, producer id and
 epoch, base sequence, number of records."""
 _BEFORE_LENGTH, _CRC_AT, _CHECKED_FROM = 12, 17, 21
 _MAGIC = 2
-_TRANSACTIONAL, _CONTROL = 0x10, 0x20
+_COMPRESSION, _LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL, _DELETE_HORIZON = 0x07, 0x08, 0x10, 0x20, 0x40
+_OF_THE_LOG = _LOG_APPEND_TIME | _TRANSACTIONAL | _DELETE_HORIZON
+"""Attributes that a log gives a batch, or a transaction: a producer that sets the first is rejected (LogValidator)."""
+_LAST_DELTA, _LAST_DELTA_AT = struct.Struct(">i"), 23
+_LENGTH, _LENGTH_AT = struct.Struct(">i"), 8
 _PRODUCER = struct.Struct(">qhi")
 _PRODUCER_AT = 43
 _ATTRIBUTES = struct.Struct(">h")
@@ -61,13 +65,39 @@ def batches(content: bytes) -> Iterator[Batch]:
 
 
 def anonymous(batch: Batch) -> bytes:
-    """The batch as a client sends it (LogValidator): from offset 0 on, in no leader's epoch, of no producer and no
-    transaction, which the log may know already; with a CRC that fits."""
+    """The batch as a client sends it (LogValidator): from offset 0 on and without gaps, in no leader's epoch, of no
+    producer and no transaction, which the log may know already; with a CRC that fits.
+
+    Gaps are what compaction leaves. The records of a compressed batch keep their numbers: a broker that finds gaps there
+    writes the batch anew, and does not where it is not compressed.
+    """
     content = bytearray(batch.content)
+    if batch.last - batch.base + 1 != batch.records:
+        content = _without_gaps(content, batch.records)
     _BASE_OFFSET.pack_into(content, 0, 0)
     _LEADER_EPOCH.pack_into(content, _BEFORE_LENGTH, -1)
     (attributes,) = _ATTRIBUTES.unpack_from(content, _CHECKED_FROM)
-    _ATTRIBUTES.pack_into(content, _CHECKED_FROM, attributes & ~_TRANSACTIONAL)
+    _ATTRIBUTES.pack_into(content, _CHECKED_FROM, attributes & ~_OF_THE_LOG)
     _PRODUCER.pack_into(content, _PRODUCER_AT, *NO_PRODUCER)
     struct.pack_into(">I", content, _CRC_AT, calc_crc32c(bytes(content[_CHECKED_FROM:])))
     return bytes(content)
+
+
+def _without_gaps(content: bytearray, records: int) -> bytearray:
+    _LAST_DELTA.pack_into(content, _LAST_DELTA_AT, records - 1)
+    (attributes,) = _ATTRIBUTES.unpack_from(content, _CHECKED_FROM)
+    if attributes & _COMPRESSION:
+        return content
+    found, at = content[: _HEADER.size], _HEADER.size
+    for number in range(records):
+        length, begin = decode_varint(content, at)
+        at = begin + length
+        _, times = decode_varint(content, begin + 1)
+        _, rest = decode_varint(content, times)
+        record = content[begin:times]
+        encode_varint(number, record.append)
+        record += content[rest:at]
+        encode_varint(len(record), found.append)
+        found += record
+    _LENGTH.pack_into(found, _LENGTH_AT, len(found) - _BEFORE_LENGTH)
+    return found

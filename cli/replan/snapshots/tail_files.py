@@ -6,6 +6,7 @@ last: a file that it does not name was not saved whole.
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
@@ -66,7 +67,7 @@ def file_name(name: TopicPartition, broker: int, leader_epoch: int, begin: int) 
 
 
 def write_content(folder: Path, file: str, content: Iterable[bytes]) -> str:
-    """Write batches to a file, which no index names yet; returns its sha256. Raises BadFile."""
+    """Write batches to a file, which no index names yet, and keep them there; returns its sha256. Raises BadFile."""
     digest, path = hashlib.sha256(), folder / file
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -74,6 +75,8 @@ def write_content(folder: Path, file: str, content: Iterable[bytes]) -> str:
             for part in content:
                 digest.update(part)
                 out.write(part)
+            out.flush()
+            os.fsync(out.fileno())
     except OSError as problem:
         raise cannot("write", path, problem) from problem
     return digest.hexdigest()

@@ -16,8 +16,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from io import FileIO
 from pathlib import Path
-from typing import TextIO
 
 from replan.documents.files import cannot
 from replan.errors import BadFile
@@ -41,7 +41,7 @@ class Replayed:
 class Replays:
     """How far all ends of logs of a folder are; `note` writes down what happens."""
 
-    def __init__(self, text: str, out: TextIO | None = None) -> None:
+    def __init__(self, text: str, out: FileIO | None = None) -> None:
         self._found: dict[str, Replayed] = {}
         self._out = out
         for line in text.splitlines():
@@ -72,9 +72,13 @@ class Replays:
 
     def _note(self, *words: str) -> None:
         if self._out is not None:
-            self._out.write(" ".join(words) + "\n")
-            self._out.flush()
-            os.fsync(self._out.fileno())
+            line = (" ".join(words) + "\n").encode()
+            try:
+                while line:
+                    line = line[self._out.write(line) :]
+                os.fsync(self._out.fileno())
+            except OSError as problem:
+                raise cannot("write", Path(self._out.name), problem) from problem
         self._take(*words)
 
     def _take(self, what: str, file: str, *offsets: str) -> None:
@@ -93,9 +97,7 @@ def read_replays(folder: Path) -> Replays:
     """What was produced again so far; raises BadFile."""
     path = folder / REPLAYED
     try:
-        return _parsed(
-            path, path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
-        )
+        return _parsed(path, path.read_bytes() if path.exists() else b"")
     except OSError as problem:
         raise cannot("read", path, problem) from problem
 
@@ -105,30 +107,31 @@ def open_replays(folder: Path) -> Iterator[Replays]:
     """The same, to go on with: one process at a time. Raises BadFile."""
     path = folder / REPLAYED
     try:
-        out = path.open("a+", encoding="utf-8", errors="replace")
+        out = path.open("a+b", buffering=0)
     except OSError as problem:
         raise cannot("write", path, problem) from problem
     with out:
         try:
             fcntl.flock(out, fcntl.LOCK_EX | fcntl.LOCK_NB)
             out.seek(0)
-            text = out.read()
-            out.truncate(len(_whole(text).encode()))
+            content = out.read()
+            found = _parsed(path, content, out)
+            out.truncate(len(_whole(content)))
         except BlockingIOError as problem:
             raise BadFile(f"{path}: another process replays this folder") from problem
         except OSError as problem:
             raise cannot("read", path, problem) from problem
-        yield _parsed(path, text, out)
+        yield found
 
 
-def _whole(text: str) -> str:
+def _whole(content: bytes) -> bytes:
     """The lines that are whole."""
-    return text[: text.rfind("\n") + 1]
+    return content[: content.rfind(b"\n") + 1]
 
 
-def _parsed(path: Path, text: str, out: TextIO | None = None) -> Replays:
+def _parsed(path: Path, content: bytes, out: FileIO | None = None) -> Replays:
     try:
-        return Replays(_whole(text), out)
+        return Replays(_whole(content).decode(), out)
     except ValueError as problem:
         raise BadFile(
             f"{path}: it is not what `replan tails replay` writes: {problem}"

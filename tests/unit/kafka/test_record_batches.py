@@ -4,15 +4,18 @@ import struct
 
 import pytest
 from kafka.record import MemoryRecords, MemoryRecordsBuilder
+from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
 from replan.kafka.record_batches import anonymous, batches
 
 
-def batch(base: int, *values: bytes, producer: int = 7, transactional: bool = True) -> bytes:
+def batch(
+    base: int, *values: bytes, producer: int = 7, transactional: bool = True, codec: int = 1
+) -> bytes:
     """A batch as a producer with a transaction writes it."""
     builder = MemoryRecordsBuilder(
         magic=2,
-        compression_type=1,
+        compression_type=codec,
         batch_size=100_000,
         transactional=transactional,
         producer_id=producer,
@@ -55,3 +58,49 @@ def test_an_older_format_is_refused() -> None:
     content[16] = 1
     with pytest.raises(ValueError, match="format 1"):
         list(batches(bytes(content)))
+
+
+ATTRIBUTES_AT, LAST_DELTA_AT = 21, 23
+LOG_APPEND_TIME, DELETE_HORIZON = 0x08, 0x40
+
+
+def compacted(codec: int) -> bytes:
+    """A batch of 200 records of which compaction has kept the first and the last."""
+    builder = MemoryRecordsBuilder(magic=2, compression_type=codec, batch_size=1_000_000)
+    for number in range(200):
+        key, headers = (None, []) if number else (b"k", [("h", b"1")])
+        builder.append(timestamp=number, key=key, value=b"a" * 500, headers=headers)
+    builder.close()
+    whole = DefaultRecordBatch(builder.buffer())
+    kept = [record for record in whole if record.offset in {0, 199}]
+    few = DefaultRecordBatchBuilder(2, codec, False, -1, -1, -1, 1_000_000)
+    for record in kept:
+        few.append(record.offset, record.timestamp, record.key, record.value, record.headers)
+    content = bytearray(few.build())
+    struct.pack_into(">i", content, LAST_DELTA_AT, 199)
+    return bytes(content)
+
+
+@pytest.mark.parametrize("codec", [0, 1])
+def test_gaps_that_compaction_left_are_closed(codec: int) -> None:
+    """The broker numbers the records of a compressed batch itself."""
+    [found] = batches(compacted(codec))
+    assert (found.base, found.last, found.records) == (0, 199, 2)
+
+    [sent] = batches(anonymous(found))
+
+    assert (sent.last, sent.records) == (1, 2)
+    again = DefaultRecordBatch(sent.content)
+    assert again.validate_crc()
+    assert [(r.offset, r.timestamp, r.key, r.value, r.headers) for r in again] == [
+        (0, 0, b"k", b"a" * 500, [("h", b"1")]),
+        (1 if codec == 0 else 199, 199, None, b"a" * 500, []),
+    ]
+
+
+def test_what_only_a_log_may_say_of_a_batch_is_left_out() -> None:
+    content = bytearray(batch(0, b"a", transactional=False, codec=0))
+    attributes = LOG_APPEND_TIME | DELETE_HORIZON
+    struct.pack_into(">h", content, ATTRIBUTES_AT, attributes)
+    [found] = batches(bytes(content))
+    assert struct.unpack_from(">h", anonymous(found), ATTRIBUTES_AT) == (0,)

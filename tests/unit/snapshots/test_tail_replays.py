@@ -1,5 +1,6 @@
 """How far saved ends of logs were produced again: known after a kill at any point, and to one process at a time."""
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,35 @@ def test_a_line_that_was_cut_off_counts_for_nothing_and_spoils_nothing(tmp_path:
 def test_one_process_replays_a_folder_at_a_time(tmp_path: Path) -> None:
     with open_replays(tmp_path), pytest.raises(BadFile), open_replays(tmp_path):
         pass
+
+
+def test_on_a_full_disk_a_batch_is_not_sent_and_what_was_acknowledged_is_unknown(
+    tmp_path: Path,
+) -> None:
+    """Neither line is there whole, so nothing was sent before the first, and nothing is sent again after the second."""
+    path, (_, most) = tmp_path / REPLAYED, resource.getrlimit(resource.RLIMIT_FSIZE)
+    with open_replays(tmp_path) as replays:
+        replays.sending(tail(), 100, 200)
+        replays.produced(tail(), 200)
+        for act, known in (
+            (lambda: replays.sending(tail(), 200, 300), Replayed(200)),
+            (lambda: replays.produced(tail(), 300), Replayed(200, 300)),
+        ):
+            try:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 5, most))
+                with pytest.raises(BadFile, match="cannot"):
+                    act()
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+            assert read_replays(tmp_path).of(tail()) == known
+            path.write_bytes(path.read_bytes()[:-5])
+            replays.sending(tail(), 200, 300)
+
+
+@pytest.mark.parametrize("damage", [b"\xff\xfe 1\n", b"produced x\n", b"sent x 1\n", b"\0" * 9 + b"\n"])
+def test_a_damaged_file_is_refused_and_stays_as_it_is(tmp_path: Path, damage: bytes) -> None:
+    path = tmp_path / REPLAYED
+    path.write_bytes(damage + b"produced x 1")
+    with pytest.raises(BadFile), open_replays(tmp_path):
+        pass
+    assert path.read_bytes() == damage + b"produced x 1"

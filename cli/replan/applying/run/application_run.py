@@ -24,6 +24,7 @@ from replan.applying.steering import for_application, keeps_throttles
 from replan.applying.steps.creating import pending
 from replan.applying.steps.log_moves import pending as logs_pending
 from replan.applying.steps.recovering import pending as pending_recoveries
+from replan.applying.steps.recovering import waits_until
 from replan.applying.steps.standing_throttles import pending as still_to_set
 from replan.applying.tick.copies import lingering, may_arrive
 from replan.applying.tick.decide import decide
@@ -130,8 +131,9 @@ class ApplicationRun:
             self._idle_since = now
 
     def _gives_up_at(self) -> float:
-        """When this process gives up, if nothing moves until then."""
-        moved, settings = self._state.moved_at, self._job.settings
+        """When this process gives up, if nothing moves until then; a declared wait has an end, and runs before that."""
+        state, settings = self._state, self._job.settings
+        moved = max(state.moved_at, waits_until(self._job, state.ledger, state.recovering))
         limit, idle = settings.give_up_seconds, self._idle_since
         ends = [] if limit is None else [moved + limit]
         ends += [] if idle is None else [max(moved, idle) + settings.idle_seconds]

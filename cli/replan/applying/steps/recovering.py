@@ -6,6 +6,7 @@ Here belongs what concerns several of them; `judge_recovery` says what follows f
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 from replan.applying.journal.ledger import Ledger, unended
 from replan.applying.journal.records import Order, changed
@@ -95,6 +96,13 @@ def pending(job: Job, ledger: Ledger) -> list[Recovery]:
         for name, recovery in job.recoveries.items()
         if unended(ledger.recoveries.get(name))
     ]
+
+
+def waits_until(job: Job, ledger: Ledger, known: Recovering) -> float:
+    """When the last of the declared waits that run is over; minus infinity where none does."""
+    since = known.leaderless_since
+    ends = (since[r.partition] + r.wait_seconds for r in pending(job, ledger) if r.partition in since)
+    return max(ends, default=-inf)
 
 
 def first_known(ledger: Ledger, now: float) -> Recovering:

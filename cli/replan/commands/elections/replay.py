@@ -145,7 +145,8 @@ def left_over(
         begin = tail.begin if again else replays.of(tail).to
         for batch in _batches(tail, folder):
             key = tail.name, hashlib.sha256(batch.content).digest()
-            if not batch.control and batch.last >= begin and key not in seen:
+            bare = batch.control or not batch.records  # compaction leaves empty ones
+            if not bare and batch.last >= begin and key not in seen:
                 seen.add(key)
                 yield tail, batch
 

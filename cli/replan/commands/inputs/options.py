@@ -183,7 +183,8 @@ class Pace:
             metavar="DURATION",
             parser=_patience,
             help="End, resumable, when nothing has moved for so long: no byte, no replica that came in sync. "
-            "`never` waits for ever: the default at a terminal; elsewhere `apply` and `resume` take 1h.",
+            "`never` waits for ever: the default at a terminal; elsewhere `apply` and `resume` take 1h. A wait that "
+            "`recovery` declares is over first.",
         ),
     ] = None
 
