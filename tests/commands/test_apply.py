@@ -34,8 +34,8 @@ def test_without_a_terminal_nobody_approves_placement_files_and_nothing_is_chang
     assert done.returncode == 1
     assert "orders-0" in done.stdout
     assert done.stderr == (
-        "replan: stdin is not a terminal, so nobody can approve this plan; pass --auto-approve, or save the plan, "
-        "review it, and apply it: replan plan -o plan.json, replan apply plan.json\n"
+        "replan: stdin is not a terminal, so nobody can approve this; pass --auto-approve, or save the plan "
+        "(-o plan.json of `replan plan` and `replan elect`), review it, and apply it: replan apply plan.json\n"
     )
     assert (folder / "cluster.json").read_bytes() == before
     assert not (folder / "cluster.json.journal").exists()

@@ -1,6 +1,7 @@
 """Elections and recoveries as whole applications, through the port: who leads, who is refused, what is lost."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from tests.conformance.lab import (
@@ -14,15 +15,20 @@ from tests.conformance.lab import (
     reassign,
     stop,
     until_listed,
+    until_reads,
 )
 
-from replan.applying.journal.protocol import MemoryJournal
+from replan.applying.journal.ledger import fold
+from replan.applying.journal.protocol import Journal, MemoryJournal
 from replan.applying.run.loop import apply_plan
 from replan.applying.settings import Settings
 from replan.applying.steps.probing import with_logs
+from replan.applying.views.known_snapshot import as_planned_from
 from replan.applying.views.outcome import Outcome, Result
 from replan.errors import Exit
+from replan.manifest.load import load_placement
 from replan.model.configs import MIN_INSYNC_REPLICAS
+from replan.model.control_plane import Wanted
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.replica_logs import LogsFound
 from replan.planning.elections.preferred import preferred_elections
@@ -34,6 +40,7 @@ from replan.planning.elections.recover import (
 )
 from replan.planning.elections.selection import Selection
 from replan.planning.findings.returning import awaited
+from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan, RefusalRule
 from replan.planning.plans.plan_file import digest
 from replan.planning.recovery.recovery import Method
@@ -64,14 +71,14 @@ def planned(
     return recovery_elections(asked, seen, None, {}, formerly)
 
 
-def performed(lab: Lab, plan: Plan) -> Outcome:
+def performed(lab: Lab, plan: Plan, journal: Journal | None = None) -> Outcome:
     """Perform a plan to its end."""
     plane = lab.control_plane
     return apply_plan(
         plan,
         plane,
         plane,
-        MemoryJournal(),
+        journal or MemoryJournal(),
         lab.clock,
         plan_digest=digest(plan),
         settings=Settings(),
@@ -173,3 +180,38 @@ def test_a_replica_that_is_named_leads_a_partition_that_is_led(lab: Lab) -> None
     leader_is(lab, topic, 3)
     assert partition_of(lab, topic).replicas == (3, 1, 2)
     assert partition_of(lab, topic).leader_epoch == 1
+
+
+def test_a_broker_on_the_leader_blacklist_leads_nothing_until_it_is_taken_off(
+    lab: Lab, tmp_path: Path
+) -> None:
+    """Not after a restart either; then the order comes back that the journal has kept."""
+    lists = [[1, 2, 3], [2, 1, 3], [3, 1, 2]]
+    topic, journal = lab.create_topic(lists), MemoryJournal()
+    manifest = tmp_path / "placement.yaml"
+    names = [TopicPartition(topic, number) for number in range(3)]
+
+    def shown() -> list[tuple[list[int], int | None]]:
+        found = lab.control_plane.look(Wanted(partitions=names)).partitions
+        return [(list(found[name].replicas), found[name].leader) for name in names]
+
+    def applied(entries: str) -> None:
+        manifest.write_text(
+            f"version: 1\nassignments: {{}}\nblacklists: {{leaders: [{entries}]}}\n"
+        )
+        seen = as_planned_from(lab.control_plane.observe(), fold(journal.read()))
+        plan = make_plan(load_placement([manifest]), seen, only=[topic])
+        assert performed(lab, plan, journal).exit_code is Exit.OK
+
+    applied(f"{{broker: 1, topics: [{topic}]}}")
+
+    without_one = [([2, 3, 1], 2), ([2, 3, 1], 2), ([3, 2, 1], 3)]
+    until_reads(lab, shown, without_one)
+    stop(lab, 1)
+    lab.start_broker(1)
+    in_sync(lab, topic, 1, 2, 3)
+    assert shown() == without_one
+
+    applied("")
+
+    until_reads(lab, shown, [(listed, listed[0]) for listed in lists])

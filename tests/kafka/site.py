@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from tests.commandline import checked, start
 from tests.kafka.harness.clients import (
     admin,
@@ -132,6 +132,11 @@ class Site:
 
     def values(self, begin: int, partition: int = 0, *, committed: bool = False) -> list[str]:
         """The values of the records of a partition from an offset on; all, or those that count as committed."""
+        found = self.messages(begin, partition, committed=committed)
+        return [(message.value() or b"").decode() for message in found]
+
+    def messages(self, begin: int, partition: int = 0, *, committed: bool = False) -> list[Message]:
+        """These records."""
         consumer = Consumer(
             {
                 "bootstrap.servers": self.cluster.bootstrap,
@@ -142,10 +147,10 @@ class Site:
             }
         )
         consumer.assign([TopicPartition(self.topic, partition, begin)])
-        found: list[str] = []
+        found: list[Message] = []
         try:
             while (message := consumer.poll(30)) is not None and message.error() is None:
-                found.append((message.value() or b"").decode())
+                found.append(message)
         finally:
             consumer.close()
         return found

@@ -46,7 +46,7 @@ from replan.model.configs import (
     ConfigValue,
     broker_change,
 )
-from replan.model.control_plane import Accepted, Rejected, Wanted
+from replan.model.control_plane import Accepted, ElectionType, Rejected, Wanted
 from replan.model.names import BrokerId, TopicPartition, is_internal, replicas
 from replan.model.snapshot import Snapshot
 
@@ -319,6 +319,9 @@ def test_what_a_user_may_not_change_is_refused(secured: Secured, tmp_path: Path)
     with secured.open(secured.properties(tmp_path, "reader", USERS["reader"])) as connected:
         with pytest.raises(ClusterRefused, match="Alter on Cluster"):
             connected.reassign({name: replicas(1)}, allow_replication_factor_change=True)
+        for kind in ElectionType:
+            with pytest.raises(ClusterRefused, match=r"ElectLeaders .*(?s:.*)Alter on Cluster"):
+                connected.elect([name], kind)
 
         answer = connected.alter_configs([CHANGE])[ConfigScope.BROKER, "1"]
         assert isinstance(answer, Rejected)

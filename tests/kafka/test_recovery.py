@@ -8,11 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.commandline import checked
 from tests.kafka import site
-from tests.kafka.harness.clients import create_topic, until
+from tests.kafka.harness.clients import admin, create_topic, until
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.harness.tools import run_tool_warm
+from tests.unit.kafka.test_record_batches import compacted, of_the_log
 
+from replan.commands.inputs.journal_place import DEFAULT_TOPIC
+from replan.kafka.control_plane import open_cluster
+from replan.kafka.record_batches import batches
+from replan.model.control_plane import Accepted
+from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.plan_file import loads
 from replan.planning.recovery.recovery import Recovery
 
@@ -216,3 +223,55 @@ def test_five_hundred_partitions_are_led_again_by_one_command(
         until(lambda: set(site.leaders()) == {2}, "2 to lead all", limit_seconds=60)
     finally:
         site.start(1)
+
+
+def test_the_journals_own_topic_without_a_leader_is_led_again(
+    steady: OneJvmCluster, tmp_path: Path
+) -> None:
+    """The journal lies in a file meanwhile; afterwards the topic is the journal again, with what it held."""
+    site = Site(steady, tmp_path, DEFAULT_TOPIC)
+    to_topic = ("--bootstrap-server", steady.bootstrap)
+    create_topic(steady.bootstrap, "journalled", [[1, 2]])
+    site.create([1, 2], **{"min.insync.replicas": "1", "cleanup.policy": "compact"})
+    named = ("elect", "designated", "--partition", "journalled-0", "--leader", "2")
+    checked(*named, *to_topic, folder=tmp_path)
+    try:
+        site.stop(2, 1)
+        site.leaderless()
+        site.start(2)
+        wanted = ("elect", "best-log", "--topic", site.topic)
+        assert "[better-may-return]" in site.replan(*wanted, wanted=3)
+        (row,) = site.elect("best-log", "--give-up-on", "1")
+        assert (row["leader"], row["result"]) == (2, "done")
+        assert site.leaders() == [2]
+        site.start(1)
+        site.in_sync(1, 2)
+        shown = checked("journal", "show", "--json", *to_topic, folder=tmp_path).stdout
+        assert "journalled" in shown
+        checked("elect", "preferred", "--all", *to_topic, folder=tmp_path)
+    finally:
+        site.start(1, 2)
+        client = admin(steady.bootstrap)
+        for future in client.delete_topics([site.topic, "journalled"]).values():
+            future.result(30)
+
+
+def test_batches_that_only_a_log_holds_are_taken_by_brokers_again(
+    steady: OneJvmCluster, tmp_path: Path
+) -> None:
+    """With gaps, as compaction leaves them, compressed or not, and with the log's own time; null keys, headers."""
+    site = Site(steady, tmp_path, "replayed")
+    site.create([4])
+    plane = open_cluster(steady.bootstrap, None)
+    try:
+        plane.cluster_id()
+        for content in (compacted(0), compacted(1), of_the_log()):
+            [found] = batches(content)
+            answer = plane.tails().produce(BrokerId(4), TopicPartition(site.topic, 0), found)
+            assert answer == Accepted()
+    finally:
+        plane.close()
+    two = [(b"k", [("h", b"1")], 0), (None, None, 199)]
+    rows = [(m.key(), m.headers(), m.timestamp()[1]) for m in site.messages(0)]
+    assert rows[:4] == two * 2
+    assert [m.offset() for m in site.messages(0)] == list(range(5))

@@ -14,7 +14,13 @@ _HEADER = struct.Struct(">qiibIhiqqqhii")
 epoch, base sequence, number of records."""
 _BEFORE_LENGTH, _CRC_AT, _CHECKED_FROM = 12, 17, 21
 _MAGIC = 2
-_COMPRESSION, _LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL, _DELETE_HORIZON = 0x07, 0x08, 0x10, 0x20, 0x40
+_COMPRESSION, _LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL, _DELETE_HORIZON = (
+    0x07,
+    0x08,
+    0x10,
+    0x20,
+    0x40,
+)
 _OF_THE_LOG = _LOG_APPEND_TIME | _TRANSACTIONAL | _DELETE_HORIZON
 """Attributes that a log gives a batch, or a transaction: a producer that sets the first is rejected (LogValidator)."""
 _LAST_DELTA, _LAST_DELTA_AT = struct.Struct(">i"), 23
@@ -68,8 +74,8 @@ def anonymous(batch: Batch) -> bytes:
     """The batch as a client sends it (LogValidator): from offset 0 on and without gaps, in no leader's epoch, of no
     producer and no transaction, which the log may know already; with a CRC that fits.
 
-    Gaps are what compaction leaves. The records of a compressed batch keep their numbers: a broker that finds gaps there
-    writes the batch anew, and does not where it is not compressed.
+    Gaps are what compaction leaves. The records of a compressed batch keep their numbers: where those have gaps, a
+    broker writes the batch anew, which it does not do where it is not compressed.
     """
     content = bytearray(batch.content)
     if batch.last - batch.base + 1 != batch.records:

@@ -98,9 +98,13 @@ def test_gaps_that_compaction_left_are_closed(codec: int) -> None:
     ]
 
 
-def test_what_only_a_log_may_say_of_a_batch_is_left_out() -> None:
+def of_the_log() -> bytes:
+    """A batch with all that only a log may say of one."""
     content = bytearray(batch(0, b"a", transactional=False, codec=0))
-    attributes = LOG_APPEND_TIME | DELETE_HORIZON
-    struct.pack_into(">h", content, ATTRIBUTES_AT, attributes)
-    [found] = batches(bytes(content))
+    struct.pack_into(">h", content, ATTRIBUTES_AT, LOG_APPEND_TIME | DELETE_HORIZON)
+    return bytes(content)
+
+
+def test_what_only_a_log_may_say_of_a_batch_is_left_out() -> None:
+    [found] = batches(of_the_log())
     assert struct.unpack_from(">h", anonymous(found), ATTRIBUTES_AT) == (0,)

@@ -101,7 +101,9 @@ def pending(job: Job, ledger: Ledger) -> list[Recovery]:
 def waits_until(job: Job, ledger: Ledger, known: Recovering) -> float:
     """When the last of the declared waits that run is over; minus infinity where none does."""
     since = known.leaderless_since
-    ends = (since[r.partition] + r.wait_seconds for r in pending(job, ledger) if r.partition in since)
+    ends = (
+        since[r.partition] + r.wait_seconds for r in pending(job, ledger) if r.partition in since
+    )
     return max(ends, default=-inf)
 
 

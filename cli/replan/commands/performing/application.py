@@ -138,15 +138,21 @@ def check_all(plan: Plan) -> None:
 
 def approve(plan: Plan) -> bool:
     """Ask on the terminal whether to apply a plan that changes something. Raises BadUsage where there is none."""
-    return not plan.changes or agreed()
+    saved = (
+        ", or save the plan (-o plan.json of `replan plan` and `replan elect`), review it, and apply it: "
+        "replan apply plan.json"
+    )
+    return not plan.changes or agreed(saved)
 
 
-def agreed() -> bool:
-    """Whether whoever sits at the terminal agrees. Raises BadUsage where there is none."""
+def agreed(otherwise: str = "") -> bool:
+    """Whether whoever sits at the terminal agrees. Raises BadUsage where there is none.
+
+    `otherwise`: what can be done instead.
+    """
     if sys.stdin is None or not sys.stdin.isatty():  # None where it was closed before the start
         raise BadUsage(
-            "stdin is not a terminal, so nobody can approve this plan; pass --auto-approve, "
-            "or save the plan, review it, and apply it: replan plan -o plan.json, replan apply plan.json"
+            f"stdin is not a terminal, so nobody can approve this; pass --auto-approve{otherwise}"
         )
     sys.stderr.write("Type 'yes' to apply: ")
     sys.stderr.flush()
