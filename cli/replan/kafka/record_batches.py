@@ -1,11 +1,12 @@
 """Record batches as they lie in logs (message format 2, KIP-98): told apart, and made fit to be produced again. Pure.
 
-Records are not looked into, so compressed ones stay as they are.
+Records are not looked into, so compressed ones stay as they are, unless compaction has left gaps between them.
 """
 
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from kafka.record.util import calc_crc32c, decode_varint, encode_varint
 
@@ -29,6 +30,8 @@ _PRODUCER = struct.Struct(">qhi")
 _PRODUCER_AT = 43
 _ATTRIBUTES = struct.Struct(">h")
 _BASE_OFFSET, _LEADER_EPOCH = struct.Struct(">q"), struct.Struct(">i")
+_CODECS = MappingProxyType({1: "gzip", 3: "lz4", 4: "zstd"})
+_SNAPPY, _BLOCKS, _FIRST_BLOCK = 2, b"\x82SNAPPY\0", 16
 NO_PRODUCER = (-1, -1, -1)
 
 
@@ -74,8 +77,8 @@ def anonymous(batch: Batch) -> bytes:
     """The batch as a client sends it (LogValidator): from offset 0 on and without gaps, in no leader's epoch, of no
     producer and no transaction, which the log may know already; with a CRC that fits.
 
-    Gaps are what compaction leaves. The records of a compressed batch keep their numbers: where those have gaps, a
-    broker writes the batch anew, which it does not do where it is not compressed.
+    Gaps are what compaction leaves; brokers take none, and fail where they would have to close them. What has gaps is
+    sent without its compression.
     """
     content = bytearray(batch.content)
     if batch.last - batch.base + 1 != batch.records:
@@ -90,20 +93,51 @@ def anonymous(batch: Batch) -> bytes:
 
 
 def _without_gaps(content: bytearray, records: int) -> bytearray:
-    _LAST_DELTA.pack_into(content, _LAST_DELTA_AT, records - 1)
     (attributes,) = _ATTRIBUTES.unpack_from(content, _CHECKED_FROM)
-    if attributes & _COMPRESSION:
-        return content
-    found, at = content[: _HEADER.size], _HEADER.size
+    packed, at = content[_HEADER.size :], 0
+    codec = attributes & _COMPRESSION
+    plain = _unpacked(codec, bytes(packed)) if codec else packed
+    found = content[: _HEADER.size]
     for number in range(records):
-        length, begin = decode_varint(content, at)
+        length, begin = decode_varint(plain, at)
         at = begin + length
-        _, times = decode_varint(content, begin + 1)
-        _, rest = decode_varint(content, times)
-        record = content[begin:times]
+        _, times = decode_varint(plain, begin + 1)
+        _, rest = decode_varint(plain, times)
+        record = bytearray(plain[begin:times])
         encode_varint(number, record.append)
-        record += content[rest:at]
+        record += plain[rest:at]
         encode_varint(len(record), found.append)
         found += record
+    _ATTRIBUTES.pack_into(found, _CHECKED_FROM, attributes & ~_COMPRESSION)
+    _LAST_DELTA.pack_into(found, _LAST_DELTA_AT, records - 1)
     _LENGTH.pack_into(found, _LENGTH_AT, len(found) - _BEFORE_LENGTH)
     return found
+
+
+def _unpacked(codec: int, content: bytes) -> bytes:
+    """The records of a compressed batch; Java clients write snappy in blocks (SnappyOutputStream)."""
+    import pyarrow as pa
+
+    if codec != _SNAPPY:
+        with pa.CompressedInputStream(pa.BufferReader(content), _CODECS[codec]) as stream:
+            return bytes(stream.read())
+    if not content.startswith(_BLOCKS):
+        return _unpacked_block(content)
+    found, at = b"", _FIRST_BLOCK
+    while at < len(content):
+        (length,) = _LENGTH.unpack_from(content, at)
+        at += _LENGTH.size + length
+        found += _unpacked_block(content[at - length : at])
+    return found
+
+
+def _unpacked_block(block: bytes) -> bytes:
+    """A block of snappy, which begins with its size, seven bits a byte."""
+    import pyarrow as pa
+
+    size = 0
+    for number, byte in enumerate(block):
+        size |= (byte & 0x7F) << 7 * number
+        if byte < 0x80:
+            break
+    return bytes(pa.decompress(block, decompressed_size=size, codec="snappy"))
