@@ -31,6 +31,7 @@ from replan.applying.reasons.ends import EndReason, OtherLogDir, StaysInLogDir, 
 from replan.applying.reasons.gates import Cancelling, MoveFirst
 from replan.applying.reasons.requests import Rechecking, ReplicaUnread
 from replan.applying.reasons.waits import HoldReason
+from replan.applying.steps.rechecking import rechecked
 from replan.applying.throttles.broker_rates import Rate
 from replan.applying.tick_input import Job, TickInput
 from replan.model.configs import LOG_DIRS_RATE
@@ -137,11 +138,7 @@ def log_move_tick(
             verdict = _cancel(move, tick, known, found)
         else:
             verdict = judge_log_move(move, tick.seen, known.answers.get(move.replica))
-        if isinstance(verdict, End) and verdict.status in _TO_BE_AGREED and verdict.reason:
-            suspicion = move.replica, verdict.reason
-            if not tick.agreed(known.suspected, suspicion, listed=False):
-                agreeing.append(suspicion)
-                verdict = Hold(Rechecking(verdict.reason))
+        verdict = rechecked(verdict, move.replica, tick, known.suspected, agreeing)
         if isinstance(verdict, Start):
             ready.append(move)
         else:
@@ -173,10 +170,6 @@ def _take(
         case End(status, why):
             message = "" if why is None else tick.job.end_text(move.partition, why)
             into.records.append(record_of(move, ledger, status, message))
-
-
-_TO_BE_AGREED = frozenset({Status.STALE, Status.CANCELLED})
-"""Ends that one look alone does not show."""
 
 
 def _cancel(

@@ -15,9 +15,10 @@ from replan.applying.observation.history import held_since
 from replan.applying.partitions.judge import End, Hold, rejected
 from replan.applying.reasons.ends import EndReason, OtherValue, SubjectGone
 from replan.applying.reasons.gates import SettingInUse
-from replan.applying.reasons.requests import Rechecking, SettingUnread, SettingUnseen
+from replan.applying.reasons.requests import SettingUnread, SettingUnseen
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.steps.creating import Ask
+from replan.applying.steps.rechecking import rechecked
 from replan.applying.tick_input import Job, TickInput
 from replan.model.configs import ConfigChange, ConfigScope, SettingName, override_of, own_value
 from replan.model.control_plane import Answer, Look, Rejected
@@ -72,11 +73,7 @@ def standing_tick(
     for wanted in pending(tick.job, ledger):
         name = wanted.setting
         verdict = judge_setting(wanted, tick.seen, ledger, known.answers, late)
-        if isinstance(verdict, End) and verdict.status is Status.STALE and verdict.reason:
-            suspicion = name, verdict.reason
-            if not tick.agreed(known.suspected, suspicion, listed=False):
-                agreeing.append(suspicion)
-                verdict = Hold(Rechecking(verdict.reason))
+        verdict = rechecked(verdict, name, tick, known.suspected, agreeing)
         _take(wanted, verdict, tick, ledger, found, closed)
     found.suspected = held_since(known.suspected, agreeing, tick.ended)
     return found
