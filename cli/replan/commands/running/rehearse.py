@@ -1,12 +1,12 @@
 """`rehearse`: perform a plan on the simulator; nothing is changed anywhere."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from replan.commands.frame.output import keep_inputs, write
-from replan.commands.inputs.options import AS, Faults, Output, Pace, PlanFile
+from replan.commands.inputs.options import AS, Faults, Output, Pace, PageForm, PlanFile
 from replan.commands.inputs.target import OptionalTarget
 from replan.errors import BadUsage, Exit
 
@@ -80,7 +80,7 @@ def rehearse(
             help="Rehearse COUNT times more with random faults: the spread, and the worst seed.",
         ),
     ] = 0,
-    form: Annotated[Literal["text", "markdown", "json", "html"], AS] = "text",
+    form: Annotated[PageForm, AS] = "text",
     output: Output = None,
     load: Load,
     pace: Pace,
