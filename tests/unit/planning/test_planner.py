@@ -168,8 +168,8 @@ QUIET: list[tuple[str, Placement, Snapshot]] = [
         snapshot([state([1, 2, 4], [1, 2], adding=[4])]),
     ),
     (
-        "an internal topic that no entry names",
-        placement(blacklist=[listed_leader(1)]),
+        "an internal topic, beside an entry for the patterns of others",
+        placement(blacklist=[listed_leader(1, topics=["*"])]),
         snapshot([state([1, 2], topic="__consumer_offsets")]),
     ),
 ]

@@ -7,16 +7,15 @@ same snapshot gives the same plan. Not here: what becomes of the lists (`overlay
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from replan.model.columns import Matrix, to_matrix
-from replan.model.names import is_internal
 from replan.model.placement import LeaderBlacklist, LeaderMove, Placement
 from replan.model.snapshot import Snapshot
+from replan.model.topic_patterns import matches
 from replan.planning.comparison.alignment import topics_of
 
 Flags = npt.NDArray[np.bool_]
@@ -32,13 +31,8 @@ class Listed:
 
 
 def blacklist_reaches(entry: LeaderBlacklist, topic: str) -> bool:
-    """Whether an entry concerns a topic; internal topics only when their two underscores are written."""
-    if entry.topics is None:
-        return not is_internal(topic)
-    return any(
-        fnmatchcase(topic, pattern) and (not is_internal(topic) or pattern.startswith("__"))
-        for pattern in entry.topics
-    )
+    """Whether an entry concerns a topic: every one, internal ones too, or those that its patterns mean."""
+    return entry.topics is None or any(matches(pattern, topic) for pattern in entry.topics)
 
 
 def within(entry: LeaderBlacklist, rows: pa.Table) -> Flags:

@@ -101,7 +101,7 @@ def test_lists_of_unequal_length_keep_their_length() -> None:
 
 REACH = [
     (None, "orders", True),
-    (None, "__consumer_offsets", False),
+    (None, "__consumer_offsets", True),
     (("orders",), "orders", True),
     (("orders",), "orders.eu", False),
     (("orders*",), "orders.eu", True),
@@ -115,7 +115,7 @@ REACH = [
 
 
 @pytest.mark.parametrize(("topics", "topic", "reached"), REACH)
-def test_an_entry_reaches_its_topics_and_internal_ones_only_when_their_underscores_are_written(
+def test_an_entry_reaches_every_topic_or_its_own_internal_ones_where_their_underscores_are_written(
     topics: Sequence[str] | None, topic: str, *, reached: bool
 ) -> None:
     assert blacklist_reaches(listed_leader(1, topics=topics), topic) is reached
@@ -134,9 +134,9 @@ def test_the_blacklist_reaches_undeclared_partitions_where_it_changes_something(
         ]
     )
     asked = placement(blacklist=[listed_leader(1)])
-    expected = {"orders-0": [2, 3, 1], "orders-1": [2, 3, 1], "orders-3": [2, 3, 1]}
-    assert wanted(asked, seen) == expected
-    assert marks(asked, seen, "remember") == ["orders-0", "orders-1"]
+    orders = {"orders-0": [2, 3, 1], "orders-1": [2, 3, 1], "orders-3": [2, 3, 1]}
+    assert wanted(asked, seen) == {"__consumer_offsets-0": [2, 1], **orders}
+    assert marks(asked, seen, "remember") == ["__consumer_offsets-0", "orders-0", "orders-1"]
 
 
 def test_an_undeclared_partition_that_a_reassignment_runs_on_is_let_alone() -> None:
@@ -298,13 +298,16 @@ def test_an_entry_until_its_broker_has_caught_up_holds_while_one_partition_lacks
 
 
 @pytest.mark.parametrize(
-    "seen",
+    ("topics", "seen"),
     [
-        snapshot([state([1, 2, 3]), state([2, 3], partition=1)]),
-        snapshot([state([1, 2, 3]), state([1, 2], [2], topic="__internal")]),
-        snapshot([state([2, 3])]),
+        (None, snapshot([state([1, 2, 3]), state([2, 3], partition=1)])),
+        (["*"], snapshot([state([1, 2, 3]), state([1, 2], [2], topic="__internal")])),
+        (None, snapshot([state([2, 3])])),
     ],
     ids=["in sync everywhere", "behind only where it does not reach", "holds nothing"],
 )
-def test_it_ends_once_its_broker_is_in_sync_for_all_that_it_reaches(seen: Snapshot) -> None:
-    assert without_ended(placement(blacklist=[CATCHING_UP]), seen).leader_blacklist == ()
+def test_it_ends_once_its_broker_is_in_sync_for_all_that_it_reaches(
+    topics: Sequence[str] | None, seen: Snapshot
+) -> None:
+    entry = listed_leader(1, topics=topics, until_caught_up=True)
+    assert without_ended(placement(blacklist=[entry]), seen).leader_blacklist == ()
