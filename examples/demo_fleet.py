@@ -1,5 +1,7 @@
 """A fleet of twenty simulated clusters at two moments: one does not answer, one has a broken placement, many drifted.
 
+Between the two, `replan apply` puts one of them right.
+
 Run it with `make demo-fleet`. The report stays in a folder that the last line names; open `index.html` there.
 """
 
@@ -9,13 +11,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
 
 HERE = Path(__file__).parent
 CLUSTERS = 20
-MOMENTS = ("2026-11-21T03:00:00Z", "2026-11-21T09:00:00Z")
+EARLIER, LATER = -6, 0
+"""The two moments, in hours from now."""
+APPLIED = "ap-14"
+"""Between the two moments it is put right."""
 NAMES = ("billing", "clicks", "orders", "payments", "search", "shipping", "stock", "users")
 Document = dict[str, Any]
 
@@ -26,9 +32,11 @@ def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="replan-fleet-"))
     folder.mkdir(parents=True, exist_ok=True)
     make_fleet(folder)
-    for moment, wanted in zip(MOMENTS, (1, 1), strict=True):
-        at(folder, moment)
-        replan(folder, ("fleet", "run", "-o", "report"), wanted)
+    at(folder, EARLIER)
+    replan(folder, ("fleet", "run", "-o", "report"), 1)
+    replan(folder, ("apply", "--cluster", APPLIED, "--auto-approve"), 0)
+    at(folder, LATER)
+    replan(folder, ("fleet", "run", "-o", "report"), 1)
     sys.stdout.write(f"\nThe report is {folder / 'report' / 'index.html'}\n")
 
 
@@ -82,28 +90,35 @@ def placement(number: int) -> str:
         lines += [
             "blacklists:",
             "  leaders:",
-            "    - {broker: 6, reason: disk, owner: storage, expires: 2026-11-01}",
+            f"    - {{broker: 6, reason: disk, owner: storage, expires: {moment(-20 * 24)[:10]}}}",
         ]
     if number == 8:
         lines += [
             "acknowledged:",
-            "  - {partitions: billing-0, reason: waiting for a disk, expires: 2026-12-24}",
+            f"  - {{partitions: billing-0, reason: waiting for a disk, expires: {moment(30 * 24)[:10]}}}",
         ]
     return "\n".join(lines) + "\n"
 
 
-def at(folder: Path, moment: str) -> None:
+def moment(hours: int) -> str:
+    """The time so many hours from now."""
+    return f"{datetime.now(UTC) + timedelta(hours=hours):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def at(folder: Path, hours: int) -> None:
     """The state of all clusters at one of the moments."""
-    later = moment != MOMENTS[0]
+    later, now = hours == LATER, moment(hours)
     for number in range(CLUSTERS - 1):
-        document = cluster(number, moment, later=later)
+        document = cluster(number, now, later=later)
         if later or number % 4 == 1:
             DRIFTS[number % len(DRIFTS)](document)
+        elif name_of(number) == APPLIED:
+            _operator(document)
         path = folder / "clusters" / f"{name_of(number)}.json"
         path.write_text(json.dumps(document), encoding="utf-8")
 
 
-def cluster(number: int, moment: str, *, later: bool) -> Document:
+def cluster(number: int, observed_at: str, *, later: bool) -> Document:
     """A cluster that is as declared; what is written to it makes it larger."""
     chance = Random(1000 + number)  # noqa: S311 - the same fleet every time
     topics = []
@@ -119,7 +134,7 @@ def cluster(number: int, moment: str, *, later: bool) -> Document:
         "kind": "replan.snapshot",
         "formatVersion": 1,
         "clusterId": f"id-{number:02}",
-        "observedAt": moment,
+        "observedAt": observed_at,
         "brokers": [{"id": n, "rack": "abc"[n % 3]} for n in range(1, 7)],
         "topics": topics,
     }

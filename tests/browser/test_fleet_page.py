@@ -8,6 +8,9 @@ import pytest
 from tests.browser.tools import DESKTOP, PHONE, opened
 from tests.commandline import environment
 
+from replan.fleet.reports.facts import ClusterFacts, FleetFacts
+from replan.fleet.reports.page import render_page
+
 pytestmark = pytest.mark.browser
 DEMO = Path(__file__).parents[2] / "examples" / "demo_fleet.py"
 ROWS = "#drift tbody tr"
@@ -40,10 +43,15 @@ def test_the_drift_is_filtered_and_a_cluster_is_drilled_into(
         ["text", "#count"],
         ["count", "#trend circle"],
         ["text", "#failed"],
+        ["texts", "#resolved td:nth-child(2)"],
+        ["count", "#acknowledged tbody tr"],
+        ["click", "button[data-cluster='eu-12']"],
+        ["text", "#resolved-count"],
         ["width"],
         viewport=viewport,
     )
-    everything, clusters, items, drilled, again, moments, failed, width = seen.found
+    everything, clusters, items, drilled, again, moments, failed, *past, width = seen.found
+    assert past == [["billing-0", "billing-1"], 1, "0 of 2"]
     assert (everything, again, clusters, moments) == ("63 of 63", "63 of 63", 20, 2)
     assert items
     assert all(item.startswith("payments") for item in items)
@@ -51,3 +59,52 @@ def test_the_drift_is_filtered_and_a_cluster_is_drilled_into(
     assert "us-07, diff" in failed
     assert "us-19, collect" in failed
     assert width <= viewport["width"]
+
+
+def row(item: str, *, flapping: bool, **more: object) -> dict[str, object]:
+    same = {
+        "cluster": "eu",
+        "item": item,
+        "class": "operator",
+        "kind": "replicas",
+        "owner": "sales",
+    }
+    times = {"since": "2026-11-21T03:00:00Z", "spells": 4 if flapping else 1, "flapping": flapping}
+    return {**same, **times, **more}
+
+
+def test_what_flaps_is_marked_and_who_put_it_right_is_named(tmp_path: Path) -> None:
+    lists = {"declared": [1, 2, 3], "observed": [1, 2, 4], "detail": None, "rule": "lists-differ"}
+    gone = {"resolved_at": "2026-11-21T09:00:00Z"}
+    facts = FleetFacts(
+        (ClusterFacts("eu", "2026-11-21T09:00:00Z", 9, 2, flapping=2),),
+        tuple(row(f"orders-{n}", flapping=not n, copy_bytes=0, **lists) for n in (0, 1)),
+        (
+            row("clicks-0", flapping=True, resolved_by=None, **gone),
+            row("clicks-1", flapping=False, resolved_by="<i>a-1</i>", **gone),
+        ),
+        (),
+        (),
+    )
+    page = tmp_path / "index.html"
+    page.write_text(render_page(facts), encoding="utf-8")
+    seen = opened(
+        page,
+        ["text", f"{ROWS}:first-child .tag"],
+        ["texts", "#resolved td:nth-child(7)"],
+        ["click", "#flapping"],
+        ["texts", f"{ROWS} td:nth-child(2)"],
+        ["texts", "#resolved td:nth-child(2)"],
+        ["click", "#reset"],
+        ["fill", "#text", "a-1"],
+        ["texts", "#resolved td:nth-child(2)"],
+        ["visible", "#accepted"],
+    )
+    assert seen.found == [
+        "flapping",
+        ["not by replan", "<i>a-1</i>"],
+        ["orders-0"],
+        ["clicks-0"],
+        ["clicks-1"],
+        False,
+    ]

@@ -83,7 +83,13 @@ def test_the_fleet_of_the_demo_shows_every_class_of_drift(tmp_path: Path) -> Non
     assert sum(c["acknowledged"] for c in found["clusters"]) == 1
     assert sum(c["converging"] for c in found["clusters"]) == 3
     assert [point["clusters"] for point in found["trend"]] == [18, 18]
-    assert {row["since"] for row in found["drift"]} == {
-        "2026-11-21T03:00:00Z",
-        "2026-11-21T09:00:00Z",
-    }
+    earlier, later = sorted({row["since"] for row in found["drift"]})
+    assert later == found["clusters"][-1]["observed_at"]
+    assert [(r["cluster"], r["item"], r["since"], r["resolved_at"]) for r in found["resolved"]] == [
+        ("ap-14", "billing-0", earlier, later),
+        ("ap-14", "billing-1", earlier, later),
+    ]
+    # `replan apply` between the two moments did it.
+    assert {r["resolved_by"] for r in found["resolved"]} != {None}
+    (waiting,) = found["acknowledged"]
+    assert (waiting["cluster"], waiting["item"], waiting["since"]) == ("ap-08", "billing-0", later)

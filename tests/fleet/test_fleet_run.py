@@ -107,6 +107,8 @@ def test_a_whole_run_judges_who_answers_and_names_the_others(home: Path) -> None
         "report.json",
         "clusters.csv",
         "drift.csv",
+        "resolved.csv",
+        "acknowledged.csv",
         "metrics.prom",
     }
 

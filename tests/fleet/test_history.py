@@ -1,5 +1,6 @@
 """Since when something drifts, how often it came back and what put it right; and what `drift` says of it."""
 
+import csv
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,10 +23,11 @@ from replan.fleet.lake.history import kept_spells
 from replan.fleet.lake.tables import APPLICATIONS, HISTORY, RATES
 from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.reports.facts import gather
+from replan.fleet.reports.files import rendered
 from replan.fleet.run import run_history, run_stages, write
 from replan.fleet.seen import Seen, ended_applications, keep_seen
 from replan.fleet.tasks.todo import from_lake
-from replan.model.names import TopicPartition, replicas
+from replan.model.names import TopicId, TopicPartition, replicas
 from replan.planning.findings.drift_report import Spell
 from replan.planning.plans.origins import Grown
 from replan.snapshots.files import write_snapshot
@@ -49,6 +51,15 @@ def moment(hour: int) -> str:
 
 def look(hour: int, members: Sequence[int], **more: Any) -> Seen:
     seen = snapshot([state(list(members))], observed_at=moment(hour))
+    return Seen(replace(seen, cluster_id="id-eu"), **more)
+
+
+TWO_TOPICS = "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}, clicks: {partitions: [[1, 2, 4]]}}\n"
+
+
+def looks(hour: int, *, orders: Sequence[int], clicks: Sequence[int], **more: Any) -> Seen:
+    states = [state(list(orders)), state(list(clicks), topic="clicks", topic_id=TopicId("c"))]
+    seen = snapshot(states, observed_at=moment(hour))
     return Seen(replace(seen, cluster_id="id-eu"), **more)
 
 
@@ -106,6 +117,55 @@ def test_what_begins_three_times_in_a_week_flaps_until_it_is_quiet_for_one(home:
     assert (history(lake)["spells"], history(lake)["flapping"]) == (3, True)
     judge(home, look(7 * 24 + 4, GOOD))
     assert (history(lake)["spells"], history(lake)["flapping"]) == (3, False)
+
+
+def test_a_report_begins_with_what_flaps_and_says_who_put_things_right(home: Path) -> None:
+    (home / "eu.yaml").write_text(TWO_TOPICS, encoding="utf-8")
+    flaps = [looks(n, orders=GOOD if n % 2 else BAD, clicks=BAD) for n in range(5)]
+    lake = judge(home, *flaps)
+    fleet = Fleet({"eu": FleetCluster("eu"), "us": FleetCluster("us")})
+    found = gather(lake, fleet)
+    assert [(r["item"], r["flapping"], r["spells"]) for r in found.drift] == [
+        ("orders-0", True, 3),
+        ("clicks-0", False, 1),
+    ]
+    assert [(c.name, c.flapping) for c in found.clusters] == [("eu", 1), ("us", 0)]
+    assert (found.resolved, found.acknowledged) == ((), ())
+
+    by = moved(application("a-1", 5, 6))
+    judge(home, looks(7, orders=GOOD, clicks=GOOD, **by))
+    found = gather(lake, fleet)
+    assert [
+        (r["item"], r["since"], r["resolved_at"], r["resolved_by"]) for r in found.resolved
+    ] == [
+        ("orders-0", moment(4), moment(7), "a-1"),
+        ("clicks-0", moment(0), moment(7), None),
+    ]
+    assert [c.flapping for c in found.clusters] == [1, 0]  # it is in its place, and may go again
+    files = rendered(found)
+    assert list(csv.DictReader(files["drift.csv"].splitlines())) == []
+    first, second = csv.DictReader(files["resolved.csv"].splitlines())
+    assert (first["resolved_by"], first["flapping"]) == ("a-1", "true")
+    assert (second["resolved_by"], second["flapping"]) == ("", "false")
+    assert f"| replicas | {moment(4)} | {moment(7)} | `a-1` |" in files["report.md"]
+    assert "| replicas | 3 times | in its place |" in files["report.md"]
+    assert 'replan_fleet_flapping{cluster="eu"} 1\n' in files["metrics.prom"]
+
+    judge(home, looks(7 * 24 + 8, orders=GOOD, clicks=GOOD))
+    assert gather(lake, fleet).resolved == ()  # longer ago than a week
+
+
+def test_what_is_acknowledged_is_listed_with_its_date_and_not_as_put_right(home: Path) -> None:
+    lake = judge(home, look(1, BAD))
+    entry = "acknowledged: [{partitions: orders-0, reason: later, expires: 2026-11-30}]\n"
+    orders = (home / "eu.yaml").read_text(encoding="utf-8")
+    (home / "eu.yaml").write_text(orders + entry, encoding="utf-8")
+    judge(home, look(2, BAD))
+    found = gather(lake, Fleet({"eu": FleetCluster("eu")}))
+    (row,) = found.acknowledged
+    assert (row["item"], row["since"], row["until"]) == ("orders-0", moment(2), "2026-11-30")
+    assert (found.drift, found.resolved) == ((), ())
+    assert "| 2026-11-30 |" in rendered(found)["report.md"]
 
 
 def test_the_application_that_moved_it_has_resolved_it(home: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from replan.commands.frame.output import note, result
-from replan.commands.inputs.options import AS, DEFAULT_FILES, Files
+from replan.commands.inputs.options import AS, DEFAULT_FILES, Files, placement_files
 from replan.commands.inputs.target import JournaledTarget
 from replan.errors import BadUsage, Exit
 
@@ -38,7 +38,8 @@ def show(
     from replan.planning.blacklist_report import blacklist_report
     from replan.reporting.cluster.blacklist_text import render_blacklist, render_blacklist_json
 
-    found = blacklist_report(load_placement(files), observed(cluster).snapshot)
+    declared = load_placement(placement_files(files, cluster))
+    found = blacklist_report(declared, observed(cluster).snapshot)
     result(render_blacklist(found) if form == "text" else render_blacklist_json(found))
     return Exit.OK
 

@@ -85,7 +85,8 @@ def apply(
     --unclean, and are approved on the terminal or by --auto-approve. With -f the plan is made now, and approved on the
     terminal or by --auto-approve. Refused partitions are left out, and the rest is applied. If the command ends early
     for any reason, run it again: it resumes. Where nothing but the rates of `throttles.moves` has changed since, -f
-    changes those of the application, as `replan throttle` does.
+    changes those of the application, as `replan throttle` does. With --cluster and neither, -f is the placement of the
+    fleet file.
 
     Exit codes:
       0    done
@@ -106,6 +107,7 @@ def apply(
     from replan.commands.performing.fault_injection import with_faults
     from replan.commands.running.throttle import change_rates
 
+    files = _placement(plan_file, files, cluster)
     if (plan_file is None) == (not files):
         raise BadUsage(
             "give either a saved plan (replan apply plan.json) or placement files (replan apply -f placement.yaml)"
@@ -154,6 +156,15 @@ def apply(
             rates=found.rates,
             until=until,
         )
+
+
+def _placement(
+    plan_file: Path | None, files: list[Path] | None, cluster: LiveTarget
+) -> list[Path] | None:
+    """The placement files: with --cluster, and neither a plan nor -f, those of the fleet file."""
+    if plan_file is None and not files and cluster.placement is not None:
+        return [cluster.placement]
+    return files
 
 
 def _check_saved(allow: list[str] | None, rates: str | None) -> None:

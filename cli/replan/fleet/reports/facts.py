@@ -14,9 +14,8 @@ from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Hour, Lake, at
 from replan.fleet.lake.tables import COSTS, DRIFT, ERRORS, HISTORY, JUDGED, PLANS, LakeTable
 from replan.fleet.report import item_of
+from replan.fleet.reports.past import Row, acknowledged, age_of, key_of, put_right
 from replan.fleet.stages.classify import ACKNOWLEDGED
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +32,8 @@ class ClusterFacts:
     """How much drifted, by class."""
     oldest: str | None = None
     """Since when the oldest of it drifts."""
+    flapping: int = 0
+    """What began three times or more in a week, whether it drifts now or not."""
     copy_bytes: int = 0
     cross_rack_bytes: int = 0
     amounts: Mapping[str, float] = field(default_factory=dict)
@@ -51,7 +52,11 @@ class FleetFacts:
     clusters: tuple[ClusterFacts, ...]
     """Those with errors first, then those that drifted most."""
     drift: tuple[Row, ...]
-    """What drifted: cluster, item, class, kind, lists, since when, how often, owner, bytes to copy."""
+    """What drifted: cluster, item, class, kind, lists, since when, how often, owner; what flaps first."""
+    resolved: tuple[Row, ...]
+    """What was put right in the last week: since when it had drifted, when it was gone, by which application."""
+    acknowledged: tuple[Row, ...]
+    """What the placements ask to leave alone, and until when."""
     trend: tuple[Row, ...]
     """What had drifted in all clusters that were compared, by the moment of each comparison, oldest first."""
 
@@ -65,28 +70,44 @@ class FleetFacts:
         return {
             "clusters": [asdict(cluster) for cluster in self.clusters],
             "drift": [dict(row) for row in self.drift],
+            "resolved": [dict(row) for row in self.resolved],
+            "acknowledged": [dict(row) for row in self.acknowledged],
             "trend": [dict(row) for row in self.trend],
         }
 
 
 def gather(lake: Lake, fleet: Fleet) -> FleetFacts:
     """Read the tables; raises BadFile."""
-    judged = lake.read(JUDGED).to_pylist()
+    judged = [row for row in lake.read(JUDGED).to_pylist() if row["cluster"] in fleet.clusters]
     newest: dict[str, Row] = {}
     for row in judged:
-        if row["cluster"] in fleet.clusters and _moment(row) >= _moment(newest.get(row["cluster"])):
+        if _moment(row) >= _moment(newest.get(row["cluster"])):
             newest[row["cluster"]] = row
     where = " OR ".join(f"({at(_hour(row))})" for row in newest.values()) or "false"
     costs = _by_cluster(lake, COSTS, where)
     plans = _by_cluster(lake, PLANS, where, ("cluster", "changes", "seconds"))
     errors = _errors(lake, newest)
-    drift = _drift(lake, where, costs)
+    history = [row for row in lake.read(HISTORY).to_pylist() if row["cluster"] in newest]
+    ages = {key_of(row): row for row in history if row["open"]}
+    found = lake.read(DRIFT, where).to_pylist()
+    drift = _drift([row for row in found if row["class"] != ACKNOWLEDGED], ages, costs)
+    flapping = Counter(row["cluster"] for row in history if row["flapping"])
     clusters = [
-        _cluster(name, newest.get(name), drift, costs[name], plans[name], errors[name])
+        _cluster(
+            *(name, newest.get(name), drift, flapping[name]),
+            *(costs[name], plans[name], errors[name]),
+        )
         for name in fleet.clusters
     ]
     clusters.sort(key=lambda c: (not c.errors, -c.drifted, c.name))
-    return FleetFacts(tuple(clusters), tuple(drift), tuple(_trend(judged)))
+    latest = max((row["observed_at"] for row in newest.values()), default=None)
+    return FleetFacts(
+        tuple(clusters),
+        tuple(drift),
+        tuple(put_right(history, latest)),
+        tuple(acknowledged([row for row in found if row["class"] == ACKNOWLEDGED], ages)),
+        tuple(_trend(judged)),
+    )
 
 
 def _errors(lake: Lake, newest: Mapping[str, Row]) -> Mapping[str, list[Row]]:
@@ -121,14 +142,14 @@ def _by_cluster(
     return found
 
 
-def _drift(lake: Lake, where: str, costs: Mapping[str, Sequence[Row]]) -> list[Row]:
-    ages = {_key(r): r for r in lake.read(HISTORY, "open").to_pylist()}
+def _drift(
+    found: Iterable[Row], ages: Mapping[tuple[Any, ...], Row], costs: Mapping[str, Sequence[Row]]
+) -> list[Row]:
     copies = {
         (r["cluster"], r["topic"], r["partition"]): r for rows in costs.values() for r in rows
     }
     rows = []
-    for row in lake.read(DRIFT, f"({where}) AND class <> '{ACKNOWLEDGED}'").to_pylist():
-        age = ages.get(_key(row), {})
+    for row in sorted(found, key=_place):
         copy = copies.get((row["cluster"], row["topic"], row["partition"]), {})
         rows.append(
             {
@@ -137,23 +158,25 @@ def _drift(lake: Lake, where: str, costs: Mapping[str, Sequence[Row]]) -> list[R
                 **{k: row[k] for k in ("class", "kind", "rule", "declared", "observed", "leader")},
                 "detail": row["detail"],
                 "owner": row["owner"],
-                "since": age.get("since") or age.get("first_seen", row["observed_at"]),
-                "spells": age.get("spells", 1),
+                **age_of(row, ages),
                 "copy_bytes": copy.get("bytes", 0),
                 "cross_rack_bytes": copy.get("cross_rack_bytes", 0),
             }
         )
-    return sorted(rows, key=lambda r: (r["cluster"], r["item"], r["kind"], r["detail"] or ""))
+    return sorted(rows, key=lambda r: not r["flapping"])
 
 
-def _key(row: Row) -> tuple[Any, ...]:
-    return tuple(row[k] for k in ("cluster", "topic", "partition", "broker", "kind"))
+def _place(row: Row) -> tuple[Any, ...]:
+    """Where a row of drift stands among others: partitions by their number."""
+    of = (row["topic"] or "", -1 if row["partition"] is None else row["partition"])
+    return (row["cluster"], *of, row["broker"] or -1, row["kind"], row["detail"] or "")
 
 
 def _cluster(
     name: str,
     judged: Row | None,
     drift: Iterable[Row],
+    flapping: int,
     costs: Sequence[Row],
     plans: Sequence[Row],
     errors: Sequence[Row],
@@ -176,6 +199,7 @@ def _cluster(
         judged["acknowledged"],
         dict(Counter(row["class"] for row in rows).most_common()),
         min((row["since"] for row in rows), default=None),
+        flapping,
         sum(row["bytes"] for row in costs),
         sum(row["cross_rack_bytes"] for row in costs),
         dict(amounts),

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from replan.documents.atomic import write_file
@@ -12,8 +12,20 @@ from replan.fleet.lake.delta import Lake
 from replan.fleet.reports.facts import ClusterFacts, FleetFacts, gather
 from replan.fleet.reports.markdown import render_markdown
 from replan.fleet.reports.page import render_page
+from replan.fleet.reports.past import Row
 from replan.fleet.reports.prometheus import render_prometheus
 from replan.reporting.quantities import brokers
+
+CLUSTER = (
+    "cluster observed_at partitions drifted converging acknowledged oldest flapping copy_bytes cross_rack_bytes "
+    "cost changes errors"
+)
+DRIFT = (
+    "cluster item class kind rule declared observed leader detail owner since spells flapping copy_bytes "
+    "cross_rack_bytes"
+)
+RESOLVED = "cluster item class kind owner since resolved_at resolved_by spells flapping"
+ACKNOWLEDGED = "cluster item owner since until"
 
 
 def write_reports(lake: Lake, fleet: Fleet, folder: Path) -> list[Path]:
@@ -32,52 +44,45 @@ def rendered(facts: FleetFacts) -> Mapping[str, str]:
         "index.html": render_page(facts),
         "report.md": render_markdown(facts),
         "report.json": json.dumps(facts.document(), indent=1) + "\n",
-        "clusters.csv": _csv(_clusters(facts)),
-        "drift.csv": _csv(_drift(facts)),
+        "clusters.csv": _csv(CLUSTER, map(_cluster, facts.clusters)),
+        "drift.csv": _csv(DRIFT, facts.drift),
+        "resolved.csv": _csv(RESOLVED, facts.resolved),
+        "acknowledged.csv": _csv(ACKNOWLEDGED, facts.acknowledged),
         "metrics.prom": render_prometheus(facts),
     }
 
 
-def _csv(rows: Iterator[Mapping[str, object]]) -> str:
+def _csv(columns: str, rows: Iterable[Row]) -> str:
+    """A line with the names of the columns, and one for each row."""
     text = io.StringIO()
-    first = next(rows, None)
-    if first is not None:
-        writer = csv.DictWriter(text, list(first), lineterminator="\n")
-        writer.writeheader()
-        writer.writerow(first)
-        writer.writerows(rows)
+    writer = csv.DictWriter(text, columns.split(), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({k: _cell(v) for k, v in row.items()} for row in rows)
     return text.getvalue()
 
 
-def _clusters(facts: FleetFacts) -> Iterator[Mapping[str, object]]:
-    for c in facts.clusters:
-        yield {
-            "cluster": c.name,
-            "observed_at": c.observed_at,
-            "partitions": c.partitions,
-            "drifted": c.drifted,
-            "converging": c.converging,
-            "acknowledged": c.acknowledged,
-            "oldest": c.oldest,
-            "copy_bytes": c.copy_bytes,
-            "cross_rack_bytes": c.cross_rack_bytes,
-            "cost": money(c),
-            "changes": c.changes,
-            "errors": len(c.errors),
-        }
+def _cell(value: object) -> object:
+    """A list of brokers, yes or no, or a text that no spreadsheet takes for a formula."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case list():
+            return brokers(tuple(value)) if value else ""
+        case str() if value[:1] in {"=", "+", "-", "@"}:
+            return f"'{value}"
+        case _:
+            return value
+
+
+def _cluster(c: ClusterFacts) -> Row:
+    return {
+        "cluster": c.name,
+        **{name: getattr(c, name) for name in CLUSTER.split() if hasattr(c, name)},
+        "cost": money(c),
+        "errors": len(c.errors),
+    }
 
 
 def money(cluster: ClusterFacts) -> str:
     """What a cluster's copies cost, in each of its currencies."""
     return " + ".join(f"{amount:.2f} {name}" for name, amount in sorted(cluster.amounts.items()))
-
-
-def _drift(facts: FleetFacts) -> Iterator[Mapping[str, object]]:
-    for row in facts.drift:
-        lists = {k: brokers(row[k]) if row[k] else "" for k in ("declared", "observed")}
-        yield {k: _harmless(v) for k, v in {**row, **lists}.items()}
-
-
-def _harmless(value: object) -> object:
-    """A text that no spreadsheet takes for a formula."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in {"=", "+", "-", "@"} else value

@@ -1,11 +1,17 @@
 """A report as Markdown: the whole fleet in few lines, for a comment or a chat."""
 
+from collections.abc import Callable, Sequence
+
 from replan.fleet.reports.facts import ClusterFacts, FleetFacts
-from replan.reporting.markdown import code, head, row
+from replan.fleet.reports.past import Row
+from replan.reporting.markdown import code, escape, head, row
 from replan.reporting.quantities import size
 from replan.wording import capped, count, left_out
 
 SHOWN = 30
+FLAPPING = ("kind", "began", "now", "owner")
+RESOLVED = ("kind", "since", "until", "by application", "owner")
+ACKNOWLEDGED = ("since", "until", "owner")
 
 
 def render_markdown(facts: FleetFacts) -> str:
@@ -28,6 +34,10 @@ def render_markdown(facts: FleetFacts) -> str:
         lines += [_cluster(c) for c in shown]
         rest = sum(1 for c in facts.clusters if c.drifted or c.errors) - len(shown)
         lines += ["", *left_out(rest, way_out="index.html has them all"), ""]
+    flapping = [r for r in (*facts.drift, *facts.resolved) if r["flapping"]]
+    lines += _section("Flapping", FLAPPING, flapping, _flapping)
+    lines += _section("Put right in the last week", RESOLVED, facts.resolved, _resolved)
+    lines += _section("Acknowledged", ACKNOWLEDGED, facts.acknowledged, _acknowledged)
     if failed:
         lines += ["## Not done", ""]
         errors = [(c.name, e) for c in failed for e in c.errors]
@@ -41,6 +51,38 @@ def render_markdown(facts: FleetFacts) -> str:
             )
         ]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _section(
+    title: str, columns: Sequence[str], rows: Sequence[Row], cells: Callable[[Row], Sequence[str]]
+) -> list[str]:
+    """A table under its own title; nothing where there are no rows."""
+    if not rows:
+        return []
+    more = left_out(len(rows) - SHOWN, way_out="index.html has them all")
+    shown = (row([code(r["cluster"]), code(r["item"]), *cells(r)]) for r in rows[:SHOWN])
+    return [
+        f"## {title}",
+        "",
+        head("cluster", "what", *columns),
+        *shown,
+        "",
+        *(f"{line}\n" for line in more),
+    ]
+
+
+def _flapping(r: Row) -> Sequence[str]:
+    now = f"drifts since {r['since']}" if r.get("resolved_at") is None else "in its place"
+    return (r["kind"], f"{r['spells']:,} times", now, escape(r["owner"] or ""))
+
+
+def _resolved(r: Row) -> Sequence[str]:
+    by = "" if r["resolved_by"] is None else code(r["resolved_by"])
+    return (r["kind"], r["since"], r["resolved_at"], by, escape(r["owner"] or ""))
+
+
+def _acknowledged(r: Row) -> Sequence[str]:
+    return (r["since"], r["until"] or "", escape(r["owner"] or ""))
 
 
 def _cluster(c: ClusterFacts) -> str:

@@ -28,6 +28,14 @@ def render_prometheus(facts: FleetFacts) -> str:
             "Partitions on the way to what is declared.",
             [({"cluster": c.name}, c.converging) for c in judged],
         ),
+        "replan_fleet_flapping": (
+            "What began to drift three times or more in a week.",
+            [({"cluster": c.name}, c.flapping) for c in judged],
+        ),
+        "replan_fleet_oldest_timestamp_seconds": (
+            "Since when the oldest of what drifts does so.",
+            [({"cluster": c.name}, _seconds(c.oldest)) for c in judged if c.oldest is not None],
+        ),
         "replan_fleet_copy_bytes": (
             "Bytes to copy until everything is where it is declared.",
             [({"cluster": c.name}, c.copy_bytes) for c in judged],
@@ -39,7 +47,7 @@ def render_prometheus(facts: FleetFacts) -> str:
         "replan_fleet_observed_timestamp_seconds": (
             "When the cluster was observed.",
             [
-                ({"cluster": c.name}, datetime.fromisoformat(c.observed_at).timestamp())
+                ({"cluster": c.name}, _seconds(c.observed_at))
                 for c in judged
                 if c.observed_at is not None
             ],
@@ -50,6 +58,10 @@ def render_prometheus(facts: FleetFacts) -> str:
         ),
     }
     return "".join(line for name, found in families.items() for line in _family(name, *found))
+
+
+def _seconds(moment: str) -> float:
+    return datetime.fromisoformat(moment).timestamp()
 
 
 def _family(name: str, about: str, samples: list[Sample]) -> Iterator[str]:
