@@ -30,6 +30,17 @@ def listed(names: Iterable[object]) -> str:
     return ", ".join(map(str, names))
 
 
+def ranges(ids: Iterable[int]) -> str:
+    """Sorted ids in short: `1-5, 9`."""
+    parts: list[list[int]] = []
+    for number in ids:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1][-1] = number
+        else:
+            parts.append([number, number])
+    return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in parts) or "none"
+
+
 def capped(
     items: Sequence[T],
     line: Callable[[T], str] = str,

@@ -29,6 +29,7 @@ from replan.planning.findings.health import elr_gone
 from replan.planning.findings.returning import Awaited, awaited
 from replan.planning.making.limits import Exceeded, LimitExceeded
 from replan.planning.making.planner import make_plan
+from replan.planning.plans.conflicts import Conflict
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Refusal
 
@@ -80,6 +81,8 @@ class Explanation:
     """How it differs; None where it does not, or is acknowledged."""
     move: Move | None
     refusals: tuple[Refusal, ...]
+    conflicts: tuple[Conflict, ...]
+    """Constraints that leave it no placement together."""
     exceeded: tuple[Exceeded, ...]
     """Limits that refuse the whole plan."""
 
@@ -133,6 +136,7 @@ def explain(placement: Placement, snapshot: Snapshot, name: TopicPartition) -> E
         kind=found.kind if found else None,
         move=next((m for m in plan.moves if m.partition == name), None),
         refusals=tuple(r for r in plan.refusals if r.partition == name),
+        conflicts=tuple(c for c in plan.conflicts if _concerned(name, c)),
         exceeded=exceeded,
     )
 
@@ -150,6 +154,12 @@ def _declared(placement: Placement, name: TopicPartition) -> DeclaredList | Topi
         return None
     file = placement.topics[name.topic].where.file
     return DeclaredList(tuple(rows[0]["replicas"]), Where(file, rows[0]["line"], rows[0]["column"]))
+
+
+def _concerned(name: TopicPartition, conflict: Conflict) -> bool:
+    """Whether a conflict is this partition's, as far as it names its partitions."""
+    unnamed = conflict.count > len(conflict.partitions)
+    return str(name) in conflict.partitions or (unnamed and name.topic in conflict.topics)
 
 
 def _overruled(

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from replan.errors import WrongCluster
 from replan.model.columns import PAD, to_matrix
-from replan.model.names import BrokerId
 from replan.model.placement import Placement, TopicEntry
 from replan.model.rules import TopicRule
 from replan.model.snapshot import Snapshot
@@ -21,7 +20,7 @@ from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.chosen import Chosen
 from replan.planning.comparison.policy_check import check_policy
 from replan.planning.comparison.preferred import absent_leaders
-from replan.wording import listed
+from replan.wording import listed, ranges
 
 
 def check_cluster(placement: Placement, snapshot: Snapshot) -> None:
@@ -175,14 +174,3 @@ def _standing_ties(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake
                 f"topic {topic} matches several entries of `{section}` "
                 f"equally well: {places}; name the topic itself, or make one pattern longer",
             )
-
-
-def ranges(brokers: list[BrokerId]) -> str:
-    """Sorted ids in short: `1-5, 9`."""
-    parts: list[list[int]] = []
-    for broker in brokers:
-        if parts and broker == parts[-1][-1] + 1:
-            parts[-1][-1] = broker
-        else:
-            parts.append([broker, broker])
-    return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in parts) or "none"

@@ -29,6 +29,7 @@ from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
 from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.comparison.overlays import Wanted, wanted
 from replan.planning.comparison.part import Part, chosen_part, part_of
+from replan.planning.feasibility.conflicts import conflicts
 from replan.planning.findings.drift import unplaceable
 from replan.planning.making.admission_order import admission_order
 from replan.planning.making.convergence import check_convergence
@@ -110,6 +111,7 @@ def make_plan(
     ordered, lacking = in_room_order(admission_order(judged), snapshot.log_dirs)
     refused += map(_lacks_room, lacking)
     without = {found.move.partition for found in lacking}
+    planned_or_lacking = [move for move, _ in judged]
     judged = [(move, seen) for move, seen in judged if move.partition not in without]
     recovered = _recoveries(placement, snapshot, within)
     refused = [r for r in refused if r.partition not in recovered.about] + [*recovered.refused]
@@ -145,6 +147,7 @@ def make_plan(
         judged_by=judged_by,
         throttle=placement.move_throttle,
         refusals=tuple(refused),
+        conflicts=conflicts(aligned, refused, planned_or_lacking, asked.chosen.impossible),
         warnings=(
             *plan_warnings(
                 aligned,

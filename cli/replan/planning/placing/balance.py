@@ -89,11 +89,7 @@ def _bounds(problem: PlacementProblem, amounts: Ints, tolerance: Fraction | None
     brokers = problem.brokers
     if tolerance is None:
         return Bounds(np.zeros_like(amounts), np.full_like(amounts, NO_LIMIT))
-    among = np.zeros(len(brokers.ids), dtype=bool)
-    for rule in problem.rules:
-        if rule.lie is not Lie.LISTED:
-            among |= rule.candidates
-    weights = np.where(among, brokers.weight, 0).tolist()
+    weights = np.where(_among(problem), brokers.weight, 0).tolist()
     share = [Fraction(int(amounts.sum()) * w, max(sum(weights), 1)) for w in weights]
     low = [s * max(1 - tolerance, Fraction(0)) for s in share]
     high = [s * (1 + tolerance) for s in share]
@@ -102,6 +98,15 @@ def _bounds(problem: PlacementProblem, amounts: Ints, tolerance: Fraction | None
         np.where(brokers.open, least, np.minimum(least, amounts)),
         np.array([-(-f.numerator // f.denominator) for f in high], dtype=np.int64),
     )
+
+
+def _among(problem: PlacementProblem) -> Flags:
+    """The candidates of all rules together."""
+    among = np.zeros(len(problem.brokers.ids), dtype=bool)
+    for rule in problem.rules:
+        if rule.lie is not Lie.LISTED:
+            among |= rule.candidates
+    return among
 
 
 def _with_room(
@@ -125,10 +130,11 @@ def _packed(
     room_only = problem.balance.bytes is None
     impossible = Obstacle.ROOM_IMPOSSIBLE if room_only else Obstacle.BYTES_IMPOSSIBLE
     total = int((steps.size * (steps.lists >= 0).sum(axis=1)).sum())
-    room = int(np.minimum(bounds.most, total).sum())
+    room = int(np.minimum(bounds.most, total)[_among(problem)].sum())
     if total > room or total < int(bounds.least.sum()):
         return [Impossible(impossible, needed=total, available=room)]
-    largest, most = int(steps.size.max(initial=0)), int(bounds.most.max(initial=0))
+    largest = int(steps.size.max(initial=0))
+    most = int(bounds.most[_among(problem)].max(initial=0))
     if largest > most:
         return [Impossible(impossible, needed=largest, available=most)]
     ended = packing.pack(problem.budget)

@@ -16,6 +16,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import MoveThrottle
 from replan.model.policy import Measure
 from replan.model.rates import JudgedBy
+from replan.planning.plans.conflicts import Conflict
 from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
@@ -206,6 +207,8 @@ class Plan:
     moves: tuple[Move, ...]
     throttle: MoveThrottle | None = None
     refusals: tuple[Refusal, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    """What is behind the refusals of partitions that cannot be placed; in the order of their first partitions."""
     warnings: tuple[PlanWarning, ...] = ()
     cluster_name: str | None = None
     """What people call the cluster, from the placement; for its readers alone."""

@@ -6,14 +6,18 @@ from replan.model.configs import SettingName
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import MoveThrottle, SideRates
 from replan.model.rates import JudgedBy
+from replan.planning.plans.conflicts import Conflict, Constraint, Lack
 from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.move_reasons import MoveReason
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal
 from replan.planning.plans.plan_forms import (
+    ConflictForm,
+    ConstraintForm,
     ConvergenceForm,
     CreateForm,
+    LackForm,
     LogMoveForm,
     LossForm,
     MoveForm,
@@ -53,6 +57,7 @@ def form_of(plan: Plan) -> PlanForm:
         allowed=dict(sorted(plan.allowed.items())),
         warnings=tuple(WarningForm(w.kind, dict(w.facts)) for w in plan.warnings),
         refusals=tuple(RefusalForm(*r.partition, r.rule, dict(r.facts)) for r in plan.refusals),
+        conflicts=tuple(_conflict(c) for c in plan.conflicts),
         reasons=tuple(_reason(reason) for reason in reasons),
         topics=tuple(
             TopicForm(name, of.topic_id, of.min_insync_replicas, of.unclean_election)
@@ -135,6 +140,7 @@ def plan_of(form: PlanForm) -> Plan:
             Refusal(TopicPartition(r.topic, r.partition), r.rule, cast("Facts", r.facts))
             for r in form.refusals
         ),
+        conflicts=tuple(_read_conflict(c) for c in form.conflicts),
         warnings=tuple(PlanWarning(w.kind, cast("Facts", w.facts)) for w in form.warnings),
         remember=frozenset(
             TopicPartition(row.topic, row.partition) for row in form.moves if row.remember
@@ -155,6 +161,36 @@ def _row(move: Move, reason: int, plan: Plan) -> MoveForm:
         below_min_isr=move.below_min_isr,
         remember=move.partition in plan.remember,
         election=move.election,
+    )
+
+
+def _conflict(found: Conflict) -> ConflictForm:
+    return ConflictForm(
+        proof=found.proof,
+        count=found.count,
+        topics=found.topics,
+        partitions=found.partitions,
+        constraints=tuple(
+            ConstraintForm(c.kind, c.where, c.brokers, c.number, c.available, c.text)
+            for c in found.constraints
+        ),
+        lacks=tuple(LackForm(k.shortage, k.needed, k.available, k.rack) for k in found.lacks),
+        steps=found.steps,
+    )
+
+
+def _read_conflict(form: ConflictForm) -> Conflict:
+    return Conflict(
+        form.proof,
+        tuple(
+            Constraint(c.kind, c.where, c.brokers, c.number, c.available, c.text)
+            for c in form.constraints
+        ),
+        tuple(Lack(k.shortage, k.needed, k.available, k.rack) for k in form.lacks),
+        form.topics,
+        form.partitions,
+        form.count,
+        form.steps,
     )
 
 

@@ -25,6 +25,7 @@ from replan.documents.nodes import INT32_MAX, INT64_MAX, advice, shown
 from replan.model.configs import ConfigScope, can_hold
 from replan.model.names import TopicId, TopicPartition, replicas
 from replan.model.policy import Measure
+from replan.planning.plans.conflicts import ConstraintKind, Proof, Shortage
 from replan.planning.plans.move_reasons import ReasonKind
 from replan.planning.plans.moves import Election
 from replan.planning.plans.plan import FACTS, RefusalRule, WarningKind
@@ -209,6 +210,38 @@ class RefusalForm(Form, frozen=True):
         _check_facts(self.rule, self.facts)
 
 
+class ConstraintForm(Form, frozen=True):
+    """One constraint of a conflict; which keys it has goes by its kind."""
+
+    kind: ConstraintKind
+    where: str = ""
+    brokers: tuple[Int32, ...] = ()
+    number: Int64 = 0
+    available: Int64 = 0
+    text: str = ""
+
+
+class LackForm(Form, frozen=True):
+    """What is missing under the constraints of a conflict."""
+
+    shortage: Shortage
+    needed: Int64
+    available: Int64
+    rack: str = ""
+
+
+class ConflictForm(Form, frozen=True, kw_only=True):
+    """Constraints that leave no placement together."""
+
+    proof: Proof
+    count: Int32
+    topics: tuple[Text, ...]
+    partitions: tuple[Text, ...]
+    constraints: tuple[ConstraintForm, ...]
+    lacks: tuple[LackForm, ...]
+    steps: Int64 = 0
+
+
 class WarningForm(Form, frozen=True):
     """A warning, with exactly the facts of its kind."""
 
@@ -233,6 +266,7 @@ class PlanForm(Form, frozen=True, kw_only=True):
     allowed: dict[Measure, Int64] = msgspec.field(default_factory=dict)
     warnings: tuple[WarningForm, ...]
     refusals: tuple[RefusalForm, ...]
+    conflicts: tuple[ConflictForm, ...] = ()
     reasons: tuple[ReasonForm, ...]
     topics: tuple[TopicForm, ...]
     standing: tuple[StandingForm, ...] = ()

@@ -12,6 +12,7 @@ from replan.reporting.cluster.status_text import elr_gone_text
 from replan.reporting.drift.drift_words import MEANINGS
 from replan.reporting.plans.plan_text import change, describe
 from replan.reporting.quantities import brokers
+from replan.reporting.sentences.conflict_text import conflict_lines
 from replan.reporting.sentences.plan_notes import awaited_text, refusal_text
 from replan.reporting.table import columns
 from replan.wording import count
@@ -129,6 +130,8 @@ def _planned(found: Explanation) -> Iterator[Line]:
 def _held(found: Explanation) -> Iterator[Line]:
     for refusal in found.refusals:
         yield "held by", f"{refusal_text(refusal)}  [{refusal.rule}]"
+    for conflict in found.conflicts:
+        yield from (("conflict", line) for line in conflict_lines(conflict))
     for exceeded in found.exceeded:
         limit = exceeded.limit
         yield (
@@ -180,6 +183,13 @@ def render_explanation_json(found: Explanation) -> str:
         if move is None
         else {"original": list(move.original), "target": list(move.target)},
         "refusals": [{"rule": r.rule, "facts": dict(r.facts)} for r in found.refusals],
+        "conflicts": [
+            {
+                "proof": c.proof,
+                "constraints": [{"kind": k.kind, "where": k.where or None} for k in c.constraints],
+            }
+            for c in found.conflicts
+        ],
         "limitsExceeded": [
             {"limit": e.limit.measure, "most": e.limit.most, "found": e.found}
             for e in found.exceeded

@@ -12,6 +12,7 @@ from itertools import islice
 from replan.applying.views.standing import OpenApplication
 from replan.planning.findings.broker_shares import BrokerShare, broker_shares
 from replan.planning.findings.risks import risks
+from replan.planning.plans.conflicts import Conflict
 from replan.planning.plans.creates import Create
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan, Refusal
@@ -29,11 +30,13 @@ from replan.reporting.plans.plan_text import (
 )
 from replan.reporting.plans.recovery_text import recovery_text
 from replan.reporting.quantities import brokers, changed, duration, signed, size
+from replan.reporting.sentences.conflict_text import SHOWN as SHOWN_CONSTRAINTS
+from replan.reporting.sentences.conflict_text import conflict_text, constraint_texts
 from replan.reporting.sentences.move_reasons import reason_text
 from replan.reporting.sentences.plan_notes import refusal_text, warning_text
 from replan.reporting.sentences.price_text import cross_rack_bytes, price_lines
 from replan.reporting.sentences.risk_text import risk_text
-from replan.wording import count
+from replan.wording import count, left_out
 
 ROWS_OF_A_TOPIC = 50
 SHARE = 6
@@ -63,6 +66,7 @@ def render_plan_markdown(
     urgent = [
         *_listed("Look at this first", dangers, share, "more danger"),
         *_listed("Not planned", refusals, share, "more refusal"),
+        *_listed("Why not, over all rules", [_conflict(c) for c in plan.conflicts], share, "more conflict"),
         *_listed("Warnings", warnings, share, "more warning"),
     ]
     parts[1:1] = urgent
@@ -88,6 +92,12 @@ def _refusal(refused: Refusal, own: OpenApplication | None) -> str:
     if refused.held and own is not None and refused.partition in own.targets:
         held = f" (being moved by replan's own application {escape(own.id)})"
     return f"- {code(refused.rule)}{held} {escape(refusal_text(refused))}"
+
+
+def _conflict(found: Conflict) -> str:
+    constraints = [f"\n  - {escape(text)}" for text in constraint_texts(found)[:SHOWN_CONSTRAINTS]]
+    more = left_out(len(found.constraints) - SHOWN_CONSTRAINTS, "constraint")
+    return "".join([f"- {escape(conflict_text(found))}", *constraints, *(f"\n  - {m}" for m in more)])
 
 
 def _cost(plan: Plan, context: PlanContext) -> list[str]:

@@ -19,6 +19,7 @@ from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext
 from replan.reporting.plans.recovery_text import recovery_lines
 from replan.reporting.plans.recovery_text import summary as recovery_summary
 from replan.reporting.quantities import broker_rate, brokers, duration, rate, size
+from replan.reporting.sentences.conflict_text import conflict_lines
 from replan.reporting.sentences.move_reasons import reason_text
 from replan.reporting.sentences.plan_notes import refusal_text, warning_text
 from replan.reporting.table import columns
@@ -48,6 +49,7 @@ def render_plan(
     lines += [f"Warning: {warning_text(w)}" for w in plan.warnings]
     lines += [""] if plan.warnings else []
     lines += _refused("Refused", [r for r in plan.refusals if not r.held], limit)
+    lines += _conflicts(plan)
     own = context.own
     held, ours = [r for r in plan.refusals if r.held], () if own is None else own.targets
     if own is not None:
@@ -70,6 +72,7 @@ def render_part(plan: Plan, part: Plan, *, everything: bool = False) -> str:
         *_creates(part),
         *_moves(part, limit),
         *_refused("Refused", part.refusals, limit),
+        *_conflicts(part),
         f"Shown: {shown}; {copied}. Plan digest {digest(plan)[:16]}.",
     ]
     return "\n".join(lines) + "\n"
@@ -199,6 +202,16 @@ def _refused(title: str, refusals: Sequence[Refusal], limit: int) -> list[str]:
     tally = ", ".join(f"{number:,} {rule}" for rule, number in sorted(rules.items()))
     lines = capped(refusals, lambda r: f"{refusal_text(r)}  [{r.rule}]", limit=limit)
     return [f"{title} ({tally}):", *(f"  {line}" for line in lines), ""]
+
+
+def _conflicts(plan: Plan) -> Iterator[str]:
+    """What is behind the refusals; change one line of a conflict, and it is resolved."""
+    if plan.conflicts:
+        yield "Why not, over all rules (each conflict ends when one of its lines is changed):"
+        for found in plan.conflicts[:SHOWN]:
+            yield from (f"  {line}" for line in conflict_lines(found))
+        yield from left_out(len(plan.conflicts) - SHOWN, "conflict")
+        yield ""
 
 
 def summary(plan: Plan, findings: Sequence[str] = ()) -> Iterator[str]:

@@ -1,0 +1,187 @@
+"""The conflicts behind the refusals of a plan: which constraints leave no placement, over all rules at once.
+
+For each refused partition all of its constraints are collected (`constraints`), and those that cannot be spared are kept
+(`irreducible`); partitions of the same conflict are one. Refusals that time resolves by itself (a running reassignment,
+no leader) have none.
+
+Room on disks is bin packing, so what is proved is said apart from what was only not found. Proved is that a replica
+fits on no broker that may hold it even when everything that can leave has left; that the lists declared for one broker
+are together larger than its room; and what `placing` proved of all disks.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from replan.model.names import BrokerId, TopicPartition
+from replan.planning.comparison.alignment import Alignment
+from replan.planning.feasibility.constraints import Refused, declared_lists
+from replan.planning.feasibility.irreducible import apart
+from replan.planning.feasibility.one_partition import Case, lacks, simplified
+from replan.planning.placing.problem import Impossible, Obstacle
+from replan.planning.plans.conflicts import (
+    SHOWN,
+    Conflict,
+    Constraint,
+    ConstraintKind,
+    Lack,
+    Proof,
+    Shortage,
+)
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Refusal, RefusalRule
+
+OF_ROOM = frozenset({RefusalRule.NO_ROOM, RefusalRule.NO_ROOM_BEFORE})
+EXPLAINED = OF_ROOM | {
+    RefusalRule.NO_SUBSTITUTE,
+    RefusalRule.TOO_FEW_BROKERS,
+    RefusalRule.WITHOUT_RACK,
+    RefusalRule.RACK_LACKS_BROKERS,
+    RefusalRule.RACKS_LACK_BROKERS,
+    RefusalRule.NO_RACK_IS_LARGE_ENOUGH,
+    RefusalRule.RACKS_LOST,
+    RefusalRule.TARGET_BELOW_MIN_ISR,
+    RefusalRule.SAFE_START,
+    RefusalRule.UNCLEAN_GUARD,
+}
+"""Refusals that constraints on the placement explain."""
+
+Part = tuple[tuple[Constraint, ...], tuple[Lack, ...]]
+
+
+def conflicts(
+    aligned: Alignment,
+    refusals: Iterable[Refusal],
+    moves: Sequence[Move],
+    impossible: Sequence[Impossible],
+) -> tuple[Conflict, ...]:
+    """Every conflict, by the first partition that it concerns.
+
+    `moves`: all that were asked for, with and without room; `impossible`: what the chooser found of all disks.
+    """
+    refused: dict[TopicPartition, Refusal] = {}
+    for refusal in refusals:
+        known = refused.get(refusal.partition)
+        if refusal.rule in EXPLAINED and (known is None or known.rule in OF_ROOM):
+            refused[refusal.partition] = refusal
+    if not refused:
+        return ()
+    names = sorted(refused)
+    search = _Search(Refused.of(aligned, names, moves), refused, moves, impossible)
+    groups: dict[object, list[tuple[TopicPartition, Conflict]]] = {}
+    for name in names:
+        for found in search.of_partition(name):
+            groups.setdefault(_likeness(found), []).append((name, found))
+    return tuple(_grouped(members) for members in groups.values())
+
+
+def _likeness(found: Conflict) -> object:
+    """What the conflicts of several partitions have in common: neither the lines of their lists, nor their sizes."""
+    alike = [
+        replace(c, where=bool(c.where) * "declared", brokers=())
+        if c.kind is ConstraintKind.LIST
+        else replace(c, number=0)
+        if c.kind is ConstraintKind.NO_ROOM
+        else c
+        for c in found.constraints
+    ]
+    missing = [replace(k, needed=0) if k.shortage is Shortage.ROOM else k for k in found.lacks]
+    return found.proof, tuple(alike), tuple(missing), found.steps
+
+
+def _grouped(members: Sequence[tuple[TopicPartition, Conflict]]) -> Conflict:
+    names = [name for name, _ in members]
+    return replace(
+        members[0][1],
+        topics=tuple(sorted({name.topic for name in names})[:SHOWN]),
+        partitions=tuple(map(str, names[:SHOWN])),
+        count=len(names),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Looks for the conflicts of partitions, each case once."""
+
+    known: Refused
+    refused: Mapping[TopicPartition, Refusal]
+    moves: Sequence[Move]
+    impossible: Sequence[Impossible]
+    _answers: dict[Case, list[Part]] = field(default_factory=dict)
+    _of_brokers: dict[int, Conflict | None] = field(default_factory=dict)
+
+    def of_partition(self, name: TopicPartition) -> Iterator[Conflict]:
+        """The conflicts of one partition; of room there is one in any case, proved or not."""
+        refusal = self.refused[name]
+        of_room = refusal.rule in OF_ROOM
+        parts = self._parts(self.known.case(name, with_room=of_room))
+        for constraints, missing in parts:
+            placed = tuple(self.known.placed(c, name) for c in constraints)
+            yield _conflict(Proof.IMPOSSIBLE, placed, missing)
+        if of_room and not parts:
+            yield self._together(name, refusal) or self._not_found(refusal)
+
+    def _parts(self, case: Case) -> list[Part]:
+        plain, brokers = simplified(case, self.known.brokers), self.known.brokers
+        if plain not in self._answers:
+            found = apart(plain.constraints, lambda under: not lacks(plain, brokers, under))
+            self._answers[plain] = [(tuple(p), tuple(lacks(plain, brokers, p))) for p in found]
+        return self._answers[plain]
+
+    def _together(self, name: TopicPartition, refusal: Refusal) -> Conflict | None:
+        """Why it and others have no room, where that is proved."""
+        broker = refusal.facts["broker"]
+        if isinstance(broker, int) and name in self.known.lists:
+            if broker not in self._of_brokers:
+                self._of_brokers[broker] = self._overfull(broker)
+            if self._of_brokers[broker] is not None:
+                return self._of_brokers[broker]
+        for reason in self.impossible:
+            if reason.obstacle is Obstacle.ROOM_IMPOSSIBLE:
+                all_disks = Constraint(
+                    ConstraintKind.NO_ROOM, number=reason.needed, available=reason.available
+                )
+                missing = Lack(Shortage.ROOM, reason.needed, reason.available)
+                return _conflict(Proof.IMPOSSIBLE, (all_disks,), (missing,))
+        return None
+
+    def _overfull(self, broker: int) -> Conflict | None:
+        """The lists declared for a broker that are together larger than its room: as few as it takes, the largest."""
+        coming = [m for m in self.moves if broker in m.new]
+        lists = dict(declared_lists(self.known.placement, [m.partition for m in coming]))
+        declared = [m for m in coming if m.partition in lists and broker in lists[m.partition][1]]
+        declared.sort(key=lambda m: (-m.bytes, m.partition))
+        needed, taken = 0, list[Move]()
+        most = self.known.room.get(BrokerId(broker))
+        for move in declared:
+            if most is None or needed > most:
+                break
+            needed += move.bytes
+            taken.append(move)
+        if most is None or needed <= most:
+            return None
+        full = Constraint(ConstraintKind.NO_ROOM, brokers=(broker,), number=needed, available=most)
+        listed = (
+            Constraint(ConstraintKind.LIST, str(where), brokers, len(brokers))
+            for where, brokers in (lists[m.partition] for m in taken)
+        )
+        return _conflict(
+            Proof.IMPOSSIBLE, (full, *listed), (Lack(Shortage.ROOM, needed, most),)
+        )
+
+    def _not_found(self, refusal: Refusal) -> Conflict:
+        steps = [r.needed for r in self.impossible if r.obstacle is Obstacle.ROOM_NOT_FOUND]
+        facts = refusal.facts
+        broker, size, usable = facts["broker"], facts["bytes"], facts["usable"]
+        numbers = [f if isinstance(f, int) else 0 for f in (broker, size, usable)]
+        full = Constraint(
+            ConstraintKind.NO_ROOM, brokers=(numbers[0],), number=numbers[1], available=numbers[2]
+        )
+        missing = Lack(Shortage.ROOM, numbers[1], numbers[2])
+        return _conflict(Proof.NOT_FOUND, (full,), (missing,), steps[0] if steps else 0)
+
+
+def _conflict(
+    proof: Proof, constraints: tuple[Constraint, ...], missing: tuple[Lack, ...], steps: int = 0
+) -> Conflict:
+    return Conflict(proof, constraints, missing, (), (), 0, steps)

@@ -1,0 +1,192 @@
+"""All constraints of a refused partition: what the placement says of it, with places, and what the cluster is like.
+
+The order in which they are collected is the order in which they are tried to be spared, so that of several
+explanations the one is given whose author can change it: first what passes by itself, then drains, then keys.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from replan.model.columns import row, to_matrix
+from replan.model.configs import TopicSettings
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.partition import PartitionState
+from replan.model.placement import Placement
+from replan.model.policy import Requirement
+from replan.model.rules import Spread, TopicRule
+from replan.model.snapshot import Snapshot
+from replan.model.topic_patterns import winners
+from replan.model.where import Where
+from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
+from replan.planning.comparison.chosen import topic_rules
+from replan.planning.feasibility.one_partition import Brokers, Case
+from replan.planning.plans.conflicts import Constraint, ConstraintKind
+from replan.planning.plans.log_dirs import HEADROOM
+from replan.planning.plans.moves import Move
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """What is known of all refused partitions, and of the brokers."""
+
+    placement: Placement
+    brokers: Brokers
+    live: frozenset[BrokerId]
+    facts: tuple[Constraint, ...]
+    """Fenced and cordoned brokers."""
+    drains: tuple[Constraint, ...]
+    settings: Mapping[str, TopicSettings]
+    rules: Mapping[str, TopicRule]
+    required: Mapping[str, Requirement]
+    states: Mapping[TopicPartition, PartitionState]
+    lists: Mapping[TopicPartition, tuple[Where, tuple[int, ...]]]
+    """The declared lists, with their places."""
+    room: Mapping[BrokerId, int]
+    """The most that each broker can ever take, of those that say it; nothing where no bound can be proved."""
+
+    @classmethod
+    def of(
+        cls, aligned: Alignment, names: Sequence[TopicPartition], moves: Sequence[Move]
+    ) -> "Refused":
+        """Look all of it up; `moves`: all that were asked for, with and without room."""
+        placement, snapshot = aligned.placement, aligned.snapshot
+        found = aligned.observed.rows(named_partitions(names)).tolist()
+        states = snapshot.states(at for at in found if at >= 0)
+        topics = sorted({name.topic for name in names})
+        registered = sorted(snapshot.brokers, key=lambda b: b.id)
+        return cls(
+            placement,
+            Brokers({b.id: b.rack for b in registered}),
+            frozenset(snapshot.live_brokers()),
+            tuple(
+                Constraint(kind, brokers=(b.id,))
+                for b in registered
+                for kind, holds in (
+                    (ConstraintKind.FENCED, b.fenced),
+                    (ConstraintKind.CORDONED, b.cordoned),
+                )
+                if holds
+            ),
+            tuple(
+                Constraint(ConstraintKind.DRAINED, str(e.where), (e.broker,))
+                for e in sorted(placement.replica_blacklist, key=lambda e: e.broker)
+            ),
+            snapshot.all_settings(),
+            topic_rules(placement, snapshot),
+            {t: placement.requirements[w] for t, w in winners(placement.requirements, topics).items()},
+            {s.partition: s for s in states},
+            dict(declared_lists(placement, names)),
+            _most_room(placement, snapshot, moves),
+        )
+
+    def case(self, name: TopicPartition, *, with_room: bool) -> Case:
+        """One partition; with the room on disks where that is what it was refused for."""
+        seen, rule = self.states.get(name), self.rules.get(name.topic)
+        held = () if seen is None else tuple(sorted(seen.replicas))
+        listed = self.lists.get(name)
+        base = listed[1] if listed else () if rule or seen is None else tuple(seen.replicas)
+        entry = self.placement.topics.get(name.topic) or rule
+        constraints = (
+            *self.facts,
+            *(self._room(seen) if with_room and seen else ()),
+            *self._of_topic(name, seen),
+            *(self._unknown_racks(rule) if rule and not base else ()),
+            *self.drains,
+            *(self._keys(name, rule) if not base else ()),
+            *([Constraint(ConstraintKind.LIST, number=len(base))] if base else []),
+        )
+        racks = {self.brokers.rack.get(b) or b for b in self.live.intersection(held)}
+        below = entry is not None and entry.below_min_isr
+        return Case(held, tuple(sorted(base)), below, len(racks), constraints)
+
+    def _room(self, seen: PartitionState) -> Iterator[Constraint]:
+        for broker, most in sorted(self.room.items()):
+            if most < seen.bytes and broker not in seen.replicas:
+                yield Constraint(
+                    ConstraintKind.NO_ROOM, brokers=(broker,), number=seen.bytes, available=most
+                )
+
+    def _of_topic(self, name: TopicPartition, seen: PartitionState | None) -> Iterator[Constraint]:
+        required, settings = self.required.get(name.topic), self.settings.get(name.topic)
+        if seen is None or settings is None:
+            return
+        in_sync = len(self.live.intersection(seen.isr))
+        if settings.unclean_election and in_sync < 2:
+            yield Constraint(ConstraintKind.UNCLEAN_ELECTION, number=in_sync)
+        yield Constraint(ConstraintKind.MIN_INSYNC_REPLICAS, number=settings.min_insync_replicas)
+        if required is not None and required.racks:
+            yield Constraint(
+                ConstraintKind.REQUIRED_RACKS, str(required.where), number=required.racks
+            )
+
+    def _unknown_racks(self, rule: TopicRule) -> Iterator[Constraint]:
+        if rule.spread in (Spread.RACK, Spread.IN_RACK):
+            for broker, rack in self.brokers.rack.items():
+                if rack is None:
+                    yield Constraint(ConstraintKind.WITHOUT_RACK, brokers=(broker,))
+
+    def _keys(self, name: TopicPartition, rule: TopicRule | None) -> Iterator[Constraint]:
+        if rule is None:
+            return
+
+        def place(key: str) -> str:
+            return str(rule.places.get(key, rule.where))
+
+        if rule.brokers is not None:
+            named = [b for b in self.brokers.rack if any(r.first <= b <= r.last for r in rule.brokers)]
+            yield Constraint(ConstraintKind.BROKERS, place("brokers"), tuple(named))
+        if rule.spread in (Spread.RACK, Spread.IN_RACK):
+            yield Constraint(ConstraintKind.SPREAD, place("spread"), text=rule.spread)
+        if rule.replication_factor is not None:
+            where, factor = place("replicationFactor"), rule.replication_factor
+            yield Constraint(ConstraintKind.REPLICATION_FACTOR, where, number=factor)
+        elif name in self.states:
+            present = len(self.states[name].replicas)
+            yield Constraint(ConstraintKind.REPLICATION_FACTOR, number=present)
+
+    def placed(self, constraint: Constraint, name: TopicPartition) -> Constraint:
+        """A list with its line in the placement, where it is declared there."""
+        if constraint.kind is not ConstraintKind.LIST or name not in self.lists:
+            return constraint
+        where, declared = self.lists[name]
+        return Constraint(ConstraintKind.LIST, str(where), declared, len(declared))
+
+
+def declared_lists(
+    placement: Placement, names: Sequence[TopicPartition]
+) -> Iterator[tuple[TopicPartition, tuple[Where, tuple[int, ...]]]]:
+    """The declared list of each of these partitions that has one, with its place."""
+    rows = rows_of(named_partitions(names), placement.explicit)
+    found = [(name, at) for name, at in zip(names, rows.tolist(), strict=True) if at >= 0]
+    if not found:
+        return
+    lists = to_matrix(placement.explicit.column("replicas"))
+    lines, columns = (placement.explicit.column(key) for key in ("line", "column"))
+    for name, at in found:
+        file = placement.topics[name.topic].where.file
+        yield name, (Where(file, lines[at].as_py(), columns[at].as_py()), tuple(row(lists, at)))
+
+
+def _most_room(
+    placement: Placement, snapshot: Snapshot, moves: Sequence[Move]
+) -> dict[BrokerId, int]:
+    """What the roomiest directory of each broker takes once everything that may leave the broker has left.
+
+    Where bytes are balanced anything may leave, so there is no such bound.
+    """
+    if placement.balance is not None and placement.balance.bytes is not None:
+        return {}
+    leaving: dict[BrokerId, int] = {}
+    for move in moves:
+        for broker in move.original:
+            leaving[broker] = leaving.get(broker, 0) + move.bytes
+    most: dict[BrokerId, int] = {}
+    unknown: set[BrokerId] = set()
+    for d in snapshot.log_dirs:
+        if d.error is None and not d.cordoned:
+            if d.usable_bytes is None or d.total_bytes is None:
+                unknown.add(d.broker)
+                continue
+            takes = d.usable_bytes - int(d.total_bytes * HEADROOM) + leaving.get(d.broker, 0)
+            most[d.broker] = max(most.get(d.broker, 0), takes)
+    return {broker: takes for broker, takes in most.items() if broker not in unknown}

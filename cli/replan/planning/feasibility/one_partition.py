@@ -1,0 +1,185 @@
+"""Whether one partition can be placed under a part of its constraints, and what is missing where it cannot: exactly.
+
+A constraint that is left out is taken as resolved: a fenced broker is back, a drain taken back, a rule names all
+brokers, a number of replicas may be any. A broker without a rack is then none that a spread has to count.
+
+What is asked is whether any list keeps the constraints; which is the cheapest is `placing`'s question.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from replan.model.rules import Spread
+from replan.planning.placing.problem import Obstacle
+from replan.planning.placing.rack_counts import Racks, rack_counts
+from replan.planning.plans.conflicts import Constraint, ConstraintKind, Lack, Shortage
+
+
+@dataclass(frozen=True, slots=True)
+class Brokers:
+    """The registered brokers, for all partitions."""
+
+    rack: Mapping[int, str | None]
+    """By id, ascending."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One partition, as far as it matters for where it may lie; partitions with equal ones share the answer."""
+
+    held: tuple[int, ...] = ()
+    """Its replicas; none before it is created."""
+    base: tuple[int, ...] = ()
+    """The list that stays but for drained brokers, where it has one."""
+    below_min_isr: bool = False
+    live_racks: int = 0
+    """In how many racks its live replicas lie."""
+    constraints: tuple[Constraint, ...] = ()
+    """In the order in which they are tried to be spared."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """Where a partition may lie under some constraints."""
+
+    able: frozenset[int]
+    must: frozenset[int]
+    """Members of a list that stay."""
+    counted: frozenset[int]
+    """The brokers whose racks a spread counts."""
+
+
+def lacks(case: Case, brokers: Brokers, under: Collection[Constraint]) -> list[Lack]:
+    """What is missing for the partition under these constraints; nothing where it can be placed."""
+    found = {kind: [c for c in under if c.kind is kind] for kind in ConstraintKind}
+    pool = _pool(case, brokers, found)
+    fixed = [
+        c.number for c in (*found[ConstraintKind.LIST], *found[ConstraintKind.REPLICATION_FACTOR])
+    ]
+    factors = fixed[:1] or range(1, max(len(pool.able), 1) + 1)
+    first: list[Lack] = []
+    for factor in factors:
+        missing = list(_missing(case, brokers, found, pool, factor))
+        if not missing:
+            return []
+        first = first or missing
+    return first
+
+
+_Found = Mapping[ConstraintKind, Sequence[Constraint]]
+
+
+def _pool(case: Case, brokers: Brokers, found: _Found) -> _Pool:
+    def named(*kinds: ConstraintKind) -> frozenset[int]:
+        return frozenset(b for kind in kinds for c in found[kind] for b in c.brokers)
+
+    drained = named(ConstraintKind.DRAINED)
+    closed = named(ConstraintKind.FENCED, ConstraintKind.CORDONED)
+    full = named(ConstraintKind.NO_ROOM).difference(case.held)
+    registered = frozenset(brokers.rack)
+    listed = bool(found[ConstraintKind.LIST])
+    among = frozenset(found[ConstraintKind.BROKERS][0].brokers) if found[ConstraintKind.BROKERS] else registered
+    allowed = (registered if listed else registered & among) - drained
+    unknown = frozenset(b for b in allowed if brokers.rack[b] is None)
+    if found[ConstraintKind.SPREAD] and not listed:
+        allowed -= unknown - named(ConstraintKind.WITHOUT_RACK)
+    must = frozenset(case.base) - drained if listed else frozenset[int]()
+    there = frozenset(case.held) - drained if listed else allowed.intersection(case.held)
+    able = (must | there | (allowed - closed)) - full
+    if found[ConstraintKind.UNCLEAN_ELECTION] or any(
+        0 < len(case.held) < c.number for c in found[ConstraintKind.MIN_INSYNC_REPLICAS]
+    ):
+        able = able.intersection(case.held)
+    return _Pool(able, must, allowed)
+
+
+def _missing(
+    case: Case, brokers: Brokers, found: _Found, pool: _Pool, factor: int
+) -> Iterator[Lack]:
+    """What is missing for so many replicas."""
+    able, unable = pool.able, pool.must - pool.able
+    if len(able) < factor or unable:
+        room = [c for c in found[ConstraintKind.NO_ROOM] if c.brokers[0] not in case.held]
+        grows = any(0 < len(case.held) < c.number for c in found[ConstraintKind.MIN_INSYNC_REPLICAS])
+        if grows or found[ConstraintKind.UNCLEAN_ELECTION]:
+            yield Lack(Shortage.PRESENT_REPLICAS, factor, min(len(able), factor - len(unable)))
+        elif room:
+            best = max(room, key=lambda c: c.available)
+            yield Lack(Shortage.ROOM, best.number, best.available)
+        else:
+            yield Lack(Shortage.BROKERS, factor, len(able))
+        return
+    for minimum in found[ConstraintKind.MIN_INSYNC_REPLICAS]:
+        if factor < min(minimum.number, len(case.held)) and not case.below_min_isr:
+            yield Lack(Shortage.REPLICAS, minimum.number, factor)
+    spread = found[ConstraintKind.SPREAD][0].text if found[ConstraintKind.SPREAD] else ""
+    if found[ConstraintKind.LIST]:
+        spread = ""
+    if spread:
+        yield from _spread(spread, brokers, pool, factor)
+    yield from _too_few_racks(case, brokers, found, pool, factor, spread)
+
+
+def _spread(spread: str, brokers: Brokers, pool: _Pool, factor: int) -> Iterator[Lack]:
+    unknown = [b for b in pool.counted if brokers.rack[b] is None]
+    if unknown:
+        yield Lack(Shortage.KNOWN_RACKS, len(unknown), 0)
+        return
+    sizes = Counter(brokers.rack[b] for b in pool.able)
+    if spread == Spread.IN_RACK:
+        largest = max(sizes.values(), default=0)
+        if largest < factor:
+            yield Lack(Shortage.BROKERS_IN_ONE_RACK, factor, largest)
+        return
+    racks = sorted({brokers.rack[b] or "" for b in pool.counted})
+    counts = rack_counts(
+        Racks([0] * len(racks), [sizes[rack] for rack in racks]), factor, range(len(racks))
+    )
+    if isinstance(counts, list):
+        return
+    for lack in counts.lacks:
+        if lack.obstacle is Obstacle.RACK_LACKS_BROKERS and lack.rack is not None:
+            yield Lack(Shortage.RACK_BROKERS, lack.needed, lack.available, racks[lack.rack])
+        else:
+            yield Lack(Shortage.RACKS_WITH_ONE_MORE, lack.needed, lack.available)
+
+
+def _too_few_racks(
+    case: Case, brokers: Brokers, found: _Found, pool: _Pool, factor: int, spread: str
+) -> Iterator[Lack]:
+    """What copies must not take racks away that `require` wants; a broker without a rack counts as one of its own."""
+    for required in found[ConstraintKind.REQUIRED_RACKS]:
+        least = min(required.number, case.live_racks)
+        kept = {brokers.rack.get(b) or b for b in pool.must}
+        every = {brokers.rack.get(b) or b for b in pool.able}
+        most = 1 if spread == Spread.IN_RACK else len(kept) + min(factor - len(pool.must), len(every - kept))
+        stays = len(pool.able.intersection(case.held)) >= factor and pool.must <= set(case.held)
+        if most < least and not stays:
+            yield Lack(Shortage.RACKS, least, most)
+
+
+def simplified(case: Case, brokers: Brokers) -> Case:
+    """The same case for brokers that are alike: many partitions then share one, and its answer.
+
+    Brokers are alike that no constraint names, of one rack where racks count, and under `brokers` all or none of them.
+    """
+    kinds = {c.kind for c in case.constraints}
+    named = {b for c in case.constraints if c.kind is not ConstraintKind.BROKERS for b in c.brokers}
+    among = {b for c in case.constraints if c.kind is ConstraintKind.BROKERS for b in c.brokers}
+    by_rack = not kinds.isdisjoint((ConstraintKind.SPREAD, ConstraintKind.REQUIRED_RACKS))
+    alike: dict[tuple[str | None, bool], list[int]] = {}
+    for broker, rack in brokers.rack.items():
+        if broker not in named:
+            alike.setdefault((rack if by_rack else None, broker in among), []).append(broker)
+    names: dict[int, int] = {}
+    for members in alike.values():
+        used = [b for b in members if b in case.held or b in case.base]
+        used.sort(key=lambda b: (b not in case.held, b not in case.base))
+        names.update(zip(used, members, strict=False))
+    return replace(
+        case,
+        held=tuple(sorted(names.get(b, b) for b in case.held)),
+        base=tuple(sorted(names.get(b, b) for b in case.base)),
+        live_racks=case.live_racks if ConstraintKind.REQUIRED_RACKS in kinds else 0,
+    )

@@ -1,0 +1,111 @@
+"""Why partitions cannot be placed: constraints that leave no placement together, with the place of each."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ConstraintKind(StrEnum):
+    """What limits where the replicas of a partition may lie; which fields of `Constraint` it has stands behind it."""
+
+    FENCED = "fenced"
+    """`brokers`: one that is fenced, and gets nothing new."""
+    CORDONED = "cordoned"
+    """`brokers`: one all of whose log directories are cordoned."""
+    NO_ROOM = "no-room"
+    """`brokers`: one whose disks take `available` bytes, of `number`."""
+    UNCLEAN_ELECTION = "unclean-election"
+    """Unclean election is on and `number` live replicas are in sync, so no replica is added."""
+    MIN_INSYNC_REPLICAS = "min-insync-replicas"
+    """min.insync.replicas of the topic is `number`: no list may be shortened below it, nor a shorter one grow."""
+    REQUIRED_RACKS = "required-racks"
+    """`require` wants `number` racks."""
+    WITHOUT_RACK = "without-rack"
+    """`brokers`: one whose rack is not known."""
+    DRAINED = "drained"
+    """`brokers`: one that shall hold nothing."""
+    BROKERS = "brokers"
+    """The rule names these `brokers`, as far as they are registered."""
+    SPREAD = "spread"
+    """How the replicas lie over the racks: `text`."""
+    REPLICATION_FACTOR = "replication-factor"
+    """`number` replicas; where no key says so, as many as there are."""
+    LIST = "list"
+    """A list of `number` replicas in which only drained brokers are replaced: declared, or the one that is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """One constraint; equal ones of several partitions are one."""
+
+    kind: ConstraintKind
+    where: str = ""
+    """FILE:LINE:COLUMN; empty where it is a fact of the cluster."""
+    brokers: tuple[int, ...] = ()
+    number: int = 0
+    available: int = 0
+    text: str = ""
+
+
+class Shortage(StrEnum):
+    """What is missing under some constraints."""
+
+    BROKERS = "brokers"
+    """`needed` brokers can hold it, and there are `available`."""
+    RACK_BROKERS = "rack-brokers"
+    """`rack` must hold `needed` replicas, and has `available` brokers that can."""
+    RACKS_WITH_ONE_MORE = "racks-with-one-more"
+    """`needed` racks must hold one replica more than the others, and `available` can."""
+    BROKERS_IN_ONE_RACK = "brokers-in-one-rack"
+    """The largest rack has `available` brokers that can hold it, of `needed`."""
+    KNOWN_RACKS = "known-racks"
+    """The racks of `needed` brokers are not known."""
+    RACKS = "racks"
+    """Its replicas can lie in `available` racks, of `needed`."""
+    REPLICAS = "replicas"
+    """A list would be shortened to `available` replicas, and `needed` are the least."""
+    PRESENT_REPLICAS = "present-replicas"
+    """Only brokers that hold it already may hold it: `available` can, of `needed`."""
+    ROOM = "room"
+    """`needed` bytes cannot lie where `available` can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """What is missing, with its measure."""
+
+    shortage: Shortage
+    needed: int
+    available: int
+    rack: str = ""
+
+
+class Proof(StrEnum):
+    """How sure it is that there is no placement."""
+
+    IMPOSSIBLE = "impossible"
+    """Proved: nothing keeps these constraints, whatever else is done."""
+    NOT_FOUND = "not-found"
+    """None was found, by an order of moves that makes room in time or in `steps` of the search; there may be one."""
+
+
+SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Constraints that cannot hold together, and whom they concern.
+
+    Of a proved conflict every constraint is needed: without any one of them these partitions could be placed.
+    """
+
+    proof: Proof
+    constraints: tuple[Constraint, ...]
+    lacks: tuple[Lack, ...]
+    """What is missing while all of them hold."""
+    topics: tuple[str, ...]
+    """The first twenty."""
+    partitions: tuple[str, ...]
+    """The first twenty of `count`."""
+    count: int
+    steps: int = 0
+    """Of the search, where there was one."""

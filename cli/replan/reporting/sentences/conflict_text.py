@@ -1,0 +1,143 @@
+"""Conflicts as lines: whom they concern and what is missing, then each constraint at its place."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from replan.planning.plans.conflicts import (
+    Conflict,
+    Constraint,
+    ConstraintKind,
+    Lack,
+    Proof,
+    Shortage,
+)
+from replan.reporting.quantities import size
+from replan.reporting.table import columns
+from replan.wording import count, left_out, listed, ranges
+
+SHORTAGES: Mapping[Shortage, str] = {
+    Shortage.BROKERS: "it needs {needed}, and {available} can hold it",
+    Shortage.RACK_BROKERS: "rack {rack} must hold {needed}, and {available} of its brokers can",
+    Shortage.RACKS_WITH_ONE_MORE: "{needed} must hold one replica more than the others, and {available} can",
+    Shortage.BROKERS_IN_ONE_RACK: "it needs a rack with {needed}, and the largest has {available} that can hold it",
+    Shortage.KNOWN_RACKS: "it goes by racks, and {needed} without a rack may hold it",
+    Shortage.RACKS: "it needs {needed}, and its replicas can lie in {available}",
+    Shortage.REPLICAS: "its list would be shortened to {available}, below {needed}",
+    Shortage.PRESENT_REPLICAS: (
+        "it needs {needed}, no other than the present ones may be added, and {available} of them can stay"
+    ),
+    Shortage.ROOM: "it needs room for {needed}, and {available} is the most there is",
+}
+
+NOUNS: Mapping[Shortage, str] = {
+    Shortage.BROKERS: "broker",
+    Shortage.RACK_BROKERS: "replica",
+    Shortage.RACKS_WITH_ONE_MORE: "rack",
+    Shortage.BROKERS_IN_ONE_RACK: "broker",
+    Shortage.KNOWN_RACKS: "broker",
+    Shortage.RACKS: "rack",
+    Shortage.REPLICAS: "replica",
+    Shortage.PRESENT_REPLICAS: "replica",
+}
+"""What is counted; room is in bytes."""
+
+SHOWN = 12
+"""Constraints of one conflict that are listed; the rest is counted."""
+
+
+def conflict_text(found: Conflict) -> str:
+    """Whom it concerns, how sure it is, and what is missing: one sentence."""
+    return f"{_whom(found)}: {PROOFS[found.proof](found)}: {'; '.join(map(lack_text, found.lacks))}"
+
+
+def conflict_lines(found: Conflict) -> list[str]:
+    """The sentence, and its constraints below, places first."""
+    rows = [(c.where or "the cluster", text) for c, text in _constraints(found)]
+    shown = [f"    {line}" for line in columns(rows[:SHOWN])]
+    more = left_out(len(rows) - SHOWN, "constraint")
+    return [conflict_text(found), *shown, *(f"    {line}" for line in more)]
+
+
+def constraint_texts(found: Conflict) -> list[str]:
+    """Each constraint with its place in one line."""
+    return [text + (f" ({c.where})" if c.where else "") for c, text in _constraints(found)]
+
+
+def lack_text(lack: Lack) -> str:
+    """What is missing, with its measure."""
+    if lack.shortage is Shortage.ROOM:
+        needed, available = size(lack.needed), size(lack.available)
+    else:
+        needed, available = count(lack.needed, NOUNS[lack.shortage]), str(lack.available)
+    return SHORTAGES[lack.shortage].format(needed=needed, available=available, rack=lack.rack)
+
+
+def _whom(found: Conflict) -> str:
+    if found.count == 1:
+        return found.partitions[0]
+    names = [*found.topics[:3], *left_out(len(found.topics) - 3)]
+    return f"{count(found.count, 'partition')} of {listed(names)}"
+
+
+def _impossible(_: Conflict) -> str:
+    return "impossible while all of these hold"
+
+
+def _not_found(found: Conflict) -> str:
+    if not found.steps:
+        return "no order of the moves was found that has room in time, which proves nothing"
+    return f"no placement with room was found in {count(found.steps, 'step')}, which proves nothing"
+
+
+PROOFS = {Proof.IMPOSSIBLE: _impossible, Proof.NOT_FOUND: _not_found}
+
+
+def _constraints(found: Conflict) -> Iterator[tuple[Constraint, str]]:
+    """Each with its text; facts of several brokers are one."""
+    for _, alike in groupby(found.constraints, key=lambda c: (c.kind, c.where)):
+        members = list(alike)
+        if members[0].kind is ConstraintKind.LIST:
+            yield from ((c, constraint_text([c])) for c in members)
+        else:
+            yield members[0], constraint_text(members)
+
+
+def constraint_text(alike: Sequence[Constraint]) -> str:
+    """What constraints of one kind at one place say."""
+    first, named = alike[0], sorted({b for c in alike for b in c.brokers})
+    noun = f"broker {listed(named)}" if len(named) == 1 else f"brokers {ranges(named)}"
+    are = "is" if len(named) == 1 else "are"
+    match first.kind:
+        case ConstraintKind.FENCED:
+            return f"{noun} {are} fenced"
+        case ConstraintKind.CORDONED:
+            return f"{noun} {are} cordoned"
+        case ConstraintKind.NO_ROOM if not named:
+            return f"all disks together take {size(first.available)}, of {size(first.number)}"
+        case ConstraintKind.NO_ROOM:
+            most = max(c.available for c in alike)
+            takes = "takes" if len(named) == 1 else "take"
+            return f"{noun} {takes} at most {size(most)}, of {size(first.number)}, with a tenth kept free"
+        case ConstraintKind.UNCLEAN_ELECTION:
+            replicas = count(first.number, "live replica")
+            return f"unclean.leader.election.enable is true, with {replicas} in sync"
+        case ConstraintKind.MIN_INSYNC_REPLICAS:
+            return f"min.insync.replicas is {first.number}"
+        case ConstraintKind.REQUIRED_RACKS:
+            return f"`require` wants {count(first.number, 'rack')}"
+        case ConstraintKind.WITHOUT_RACK:
+            return f"{noun} {'has' if len(named) == 1 else 'have'} no rack"
+        case ConstraintKind.DRAINED:
+            return f"{noun} {are} drained"
+        case ConstraintKind.BROKERS:
+            return f"brokers: {ranges(named)}"
+        case ConstraintKind.SPREAD:
+            return f"spread: {first.text}"
+        case ConstraintKind.REPLICATION_FACTOR if not first.where:
+            return f"{count(first.number, 'replica')}, as many as it has"
+        case ConstraintKind.REPLICATION_FACTOR:
+            return f"replicationFactor: {first.number}"
+        case ConstraintKind.LIST if first.where:
+            return f"the list {list(first.brokers)}"
+        case ConstraintKind.LIST:
+            return f"its list of {count(first.number, 'replica')}, which no entry declares"

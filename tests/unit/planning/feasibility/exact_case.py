@@ -1,0 +1,116 @@
+"""One partition under constraints as integer programs, from the meaning of the constraints alone.
+
+One binary variable for each broker says whether it holds the partition. No line of the product but its nouns is used.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import highspy
+
+from replan.planning.feasibility.one_partition import Brokers, Case
+from replan.planning.plans.conflicts import Constraint, ConstraintKind
+
+Variables = "dict[int, highspy.highs.highs_var]"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A partition, and the constraints that hold."""
+
+    case: Case
+    brokers: Brokers
+    under: Collection[Constraint]
+
+    def of(self, kind: ConstraintKind) -> list[Constraint]:
+        return [c for c in self.under if c.kind is kind]
+
+    def named(self, *kinds: ConstraintKind) -> set[int]:
+        return {b for kind in kinds for c in self.of(kind) for b in c.brokers}
+
+    def number(self, kind: ConstraintKind) -> int | None:
+        found = self.of(kind)
+        return found[0].number if found else None
+
+
+def can_be_placed(case: Case, brokers: Brokers, under: Collection[Constraint]) -> bool:
+    """Whether there is a list of any length that keeps the constraints, with or without a new replica."""
+    asked = Question(case, brokers, under)
+    most = len({*brokers.rack, *case.held, *case.base})
+    return any(
+        _solved(asked, factor, grows=grows) for factor in range(1, most + 1) for grows in (True, False)
+    )
+
+
+def _solved(asked: Question, factor: int, *, grows: bool) -> bool:
+    case, racks = asked.case, asked.brokers.rack
+    listed = asked.number(ConstraintKind.LIST)
+    wanted = asked.number(ConstraintKind.REPLICATION_FACTOR) if listed is None else listed
+    if wanted is not None and factor != wanted:
+        return False
+    minimum = asked.number(ConstraintKind.MIN_INSYNC_REPLICAS)
+    if minimum is not None and not case.below_min_isr and factor < min(minimum, len(case.held)):
+        return False
+    stuck = minimum is not None and 0 < len(case.held) < minimum
+    grows = grows and not stuck and not asked.of(ConstraintKind.UNCLEAN_ELECTION)
+    model = highspy.Highs()  # type: ignore[no-untyped-call]
+    model.silent()
+    on = {b: model.addBinary() for b in {*racks, *case.held, *case.base}}
+    drained = asked.named(ConstraintKind.DRAINED)
+    named = asked.of(ConstraintKind.BROKERS)
+    allowed = set(racks) - drained
+    if listed is None and named:
+        allowed &= set(named[0].brokers)
+    spread = "" if listed is not None else "".join(c.text for c in asked.of(ConstraintKind.SPREAD))
+    if spread:
+        unknown = {b for b in allowed if racks[b] is None}
+        if unknown & asked.named(ConstraintKind.WITHOUT_RACK):
+            return False
+        allowed -= unknown
+    for broker, holds in on.items():
+        stays = broker in case.held or (listed is not None and broker in case.base)
+        may = broker in allowed or (listed is not None and stays and broker not in drained)
+        closed = asked.named(ConstraintKind.FENCED, ConstraintKind.CORDONED)
+        full = broker not in case.held and broker in asked.named(ConstraintKind.NO_ROOM)
+        if not may or full or (broker in closed and not stays):
+            model.addConstr(holds <= 0)
+        if listed is not None and broker in case.base and broker not in drained:
+            model.addConstr(holds >= 1)
+        if not grows and broker not in case.held:
+            model.addConstr(holds <= 0)
+    model.addConstr(model.qsum(on.values()) == factor)
+    if spread and not _spread_over(model, on, racks, allowed, spread, factor):
+        return False
+    least = asked.number(ConstraintKind.REQUIRED_RACKS)
+    if least is not None and grows:
+        every = {racks.get(b) or b for b in on}
+        reached = {rack: model.addBinary() for rack in every}
+        for rack, yes in reached.items():
+            model.addConstr(model.qsum([on[b] for b in on if (racks.get(b) or b) == rack]) >= yes)
+        model.addConstr(model.qsum(reached.values()) >= min(least, case.live_racks))
+    model.minimize(model.qsum(on.values()))
+    return bool(model.getModelStatus() == highspy.HighsModelStatus.kOptimal)
+
+
+def _spread_over(
+    model: highspy.Highs,
+    on: "dict[int, highspy.highs.highs_var]",
+    racks: Mapping[int, str | None],
+    allowed: set[int],
+    spread: str,
+    factor: int,
+) -> bool:
+    every = sorted({racks[b] or "" for b in allowed})
+    if not every:
+        return False
+    here = {rack: [on[b] for b in allowed if racks[b] == rack] for rack in every}
+    if spread == "rack":
+        for some in here.values():
+            model.addConstr(model.qsum(some) >= factor // len(every))
+            model.addConstr(model.qsum(some) <= -(-factor // len(every)))
+        return True
+    chosen = {rack: model.addBinary() for rack in every}
+    model.addConstr(model.qsum(chosen.values()) == 1)
+    for rack, some in here.items():
+        model.addConstr(model.qsum(some) - factor * chosen[rack] == 0)
+    return True
