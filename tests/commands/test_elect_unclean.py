@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.commands.shell import Shell
@@ -101,8 +102,8 @@ def test_kafkas_and_kip_966s_spellings(
     (shell.folder / "leaders.json").write_text(json.dumps({"partitions": named}))
     agreed = ("--give-up-on", "1", "--unclean", "--auto-approve")
     said, _ = shell.on_cluster(*arguments, *agreed, "--format", "json")
-    (row,) = json.loads(said)["recoveries"]
-    assert (row["leader"], row["result"]) == (leader, "done")
+    (row,) = json.loads(said)["partitions"]
+    assert (row["leader"], row["result"]) == (leader, "elected")
     assert shell.leader() == BrokerId(leader)
     assert row["statedLoss"] == row["measuredLoss"] == (0 if leader == 2 else 1000)
 
@@ -111,6 +112,29 @@ def test_a_partition_that_is_led_needs_no_election(shell: Leaderless) -> None:
     shell.on_cluster(*GIVEN_UP, "--unclean", "--auto-approve")
     said, _ = shell.on_cluster(*GIVEN_UP, "--unclean", "--auto-approve")
     assert "no election is needed" in said
+
+
+def test_as_json_every_partition_is_named_whatever_became_of_it(shell: Leaderless) -> None:
+    """Refused, planned, elected, not needed: one document, with the candidates where there is a choice."""
+
+    def found(*arguments: object, wanted: int) -> dict[str, Any]:
+        said, _ = shell.on_cluster(*arguments, "--format", "json", wanted=wanted)
+        document = json.loads(said)
+        assert document["electionType"] == "best-log"
+        (row,) = document["partitions"]
+        assert document["counts"][row["result"]] == sum(document["counts"].values()) == 1
+        return dict(row)
+
+    refused = found(*BEST, wanted=3)
+    assert (refused["result"], refused["rule"]) == ("failed", "better-may-return")
+    ends = {c["broker"]: c["log"]["end"] for c in refused["candidates"] if "log" in c}
+    assert ends == {2: 2000, 3: 1000}
+    planned = found(*GIVEN_UP, "-o", "plan.json", wanted=2)
+    assert (planned["result"], planned["leader"], planned["statedLoss"]) == ("planned", 2, 0)
+    assert planned["candidates"] == refused["candidates"]
+    agreed = (*GIVEN_UP, "--unclean", "--auto-approve")
+    assert found(*agreed, wanted=0)["result"] == "elected"
+    assert found(*agreed, wanted=0)["result"] == "not-needed"
 
 
 @pytest.fixture
@@ -135,8 +159,8 @@ def test_a_led_partition_gets_the_leader_that_is_named(led: Leaderless) -> None:
     (move,) = loads((led.folder / "plan.json").read_text(), "plan.json").moves
     assert (move.original, move.target) == ((1, 3, 2), (2, 1, 3))
     found = json.loads(led.on_cluster(*DESIGNATED, "2", "--format", "json")[0])
-    (row,) = found["moves"]
-    assert (row["leader"], row["leaderBefore"], row["result"]) == (2, 1, "done")
+    (row,) = found["partitions"]
+    assert (row["leader"], row["leaderBefore"], row["result"]) == (2, 1, "elected")
     assert led.leader() == BrokerId(2)
     assert "no election is needed" in led.on_cluster(*DESIGNATED, "2")[0]
 

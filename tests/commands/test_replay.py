@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from kafka.record import MemoryRecordsBuilder
 
-from replan.commands.elections.replay import decide_unknown, left_over
+from replan.commands.elections.replay import decide_unknown, done, left_over
 from replan.errors import BadUsage
 from replan.model.names import BrokerId, TopicId
 from replan.snapshots.tail_files import TailForm, write_content
-from replan.snapshots.tail_replays import Replays, open_replays
+from replan.snapshots.tail_replays import Replays, open_replays, read_replays
 
 
 def batch(base: int, *values: bytes) -> bytes:
@@ -49,11 +49,8 @@ def left(
     of_folder: Sequence[TailForm],
     folder: Path,
     replays: Replays,
-    *,
-    again: bool = False,
 ) -> list[tuple[int, bytes]]:
-    before = [] if again else of_folder
-    found = left_over(chosen, before, folder, replays, again=again)
+    found = left_over(chosen, of_folder, folder, replays)
     return [(tail.broker, batch.content) for tail, batch in found]
 
 
@@ -70,7 +67,33 @@ def test_what_an_earlier_replay_produced_of_another_replica_is_left_out(tmp_path
         replays.produced(two, 12)
         assert left([one], [one, two], tmp_path, replays) == [(1, SECOND)]
         assert left([two], [one, two], tmp_path, replays) == []
-        assert left([two], [one, two], tmp_path, replays, again=True) == [(2, FIRST)]
+        assert left([two], [one, two], tmp_path, replays.asked_again([two])) == [(2, FIRST)]
+
+
+def test_another_round_that_is_interrupted_goes_on_where_it_was(tmp_path: Path) -> None:
+    """Whatever had been produced before it began; also of one replica alone, whose records another one had as well."""
+    one, two = saved(tmp_path, 1, FIRST, SECOND), saved(tmp_path, 2, FIRST, OTHER)
+    both = [one, two]
+    with open_replays(tmp_path) as replays:
+        done(both, replays)
+        assert left(both, both, tmp_path, replays) == []
+        replays.again([two])
+        assert left([two], both, tmp_path, replays) == [(2, FIRST), (2, OTHER)]
+        replays.produced(two, 12)
+    replays = read_replays(tmp_path)
+    assert replays.unfinished(two)
+    assert left([two], both, tmp_path, replays) == [(2, OTHER)]
+    assert left(both, both, tmp_path, replays) == [(2, OTHER)]
+    done(both, replays)
+    assert not replays.unfinished(two)
+
+
+def test_what_a_later_round_has_produced_is_not_left_of_an_earlier_one(tmp_path: Path) -> None:
+    one, two = saved(tmp_path, 1, FIRST, SECOND), saved(tmp_path, 2, FIRST, OTHER)
+    text = f"produced {one.file} 11\nagain {two.file}\nproduced {two.file} 13\n"
+    replays = Replays(text)
+    assert left([one, two], [one, two], tmp_path, replays) == [(1, SECOND)]
+    assert not replays.unfinished(one)
 
 
 def test_a_batch_without_an_answer_is_for_a_person_to_decide(tmp_path: Path) -> None:

@@ -157,12 +157,25 @@ class Site:
 
     def killed(self, *words: str, at: str) -> None:
         """Begin a command, and kill it when its journal has a record whose key begins so."""
-        flags = ["--bootstrap-server", self.cluster.bootstrap, *JOURNAL]
-        process, journal = start([*words, *flags], folder=self.folder), self.folder / "journal"
+        self._killed([*words, *JOURNAL], self.folder / "journal", f'"key":"{at}')
+
+    def killed_replay(self, folder: str, *words: str, lines: int) -> None:
+        """Begin to replay a folder, and kill it when it has noted so many lines; or it ends before."""
+        noted = self.folder / folder / "replayed.txt"
+        before = len(noted.read_text().splitlines()) if noted.exists() else 0
+        replay = ["tails", "replay", folder, "--auto-approve", *words]
+        self._killed(replay, noted, "\n", times=before + lines)
+
+    def _killed(self, words: list[str], file: Path, text: str, times: int = 1) -> None:
+        flags = ["--bootstrap-server", self.cluster.bootstrap]
+        process = start([*words, *flags], folder=self.folder)
         try:
             until(
-                lambda: journal.exists() and f'"key":"{at}' in journal.read_text(),
-                f"{at} in the journal",
+                lambda: (
+                    process.poll() is not None
+                    or (file.exists() and file.read_text().count(text) >= times)
+                ),
+                f"{text!r} in {file.name}",
                 limit_seconds=60,
             )
         finally:

@@ -5,15 +5,15 @@ One line for each thing that happens, in order; `FILE` is that of the end of a l
     sending FILE FROM TO     a batch is about to be sent: written, and on disk, before the request
     produced FILE TO         everything up to this offset is produced, or was left out on purpose
     refused FILE             the cluster has rejected it: it is not in the log
-    again FILE               a person asks for all of it once more
+    again FILE...            a person asks for all of these once more: another round of them begins
 
 A `sending` without one of the others behind it is unknown: the batch may be in the log or not. A line that is cut off
-was never acted on.
+was never acted on. So a round that was interrupted is known as such, and goes on where it was.
 """
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from io import FileIO
@@ -24,8 +24,8 @@ from replan.errors import BadFile
 from replan.snapshots.tail_files import TailForm
 
 REPLAYED = "replayed.txt"
-_WORDS = {"sending": 3, "produced": 2, "refused": 1, "again": 1}
-"""How many follow each."""
+_WORDS = {"sending": 3, "produced": 2, "refused": 1}
+"""How many follow each; any number follows `again`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +36,46 @@ class Replayed:
     """Everything before this offset is produced."""
     unknown_to: int | None = None
     """Up to where a batch may be produced or not."""
+    round: int = 0
+    """How many rounds had begun in the folder when this one did."""
+
+
+_NOTHING = Replayed(-1)
 
 
 class Replays:
-    """How far all ends of logs of a folder are; `note` writes down what happens."""
+    """How far all ends of logs of a folder are; what happens is written down before it counts."""
 
     def __init__(self, text: str, out: FileIO | None = None) -> None:
-        self._found: dict[str, Replayed] = {}
+        self._found: dict[str, tuple[Replayed, ...]] = {}
+        self._rounds = 0
         self._out = out
         for line in text.splitlines():
             what, *words = line.split(" ")
-            if len(words) != _WORDS.get(what):
+            if what != "again" and len(words) != _WORDS.get(what):
                 raise ValueError(line)
             self._take(what, *words)
 
     def of(self, tail: TailForm) -> Replayed:
-        """How far one is."""
-        return self._found.get(tail.file, Replayed(tail.begin))
+        """How far one is, in the last round that it is part of."""
+        found = self._found.get(tail.file, (_NOTHING,))[-1]
+        return replace(found, to=max(found.to, tail.begin))
+
+    def since(self, tail: TailForm, begun: int) -> int:
+        """Up to where one was produced in this round or a later one."""
+        found = self._found.get(tail.file, ())
+        return max(tail.begin, *(r.to for r in found if r.round >= begun), _NOTHING.to)
+
+    def asked_again(self, tails: Sequence[TailForm]) -> "Replays":
+        """What `again` would make of it; nothing is written."""
+        found = Replays("")
+        found._found, found._rounds = dict(self._found), self._rounds
+        found.again(tails)
+        return found
+
+    def unfinished(self, tail: TailForm) -> bool:
+        """Whether it is in a round that somebody asked for, and was interrupted."""
+        return (found := self.of(tail)).round > 0 and found.to < tail.end
 
     def sending(self, tail: TailForm, begin: int, end: int) -> None:
         """A batch is about to be sent."""
@@ -66,9 +89,9 @@ class Replays:
         """What was sent last is not in the log."""
         self._note("refused", tail.file)
 
-    def again(self, tail: TailForm) -> None:
-        """All of it is to be produced once more."""
-        self._note("again", tail.file)
+    def again(self, tails: Sequence[TailForm]) -> None:
+        """All of these are to be produced once more; all of them, or none, is written down."""
+        self._note("again", *(tail.file for tail in tails))
 
     def _note(self, *words: str) -> None:
         if self._out is not None:
@@ -81,16 +104,25 @@ class Replays:
                 raise cannot("write", Path(self._out.name), problem) from problem
         self._take(*words)
 
-    def _take(self, what: str, file: str, *offsets: str) -> None:
+    def _take(self, what: str, *words: str) -> None:
+        if what == "again":
+            self._rounds += 1
+            for file in words:
+                self._found[file] = (
+                    *self._found.get(file, ()),
+                    replace(_NOTHING, round=self._rounds),
+                )
+            return
+        file, *offsets = words
+        *before, last = self._found.get(file, (_NOTHING,))
         match what:
             case "sending":
-                self._found[file] = Replayed(int(offsets[0]), int(offsets[1]))
+                last = replace(last, to=int(offsets[0]), unknown_to=int(offsets[1]))
             case "produced":
-                self._found[file] = Replayed(int(offsets[0]))
-            case "again":
-                self._found.pop(file, None)
-            case "refused" if file in self._found:
-                self._found[file] = replace(self._found[file], unknown_to=None)
+                last = replace(last, to=int(offsets[0]), unknown_to=None)
+            case _:
+                last = replace(last, unknown_to=None)
+        self._found[file] = (*before, last)
 
 
 def read_replays(folder: Path) -> Replays:

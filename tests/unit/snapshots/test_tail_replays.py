@@ -42,7 +42,7 @@ def test_what_was_sent_without_an_answer_is_unknown(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("end", "expected"),
-    [("refused", Replayed(100)), ("produced", Replayed(200)), ("again", Replayed(100))],
+    [("refused", Replayed(100)), ("produced", Replayed(200)), ("again", Replayed(100, None, 1))],
 )
 def test_every_end_is_kept(tmp_path: Path, end: str, expected: Replayed) -> None:
     with open_replays(tmp_path) as replays:
@@ -53,7 +53,7 @@ def test_every_end_is_kept(tmp_path: Path, end: str, expected: Replayed) -> None
             case "produced":
                 replays.produced(tail(), 200)
             case _:
-                replays.again(tail())
+                replays.again([tail()])
     assert read_replays(tmp_path).of(tail()) == expected
 
 

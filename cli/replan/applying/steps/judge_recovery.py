@@ -140,7 +140,7 @@ def lost_records(recovery: Recovery, log: ReplicaLog) -> int | None:
         lost.append(recovery.loss.offset + recovery.loss.records - min(kept, recovery.loss.offset))
     for broker, other in logs.items():
         if broker != recovery.chosen:
-            lost.append(other.end - min(kept, parting(own, other)))
+            lost.append(other.end - max(other.start, min(kept, parting(own, other))))
     return max(0, *lost)
 
 

@@ -20,6 +20,8 @@ from replan.commands.inputs.target import LiveTarget
 from replan.errors import BadUsage, Exit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from replan.applying.views.outcome import Outcome
     from replan.commands.inputs.target import Connection
     from replan.model.names import BrokerId, TopicPartition
@@ -94,7 +96,6 @@ def recover(
     from replan.commands.inputs.plans import allowed_of, verdict
     from replan.commands.performing.application import check_free, resumed
     from replan.planning.elections.recover import partitions_to_probe, recovery_elections
-    from replan.planning.plans.plan_file import dumps
 
     inputs = [*(options.files or ()), scope.election_file, options.before, cluster.simulated]
     keep_inputs(options.output, inputs)
@@ -106,21 +107,22 @@ def recover(
         ledger = known_of(cluster, connection, seen.cluster_id).ledger
         begun = resumed(ledger, asked.digest(placement))
         if begun is not None and options.output is None:
-            return _perform(begun, options, cluster, connection, detail, approved=True)
+            render = _renderer(method, options.form, begun)
+            return _perform(begun, render, options, cluster, connection, detail, approved=True)
         names = partitions_to_probe(asked.selection, seen)
         seen = with_logs(connection.control_plane, seen, names)
         found = recovery_elections(asked, seen, placement, allowed, formerly)
-        plan, shown = found.plan, options.output is not None or options.form == "text"
-        if shown:
-            result(_rendered(found, options.form))
+        plan = found.plan
+        render = _renderer(method, options.form, plan, found)
+        if options.form == "text" or options.output is not None or not plan.changes:
+            result(render(None))
         if options.output is not None:
             save_elections(plan, options.output, cluster)
             return verdict(plan, exit_zero=False)
         if not plan.changes:
-            result("" if shown else dumps(plan))
             return plan.left_out
         check_free(ledger, plan)
-        return _perform(plan, options, cluster, connection, detail, approved=False)
+        return _perform(plan, render, options, cluster, connection, detail, approved=False)
 
 
 def _request(
@@ -173,15 +175,28 @@ def _formerly(path: Path | None) -> "dict[TopicPartition, LogsFound]":
     return known
 
 
-def _rendered(found: "RecoveryElections", form: str) -> str:
-    from replan.planning.plans.plan_file import dumps
+def _renderer(
+    method: "Method", form: str, plan: "Plan", found: "RecoveryElections | None" = None
+) -> "Callable[[Outcome | None], str]":
+    """How the plan is shown before, and what became of it afterwards; `found` where it is not an earlier command's."""
+    from replan.reporting.application.outcome_text import render_outcome
+    from replan.reporting.application.recovery_results import render_recoveries_json
     from replan.reporting.plans.recovery_text import render_recoveries
 
-    return dumps(found.plan) if form == "json" else render_recoveries(found.plan, found.candidates)
+    not_needed = () if found is None else found.not_needed
+    candidates = {} if found is None else found.candidates
+
+    def render(outcome: "Outcome | None") -> str:
+        if form == "json":
+            return render_recoveries_json(method, plan, outcome, not_needed, candidates)
+        return render_recoveries(plan, candidates) if outcome is None else render_outcome(outcome)
+
+    return render
 
 
 def _perform(
     plan: "Plan",
+    render: "Callable[[Outcome | None], str]",
     options: RecoveryOptions,
     cluster: LiveTarget,
     connection: "Connection",
@@ -190,8 +205,6 @@ def _perform(
     approved: bool,
 ) -> Exit:
     from replan.commands.performing.application import approve_unclean, perform
-    from replan.reporting.application.outcome_text import render_outcome
-    from replan.reporting.plans.recovery_text import render_recoveries_json
 
     agreed = approve_unclean(
         plan, unclean=options.unclean, auto_approve=options.auto_approve or approved
@@ -199,11 +212,6 @@ def _perform(
     if not agreed:
         note("not approved; nothing was changed")
         return Exit.ERROR
-
-    def render(outcome: "Outcome") -> str:
-        as_json = options.form == "json"
-        return render_recoveries_json(plan, outcome) if as_json else render_outcome(outcome)
-
     save_tails(plan, options.save_tails, connection)
     settings = Pace().settings(watched=is_live(sys.stderr))
     return perform(plan, cluster, connection, settings, detail, render=render)

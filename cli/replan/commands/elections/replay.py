@@ -54,8 +54,9 @@ def tails_replay(
     no producer and to no transaction any more, and markers of transactions are left out: records of aborted
     transactions become visible. What several replicas had is produced once.
 
-    Nothing is sent twice. The folder keeps how far a replay is; the same command goes on from there, and leaves out
-    what was produced before. Where an answer is lost it stops and says so.
+    Nothing is sent twice. The folder keeps how far a replay is; the same command goes on from there (with --again, too,
+    where that was interrupted), and leaves out what was produced before. Where an answer is lost it stops and
+    says so.
 
     Exit codes:
       0  all were acknowledged by all in-sync replicas, now or before
@@ -82,21 +83,25 @@ def tails_replay(
                 f"{folder} is of cluster {index.cluster_id}, and another one answered"
             )
         decide_unknown(of_topics, replays, unknown)
-        before = [] if again else of_topics
-        left = sum(b.records for _, b in left_over(chosen, before, folder, replays, again=again))
+        going_on = any(replays.unfinished(tail) for tail in chosen)
+        anew = again and not going_on
+        ahead = replays.asked_again(chosen) if anew else replays
+        left = sum(b.records for _, b in left_over(chosen, of_topics, folder, ahead))
+        if again and going_on:
+            note("going on with what an interrupted --again has begun")
         if not left:
+            done(chosen, replays)
             note("all of it was produced again before; --again produces it once more")
             return Exit.OK
         note(f"{count(left, 'record')} of {count(len(chosen), 'log')} will be produced again")
         if not (auto_approve or agreed()):
             note("not approved; nothing was produced")
             return Exit.ERROR
-        for tail in chosen if again else ():
-            replays.again(tail)
-        for tail, batch in left_over(chosen, before, folder, replays, again=again):
+        if anew:
+            replays.again(chosen)
+        for tail, batch in left_over(chosen, of_topics, folder, replays):
             _produce(tail, batch, tails, connection, replays)
-        for tail in chosen:
-            replays.produced(tail, tail.end)
+        done(chosen, replays)
     note(f"produced {count(left, 'record')} again")
     return Exit.OK
 
@@ -122,33 +127,37 @@ def decide_unknown(
 
 
 def left_over(
-    chosen: "Iterable[TailForm]",
-    before: "Iterable[TailForm]",
-    folder: Path,
-    replays: "Replays",
-    *,
-    again: bool,
+    chosen: "Iterable[TailForm]", of_topics: "Iterable[TailForm]", folder: Path, replays: "Replays"
 ) -> "Iterator[tuple[TailForm, Batch]]":
-    """The batches that are to be produced: none that was, of `before`, and none twice, whoever had it.
+    """The batches that are to be produced: none that was in this round or a later one, and none twice, whoever had it.
 
     Replicas hold the batches of a leader as they are, so equal records are equal bytes.
     """
     names = {tail.name for tail in chosen}
-    seen = {
-        (tail.name, hashlib.sha256(batch.content).digest())
-        for tail in before
+    held = [
+        (tail, batch.last, (tail.name, hashlib.sha256(batch.content).digest()))
+        for tail in of_topics
         if tail.name in names
         for batch in _batches(tail, folder)
-        if batch.last < replays.of(tail).to
-    }
+    ]
+    begun = {replays.of(tail).round for tail in chosen}
+    seen = {r: {key for tail, last, key in held if last < replays.since(tail, r)} for r in begun}
     for tail in chosen:
-        begin = tail.begin if again else replays.of(tail).to
+        state = replays.of(tail)
         for batch in _batches(tail, folder):
             key = tail.name, hashlib.sha256(batch.content).digest()
             bare = batch.control or not batch.records  # compaction leaves empty ones
-            if not bare and batch.last >= begin and key not in seen:
-                seen.add(key)
+            if not bare and batch.last >= state.to and key not in seen[state.round]:
+                for found in seen.values():
+                    found.add(key)
                 yield tail, batch
+
+
+def done(tails: "Iterable[TailForm]", replays: "Replays") -> None:
+    """Nothing of these is left."""
+    for tail in tails:
+        if replays.of(tail).to < tail.end:
+            replays.produced(tail, tail.end)
 
 
 def _batches(tail: "TailForm", folder: Path) -> "Iterator[Batch]":

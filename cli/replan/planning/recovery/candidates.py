@@ -39,7 +39,7 @@ class Loss:
     than: BrokerId | None = None
     """Of which replica's log; None where no known log has more."""
     offset: int = 0
-    """From where on: the logs are the same up to there."""
+    """From where on: they are the same before, or deleted by retention."""
     unknown: tuple[BrokerId, ...] = ()
     """Replicas whose logs nobody knows."""
 
@@ -82,12 +82,14 @@ def _rank(candidate: Candidate) -> tuple[int, int]:
 
 
 def parting(one: ReplicaLog, other: ReplicaLog) -> int:
-    """Up to which offset two logs are the same.
+    """From which offset on one of two logs may have what the other has not.
 
-    The records of one epoch were written by one leader, so both have the same up to where it ends first.
+    The records of one epoch were written by one leader, so both have the same up to where it ends first. What lies
+    before the start of one of them was deleted there, by retention, and is lost by no election.
     """
     shared = max(one.epochs.keys() & other.epochs.keys(), default=None)
-    return 0 if shared is None else min(one.epochs[shared], other.epochs[shared])
+    same = 0 if shared is None else min(one.epochs[shared], other.epochs[shared])
+    return max(same, one.start, other.start)
 
 
 def tails(among: Iterable[Candidate], leader: BrokerId) -> tuple[Tail, ...]:

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from replan.applying.views.outcome import Ending, Outcome, Result
@@ -56,6 +56,16 @@ class Elected:
     """The complete sentence of why."""
 
 
+def election_result(result: Result) -> ElectionResult:
+    """How a partition ended, in these words."""
+    match result:
+        case Result.DONE:
+            return ElectionResult.ELECTED
+        case Result.RUNNING | Result.WAITING:
+            return ElectionResult.UNFINISHED
+    return ElectionResult.FAILED
+
+
 def election_results(found: PreferredElections, outcome: Outcome | None) -> Sequence[Elected]:
     """How each partition ended, by name; `outcome` is None where nothing was asked for."""
     by_name = {n: Elected(n, ElectionResult.NOT_NEEDED) for n in found.not_needed}
@@ -73,17 +83,14 @@ def election_results(found: PreferredElections, outcome: Outcome | None) -> Sequ
         name, planned = ended.partition, moves.get(ended.partition)
         preferred = None if planned is None else planned.target[0]
         before = None if planned is None else planned.leader
-        match ended.result:
-            case Result.DONE:
-                by_name[name] = Elected(name, ElectionResult.ELECTED, preferred, before)
-            case Result.RUNNING | Result.WAITING:
-                by_name[name] = Elected(
-                    name, ElectionResult.UNFINISHED, preferred, before, None, result_text(ended)
-                )
-            case result:
-                by_name[name] = Elected(
-                    name, ElectionResult.FAILED, preferred, before, str(result), ended.message
-                )
+        result = election_result(ended.result)
+        of = Elected(name, result, preferred, before)
+        match result:
+            case ElectionResult.UNFINISHED:
+                of = replace(of, message=result_text(ended))
+            case ElectionResult.FAILED:
+                of = replace(of, rule=str(ended.result), message=ended.message)
+        by_name[name] = of
     return [by_name[name] for name in sorted(by_name)]
 
 

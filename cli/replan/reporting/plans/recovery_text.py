@@ -1,17 +1,14 @@
 """Partitions without a leader as text: the candidates with what each lacks, the choice, and what it loses."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from replan.applying.views.outcome import Outcome, PartitionResult
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import TopicPartition
 from replan.model.replica_logs import ReplicaLog
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.planning.recovery.candidates import Candidate, best, parting
 from replan.planning.recovery.recovery import Method, Recovery
 from replan.reporting.quantities import brokers, duration, size
-from replan.reporting.sentences.hold_text import result_text
 from replan.reporting.sentences.plan_notes import refusal_text, warning_text
 from replan.reporting.table import columns
 from replan.wording import capped, count, left_out, listed
@@ -176,51 +173,3 @@ def _led_text(move: Move) -> str:
     if move.is_leader_only:
         return text
     return f"{text}; list {brokers(move.original)} -> {brokers(move.target)}"
-
-
-def render_recoveries_json(plan: Plan, outcome: Outcome) -> str:
-    """How each partition ended, as JSON; ends with a newline."""
-    ended = {r.partition: r for r in outcome.all_results if isinstance(r, PartitionResult)}
-    recoveries = [
-        {
-            **_row_json(recovery.partition, recovery.chosen, ended),
-            "clean": recovery.clean,
-            "method": recovery.method,
-            "statedLoss": recovery.loss.records,
-            "measuredLoss": None if (r := ended.get(recovery.partition)) is None else r.lost,
-        }
-        for recovery in plan.recoveries
-    ]
-    moves = [
-        {**_row_json(move.partition, move.target[0], ended), "leaderBefore": move.leader}
-        for move in plan.moves
-    ]
-    refused = [
-        {
-            "topic": r.partition.topic,
-            "partition": r.partition.partition,
-            "rule": r.rule,
-            "message": refusal_text(r),
-        }
-        for r in plan.refusals
-    ]
-    document = {
-        "clusterId": plan.cluster_id,
-        "recoveries": recoveries,
-        "moves": moves,
-        "refusals": refused,
-    }
-    return json.dumps(document, indent=2) + "\n"
-
-
-def _row_json(
-    name: TopicPartition, leader: BrokerId, ended: Mapping[TopicPartition, PartitionResult]
-) -> dict[str, object]:
-    result = ended.get(name)
-    return {
-        "topic": name.topic,
-        "partition": name.partition,
-        "leader": leader,
-        "result": "waiting" if result is None else result.result,
-        "message": "" if result is None else result_text(result),
-    }

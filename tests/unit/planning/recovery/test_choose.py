@@ -1,6 +1,7 @@
 """Who leads a partition without a leader: the best log, unless a better one may return."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,6 +64,19 @@ def test_a_longer_log_of_an_older_epoch_is_not_the_better_one() -> None:
 
     assert (found.chosen, found.order) == (3, (3, 1, 2))
     assert found.loss == Loss(2000, BrokerId(2), 1000, unknown=(BrokerId(1),))
+
+
+def test_what_retention_had_deleted_is_lost_by_no_election() -> None:
+    """No epoch is in both: the better log begins behind where the other one ends; or in the middle of it."""
+    old, better = log(3000), replace(log(9000, 5), start=5000)
+    overlapping = replace(better, start=2000)
+
+    assert recovery(chosen({2: old, 3: better}, GIVEN_UP, isr=(1,))).loss.records == 0
+    found = recovery(chosen({2: old, 3: overlapping}, GIVEN_UP, isr=(1,)))
+    assert (found.loss.records, found.loss.offset) == (1000, 2000)
+    wish = Wish(Method.UNCLEAN, given_up=frozenset({BrokerId(1)}))
+    found = recovery(chosen({2: old, 3: better}, wish, isr=(1,)))
+    assert (found.chosen, found.loss.records, found.loss.offset) == (2, 4000, 5000)
 
 
 def test_with_the_same_epoch_the_longer_log_is_chosen_whatever_the_order() -> None:

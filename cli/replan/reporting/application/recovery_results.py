@@ -1,0 +1,103 @@
+"""What became of partitions that nobody led, and of those that a replica was named for, one by one: as json."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from replan.applying.views.outcome import Outcome, PartitionResult
+from replan.model.names import TopicPartition
+from replan.planning.plans.plan import Plan
+from replan.planning.recovery.candidates import Candidate
+from replan.planning.recovery.log_forms import candidate_form
+from replan.planning.recovery.recovery import Method
+from replan.reporting.application.election_text import ElectionResult, election_result
+from replan.reporting.sentences.hold_text import result_text
+from replan.reporting.sentences.plan_notes import refusal_text
+
+TYPES = {
+    Method.BALANCED: "best-log",
+    Method.AGGRESSIVE: "best-log",
+    Method.UNCLEAN: "unclean",
+    Method.DESIGNATED: "designated",
+}
+Row = dict[str, object]
+Candidates = Mapping[TopicPartition, Sequence[Candidate]]
+NOTHING_KNOWN: Candidates = {}
+
+
+def render_recoveries_json(
+    method: Method,
+    plan: Plan,
+    outcome: Outcome | None = None,
+    not_needed: Iterable[TopicPartition] = (),
+    found: Candidates = NOTHING_KNOWN,
+) -> str:
+    """How each partition ended, or what would be done; the keys are those of `elect preferred`. Ends with a newline.
+
+    `outcome` is None where nothing was asked for; `found`: the candidates of partitions that are refused.
+    """
+    rows = sorted(_rows(plan, outcome, not_needed, found), key=lambda named: named[0])
+    counts = Counter(row["result"] for _, row in rows)
+    document = {
+        "electionType": TYPES[method],
+        "clusterId": plan.cluster_id,
+        "ending": None if outcome is None else str(outcome.ending),
+        "counts": {kind.value: counts[kind] for kind in ElectionResult},
+        "partitions": [
+            {"topic": name.topic, "partition": name.partition, **_known(row)} for name, row in rows
+        ],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _rows(
+    plan: Plan, outcome: Outcome | None, not_needed: Iterable[TopicPartition], found: Candidates
+) -> Iterator[tuple[TopicPartition, Row]]:
+    results = () if outcome is None else outcome.all_results
+    ended = {r.partition: r for r in results if isinstance(r, PartitionResult)}
+    for recovery in plan.recoveries:
+        row: Row = {
+            "leader": recovery.chosen,
+            "clean": recovery.clean,
+            "statedLoss": recovery.loss.records,
+            "candidates": _candidates(recovery.candidates),
+        }
+        yield recovery.partition, _result(ended.get(recovery.partition)) | row
+    for move in plan.moves:
+        row = {"leader": move.target[0], "leaderBefore": move.leader, "clean": True}
+        yield move.partition, _result(ended.get(move.partition)) | row
+    for refusal in plan.refusals:
+        yield (
+            refusal.partition,
+            {
+                "result": ElectionResult.FAILED,
+                "rule": refusal.rule,
+                "message": refusal_text(refusal),
+                "candidates": _candidates(found.get(refusal.partition, ())),
+            },
+        )
+    for name in not_needed:
+        yield name, {"result": ElectionResult.NOT_NEEDED}
+
+
+def _result(ended: PartitionResult | None) -> Row:
+    if ended is None:
+        return {"result": ElectionResult.PLANNED}
+    result = election_result(ended.result)
+    failed = result is ElectionResult.FAILED
+    return {
+        "result": result,
+        "rule": str(ended.result) if failed else None,
+        "message": result_text(ended) if result is not ElectionResult.ELECTED else None,
+        "measuredLoss": ended.lost,
+    }
+
+
+def _candidates(found: Sequence[Candidate]) -> object:
+    return [msgspec.to_builtins(candidate_form(c)) for c in found] or None
+
+
+def _known(row: Row) -> Row:
+    return {key: value for key, value in row.items() if value is not None}
