@@ -84,8 +84,8 @@ def tails_replay(
             )
         decide_unknown(of_topics, replays, unknown)
         going_on = any(replays.unfinished(tail) for tail in chosen)
-        anew = again and not going_on
-        ahead = replays.asked_again(chosen) if anew else replays
+        new_round = again and not going_on
+        ahead = replays.asked_again(chosen) if new_round else replays
         left = sum(b.records for _, b in left_over(chosen, of_topics, folder, ahead))
         if again and going_on:
             note("going on with what an interrupted --again has begun")
@@ -97,7 +97,7 @@ def tails_replay(
         if not (auto_approve or agreed()):
             note("not approved; nothing was produced")
             return Exit.ERROR
-        if anew:
+        if new_round:
             replays.again(chosen)
         for tail, batch in left_over(chosen, of_topics, folder, replays):
             _produce(tail, batch, tails, connection, replays)

@@ -165,9 +165,7 @@ class _Search:
             Constraint(ConstraintKind.LIST, str(where), brokers, len(brokers))
             for where, brokers in (lists[m.partition] for m in taken)
         )
-        return _conflict(
-            Proof.IMPOSSIBLE, (full, *listed), (Lack(Shortage.ROOM, needed, most),)
-        )
+        return _conflict(Proof.IMPOSSIBLE, (full, *listed), (Lack(Shortage.ROOM, needed, most),))
 
     def _not_found(self, refusal: Refusal) -> Conflict:
         steps = [r.needed for r in self.impossible if r.obstacle is Obstacle.ROOM_NOT_FOUND]

@@ -73,7 +73,10 @@ class Refused:
             ),
             snapshot.all_settings(),
             topic_rules(placement, snapshot),
-            {t: placement.requirements[w] for t, w in winners(placement.requirements, topics).items()},
+            {
+                t: placement.requirements[w]
+                for t, w in winners(placement.requirements, topics).items()
+            },
             {s.partition: s for s in states},
             dict(declared_lists(placement, names)),
             _most_room(placement, snapshot, moves),
@@ -133,7 +136,9 @@ class Refused:
             return str(rule.places.get(key, rule.where))
 
         if rule.brokers is not None:
-            named = [b for b in self.brokers.rack if any(r.first <= b <= r.last for r in rule.brokers)]
+            named = [
+                b for b in self.brokers.rack if any(r.first <= b <= r.last for r in rule.brokers)
+            ]
             yield Constraint(ConstraintKind.BROKERS, place("brokers"), tuple(named))
         if rule.spread in (Spread.RACK, Spread.IN_RACK):
             yield Constraint(ConstraintKind.SPREAD, place("spread"), text=rule.spread)

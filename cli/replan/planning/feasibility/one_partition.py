@@ -79,7 +79,11 @@ def _pool(case: Case, brokers: Brokers, found: _Found) -> _Pool:
     full = named(ConstraintKind.NO_ROOM).difference(case.held)
     registered = frozenset(brokers.rack)
     listed = bool(found[ConstraintKind.LIST])
-    among = frozenset(found[ConstraintKind.BROKERS][0].brokers) if found[ConstraintKind.BROKERS] else registered
+    among = (
+        frozenset(found[ConstraintKind.BROKERS][0].brokers)
+        if found[ConstraintKind.BROKERS]
+        else registered
+    )
     allowed = (registered if listed else registered & among) - drained
     unknown = frozenset(b for b in allowed if brokers.rack[b] is None)
     if found[ConstraintKind.SPREAD] and not listed:
@@ -101,7 +105,9 @@ def _missing(
     able, unable = pool.able, pool.must - pool.able
     if len(able) < factor or unable:
         room = [c for c in found[ConstraintKind.NO_ROOM] if c.brokers[0] not in case.held]
-        grows = any(0 < len(case.held) < c.number for c in found[ConstraintKind.MIN_INSYNC_REPLICAS])
+        grows = any(
+            0 < len(case.held) < c.number for c in found[ConstraintKind.MIN_INSYNC_REPLICAS]
+        )
         if grows or found[ConstraintKind.UNCLEAN_ELECTION]:
             yield Lack(Shortage.PRESENT_REPLICAS, factor, min(len(able), factor - len(unable)))
         elif room:
@@ -153,7 +159,11 @@ def _too_few_racks(
         least = min(required.number, case.live_racks)
         kept = {brokers.rack.get(b) or b for b in pool.must}
         every = {brokers.rack.get(b) or b for b in pool.able}
-        most = 1 if spread == Spread.IN_RACK else len(kept) + min(factor - len(pool.must), len(every - kept))
+        most = (
+            1
+            if spread == Spread.IN_RACK
+            else len(kept) + min(factor - len(pool.must), len(every - kept))
+        )
         stays = len(pool.able.intersection(case.held)) >= factor and pool.must <= set(case.held)
         if most < least and not stays:
             yield Lack(Shortage.RACKS, least, most)

@@ -66,7 +66,12 @@ def render_plan_markdown(
     urgent = [
         *_listed("Look at this first", dangers, share, "more danger"),
         *_listed("Not planned", refusals, share, "more refusal"),
-        *_listed("Why not, over all rules", [_conflict(c) for c in plan.conflicts], share, "more conflict"),
+        *_listed(
+            "Why not, over all rules",
+            [_conflict(c) for c in plan.conflicts],
+            share,
+            "more conflict",
+        ),
         *_listed("Warnings", warnings, share, "more warning"),
     ]
     parts[1:1] = urgent
@@ -97,7 +102,9 @@ def _refusal(refused: Refusal, own: OpenApplication | None) -> str:
 def _conflict(found: Conflict) -> str:
     constraints = [f"\n  - {escape(text)}" for text in constraint_texts(found)[:SHOWN_CONSTRAINTS]]
     more = left_out(len(found.constraints) - SHOWN_CONSTRAINTS, "constraint")
-    return "".join([f"- {escape(conflict_text(found))}", *constraints, *(f"\n  - {m}" for m in more)])
+    return "".join(
+        [f"- {escape(conflict_text(found))}", *constraints, *(f"\n  - {m}" for m in more)]
+    )
 
 
 def _cost(plan: Plan, context: PlanContext) -> list[str]:
