@@ -330,4 +330,31 @@ SAFEGUARDS = (
         "    if broken and not plan.moves:\n        raise UnsafePlan(",
         ("tests/unit/planning/safety",),
     ),
+    Safeguard(
+        "a copy is taken back when an unclean election could choose it",
+        "applying/partitions/judge_unclean.py",
+        "    if could_lead is None:\n",
+        "    if could_lead is None or own is not None:\n",
+        (
+            f"{STORY}[a-copy-is-taken-back-before-an-unclean-election-could-choose-it]",
+            f"{STORY}[unclean-election-that-is-switched-on-takes-the-copies-of-its-topic-back]",
+        ),
+    ),
+    Safeguard(
+        "a copy that was taken back begins again under its throttle",
+        "applying/tick/decide.py",
+        "        admitted.update(self._to_start)  # one that was taken back is in flight, and begins again\n",
+        "",
+        (f"{STORY}[a-copy-that-was-taken-back-begins-again-under-its-throttle]",),
+    ),
+    Safeguard(
+        "a rate gives way to a replica that an entry of another tool would hold at it",
+        "applying/throttles/tick.py",
+        "        if where in wanted and gives_way:\n",
+        "        if where in wanted and gives_way and not wanted:\n",
+        (
+            "tests/unit/applying/throttles",
+            f"{STORY}[a-replica-that-comes-back-is-not-held-by-an-entry-that-another-tool-left]",
+        ),
+    ),
 )

@@ -102,6 +102,17 @@ def _away(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], float]:
     return [At(at, down), At(back, up)], back + 30
 
 
+def _one_by_one(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], float]:
+    """The replicas of a partition die one after another, the leader last, and return after a while."""
+    listed = draw(st.sampled_from(place.lists[draw(st.sampled_from(sorted(place.lists)))]))
+    apart = draw(st.sampled_from([1, 12, 20, 40]))
+    found = [At(at + i * apart, KillBroker(b)) for i, b in enumerate(reversed(listed))]
+    back = found[-1].seconds + draw(st.sampled_from([30, 120, 400]))
+    order = draw(st.permutations(listed))
+    found += [At(back + i, StartBroker(b)) for i, b in enumerate(order)]
+    return found, back + 60
+
+
 def _disk(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], float]:
     broker, back = place.broker(draw), at + draw(st.sampled_from([2, 15, 60, 300]))
     path = draw(st.sampled_from([None, "a", "b"]))
@@ -254,6 +265,7 @@ def _unregistered(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], f
 
 FAULTS: Mapping[str, Happening] = {
     "away": _away,
+    "one by one": _one_by_one,
     "disk": _disk,
     "slow": _slow,
     "lost": _lost,
@@ -280,7 +292,7 @@ OTHERS: Mapping[str, Happening] = {
 
 @st.composite
 def schedules(draw: st.DrawFn, place: Place, kinds: Sequence[Happening]) -> Schedule:
-    """Faults one after another: brokers are away one at a time, all else comes when it likes."""
+    """Faults one after another: one broker is away at a time, or all of a partition; all else comes when it likes."""
     found: list[At] = []
     moment = 0.0
     for _ in range(draw(st.integers(0, 5))):

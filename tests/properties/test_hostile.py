@@ -43,6 +43,7 @@ from replan.planning.safety.run_invariants import (
     Ends,
     Slack,
     Trajectory,
+    UncleanElection,
     arrived,
     drops_only_what_was_replaced,
     harms_nobody,
@@ -110,7 +111,8 @@ def broken_by(case: Case) -> Iterator[Broken]:
             at_original=before_second(still[name], ours_until),
             at_target=before_second(there[name], ours_until),
         )
-        yield from harms_nobody(ours, ends, slack(case, run))
+        allowed = replace(slack(case, run), unclean=unclean_election(case, run, move))
+        yield from harms_nobody(ours, ends, allowed)
         yield from drops_only_what_was_replaced(
             move, ours, SETTLE_SECONDS, blindness(case), unnameable(case, move)
         )
@@ -145,17 +147,46 @@ def slack(case: Case, run: Run) -> Slack:
     """Where copies are throttled, nobody lifts that while no process runs, or while it sees and writes nothing."""
     if case.plan.throttle is None:
         return SLACK
-    silent = [
-        (at.seconds, at.seconds + at.fault.seconds)
-        for at in case.schedule
-        if isinstance(at.fault, Disconnect)
-    ]
     unseen = blindness(case).unseen_seconds - Blindness().unseen_seconds
     return replace(
         SLACK,
         in_sync_seconds=SLACK.in_sync_seconds + unseen,
-        unattended=(*run.alone, *silent),
+        unattended=(*run.alone, *disconnected(case)),
     )
+
+
+def unclean_election(case: Case, run: Run, move: Move) -> UncleanElection:
+    """A copy is taken back when a session is over, looks have agreed, and no earlier request may arrive any more."""
+    blind, settings = blindness(case), Settings()
+    late = any(isinstance(at.fault, LoseRequests) for at in case.schedule)
+    changes = [
+        (seconds, change.value == "true")
+        for seconds, act in case.by_others()
+        if isinstance(act.command, AlterConfigs)
+        for change in act.command.changes
+        if (change.name, change.key) == (move.partition.topic, UNCLEAN_ELECTION)
+    ]
+    seconds = (
+        case.stage.world.speeds.session_seconds
+        + settings.agreeing_seconds
+        + blind.unseen_seconds
+        + blind.unknown_seconds
+        + (settings.quarantine_seconds if late else 0.0)
+    )
+    return UncleanElection(
+        switched=((0.0, move.unclean_election), *changes),
+        noticed_seconds=seconds,
+        unattended=(*run.alone, *disconnected(case)),
+    )
+
+
+def disconnected(case: Case) -> list[tuple[float, float]]:
+    """When the cluster answers nothing."""
+    return [
+        (at.seconds, at.seconds + at.fault.seconds)
+        for at in case.schedule
+        if isinstance(at.fault, Disconnect)
+    ]
 
 
 def blindness(case: Case) -> Blindness:

@@ -264,6 +264,21 @@ HOLDS: list[tuple[HoldReason, str]] = [
     ),
     (AwaitingThrottle(), "waiting for the throttle to take effect"),
     (
+        AwaitingThrottle(catching_up=(TopicPartition("orders", 0),)),
+        (
+            "waiting for the throttle, which is lifted while orders-0 catches up: entries of throttled replicas that "
+            "another tool left would hold it; remove them (replan throttle show)"
+        ),
+    ),
+    (
+        UncleanElectionPossible("orders", replicas(1, 2)),
+        (
+            "unclean.leader.election.enable is true and was false when planned: an empty new replica could be elected; "
+            "run `kafka-configs.sh --alter --entity-type topics --entity-name orders "
+            "--add-config unclean.leader.election.enable=false` first"
+        ),
+    ),
+    (
         SettingFirst(SettingName(ConfigScope.BROKER, "4", FOLLOWER_RATE)),
         "waiting until follower.replication.throttled.rate of broker 4 is set",
     ),

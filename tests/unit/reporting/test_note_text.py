@@ -12,6 +12,7 @@ from replan.applying.reasons.notes import (
     Note,
     Obeyed,
     RateChanged,
+    RateGivesWay,
     RateKept,
     RateLowered,
     RateRemoved,
@@ -33,6 +34,13 @@ NOTES: list[tuple[Note, str]] = [
         (
             "follower.replication.throttled.rate of broker 4: another tool removed it; "
             "for the second time: no more copies are started until you rerun to resume"
+        ),
+    ),
+    (
+        RateGivesWay(B4, FOLLOWER_RATE, TopicPartition("orders", 0)),
+        (
+            "follower.replication.throttled.rate of broker 4: lifted while orders-0 catches up, "
+            "which an entry that another tool left would hold at this rate"
         ),
     ),
     (

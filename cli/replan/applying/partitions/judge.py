@@ -203,7 +203,7 @@ def _progressed(sight: PartitionInput, own: MoveRecord, asked: Asked) -> MoveRec
     """What the answer and the look add to the record."""
     if sight.quarantine_seconds is None and not asked.confirmed:
         own = changed(own, asked=changed(asked, confirmed=True))
-    reached = _reached(sight)
+    reached = Reached.NOTHING if asked.kind is RequestKind.CANCEL else _reached(sight)
     return changed(own, reached=reached) if reached > own.reached else own
 
 

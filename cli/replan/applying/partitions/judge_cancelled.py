@@ -50,11 +50,11 @@ def _running(
     if state.leader is None:  # with ELR on, Kafka refuses null then (39)
         return Hold(NoLeader())
     if asked.kind is RequestKind.CANCEL:
-        return _again(sight)
+        return cancel_again(sight)
     return unless_quarantined(sight, own, CANCEL)
 
 
-def _again(sight: PartitionInput) -> Verdict:
+def cancel_again(sight: PartitionInput) -> Verdict:
     """Null shows no effect yet; whatever Kafka answers, there is no other way to rest."""
     kind, answer = CANCEL.kind, sight.answer
     if sight.repeat_seconds:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from replan.model.names import BrokerId, Replicas
+from replan.model.names import BrokerId, Replicas, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,8 @@ class AwaitingThrottle:
 
     unread: Replicas = ()
     """Live brokers whose rate could not be read."""
+    catching_up: tuple[TopicPartition, ...] = ()
+    """Partitions that would come back at one of its rates, because of entries that replan did not set."""
 
 
 @dataclass(frozen=True, slots=True)

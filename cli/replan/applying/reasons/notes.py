@@ -60,6 +60,15 @@ class RateLowered:
 
 
 @dataclass(frozen=True, slots=True)
+class RateGivesWay:
+    """A rate that replan had set goes back while a replica catches up that another tool's entry would hold at it."""
+
+    broker: BrokerId
+    config: str
+    partition: TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
 class RateKept:
     """A rate was to be restored and has another value than replan had set; it is left as it is."""
 
@@ -109,6 +118,7 @@ Note = (
     EntriesRemoved
     | RateRemoved
     | RateChanged
+    | RateGivesWay
     | RateKept
     | SlowerAlready
     | RateLowered

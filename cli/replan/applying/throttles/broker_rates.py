@@ -6,7 +6,7 @@ but not used, and the cluster's default stays where it is. A rate is put back on
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from replan.applying.journal.records import Forget, Record, SavedRate
 from replan.applying.reasons.notes import Note, RateChanged, RateKept, UnrestoredRate
@@ -63,6 +63,16 @@ def effective_rate(configs: Configs, config: str) -> int | None:
     found = configs.get(config)
     dynamic = (ConfigSource.BROKER, ConfigSource.CLUSTER_DEFAULT)
     return int(found.value) if found is not None and found.source in dynamic else None
+
+
+def step_aside(
+    where: Rate, rate: int, prior: SavedRate | None, configs: Configs, *, may_arrive: bool
+) -> RateStep:
+    """What to do about a rate that is wanted and gives way for now: what was there before holds."""
+    if prior is not None:
+        return replace(restore_step(prior, configs, may_arrive=may_arrive), in_place=False)
+    standing = effective_rate(configs, where[1])
+    return RateStep(in_place=standing is not None and standing <= rate)
 
 
 def raise_step(

@@ -11,14 +11,16 @@ from dataclasses import dataclass, field, replace
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Forget, Record
 from replan.applying.reasons.gates import ThrottleContested
-from replan.applying.reasons.notes import EntriesRemoved, Note, RateRemoved
+from replan.applying.reasons.notes import EntriesRemoved, Note, RateGivesWay, RateRemoved
 from replan.applying.throttles.broker_rates import (
     Rate,
     RateStep,
     raise_step,
     restore_step,
+    step_aside,
     wanted_rates,
 )
+from replan.applying.throttles.giving_way import CatchingUp
 from replan.applying.throttles.replica_lists import (
     Copy,
     Entries,
@@ -37,7 +39,7 @@ from replan.model.configs import (
     elements,
     override_of,
 )
-from replan.model.names import BrokerId, Replicas
+from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.placement import MoveThrottle
 
 Place = List | Rate
@@ -55,6 +57,10 @@ class ThrottleHistory:
     """How often another tool removed what replan had set."""
     gone: frozenset[str] = frozenset()
     """Topics that two agreeing readings did not find."""
+    catching_up: Mapping[CatchingUp, float] = field(default_factory=dict)
+    """What gives way to which partition, and since when (`giving_way`)."""
+    giving_way: frozenset[Rate] = frozenset()
+    """Rates that two agreeing looks found in the way of a replica that catches up."""
     may_arrive: frozenset[tuple[ConfigScope, str]] = frozenset()
     """Topics and brokers that an earlier change may still reach: what replan set there stays written down."""
 
@@ -206,13 +212,16 @@ def _rate_steps(
         if configs is None:
             continue
         late = (ConfigScope.BROKER, str(where[0])) in view.history.may_arrive
-        if where in wanted:
+        gives_way = where in view.history.giving_way
+        if where in wanted and gives_way:
+            yield where, step_aside(where, wanted[where], prior, configs, may_arrive=late)
+        elif where in wanted:
             expected = where in view.history.rates and not late
             step = raise_step(where, wanted[where], prior, configs, seen_in_place=expected)
             if step.wiped and not _may_raise(where, view.history):
                 step = RateStep(in_place=False, wiped=True)
             yield where, step
-        elif prior is not None and where not in kept:
+        elif prior is not None and (where not in kept or gives_way):
             yield where, restore_step(prior, configs, may_arrive=late)
 
 
@@ -228,6 +237,11 @@ def _notes(
         if step.wiped:
             again = history.wiped.get(where, 0) > 0
             notes.append(EntriesRemoved(*where, tuple(sorted(step.wiped)), again))
+    notes += [
+        RateGivesWay(*rate, name)
+        for rate, name in history.catching_up
+        if rate in rates and rate in history.giving_way and rates[rate].change is not None
+    ]
     for rate, rated in rates.items():
         if rated.wiped:
             notes.append(RateRemoved(*rate, history.wiped.get(rate, 0) > 0))
@@ -254,6 +268,14 @@ def in_place(
         for rate in wanted_rates([copy], throttle)
         if rate[0] in view.brokers or rate[0] in view.live
     )
+
+
+def gives_way_to(
+    copy: Copy, throttle: MoveThrottle | None, view: ThrottleInput
+) -> tuple[TopicPartition, ...]:
+    """The partitions that catch up at a rate which this copy needs, so that it is not set now."""
+    needed = wanted_rates([copy], throttle).keys() & view.history.giving_way
+    return tuple(sorted({n for rate, n in view.history.catching_up if rate in needed}))
 
 
 def unread(copy: Copy, throttle: MoveThrottle | None, view: ThrottleInput) -> Replicas:

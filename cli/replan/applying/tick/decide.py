@@ -13,8 +13,9 @@ from replan.applying.journal.records import Record, changed
 from replan.applying.journal.steps import MoveRecord, Status
 from replan.applying.other_tools import rates_of_others, throttles_others
 from replan.applying.partitions.intents import begun, forgetting, intent, left_behind, remembering
-from replan.applying.partitions.judge import End, Hold, Suspect, Verdict, judge
+from replan.applying.partitions.judge import End, Hold, Suspect, Verdict
 from replan.applying.partitions.judge_cancelled import judge_cancelled
+from replan.applying.partitions.judge_unclean import judge_while_copying
 from replan.applying.partitions.phase import (
     Admitted,
     Deferred,
@@ -55,6 +56,7 @@ from replan.applying.throttles.tick import (
     ThrottleTick,
     WantedThrottles,
     admission_closed,
+    gives_way_to,
     in_place,
     throttle_tick,
     unread,
@@ -179,7 +181,9 @@ class TickBuilder:
             self._put_back(name, self._deferred(), cancelling)
             return
         sight = partition_input(self._tick, self._state, name, known)
-        record, verdict = judge(sight) if cancelling is None else judge_cancelled(sight)
+        record, verdict = (
+            judge_while_copying(sight) if cancelling is None else judge_cancelled(sight)
+        )
         if record is not None and record != known:
             self._phases[name] = InFlight(record)
         match self._concluded(name, verdict):
@@ -320,6 +324,7 @@ class TickBuilder:
         admitted = {n for n in state.admitted if n not in self._phases} | {
             n for n, phase in self._phases.items() if isinstance(phase, Admitted)
         }
+        admitted.update(self._to_start)  # one that was taken back is in flight, and begins again
         ended = {n for n, phase in self._phases.items() if isinstance(phase, Ended)}
         copies = copies_under_throttle(tick, state, admitted, ended)
         view, released = self._throttle_input(), standing_places(tick.job, state.ledger)
@@ -360,7 +365,9 @@ class TickBuilder:
             return True
         refused = refused_setting(self._tick, self._state, move)
         if refused is None:
-            self._holds[name] = AwaitingThrottle(unread(copy, throttle, view))
+            self._holds[name] = AwaitingThrottle(
+                unread(copy, throttle, view), gives_way_to(copy, throttle, view)
+            )
         else:
             self._end(name, Status.REJECTED, refused)
         return False

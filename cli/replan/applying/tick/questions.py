@@ -80,6 +80,7 @@ def urgent(state: RunState, job: Job, changed: Iterable[Configured]) -> frozense
     own = own_brokers((*changed, *state.configs_unknown_since))
     own |= own_brokers(standing_places(job, state.ledger))
     own |= {move.broker for move in looked_at_logs(job, state.ledger)}
+    own |= {broker for (broker, _), _ in state.throttle_history.catching_up}
     running, ending = state.others.brokers, set[BrokerId]()
     for name, replicas in copying(state, job).items():
         (ending if state.history.copied(name, soon) else running).update(replicas)

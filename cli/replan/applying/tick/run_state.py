@@ -24,6 +24,7 @@ from replan.applying.steps.creating import Creating
 from replan.applying.steps.log_moves import LogMoving
 from replan.applying.steps.recovering import Recovering, first_known
 from replan.applying.steps.standing_throttles import Standing
+from replan.applying.throttles.giving_way import behind_entries_of_others
 from replan.applying.throttles.tick import ThrottleHistory
 from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import LogDir
@@ -155,6 +156,8 @@ class RunState:
         long_ago = now - job.settings.agreeing_seconds
         settle = job.settings.settle_seconds
         history = self.history.after(moves, seen, now, tick.ended, settle)
+        behind = behind_entries_of_others(seen, self.ledger)
+        catching_up = held_since(self.throttle_history.catching_up, behind, tick.ended)
         others = self.others.after(seen, self.ledger, now, job.settings.agreeing_seconds)
         moved = history.moved(self.history) or others.progress != self.others.progress
         return replace(
@@ -169,6 +172,8 @@ class RunState:
                 self.throttle_history,
                 gone=frozenset(t for t, at in missing.items() if at <= long_ago),
                 may_arrive=frozenset(self.configs_unknown_since),
+                catching_up=catching_up,
+                giving_way=frozenset(r for (r, _), at in catching_up.items() if at < tick.ended),
             ),
         )
 

@@ -75,7 +75,15 @@ class Trajectory:
     @property
     def lost_bytes(self) -> float:
         """What was cut off the committed log."""
-        return sum(max(0.0, a.log_end - b.log_end) for a, b in pairwise(self.samples))
+        return self.lost_bytes_but(None)
+
+    def lost_bytes_but(self, unclean: "UncleanElection | None") -> float:
+        """What was cut off the committed log, but for what an unclean election excuses."""
+        return sum(
+            max(0.0, a.log_end - b.log_end)
+            for a, b in pairwise(self.samples)
+            if unclean is None or not unclean.excuses(self, b.at)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,9 +109,50 @@ class Slack:
     """When nobody could lift the throttle of the copies: no process ran, or no broker answered it. A replica that is
     out of sync meanwhile catches up under it, and is late by so long at most."""
 
+    unclean: "UncleanElection | None" = None
+    """None: no loss is excused."""
+
     def late_seconds(self, since: float, until: float) -> float:
         """How late the throttle may make a replica that is out of sync from one moment to another."""
         return sum(end - begin for begin, end in self.unattended if begin < until and end > since)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UncleanElection:
+    """When unclean election is on for a topic, and how soon a copy can be taken back that it might choose.
+
+    Where all live replicas in sync die sooner, Kafka may elect the copy, whatever an applier does.
+    """
+
+    switched: Sequence[tuple[float, bool]]
+    """From when on it is on or off, in order of time."""
+    noticed_seconds: float
+    """From the moment in which one replica alone serves in sync until the copy is taken back."""
+    unattended: Sequence[tuple[float, float]] = ()
+    """When nobody could take it back."""
+
+    def excuses(self, ours: Trajectory, at: float) -> bool:
+        """Whether the log was cut at a moment by an election that came too soon to be prevented."""
+        since = next((s for s, on in reversed(self.switched) if s <= at and on), None)
+        if since is None or not any(s.at < at for s in ours.samples):
+            return False
+        before = [s for s in ours.samples if s.at < at]
+        if before[-1].in_sync:
+            return False
+        began = (
+            next((i for i in reversed(range(len(before))) if len(before[i].in_sync) > 1), -1) + 1
+        )
+        ends = [*(s.at for s in before[began + 1 :]), at]
+        alone = (
+            (max(s.at, since), end)
+            for s, end in zip(before[began:], ends, strict=True)
+            if s.in_sync and s.leader is not None
+        )
+        return sum(self._attended(*span) for span in alone) <= self.noticed_seconds
+
+    def _attended(self, begin: float, end: float) -> float:
+        away = sum(max(0.0, min(end, b) - max(begin, a)) for a, b in self.unattended)
+        return max(0.0, end - begin - away)
 
 
 def harms_nobody(ours: Trajectory, ends: Ends, slack: Slack) -> Iterator[Broken]:
@@ -144,11 +193,12 @@ def harms_nobody(ours: Trajectory, ends: Ends, slack: Slack) -> Iterator[Broken]
                     f"at its target {_shown(target.at(begin))}",
                 )
     spared = max(original.lost_bytes, target.lost_bytes)
-    if ours.lost_bytes > spared + 1:
+    lost = ours.lost_bytes_but(slack.unclean)
+    if lost > spared + 1:
         yield Broken(
             "shorter-log",
             str(name),
-            f"{name}: {ours.lost_bytes:.0f} bytes of its committed log were lost, {spared:.0f} without any step",
+            f"{name}: {lost:.0f} bytes of its committed log were lost, {spared:.0f} without any step",
         )
 
 

@@ -160,6 +160,12 @@ def _measured(
 
 
 def _awaiting_throttle(reason: AwaitingThrottle) -> str:
+    if reason.catching_up:
+        names = ", ".join(capped(list(map(str, reason.catching_up)), limit=5))
+        return (
+            f"waiting for the throttle, which is lifted while {names} catches up: entries of throttled replicas that "
+            "another tool left would hold it; remove them (replan throttle show)"
+        )
     if not reason.unread:
         return "waiting for the throttle to take effect"
     silent = f"{count(len(reason.unread), 'live broker')} ({listed(reason.unread)})"

@@ -8,6 +8,7 @@ from replan.applying.reasons.notes import (
     Note,
     Obeyed,
     RateChanged,
+    RateGivesWay,
     RateKept,
     RateLowered,
     RateRemoved,
@@ -32,8 +33,8 @@ def note_text(note: Note | str) -> str:  # noqa: PLR0911  # one for each kind
             )
         case SlowerAlready() | RateLowered():
             return _of_another_tool(note)
-        case RateKept():
-            return _kept(note)
+        case RateKept() | RateGivesWay():
+            return _not_in_force(note)
         case Obeyed():
             return _obeyed(note)
         case ListsLeft(partitions):
@@ -85,7 +86,12 @@ def _of_another_tool(note: SlowerAlready | RateLowered) -> str:
     return f"{of} {set_by}; lowered to {rate(note.rate)}, and restored at the end"
 
 
-def _kept(note: RateKept) -> str:
+def _not_in_force(note: RateKept | RateGivesWay) -> str:
+    if isinstance(note, RateGivesWay):
+        return (
+            f"{note.config} of broker {note.broker}: lifted while {note.partition} catches up, "
+            "which an entry that another tool left would hold at this rate"
+        )
     now = "removed" if note.found is None else f"changed to {note.found} B/s"
     before = "it was not set" if note.before is None else f"it was {note.before} B/s"
     return (

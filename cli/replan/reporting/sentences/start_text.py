@@ -12,6 +12,7 @@ from replan.applying.reasons.gates import (
     WritesWouldStop,
 )
 from replan.applying.reasons.requests import ReplicaUnread
+from replan.model.names import Replicas
 from replan.wording import capped, listed
 
 
@@ -54,11 +55,18 @@ def _gate(
                 "replicas are added, or writes stop for the whole copy; bring the others back first"
             )
         case UncleanElectionPossible(topic, in_sync):
-            return (
-                f"unclean.leader.election.enable is true and only {list(in_sync)} is in sync: an empty new replica "
-                f"could be elected; run `kafka-configs.sh --alter --entity-type topics --entity-name {topic} "
-                "--add-config unclean.leader.election.enable=false` first, or bring another replica back"
-            )
+            return _unclean(topic, in_sync)
+
+
+def _unclean(topic: str, in_sync: Replicas) -> str:
+    few = len(in_sync) < 2
+    why = f"and only {list(in_sync)} is in sync" if few else "and was false when planned"
+    return (
+        f"unclean.leader.election.enable is true {why}: an empty new replica could be elected; run "
+        f"`kafka-configs.sh --alter --entity-type topics --entity-name {topic} "
+        "--add-config unclean.leader.election.enable=false` first"
+        f"{', or bring another replica back' if few else ''}"
+    )
 
 
 def _shared(

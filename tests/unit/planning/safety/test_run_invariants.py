@@ -12,6 +12,7 @@ from replan.planning.safety.run_invariants import (
     Sample,
     Slack,
     Trajectory,
+    UncleanElection,
     arrived,
     drops_only_what_was_replaced,
     harms_nobody,
@@ -203,3 +204,39 @@ def test_a_throttle_that_the_journal_does_not_know_is_reported() -> None:
     assert [b.message for b in throttles_are_known({}, {where: "5"}, frozenset())] == [
         "broker 3: leader.replication.throttled.rate was None and stays behind as '5', and the journal does not know"
     ]
+
+
+DIES = (
+    sample(0, (1, 2, 3), log_end=100),
+    sample(10, (1, 2, 3, 4), (1,), log_end=100),
+    sample(40, (1, 2, 3, 4), (), log_end=100),
+    sample(49, (1, 2, 3, 4), (4,), log_end=10),
+)
+STAYS = history(DIES[0], replace(DIES[2], replicas=lists(1, 2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("unclean", "excused"),
+    [
+        (None, False),
+        (UncleanElection(switched=((0, True),), noticed_seconds=29), False),
+        (UncleanElection(switched=((0, True),), noticed_seconds=30), True),
+        (UncleanElection(switched=((0, False), (25, True)), noticed_seconds=14), False),
+        (UncleanElection(switched=((0, False), (25, True)), noticed_seconds=15), True),
+        (UncleanElection(switched=((0, False),), noticed_seconds=90), False),
+        (UncleanElection(switched=((0, True),), noticed_seconds=10, unattended=((15, 35),)), True),
+    ],
+)
+def test_a_copy_that_an_unclean_election_chose_is_excused_where_nobody_could_take_it_back_in_time(
+    unclean: UncleanElection | None, *, excused: bool
+) -> None:
+    ends = Ends(at_original=STAYS, at_target=STAYS)
+    found = list(harms_nobody(history(*DIES), ends, Slack(in_sync_seconds=99, unclean=unclean)))
+    assert [b.law for b in found] == ([] if excused else ["shorter-log"])
+
+
+def test_a_log_that_is_cut_while_a_replica_serves_in_sync_is_never_excused() -> None:
+    always = UncleanElection(switched=((0, True),), noticed_seconds=90)
+    ours = history(DIES[0], sample(20, (4, 5, 6), log_end=10))
+    found = list(harms_nobody(ours, ENDS, Slack(unclean=always)))
+    assert [b.law for b in found] == ["shorter-log"]

@@ -1,0 +1,109 @@
+"""When a copy that runs is taken back: every row of the table in `judge_unclean`."""
+
+from dataclasses import replace
+
+import pytest
+from tests.builders import brokers, state
+from tests.unit.applying.partitions.test_judge import (
+    CANCEL,
+    EXPAND,
+    EXPANDED,
+    LOST,
+    SWAP,
+    own,
+    sight,
+    stale,
+)
+
+from replan.applying.partitions.judge import Hold, PartitionInput, Suspect, Verdict
+from replan.applying.partitions.judge_unclean import judge_while_copying
+from replan.applying.reasons.copies import AwaitingSync, Confirming, NoLeader
+from replan.applying.reasons.ends import Fact, NotAsPlanned
+from replan.applying.reasons.gates import UncleanElectionPossible
+from replan.applying.reasons.requests import EffectUnseen, OutcomePending
+from replan.model.configs import TopicSettings
+from replan.model.names import replicas
+from replan.planning.plans.requests import Request
+
+UNCLEAN = replace(SWAP, unclean_election=True)
+
+
+def copying(
+    isr: list[int],
+    *,
+    asked: Request = EXPAND,
+    planned: bool = True,
+    now: bool = True,
+    quarantine: float | None = None,
+    fenced: tuple[int, ...] = (),
+) -> PartitionInput:
+    found = state(EXPANDED, isr=isr, adding=[4, 5])
+    seen = sight(
+        own(asked, confirmed=quarantine is None),
+        found,
+        planned=UNCLEAN if planned else SWAP,
+        quarantine=quarantine,
+    )
+    settings = TopicSettings(2, unclean_election=now)
+    live = {b.id: replace(b, fenced=b.id in fenced) for b in brokers()}
+    return replace(seen, seen=replace(seen.seen, topics={"orders": settings}, brokers=live))
+
+
+def could_lead(*in_sync: int) -> UncleanElectionPossible:
+    return UncleanElectionPossible("orders", replicas(*in_sync))
+
+
+def awaiting(*missing: int, fenced: tuple[int, ...] = ()) -> Hold:
+    return Hold(AwaitingSync(replicas(*missing), fenced=replicas(*fenced)))
+
+
+@pytest.mark.parametrize(
+    ("seen", "verdict"),
+    [
+        (copying([1, 2, 3]), awaiting(4, 5)),
+        (copying([1, 2]), awaiting(4, 5)),
+        (copying([1]), Suspect(CANCEL, could_lead(1))),
+        (copying([1, 4]), awaiting(5)),
+        (copying([1, 2], fenced=(2,)), Suspect(CANCEL, could_lead(1))),
+        (copying([1, 4, 5]), Hold(Confirming(15))),
+        (copying([1], planned=False, now=False), awaiting(4, 5)),
+        (copying([1, 2, 3], planned=False), Suspect(CANCEL, could_lead(1, 2, 3))),
+        (
+            copying([1], quarantine=30),
+            Hold(OutcomePending(EXPAND.kind, EXPAND.replicas, CANCEL.kind, 30)),
+        ),
+        (copying([1, 2, 3], asked=CANCEL), Suspect(CANCEL, EffectUnseen(CANCEL.kind))),
+        (replace(copying([1], asked=CANCEL), answer=LOST), CANCEL),
+    ],
+)
+def test_a_copy_that_could_be_elected_is_taken_back(seen: PartitionInput, verdict: Verdict) -> None:
+    assert judge_while_copying(seen)[1] == verdict
+
+
+def test_without_a_leader_nothing_is_asked_for() -> None:
+    seen = copying([])
+    assert seen.state is not None
+    leaderless = replace(seen, state=replace(seen.state, leader=None))
+    assert judge_while_copying(leaderless)[1] == Hold(NoLeader())
+
+
+def test_a_reassignment_that_drops_replicas_runs_on_as_a_cancel_would_lose_their_order() -> None:
+    seen = copying([1])
+    assert seen.state is not None
+    dropping = replace(seen, state=replace(seen.state, removing=replicas(2)))
+    assert not isinstance(judge_while_copying(dropping)[1], Request)
+    assert judge_while_copying(dropping)[1] != Suspect(CANCEL, could_lead(1))
+
+
+def test_what_was_taken_back_begins_again_or_is_stale() -> None:
+    back = state([1, 2, 3])
+    assert judge_while_copying(replace(copying([1], asked=CANCEL), state=back))[1] == EXPAND
+    other = judge_while_copying(replace(copying([1], asked=CANCEL, planned=False), state=back))[1]
+    assert other == stale(NotAsPlanned(Fact.UNCLEAN_ELECTION, planned=False, found=True))
+
+
+def test_what_is_shown_of_the_copy_after_the_cancel_does_not_count_as_reached() -> None:
+    """The cancel takes effect later: its list is not missed then."""
+    own_record, _ = judge_while_copying(copying([1], asked=CANCEL))
+    assert own_record is not None
+    assert own_record.reached == 0

@@ -1,0 +1,115 @@
+"""Which rates give way to a replica that catches up, and what becomes of the copies that need them."""
+
+from dataclasses import replace
+
+import pytest
+from tests.builders import lists, move
+
+from replan.applying.journal.ledger import fold
+from replan.applying.journal.records import Forget, Record, SavedRate, SavedReplicaList
+from replan.applying.reasons.notes import RateGivesWay
+from replan.applying.throttles.giving_way import behind_entries_of_others
+from replan.applying.throttles.replica_lists import Copy
+from replan.applying.throttles.tick import (
+    ThrottleHistory,
+    ThrottleInput,
+    WantedThrottles,
+    gives_way_to,
+    in_place,
+    throttle_tick,
+)
+from replan.model.broker import Broker
+from replan.model.configs import (
+    FOLLOWER_RATE,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    ConfigOperation,
+    ConfigSource,
+    ConfigValue,
+    TopicSettings,
+    broker_change,
+)
+from replan.model.control_plane import Look
+from replan.model.names import BrokerId, TopicId, TopicPartition
+from replan.model.partition import PartitionState
+from replan.model.placement import MoveThrottle
+
+ORDERS = TopicPartition("orders", 0)
+B1, B2 = BrokerId(1), BrokerId(2)
+LEADER_OF_1, FOLLOWER_OF_2 = (B1, LEADER_RATE), (B2, FOLLOWER_RATE)
+COPIED = PartitionState(
+    ORDERS, TopicId("b3JkZXJzLW9yZGVycy0wMA"), lists(1, 2, 3, 4), lists(1, 3), B1, adding=lists(4)
+)
+OURS = SavedReplicaList("orders", LEADER_REPLICAS, False, ("0:1",))
+RATE = SavedRate(B1, LEADER_RATE, None, ("1000",))
+
+
+def look(leader: str | None, follower: str | None = None, *, dead: tuple[int, ...] = ()) -> Look:
+    brokers = {BrokerId(i): Broker(BrokerId(i), None, fenced=i in dead) for i in range(1, 6)}
+    settings = TopicSettings(leader_throttled=leader, follower_throttled=follower)
+    return Look(brokers=brokers, partitions={ORDERS: COPIED}, topics={"orders": settings})
+
+
+@pytest.mark.parametrize(
+    ("seen", "records", "found"),
+    [
+        (look("0:1"), [], [LEADER_OF_1]),
+        (look("*"), [OURS], [LEADER_OF_1]),
+        (look("0:1"), [OURS], []),
+        (look("0:2,0:3,1:1"), [], []),
+        (look(None, "0:2"), [], [FOLLOWER_OF_2]),
+        (look(None, "0:1,0:4"), [], []),
+        (look("0:1", "0:2"), [], [LEADER_OF_1, FOLLOWER_OF_2]),
+        (look("0:1", "0:2", dead=(2,)), [], []),
+        (replace(look("0:1"), partitions={ORDERS: replace(COPIED, isr=lists(1, 2, 3))}), [], []),
+        (replace(look("0:1"), partitions={ORDERS: replace(COPIED, leader=None)}), [], []),
+        (replace(look("0:1"), topics={}), [], []),
+    ],
+)
+def test_only_a_live_replica_behind_an_entry_of_others_counts(
+    seen: Look, records: list[Record], found: list[tuple[BrokerId, str]]
+) -> None:
+    assert list(behind_entries_of_others(seen, fold(records))) == [(r, ORDERS) for r in found]
+
+
+def test_a_rate_that_gives_way_goes_back_and_copies_wait_for_it() -> None:
+    copy, throttle = Copy(move([1, 2], [1, 5])), MoveThrottle(1000)
+    history = ThrottleHistory(
+        catching_up={(LEADER_OF_1, ORDERS): 0.0}, giving_way=frozenset({LEADER_OF_1})
+    )
+    set_by_us = {LEADER_RATE: ConfigValue("1000", ConfigSource.BROKER)}
+    settings = {"orders": TopicSettings(leader_throttled="0:1,0:2", follower_throttled="0:5")}
+    other = {b: {LEADER_RATE: ConfigValue("10", ConfigSource.BROKER)} for b in lists(2)}
+    new = {b: {FOLLOWER_RATE: ConfigValue("10", ConfigSource.BROKER)} for b in lists(5)}
+    view = ThrottleInput(settings, {B1: set_by_us, **other, **new}, history)
+    wanted = WantedThrottles.of([copy], throttle)
+    tick = throttle_tick(wanted, fold([RATE]), view, keep_rates=True)
+    assert tick.additions == (broker_change(*LEADER_OF_1, ConfigOperation.DELETE),)
+    assert tick.notes == (RateGivesWay(*LEADER_OF_1, ORDERS),)
+    assert tick.wiped == frozenset()
+    assert not in_place(copy, throttle, tick, view)
+    assert gives_way_to(copy, throttle, view) == (ORDERS,)
+
+    gone = replace(view, brokers={**view.brokers, B1: {}})
+    after = throttle_tick(wanted, fold([RATE]), gone, keep_rates=True)
+    assert (after.records, after.additions) == ((Forget(RATE.key),), ())
+    assert throttle_tick(wanted, fold([]), gone, keep_rates=True).quiet
+
+    back = replace(gone, history=ThrottleHistory())
+    again = throttle_tick(wanted, fold([]), back, keep_rates=True)
+    assert again.records == (RATE,)
+
+
+def test_a_slower_rate_of_somebody_else_gives_nobody_way() -> None:
+    """It stands without replan, too: the copies that it limits may begin."""
+    copy, throttle = Copy(move([1], [1, 5])), MoveThrottle(1000)
+    history = ThrottleHistory(giving_way=frozenset({LEADER_OF_1}))
+    rates = {
+        BrokerId(1): {LEADER_RATE: ConfigValue("10", ConfigSource.BROKER)},
+        BrokerId(5): {FOLLOWER_RATE: ConfigValue("10", ConfigSource.BROKER)},
+    }
+    settings = {"orders": TopicSettings(leader_throttled="*", follower_throttled="*")}
+    view = ThrottleInput(settings, rates, history)
+    tick = throttle_tick(WantedThrottles.of([copy], throttle), fold([]), view, keep_rates=True)
+    assert tick.quiet
+    assert in_place(copy, throttle, tick, view)
