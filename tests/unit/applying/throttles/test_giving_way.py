@@ -100,7 +100,7 @@ def test_a_rate_that_gives_way_goes_back_and_copies_wait_for_it() -> None:
     assert again.records == (RATE,)
 
 
-def test_a_slower_rate_of_somebody_else_gives_nobody_way() -> None:
+def test_a_slower_rate_of_another_tool_gives_nobody_way() -> None:
     """It stands without replan, too: the copies that it limits may begin."""
     copy, throttle = Copy(move([1], [1, 5])), MoveThrottle(1000)
     history = ThrottleHistory(giving_way=frozenset({LEADER_OF_1}))
