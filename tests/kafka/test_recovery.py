@@ -83,7 +83,7 @@ def test_the_best_surviving_log_leads_and_its_loss_is_stated_and_measured(
         site.replan("apply", "plan.json", "--auto-approve", wanted=3)
         assert site.leaders() == [-1]
         wanted = ("elect", "best-log", "--topic", site.topic, "--give-up-on", "1")
-        agreed = ("--before", "before.json", "--unclean", "--auto-approve")
+        agreed = ("--before", "before.json", "--unclean", "--auto-approve", "--save-tails", "none")
         site.killed(*wanted, *agreed, at=killed_at)
         site.replan(*wanted, *agreed)
         assert site.leaders() == [2]

@@ -79,6 +79,9 @@ def save_tails(plan: "Plan", folder: Path | None, connection: Connection) -> Non
                     sha256=sha256,
                 )
             )
+    if not saved:
+        note(f"--save-tails {folder}: there is nothing to save that is not there already")
+        return
     write_index(folder, plan.cluster_id, saved)
     records = sum(tail.records for tail in saved)
     note(f"saved {count(records, 'record')} of {count(len(saved), 'log')} in {folder}")
