@@ -12,7 +12,7 @@ from kafka.errors import AuthorizationError, KafkaError
 from replan.errors import ClusterRefused, ClusterUnreachable
 from replan.kafka.failures import answer, name_of, reason, unknown_after
 from replan.kafka.messages import Produce
-from replan.kafka.reads.logs import fetch
+from replan.kafka.reads.logs import asking_local_start, fetch
 from replan.kafka.record_batches import Batch, anonymous, batches
 from replan.kafka.wire.frames import Question, unchecked
 from replan.kafka.wire.wire import Wire
@@ -25,6 +25,8 @@ PRODUCE_SECONDS = 30.0
 _PARTITION_BYTES = 4_000_000
 _ALL_IN_SYNC = -1
 _PRODUCE_BY_NAME = 12
+_IN_REMOTE_STORAGE = 109
+"""OFFSET_MOVED_TO_TIERED_STORAGE"""
 _AFTER_APPEND = 20
 """NOT_ENOUGH_REPLICAS_AFTER_APPEND: the leader has them; whether they stay depends on who leads next."""
 
@@ -34,6 +36,25 @@ class Tails:
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
+
+    def held_from(self, broker: BrokerId, name: TopicPartition, begin: int) -> int:
+        """From which offset on, at `begin` or behind it, a replica itself has the log.
+
+        What lies before is in remote storage only (KIP-405), and no replica hands it out but the leader.
+
+        Raises:
+            ClusterUnreachable: the broker does not answer.
+            ClusterRefused: the user may not read the topic.
+        """
+        if self._row(broker, name, begin, 1).error_code != _IN_REMOTE_STORAGE:
+            return begin
+        told = self._asked(broker, Question(asking_local_start(name)), name, READ_SECONDS)
+        [row] = [row for topic in told.topics for row in topic.partitions]
+        if row.error_code:
+            raise ClusterUnreachable(
+                f"broker {broker} does not say where its log of {name} begins: {name_of(int(row.error_code))}"
+            )
+        return max(begin, int(row.offset))
 
     def read(self, broker: BrokerId, name: TopicPartition, begin: int, end: int) -> Iterator[Batch]:
         """The batches of a replica from one offset up to another, in their order.
@@ -54,12 +75,14 @@ class Tails:
                     yield batch
             at = found[-1].last + 1
 
-    def _fetched(self, broker: BrokerId, name: TopicPartition, offset: int) -> bytes:
-        message = fetch(
-            {name: (offset, -1)}, replica_id=FUTURE_REPLICA, partition_bytes=_PARTITION_BYTES
-        )
+    def _row(self, broker: BrokerId, name: TopicPartition, offset: int, most_bytes: int) -> Any:
+        message = fetch({name: (offset, -1)}, replica_id=FUTURE_REPLICA, partition_bytes=most_bytes)
         told = self._asked(broker, Question(message, unchecked(message)), name, READ_SECONDS)
         [row] = [row for topic in told.responses for row in topic.partitions]
+        return row
+
+    def _fetched(self, broker: BrokerId, name: TopicPartition, offset: int) -> bytes:
+        row = self._row(broker, name, offset, _PARTITION_BYTES)
         if row.error_code:
             raise ClusterUnreachable(
                 f"the log of {name} on broker {broker} cannot be read: {name_of(int(row.error_code))}"

@@ -1,6 +1,7 @@
 """`tails show`, and what --save-tails does: records that a recovery drops."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,13 +9,18 @@ import typer
 
 from replan.commands.frame.output import note, result
 from replan.commands.inputs.target import Connection
-from replan.errors import BadUsage, Exit
-from replan.wording import count
+from replan.errors import BadUsage, Exit, UnsafePlan
+from replan.wording import count, listed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from replan.kafka.record_batches import Batch
     from replan.kafka.tails import Tails
+    from replan.model.names import TopicId
     from replan.planning.plans.plan import Plan
+    from replan.planning.recovery.candidates import Tail
+    from replan.planning.recovery.recovery import Recovery
     from replan.snapshots.tail_files import TailForm
     from replan.snapshots.tail_replays import Replayed
 
@@ -32,59 +38,80 @@ TailFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder of --s
 def save_tails(plan: "Plan", folder: Path | None, connection: Connection) -> None:
     """Save what the unclean recoveries of a plan drop, before anything is done; nothing without a folder.
 
-    Of partitions that are led already it is too late; what is in the folder is not saved again.
+    Of partitions that are led already it is too late; what is in the folder is not saved again. Raises UnsafePlan where
+    a part of it is in remote storage only: the rest is saved then.
     """
     if folder is None or not plan.unclean:
         return
     tails = tails_of(connection, "--save-tails")
     from replan.model.control_plane import Wanted
     from replan.planning.recovery.candidates import tails as dropped
-    from replan.snapshots.tail_files import (
-        TailForm,
-        file_name,
-        known_files,
-        write_content,
-        write_index,
-    )
+    from replan.snapshots.tail_files import known_files, write_index
 
     wanted = Wanted(partitions=[r.partition for r in plan.unclean])
     states = connection.control_plane.look(wanted).partitions
-    known, saved = known_files(folder, plan.cluster_id), list[TailForm]()
+    known = known_files(folder, plan.cluster_id)
+    saved: list[TailForm] = []
+    remote: list[str] = []
     for recovery in plan.unclean:
         state = states.get(recovery.partition)
+        if state is None or state.leader is not None:
+            continue
         for tail in dropped(recovery.candidates, recovery.chosen):
-            name = recovery.partition
-            file = file_name(name, tail.broker, recovery.leader_epoch, tail.begin)
-            if state is None or state.leader is not None or known.get(file) == recovery.topic_id:
-                continue
-            if file in known:
-                raise BadUsage(
-                    f"--save-tails {folder} has records of another topic {name.topic}, which is deleted; "
-                    "name another folder"
+            begin = tails.held_from(tail.broker, recovery.partition, tail.begin)
+            if begin > tail.begin:
+                last = min(begin, tail.end) - 1
+                remote.append(
+                    f"{recovery.partition}, {tail.begin:,} to {last:,} of broker {tail.broker}"
                 )
-            counted = _Counted(tails.read(tail.broker, recovery.partition, tail.begin, tail.end))
-            sha256 = write_content(folder, file, counted)
-            saved.append(
-                TailForm(
-                    topic=recovery.partition.topic,
-                    partition=recovery.partition.partition,
-                    topic_id=recovery.topic_id,
-                    broker=tail.broker,
-                    leader=recovery.chosen,
-                    begin=tail.begin,
-                    end=tail.end,
-                    records=counted.records,
-                    transactional=counted.transactional,
-                    file=file,
-                    sha256=sha256,
-                )
-            )
-    if not saved:
+            if begin < tail.end:
+                held = replace(tail, begin=begin)
+                saved += _save_tail(held, recovery, folder, tails, known)
+    if saved:
+        write_index(folder, plan.cluster_id, saved)
+        records = sum(tail.records for tail in saved)
+        note(f"saved {count(records, 'record')} of {count(len(saved), 'log')} in {folder}")
+    else:
         note(f"--save-tails {folder}: there is nothing to save that is not there already")
-        return
-    write_index(folder, plan.cluster_id, saved)
-    records = sum(tail.records for tail in saved)
-    note(f"saved {count(records, 'record')} of {count(len(saved), 'log')} in {folder}")
+    if remote:
+        raise UnsafePlan(
+            f"nothing was elected: --save-tails cannot save what is in remote storage only: {listed(remote)}\n"
+            "  no replica hands it out; it stays there, unused, until retention deletes it\n"
+            "  to elect without it, leave out --save-tails"
+        )
+
+
+def _save_tail(
+    tail: "Tail", recovery: "Recovery", folder: Path, tails: "Tails", known: "Mapping[str, TopicId]"
+) -> "list[TailForm]":
+    """Save one, if the folder does not have it."""
+    from replan.snapshots.tail_files import TailForm, file_name, write_content
+
+    name = recovery.partition
+    file = file_name(name, tail.broker, recovery.leader_epoch, tail.begin)
+    if known.get(file) == recovery.topic_id:
+        return []
+    if file in known:
+        raise BadUsage(
+            f"--save-tails {folder} has records of another topic {name.topic}, which is deleted; name another folder"
+        )
+    counted = _Counted(tails.read(tail.broker, name, tail.begin, tail.end))
+    sha256 = write_content(folder, file, counted)
+    return [
+        TailForm(
+            topic=name.topic,
+            partition=name.partition,
+            topic_id=recovery.topic_id,
+            broker=tail.broker,
+            leader=recovery.chosen,
+            begin=tail.begin,
+            end=tail.end,
+            records=counted.records,
+            transactional=counted.transactional,
+            file=file,
+            sha256=sha256,
+        )
+    ]
 
 
 class _Counted:

@@ -27,6 +27,9 @@ _FETCH_BY_NAME = 12
 """The first version with the epoch of the last record, and the last one that names topics."""
 _LIST_OFFSETS = 4
 """The first version that answers with an epoch."""
+_EARLIEST_LOCAL = -4
+_LIST_LOCAL_OFFSETS = 8
+"""The first version that takes EARLIEST_LOCAL."""
 _OUT_OF_RANGE = 1
 _PROBLEMS = {
     3: ProbeProblem.NO_REPLICA,  # UNKNOWN_TOPIC_OR_PARTITION
@@ -89,6 +92,15 @@ def _refused(code: int) -> ProbeFailure:
 
 
 def _asking_ends(wanted: Collection[TopicPartition]) -> Any:
+    return _asking_offsets(wanted, _LATEST, _LIST_OFFSETS)
+
+
+def asking_local_start(name: TopicPartition) -> Any:
+    """Where a replica's own log begins; what lies before may be in remote storage."""
+    return _asking_offsets([name], _EARLIEST_LOCAL, _LIST_LOCAL_OFFSETS)
+
+
+def _asking_offsets(wanted: Collection[TopicPartition], timestamp: int, version: int) -> Any:
     topic_of = ListOffsets.ListOffsetsTopic
     partition_of = topic_of.ListOffsetsPartition
     return ListOffsets(
@@ -97,11 +109,11 @@ def _asking_ends(wanted: Collection[TopicPartition]) -> Any:
         topics=[
             topic_of(
                 name=topic,
-                partitions=[partition_of(partition_index=p, timestamp=_LATEST) for p in numbers],
+                partitions=[partition_of(partition_index=p, timestamp=timestamp) for p in numbers],
             )
             for topic, numbers in _by_topic(wanted).items()
         ],
-        min_version=_LIST_OFFSETS,
+        min_version=version,
     )
 
 

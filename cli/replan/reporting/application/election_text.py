@@ -63,7 +63,8 @@ def election_result(result: Result) -> ElectionResult:
             return ElectionResult.ELECTED
         case Result.RUNNING | Result.WAITING:
             return ElectionResult.UNFINISHED
-    return ElectionResult.FAILED
+        case _:
+            return ElectionResult.FAILED
 
 
 def election_results(found: PreferredElections, outcome: Outcome | None) -> Sequence[Elected]:
@@ -85,11 +86,10 @@ def election_results(found: PreferredElections, outcome: Outcome | None) -> Sequ
         before = None if planned is None else planned.leader
         result = election_result(ended.result)
         of = Elected(name, result, preferred, before)
-        match result:
-            case ElectionResult.UNFINISHED:
-                of = replace(of, message=result_text(ended))
-            case ElectionResult.FAILED:
-                of = replace(of, rule=str(ended.result), message=ended.message)
+        if result is ElectionResult.UNFINISHED:
+            of = replace(of, message=result_text(ended))
+        elif result is ElectionResult.FAILED:
+            of = replace(of, rule=str(ended.result), message=ended.message)
         by_name[name] = of
     return [by_name[name] for name in sorted(by_name)]
 

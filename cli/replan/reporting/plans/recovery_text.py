@@ -71,6 +71,9 @@ def loss_text(recovery: Recovery) -> str:
         )
     if found.unknown:
         text += f"; what {listed(found.unknown)} had beyond that is not known"
+    chosen = next((c.known for c in recovery.candidates if c.broker == recovery.chosen), None)
+    if chosen is not None and not chosen.end:
+        text += f". The log of {recovery.chosen} is empty: Kafka then deletes what a tiered topic has in remote storage"
     return text + "."
 
 
