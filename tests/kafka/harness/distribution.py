@@ -20,7 +20,8 @@ VERSIONS = ("3.9.2", "4.3.1", "4.4.0")
 _HERE = Path(__file__).parent
 _POM = _HERE / "pom.xml"
 _NODES, _TOOLS = _HERE / "Nodes.java", _HERE / "Tools.java"
-_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
+_COPY = f"{_PLUGIN}:copy-dependencies"
 
 
 class BadDistribution(Exception):
@@ -68,6 +69,27 @@ def distribution(version: str) -> Distribution:
     ingredients = fingerprint(_POM.read_bytes(), *(main.read_bytes() for main in mains))
     main = made_once(home / f"mains-{ingredients}.jar", lambda draft: _compile(mains, jars, draft))
     return Distribution(version, home, jars, main)
+
+
+def local_tiered_storage(kafka: Distribution) -> Path:
+    """The jar with Kafka's own remote storage for tests (LocalTieredStorage), which keeps segments in a folder.
+
+    Raises:
+        BadDistribution: Maven is missing or failed.
+    """
+    artifact = f"org.apache.kafka:kafka-storage:{kafka.version}:jar:test"
+    folder = made_once(
+        kafka.home / "tiered",
+        lambda draft: _run(
+            [
+                *("mvn", "--batch-mode", "--quiet", f"{_PLUGIN}:copy"),
+                *(f"-Dartifact={artifact}", f"-DoutputDirectory={draft}"),
+            ],
+            f"{artifact} could not be fetched; is there a network, or a mirror in ~/.m2?",
+        ),
+    )
+    [jar] = folder.glob("*.jar")
+    return jar
 
 
 def schema_folder(kafka: Distribution) -> Path:

@@ -11,7 +11,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.move_reasons import MoveReason, ReasonKind
 from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan import Plan, WarningKind
 from replan.reporting.sentences.move_reasons import reason_text
 from replan.reporting.sentences.plan_notes import warning_text
 
@@ -199,6 +199,14 @@ def test_a_restarting_broker_makes_no_plan_even_where_it_held_the_only_replica()
         ),
         "Kafka elects broker 1 by itself once it is back: it is in sync: 1 partition (orders-0)",
     ]
+
+
+def test_a_partition_that_nobody_leads_is_named_whether_declared_or_not() -> None:
+    seen = snapshot([state([1, 2], [1], leader=None)], registered=brokers(2, fenced=[1]))
+    made = make_plan(placement({}), seen)
+    assert made.empty
+    assert [w.kind for w in made.warnings] == [WarningKind.LEADERLESS, WarningKind.AWAITED]
+    assert made.warnings[0].facts["partitions"] == ("orders-0",)
 
 
 def test_what_is_on_its_way_already_is_said_and_not_planned() -> None:

@@ -14,7 +14,7 @@ from replan.planning.recovery.choose import Wish, choose
 from replan.planning.recovery.recovery import Method, Recovery
 from replan.reporting.plans.plan_markdown import render_plan_markdown
 from replan.reporting.plans.plan_text import render_plan
-from replan.reporting.plans.recovery_text import recovery_lines, summary
+from replan.reporting.plans.recovery_text import loss_text, recovery_lines, summary
 
 NAME = TopicPartition("orders", 7)
 ONE, TWO, THREE, FOUR = (BrokerId(b) for b in (1, 2, 3, 4))
@@ -75,6 +75,14 @@ def test_the_summary_counts_what_is_lost_at_least() -> None:
     )
     clean = replace(recovery(), clean=True)
     assert summary([clean]) == "1 partition to be led again, cleanly."
+
+
+def test_an_empty_log_is_said_to_be_one_where_it_is_to_lead() -> None:
+    """Kafka deletes the remote segments of a tiered topic then (tests/kafka/test_tiered.py)."""
+    found = recovery()
+    empty = tuple(replace(c, log=ReplicaLog(0)) for c in found.candidates)
+    assert "remote storage" in loss_text(replace(found, candidates=empty))
+    assert "remote storage" not in loss_text(found)
 
 
 def test_a_reviewer_sees_first_that_records_are_lost() -> None:

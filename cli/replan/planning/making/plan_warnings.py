@@ -9,12 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from replan.model.columns import Ints
 from replan.model.names import TopicPartition
 from replan.model.placement import LeaderBlacklist, Placement
 from replan.model.rules import LogDirBlacklist, ReplicaBlacklist
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import Unacknowledged, expired
-from replan.planning.comparison.alignment import Alignment, topics_of
+from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of
 from replan.planning.comparison.blacklist import blacklist_reaches, has_ended
 from replan.planning.comparison.diff import DifferenceKind, Differences
 from replan.planning.comparison.overlays import Wanted
@@ -42,7 +43,7 @@ def plan_warnings(
     yield from _leaderless(snapshot, asked, differs, recovered)
     for broker in sorted({b for m in moves for b in m.new} - snapshot.live_brokers()):
         yield PlanWarning(WarningKind.FENCED_TARGET, {"broker": broker})
-    yield from _awaited(snapshot, asked)
+    yield from _awaited(snapshot)
     yield from _unclean(snapshot)
     yield from _fewer_racks(placement, snapshot, moves)
     kinds = differs.table.column("kind")
@@ -103,21 +104,26 @@ def _acknowledged(
 def _leaderless(
     snapshot: Snapshot, asked: Wanted, differs: Differences, recovered: Collection[TopicPartition]
 ) -> Iterator[PlanWarning]:
-    """Partitions without a leader that are as declared; where they are not, they are refused by name."""
-    lost = asked.rows >= 0
-    lost[differs.positions] = False
-    lost[lost] = np.asarray(snapshot.partitions.column("leader"))[asked.rows[lost]] < 0
-    for at in np.flatnonzero(lost).tolist() if recovered else ():
-        row = asked.table.slice(at, 1).to_pylist()[0]
-        lost[at] = TopicPartition(row["topic"], row["partition"]) not in recovered
-    if lost.any():
-        yield PlanWarning(WarningKind.LEADERLESS, _named(asked.table.filter(pa.array(lost))))
+    """Partitions without a leader, declared or not; where they are not as declared they are refused by name."""
+    lost = np.setdiff1d(_without_leader(snapshot), asked.rows[differs.positions])
+    if len(lost) and recovered:
+        lost = np.setdiff1d(lost, rows_of(named_partitions(recovered), snapshot.partitions))
+    if len(lost):
+        yield PlanWarning(WarningKind.LEADERLESS, _named(_names_of(snapshot, lost)))
 
 
-def _awaited(snapshot: Snapshot, asked: Wanted) -> Iterator[PlanWarning]:
-    """Whose return Kafka awaits by itself, for each partition in reach that nobody leads."""
-    rows = asked.rows[asked.rows >= 0]
-    lost = np.unique(rows[np.asarray(snapshot.partitions.column("leader"))[rows] < 0])
+def _names_of(snapshot: Snapshot, rows: Ints) -> pa.Table:
+    return named_partitions(state.partition for state in snapshot.states(rows.tolist()))
+
+
+def _without_leader(snapshot: Snapshot) -> Ints:
+    """The rows of partitions that nobody leads."""
+    return np.flatnonzero(np.asarray(snapshot.partitions.column("leader")) < 0)
+
+
+def _awaited(snapshot: Snapshot) -> Iterator[PlanWarning]:
+    """Whose return Kafka awaits by itself, for each partition that nobody leads."""
+    lost = _without_leader(snapshot)
     unclean = set(unclean_topics(snapshot))
     alike: dict[Awaited, list[str]] = {}
     for seen in snapshot.states(lost.tolist()):
