@@ -1,15 +1,14 @@
 """The conflicts behind the refusals of a plan: which constraints leave no placement, over all rules at once.
 
-For each refused partition all of its constraints are collected (`constraints`), and those that cannot be spared are kept
-(`irreducible`); partitions of the same conflict are one. Refusals that time resolves by itself (a running reassignment,
-no leader) have none.
+For each refused partition all of its constraints are collected (`constraints`), and those that cannot be spared are
+kept (`irreducible`); partitions of the same conflict are one. Refusals that time resolves by itself (a running
+reassignment, no leader) have none.
 
 Room on disks is bin packing, so what is proved is said apart from what was only not found. Proved is that a replica
 fits on no broker that may hold it even when everything that can leave has left; that the lists declared for one broker
 are together larger than its room; and what `placing` proved of all disks.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -102,7 +102,9 @@ def _constraints(found: Conflict) -> Iterator[tuple[Constraint, str]]:
             yield members[0], constraint_text(members)
 
 
-def constraint_text(alike: Sequence[Constraint]) -> str:
+def constraint_text(  # noqa: C901, PLR0911, PLR0912 (a line for each kind)
+    alike: Sequence[Constraint],
+) -> str:
     """What constraints of one kind at one place say."""
     first, named = alike[0], sorted({b for c in alike for b in c.brokers})
     noun = f"broker {listed(named)}" if len(named) == 1 else f"brokers {ranges(named)}"

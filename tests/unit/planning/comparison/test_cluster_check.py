@@ -10,9 +10,9 @@ from replan.model.placement import MoveThrottle, Placement
 from replan.model.rules import TopicRule
 from replan.model.snapshot import Snapshot
 from replan.model.where import Where
-from replan.planning.comparison.cluster_check import ranges
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
+from replan.wording import ranges
 
 SEEN = snapshot([state([1, 2, 3]), state([2, 3, 1], partition=1)])
 

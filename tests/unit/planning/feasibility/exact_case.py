@@ -38,11 +38,15 @@ def can_be_placed(case: Case, brokers: Brokers, under: Collection[Constraint]) -
     asked = Question(case, brokers, under)
     most = len({*brokers.rack, *case.held, *case.base})
     return any(
-        _solved(asked, factor, grows=grows) for factor in range(1, most + 1) for grows in (True, False)
+        _solved(asked, factor, grows=grows)
+        for factor in range(1, most + 1)
+        for grows in (True, False)
     )
 
 
-def _solved(asked: Question, factor: int, *, grows: bool) -> bool:
+def _solved(  # noqa: C901 (a line for each constraint)
+    asked: Question, factor: int, *, grows: bool
+) -> bool:
     case, racks = asked.case, asked.brokers.rack
     listed = asked.number(ConstraintKind.LIST)
     wanted = asked.number(ConstraintKind.REPLICATION_FACTOR) if listed is None else listed

@@ -140,7 +140,9 @@ def with_disks(states: list[PartitionState], *takes: int | None) -> Snapshot:
 
 
 def test_a_replica_that_fits_on_no_broker_is_impossible() -> None:
-    [found] = conflicts(by_rule(ruled(replication_factor=1), 1), with_disks([state([1], size=50)], 0, 40, 30))
+    [found] = conflicts(
+        by_rule(ruled(replication_factor=1), 1), with_disks([state([1], size=50)], 0, 40, 30)
+    )
     assert found.proof is Proof.IMPOSSIBLE
     assert kinds(found) == [
         (ConstraintKind.NO_ROOM, "", (2,)),

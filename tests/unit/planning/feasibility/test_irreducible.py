@@ -29,11 +29,17 @@ def cases(draw: st.DrawFn) -> tuple[Case, Brokers]:
     most = draw(st.sampled_from([0, 1, 2, count]))
     some = st.lists(st.sampled_from(ids), unique=True, max_size=most).map(tuple)
     listed = st.lists(st.sampled_from(ids), unique=True, max_size=4).map(sorted).map(tuple)
-    held = draw(st.lists(st.sampled_from([*ids, 9]), unique=True, max_size=4).map(sorted).map(tuple))
+    held = draw(
+        st.lists(st.sampled_from([*ids, 9]), unique=True, max_size=4).map(sorted).map(tuple)
+    )
     base = draw(listed) if draw(st.booleans()) else ()
     found = []
     for kind in ONE_BROKER:
-        named = [b for b in ids if racks[b] is None] if kind is ConstraintKind.WITHOUT_RACK else draw(some)
+        named = (
+            [b for b in ids if racks[b] is None]
+            if kind is ConstraintKind.WITHOUT_RACK
+            else draw(some)
+        )
         found += [Constraint(kind, brokers=(b,), number=9, available=1) for b in sorted(named)]
     if draw(st.booleans()):
         found.insert(0, Constraint(ConstraintKind.UNCLEAN_ELECTION, number=1))
