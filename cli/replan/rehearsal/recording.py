@@ -93,6 +93,7 @@ class Histories:
 
     def __init__(self, watched: Iterable[TopicPartition]) -> None:
         self._watched = frozenset(watched)
+        self._names = {n.topic for n in self._watched}
         self._samples: dict[TopicPartition, list[Sample]] = defaultdict(list)
         self._topics: Mapping[str, Topic] = {}
         self._minimum: dict[str, int] = {}
@@ -106,7 +107,7 @@ class Histories:
         if serving != self._serving or cluster.configs is not self._configs:
             minimum = {
                 name: int(cluster.topic_config(name, MIN_INSYNC_REPLICAS, "1"))
-                for name in {n.topic for n in self._watched}
+                for name in self._names
             }
             if (serving, minimum) != (self._serving, self._minimum):
                 self._topics = {}

@@ -90,7 +90,7 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
     notes = (n for n in decision.throttles.notes if n not in state.notes)
     agreeing = (s for s in decision.suspected if s[0] not in asked)
     over = ended | (begun - state.ledger.open.keys())
-    holds = _holds_after(state.holds, decision.holds, over)
+    holds, since = _holds_after(state, decision.holds, over, tick.now)
     return replace(
         state,
         ledger=state.ledger.after(decision.records),
@@ -108,7 +108,7 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
             state.limits, tick, ended & state.ledger.open.keys(), settings.slots_per_broker
         ),
         holds=holds,
-        held_since=_since(state, holds, tick.now),
+        held_since=since,
         notes=(*state.notes, *notes, *decision.notes),
         suspected=held_since(state.suspected, agreeing, tick.ended),
         answers={},
@@ -152,29 +152,29 @@ def _stands(record: MoveRecord) -> tuple[object, ...]:
 
 
 def _holds_after(
-    before: Mapping[TopicPartition, HoldReason],
-    now: Mapping[TopicPartition, HoldReason],
+    state: RunState,
+    found: Mapping[TopicPartition, HoldReason],
     over: set[TopicPartition],
-) -> Mapping[TopicPartition, HoldReason]:
-    """The reasons to wait: they are as many as moves wait, so they are copied only where they change."""
-    fresh = {n: r for n, r in now.items() if before.get(n) != r}
+    now: float,
+) -> tuple[Mapping[TopicPartition, HoldReason], Mapping[TopicPartition, float]]:
+    """The reasons to wait, and since when each partition waits for the same kind of thing.
+
+    They are as many as moves wait, so they are copied only where they change, and only what changes is gone through.
+    """
+    before = state.holds
+    fresh = {n: r for n, r in found.items() if before.get(n) != r}
     gone = over & before.keys()
     if not fresh and not gone:
-        return before
-    after = dict(before)
+        return before, state.held_since
+    holds, since = dict(before), dict(state.held_since)
     for name in gone:
-        del after[name]
-    return after | fresh
-
-
-def _since(
-    state: RunState, holds: Mapping[TopicPartition, HoldReason], now: float
-) -> Mapping[TopicPartition, float]:
-    """Since when each partition waits for the same kind of thing."""
-    if holds is state.holds:
-        return state.held_since
-    before, since = state.holds, state.held_since
-    return {n: since[n] if type(before.get(n)) is type(r) else now for n, r in holds.items()}
+        del holds[name]
+        since.pop(name, None)
+    for name, reason in fresh.items():
+        if type(holds.get(name)) is not type(reason) or name not in since:
+            since[name] = now
+        holds[name] = reason
+    return holds, since
 
 
 def _copies_back(tick: TickInput, state: RunState, phases: Mapping[TopicPartition, Phase]) -> int:
