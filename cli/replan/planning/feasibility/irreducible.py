@@ -1,4 +1,4 @@
-"""Constraints of which none can be spared: the deletion filter (Chinneck and Dravnieks, ORSA J. on Computing 3, 1991).
+"""Constraints of which none can be spared: the deletion filter of Chinneck and Dravnieks (ORSA J. Comput. 3, 1991).
 
 Constraints are taken out one by one, in their order, while what is left stays infeasible. Some constraints make others
 easier when they are there (fewer brokers under `brokers` are fewer racks to fill), so one pass may leave one that can

@@ -102,44 +102,45 @@ def _constraints(found: Conflict) -> Iterator[tuple[Constraint, str]]:
             yield members[0], constraint_text(members)
 
 
-def constraint_text(  # noqa: C901, PLR0911, PLR0912 (a line for each kind)
-    alike: Sequence[Constraint],
-) -> str:
+CONSTRAINTS: Mapping[ConstraintKind, str] = {
+    ConstraintKind.FENCED: "{brokers} {are} fenced",
+    ConstraintKind.CORDONED: "{brokers} {are} cordoned",
+    ConstraintKind.NO_ROOM: "{brokers} can take {available} at most, of {bytes}, with a tenth kept free",
+    ConstraintKind.UNCLEAN_ELECTION: (
+        "unclean.leader.election.enable is true, with {replicas} in sync and alive"
+    ),
+    ConstraintKind.MIN_INSYNC_REPLICAS: "min.insync.replicas is {number}",
+    ConstraintKind.REQUIRED_RACKS: "`require` wants {racks}",
+    ConstraintKind.WITHOUT_RACK: "no rack is known of {brokers}",
+    ConstraintKind.DRAINED: "{brokers} {are} drained",
+    ConstraintKind.BROKERS: "brokers: {named}",
+    ConstraintKind.SPREAD: "spread: {text}",
+    ConstraintKind.REPLICATION_FACTOR: "replicationFactor: {number}",
+    ConstraintKind.LIST: "the list {listed}",
+}
+UNDECLARED: Mapping[ConstraintKind, str] = {
+    ConstraintKind.REPLICATION_FACTOR: "{replicas}, as many as it has",
+    ConstraintKind.LIST: "its list of {replicas}, which no entry declares",
+}
+"""The same of keys that no entry has."""
+
+
+def constraint_text(alike: Sequence[Constraint]) -> str:
     """What constraints of one kind at one place say."""
     first, named = alike[0], sorted({b for c in alike for b in c.brokers})
-    noun = f"broker {listed(named)}" if len(named) == 1 else f"brokers {ranges(named)}"
-    are = "is" if len(named) == 1 else "are"
-    match first.kind:
-        case ConstraintKind.FENCED:
-            return f"{noun} {are} fenced"
-        case ConstraintKind.CORDONED:
-            return f"{noun} {are} cordoned"
-        case ConstraintKind.NO_ROOM if not named:
-            return f"all disks together take {size(first.available)}, of {size(first.number)}"
-        case ConstraintKind.NO_ROOM:
-            most = max(c.available for c in alike)
-            takes = "takes" if len(named) == 1 else "take"
-            return f"{noun} {takes} at most {size(most)}, of {size(first.number)}, with a tenth kept free"
-        case ConstraintKind.UNCLEAN_ELECTION:
-            replicas = count(first.number, "live replica")
-            return f"unclean.leader.election.enable is true, with {replicas} in sync"
-        case ConstraintKind.MIN_INSYNC_REPLICAS:
-            return f"min.insync.replicas is {first.number}"
-        case ConstraintKind.REQUIRED_RACKS:
-            return f"`require` wants {count(first.number, 'rack')}"
-        case ConstraintKind.WITHOUT_RACK:
-            return f"{noun} {'has' if len(named) == 1 else 'have'} no rack"
-        case ConstraintKind.DRAINED:
-            return f"{noun} {are} drained"
-        case ConstraintKind.BROKERS:
-            return f"brokers: {ranges(named)}"
-        case ConstraintKind.SPREAD:
-            return f"spread: {first.text}"
-        case ConstraintKind.REPLICATION_FACTOR if not first.where:
-            return f"{count(first.number, 'replica')}, as many as it has"
-        case ConstraintKind.REPLICATION_FACTOR:
-            return f"replicationFactor: {first.number}"
-        case ConstraintKind.LIST if first.where:
-            return f"the list {list(first.brokers)}"
-        case ConstraintKind.LIST:
-            return f"its list of {count(first.number, 'replica')}, which no entry declares"
+    sentence = CONSTRAINTS[first.kind] if first.where else None
+    sentence = sentence or UNDECLARED.get(first.kind, CONSTRAINTS[first.kind])
+    one = len(named) == 1
+    noun = f"broker {named[0]}" if one else f"brokers {ranges(named)}" if named else "all disks"
+    return sentence.format(
+        brokers=noun,
+        are="is" if one else "are",
+        named=ranges(named),
+        listed=list(first.brokers),
+        number=first.number,
+        text=first.text,
+        replicas=count(first.number, "replica"),
+        racks=count(first.number, "rack"),
+        bytes=size(first.number),
+        available=size(max(c.available for c in alike)),
+    )

@@ -28,6 +28,28 @@ class Question:
     def named(self, *kinds: ConstraintKind) -> set[int]:
         return {b for kind in kinds for c in self.of(kind) for b in c.brokers}
 
+    @property
+    def listed(self) -> bool:
+        return bool(self.of(ConstraintKind.LIST))
+
+    @property
+    def drained(self) -> set[int]:
+        return self.named(ConstraintKind.DRAINED)
+
+    def allowed(self) -> set[int]:
+        """Registered brokers that the rule names and that are not drained."""
+        found = set(self.brokers.rack) - self.drained
+        named = self.of(ConstraintKind.BROKERS)
+        return found & set(named[0].brokers) if named and not self.listed else found
+
+    def may_hold(self, broker: int, allowed: set[int]) -> bool:
+        held = broker in self.case.held
+        stays = held or (self.listed and broker in self.case.base)
+        may = broker in allowed or (self.listed and stays and broker not in self.drained)
+        closed = broker in self.named(ConstraintKind.FENCED, ConstraintKind.CORDONED)
+        full = not held and broker in self.named(ConstraintKind.NO_ROOM)
+        return may and not full and (stays or not closed)
+
     def number(self, kind: ConstraintKind) -> int | None:
         found = self.of(kind)
         return found[0].number if found else None
@@ -48,40 +70,26 @@ def _solved(  # noqa: C901 (a line for each constraint)
     asked: Question, factor: int, *, grows: bool
 ) -> bool:
     case, racks = asked.case, asked.brokers.rack
-    listed = asked.number(ConstraintKind.LIST)
-    wanted = asked.number(ConstraintKind.REPLICATION_FACTOR) if listed is None else listed
-    if wanted is not None and factor != wanted:
+    if not _long_enough(asked, factor):
         return False
     minimum = asked.number(ConstraintKind.MIN_INSYNC_REPLICAS)
-    if minimum is not None and not case.below_min_isr and factor < min(minimum, len(case.held)):
-        return False
     stuck = minimum is not None and 0 < len(case.held) < minimum
     grows = grows and not stuck and not asked.of(ConstraintKind.UNCLEAN_ELECTION)
-    model = highspy.Highs()  # type: ignore[no-untyped-call]
-    model.silent()
-    on = {b: model.addBinary() for b in {*racks, *case.held, *case.base}}
-    drained = asked.named(ConstraintKind.DRAINED)
-    named = asked.of(ConstraintKind.BROKERS)
-    allowed = set(racks) - drained
-    if listed is None and named:
-        allowed &= set(named[0].brokers)
-    spread = "" if listed is not None else "".join(c.text for c in asked.of(ConstraintKind.SPREAD))
+    spread = "".join(c.text for c in asked.of(ConstraintKind.SPREAD)) if not asked.listed else ""
+    allowed = asked.allowed()
     if spread:
         unknown = {b for b in allowed if racks[b] is None}
         if unknown & asked.named(ConstraintKind.WITHOUT_RACK):
             return False
         allowed -= unknown
+    model = highspy.Highs()  # type: ignore[no-untyped-call]
+    model.silent()
+    on = {b: model.addBinary() for b in {*racks, *case.held, *case.base}}
     for broker, holds in on.items():
-        stays = broker in case.held or (listed is not None and broker in case.base)
-        may = broker in allowed or (listed is not None and stays and broker not in drained)
-        closed = asked.named(ConstraintKind.FENCED, ConstraintKind.CORDONED)
-        full = broker not in case.held and broker in asked.named(ConstraintKind.NO_ROOM)
-        if not may or full or (broker in closed and not stays):
+        if not asked.may_hold(broker, allowed) or (not grows and broker not in case.held):
             model.addConstr(holds <= 0)
-        if listed is not None and broker in case.base and broker not in drained:
+        if asked.listed and broker in case.base and broker not in asked.drained:
             model.addConstr(holds >= 1)
-        if not grows and broker not in case.held:
-            model.addConstr(holds <= 0)
     model.addConstr(model.qsum(on.values()) == factor)
     if spread and not _spread_over(model, on, racks, allowed, spread, factor):
         return False
@@ -94,6 +102,14 @@ def _solved(  # noqa: C901 (a line for each constraint)
         model.addConstr(model.qsum(reached.values()) >= min(least, case.live_racks))
     model.minimize(model.qsum(on.values()))
     return bool(model.getModelStatus() == highspy.HighsModelStatus.kOptimal)
+
+
+def _long_enough(asked: Question, factor: int) -> bool:
+    """Whether a list may have so many members, wherever they are."""
+    number = ConstraintKind.LIST if asked.listed else ConstraintKind.REPLICATION_FACTOR
+    wanted, minimum = asked.number(number), asked.number(ConstraintKind.MIN_INSYNC_REPLICAS)
+    shrinks = factor < min(minimum or 0, len(asked.case.held))
+    return wanted in {None, factor} and (asked.case.below_min_isr or not shrinks)
 
 
 def _spread_over(
