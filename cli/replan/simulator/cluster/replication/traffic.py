@@ -146,13 +146,11 @@ def _counted(lists: Lists, name: TopicPartition, partition: Partition, world: Wo
     if leader is None or not world.serves(leader):
         return _Counted(leaderless=True)
     rate = round(world.produce.get(name, 0.0))
-    if not rate:
-        return NOTHING
     followers = [b for b in partition.isr if b != leader and world.serves(b)]
-    found = dict(_throughput(leader, followers, rate))
+    found = dict(_throughput(leader, followers, rate)) if rate else dict[Side, int]()
     if lists != NO_LISTS:
         found.update(dict(_listed(lists, name, leader, followers, rate)))
-    return _Counted(found)
+    return _Counted(found) if found else NOTHING
 
 
 def _throughput(
