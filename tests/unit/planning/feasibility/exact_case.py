@@ -66,9 +66,7 @@ def can_be_placed(case: Case, brokers: Brokers, under: Collection[Constraint]) -
     )
 
 
-def _solved(  # noqa: C901 (a line for each constraint)
-    asked: Question, factor: int, *, grows: bool
-) -> bool:
+def _solved(asked: Question, factor: int, *, grows: bool) -> bool:
     case, racks = asked.case, asked.brokers.rack
     if not _long_enough(asked, factor):
         return False
