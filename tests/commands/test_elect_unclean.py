@@ -63,6 +63,9 @@ def test_nothing_unclean_is_done_without_unclean_or_without_somebody_who_agrees(
 ) -> None:
     shell.on_cluster(*GIVEN_UP, "--auto-approve", wanted=3)
     shell.on_cluster(*GIVEN_UP, "--unclean", wanted=1)
+    said, noted = shell.on_cluster(*GIVEN_UP, "--unclean", "--format", "json", wanted=1)
+    assert "best log" in noted
+    assert not said
     assert shell.leader() is None
 
 
@@ -129,6 +132,9 @@ def test_as_json_every_partition_is_named_whatever_became_of_it(shell: Leaderles
     assert (refused["result"], refused["rule"]) == ("failed", "better-may-return")
     ends = {c["broker"]: c["log"]["end"] for c in refused["candidates"] if "log" in c}
     assert ends == {2: 2000, 3: 1000}
+    of = {c["broker"]: (c["partsAt"], c["lacks"], c["beyond"]) for c in refused["candidates"][1:]}
+    assert of == {2: (2000, 0, 0), 3: (1000, 1000, 0)}
+    assert found(*GIVEN_UP, wanted=3)["result"] == "planned"
     planned = found(*GIVEN_UP, "-o", "plan.json", wanted=2)
     assert (planned["result"], planned["leader"], planned["statedLoss"]) == ("planned", 2, 0)
     assert planned["candidates"] == refused["candidates"]

@@ -114,8 +114,12 @@ def recover(
         found = recovery_elections(asked, seen, placement, allowed, formerly)
         plan = found.plan
         render = _renderer(method, options.form, plan, found)
-        if options.form == "text" or options.output is not None or not plan.changes:
+        asks = bool(plan.unclean) and options.unclean and not options.auto_approve
+        performs = plan.changes and options.output is None and (options.unclean or not plan.unclean)
+        if options.form == "text" or not performs:
             result(render(None))
+        elif asks:  # who agrees must have seen it
+            note(_renderer(method, "text", plan, found)(None))
         if options.output is not None:
             save_elections(plan, options.output, cluster)
             return verdict(plan, exit_zero=False)

@@ -9,7 +9,7 @@ import msgspec
 from replan.applying.views.outcome import Outcome, PartitionResult
 from replan.model.names import TopicPartition
 from replan.planning.plans.plan import Plan
-from replan.planning.recovery.candidates import Candidate
+from replan.planning.recovery.candidates import Candidate, best, parting
 from replan.planning.recovery.log_forms import candidate_form
 from replan.planning.recovery.recovery import Method
 from replan.reporting.application.election_text import ElectionResult, election_result
@@ -96,7 +96,17 @@ def _result(ended: PartitionResult | None) -> Row:
 
 
 def _candidates(found: Sequence[Candidate]) -> object:
-    return [msgspec.to_builtins(candidate_form(c)) for c in found] or None
+    leading = best(found)
+    return [msgspec.to_builtins(candidate_form(c)) | _against(leading, c) for c in found] or None
+
+
+def _against(leading: Candidate | None, candidate: Candidate) -> Row:
+    """Where a log parts from the best one, what it lacks of it, and what it has beyond; in records."""
+    if leading is None or leading.known is None or candidate.known is None:
+        return {}
+    begin = parting(leading.known, candidate.known)
+    lacks, beyond = leading.known.end - begin, candidate.known.end - begin
+    return {"partsAt": begin, "lacks": lacks, "beyond": max(0, beyond)}
 
 
 def _known(row: Row) -> Row:
