@@ -2,15 +2,13 @@
 
 import json
 import os
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from tests.builders import snapshot, state
 from tests.commandline import replan
@@ -22,7 +20,7 @@ from replan.fleet.engine import Engine, Where
 from replan.fleet.fleet_file import FleetCluster, read_fleet
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.snapshots import keep_snapshot, kept_snapshots
-from replan.fleet.lake.tables import DRIFT, ERRORS, HISTORY, JUDGED, RATES, TABLES
+from replan.fleet.lake.tables import DRIFT, ERRORS, HISTORY, JUDGED, RATES, SNAPSHOTS, TABLES
 from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.reports.facts import gather
 from replan.fleet.reports.files import rendered
@@ -144,25 +142,6 @@ def test_each_stage_is_a_command_and_together_they_are_the_run(home: Path) -> No
     assert whole["drift"] == report["drift"]
 
 
-@pytest.mark.command
-def test_a_run_that_is_killed_anywhere_is_done_by_the_next_one(home: Path) -> None:
-    """It is killed when the first commit of each table has appeared, table after table."""
-    program = [sys.executable, "-m", "replan", "fleet", "run"]
-    for name in ("snapshots", "rates", "drift", "plans"):
-        run = subprocess.Popen(
-            program, cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        log = home / "lake" / name / "_delta_log"
-        while not any(log.glob("*.json")) and run.poll() is None:
-            time.sleep(0.01)
-        run.send_signal(signal.SIGKILL)
-        run.wait()
-    assert replan("fleet", "run", "--tolerate-errors", "2", folder=home).returncode == 2
-    found = tables(home)
-    assert len(found["judged"]) == len(found["plans"]) == 2
-    assert len(found["drift"]) == len(found["history"]) == len(found["costs"]) == 1
-
-
 def test_one_clusters_trouble_is_its_own_and_a_late_one_is_not_waited_for() -> None:
     seen = snapshot([state([1, 2])])
 
@@ -185,6 +164,28 @@ def test_one_clusters_trouble_is_its_own_and_a_late_one_is_not_waited_for() -> N
     assert str(found.pop("bug")).startswith("unexpected KeyError")
     assert str(found.pop("late")).startswith("no answer within 0.2 s")
     assert found == {f"c{n}": Seen(seen) for n in range(30)}
+
+
+@pytest.mark.parametrize("rest", [True, False], ids=["same-fields", "other-fields"])
+def test_a_snapshot_of_a_newer_version_is_an_error_of_its_cluster(home: Path, rest: bool) -> None:
+    lake = Lake(str(home / "lake"))
+    for name in ("eu", "us"):
+        keep_snapshot(lake, seen_at(3, [1, 2, 3], 0), name)
+    rows = lake.read(SNAPSHOTS, "cluster = 'eu'").to_pylist()
+    for row in rows:
+        if row["header"] is not None:
+            newer = {
+                **(json.loads(row["header"]) if rest else {"kind": "replan.snapshot"}),
+                "formatVersion": 99,
+            }
+            row["header"] = json.dumps(newer)
+    newer_rows = pa.Table.from_pylist(rows, schema=SNAPSHOTS.schema)
+    lake.replace(SNAPSHOTS, newer_rows, [Hour.of("eu", "2026-11-21T03:00:00Z")])
+    stages(home, *DRIFT_STAGES)
+    errors = {e["cluster"]: e for e in lake.read(ERRORS).to_pylist()}
+    assert "format version 99 is newer" in errors["eu"]["message"]
+    assert (errors["eu"]["stage"], errors["eu"]["file"]) == ("diff", str(home / "lake"))
+    assert [r["cluster"] for r in lake.read(JUDGED).to_pylist()] == ["us"]
 
 
 def test_the_largest_clusters_come_first(home: Path) -> None:

@@ -1,15 +1,14 @@
 """Watching a lake: every snapshot has its effect once, however it comes and whoever is killed meanwhile."""
 
 import signal
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.builders import snapshot, state
-from tests.commandline import environment, replan
+from tests.commandline import replan, start
 
 from replan.fleet.fleet_file import read_fleet
 from replan.fleet.lake.delta import Hour, Lake
@@ -37,6 +36,10 @@ def arrive(home: Path, hour: int, members: list[int], cluster: str = "eu", minut
     return keep_snapshot(Lake(str(home / "lake")), replace(seen, cluster_id=cluster), cluster)
 
 
+def history(home: Path) -> list[dict[str, Any]]:
+    return list(Lake(str(home / "lake")).read(HISTORY).to_pylist())
+
+
 def judged(home: Path) -> list[tuple[str, int, int]]:
     rows = Lake(str(home / "lake")).read(JUDGED).to_pylist()
     return sorted((r["cluster"], r["hour"], r["drifted"]) for r in rows)
@@ -61,25 +64,32 @@ def test_what_arrives_is_judged_once_and_a_replaced_snapshot_again(home: Path) -
 
 @pytest.mark.spark
 def test_a_watch_that_was_killed_goes_on_and_nothing_is_judged_twice(home: Path) -> None:
-    """The first watch is killed as soon as anything of its first batch is written; the next ones run to their end."""
+    """The first watch is killed as soon as anything of its first batch is written, the second one gets a ^C."""
     for hour in range(4):
         arrive(home, hour, BAD if hour % 2 else GOOD)
         arrive(home, hour, BAD, "us")
-    program = [sys.executable, "-m", "replan", "fleet", "watch"]
-    nobody = subprocess.DEVNULL
-    first = subprocess.Popen(program, cwd=home, env=environment(), stdout=nobody, stderr=nobody)
+    first = start(["fleet", "watch"], folder=home)
     begun = home / "lake" / "drift" / "_delta_log"
     while not any(begun.glob("*.json")) and first.poll() is None:
         time.sleep(0.05)
     first.send_signal(signal.SIGKILL)
-    first.wait()
+    first.communicate()
+
     arrive(home, 9, GOOD)
-    run = replan("fleet", "watch", "--once", folder=home)
-    assert (run.stdout, run.returncode) == ("", 0), run.stderr
     whole = [("eu", h, h % 2) for h in range(4)] + [("eu", 9, 0)] + [("us", h, 1) for h in range(4)]
-    assert judged(home) == whole
-    before = Lake(str(home / "lake")).read(HISTORY).to_pylist()
+    second = start(["fleet", "watch"], folder=home)
+    while judged(home) != whole and second.poll() is None:
+        time.sleep(0.05)
+    second.send_signal(signal.SIGINT)
+    output, said = second.communicate()
+    assert (output, second.returncode) == ("", 130), said
+    assert [line.partition(" ")[0] for line in said.splitlines()] == ["judged"] * said.count(
+        "judged"
+    ) + ["stopping"]
+
+    before = history(home)
     run = replan("fleet", "watch", "--once", folder=home)
-    assert (run.stderr, run.returncode) == ("", 0)  # nothing has arrived
+    assert (run.stdout, run.stderr, run.returncode) == ("", "", 0)  # nothing has arrived
     assert judged(home) == whole
-    assert Lake(str(home / "lake")).read(HISTORY).to_pylist() == before
+    assert history(home) == before
+    assert {row["cluster"] for row in before} == {"eu", "us"}

@@ -67,10 +67,14 @@ def perform(task: Task, stages: Sequence[Stage]) -> Rows:
             found |= {name: rows[name] for name in WRITES[stage]}
         elif rows not in (message for _, message in errors):
             errors.append((stage.value, rows))
-    file = task.snapshot or task.placement
+    places = (task.placement, task.lake or "", task.snapshot or "")
+    default = task.snapshot or task.placement
     columns = {
         "stage": [stage for stage, _ in errors],
-        "file": [task.placement if task.placement in text else file for _, text in errors],
+        "file": [
+            next((place for place in places if place and place in text), default)
+            for _, text in errors
+        ],
         "message": [text for _, text in errors],
     }
     return {**found, ERRORS.name: work.rows(ERRORS, columns, len(errors))}

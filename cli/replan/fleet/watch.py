@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 COMMIT = "add struct<partitionValues: map<string, string>>"
 """What is read of each line of a commit: the values by which the files that it adds are divided."""
+POLL_SECONDS = 1
+"""How often it asks whether to stop; nothing else waits for that."""
 STAGES = (*DRIFT_STAGES, Stage.COST)
 
 
@@ -46,10 +48,11 @@ def watch(
     lake: Lake,
     checkpoint: str,
     on_batch: Callable[[Batch], None],
+    stop: Callable[[], bool],
     *,
     once: bool = False,
 ) -> None:
-    """Judge what arrives until the process is ended, or with `once` what has arrived by now.
+    """Judge what arrives until `stop` says so, or with `once` what has arrived by now; a batch is always ended.
 
     Raises BadUsage where there is no lake yet; `checkpoint` is a folder of this watch alone.
     """
@@ -67,7 +70,9 @@ def watch(
         touched(commits).writeStream.foreachBatch(judge).option("checkpointLocation", checkpoint)
     )
     query = (writer.trigger(availableNow=True) if once else writer).start()
-    query.awaitTermination()
+    while not query.awaitTermination(POLL_SECONDS):
+        if stop():
+            query.stop()  # after the batch that runs
 
 
 def touched(commits: "DataFrame") -> "DataFrame":

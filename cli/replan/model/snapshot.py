@@ -138,9 +138,9 @@ class Snapshot:
         if code is None:
             return range(0)
         codes = topic_codes(self.partitions)
-        return range(
-            int(np.searchsorted(codes, code, "left")), int(np.searchsorted(codes, code, "right"))
-        )
+        mine = codes.dtype.type(code)  # of another type it would have the whole column converted
+        first, end = (int(np.searchsorted(codes, mine, side)) for side in ("left", "right"))
+        return range(first, end)
 
     def partition(self, wanted: TopicPartition) -> PartitionState | None:
         """One partition as an object; None where it does not exist."""

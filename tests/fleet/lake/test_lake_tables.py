@@ -101,6 +101,17 @@ def test_a_damaged_table_is_an_error_with_its_place(lake: Lake) -> None:
     assert str(refused.value).startswith(f"{lake.place(ERRORS)}: ")
 
 
+def test_a_store_that_cannot_be_reached_is_an_error_with_its_causes_on_one_line() -> None:
+    with pytest.raises(BadFile) as refused:
+        Lake("hdfs://127.0.0.1:1/replan").read(ERRORS)
+    said = str(refused.value)
+    assert said.startswith("hdfs://127.0.0.1:1/replan/errors: Generic HdfsObjectStore error: ")
+    assert "refused" in said
+    assert "credentials" in said
+    assert "\n" not in said
+    assert "\x1b" not in said
+
+
 def test_maintenance_removes_old_days_merges_files_and_keeps_the_rest(lake: Lake) -> None:
     hours = [
         Hour.of("eu", f"2026-11-{day}T{hour:02}:00:00Z") for day in (20, 21) for hour in (1, 2, 3)

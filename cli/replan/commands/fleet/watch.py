@@ -7,6 +7,7 @@ import typer
 
 from replan.commands.fleet.options import DEFAULT_FLEET, EngineChoice, FleetFile, opened_lake
 from replan.commands.frame.output import note
+from replan.commands.frame.signals import asked_to_stop
 from replan.errors import BadUsage, Exit
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def watch(
 ) -> Exit:
     """Keep drift, costs and history current while snapshots arrive in the lake; needs Spark.
 
-    It may be killed at any time: started again, it goes on where it was, and every snapshot has its effect once.
+    The first signal ends it after the snapshots that it is judging, the second one at once. It may be killed at any
+    time: started again, it goes on where it was, and every snapshot has its effect once.
 
     Exit codes:
       0    all that had arrived is judged (--once)
@@ -62,5 +64,6 @@ def watch(
             note(f"{error['cluster']}, {error['stage']}: {error['message']}")
 
     with spark_session(choice.master or LOCAL_MASTER, Length.SHORT, choice.remote) as spark:
-        watch(spark, opened, lake, place, seen, once=once)
-    return Exit.OK
+        stop = asked_to_stop(lambda: None, note)
+        watch(spark, opened, lake, place, seen, stop, once=once)
+    return Exit.INTERRUPTED if stop.asked else Exit.OK

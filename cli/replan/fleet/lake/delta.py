@@ -5,6 +5,8 @@ What replaces rows names them by cluster, day and hour, so doing it again change
 serialised by the log where the store has an atomic "put if absent"; docs/fleet.md says where it has not.
 """
 
+import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,12 +19,13 @@ import pyarrow as pa
 
 from replan.errors import BadFile, ReplanError
 from replan.fleet.lake.tables import TABLES, VERSION, LakeTable
-from replan.wording import first_line
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable, QueryBuilder
 
 COMPRESSION: Literal["ZSTD"] = "ZSTD"
+CAUSE = re.compile(r"\x1b\[[0-9;]*m|↳|^Kernel error -> ")
+DOCS = 'docs/fleet.md, "Where"'
 RETAINED_HOURS = 7 * 24
 """How long files that a commit removed are kept for readers that have begun (Delta's own default)."""
 
@@ -66,6 +69,8 @@ class Lake:
             raise ReplanError(
                 "a lake needs deltalake, which is not installed: pip install 'replan[fleet]'"
             )
+        # Its library would write warnings of each try to stderr; read when it is imported.
+        os.environ.setdefault("RUST_LOG", "off")
 
     def place(self, table: LakeTable) -> str:
         """The address of a table."""
@@ -176,7 +181,7 @@ def _queried(builder: "QueryBuilder", query: str) -> pa.Table:
     try:
         return pa.table(builder.execute(query).read_all())
     except Exception as problem:  # what its engine raises has no class of its own
-        raise OSError(first_line(problem)) from problem
+        raise OSError(str(problem)) from problem
 
 
 def _as(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
@@ -225,14 +230,23 @@ def _places(table: LakeTable, hours: Sequence[Hour]) -> str:
 
 @contextmanager
 def _explained(place: str) -> Iterator[None]:
-    """What the library raises as an error of the table; only its first line says what is wrong."""
+    """What the library raises as an error of the table, with its causes."""
     from deltalake.exceptions import CommitFailedError, DeltaError
+
+    elsewhere = "://" in place
+    way_out = f"; are its address and the credentials in the environment right? {DOCS}"
 
     try:
         yield
     except CommitFailedError as problem:
         raise BadFile(
-            f"{place}: another process changed the same rows meanwhile; run it again ({first_line(problem)})"
+            f"{place}: another process changed the same rows meanwhile; run it again ({causes(str(problem))})"
         ) from problem
     except (DeltaError, OSError, pa.ArrowException) as problem:
-        raise BadFile(f"{place}: {first_line(problem)}") from problem
+        raise BadFile(f"{place}: {causes(str(problem))}{way_out if elsewhere else ''}") from problem
+
+
+def causes(text: str) -> str:
+    """What the library says as one line: what failed, and below it why, each behind an arrow, in colours."""
+    parts = (CAUSE.sub("", line).strip() for line in text.splitlines())
+    return ": ".join(part for part in parts if part)

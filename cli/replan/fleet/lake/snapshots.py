@@ -87,11 +87,19 @@ def kept_snapshots(lake: Lake, where: str = "true") -> list[Kept]:
             Hour(r["cluster"], r["day"], r["hour"]),
             r["cluster_id"],
             r["observed_at"],
-            json.loads(r[HEADER])["rows"]["partitions"],
+            _partitions(r[HEADER]),
         )
         for r in found.to_pylist()
     ]
     return sorted(kept, key=lambda k: k.at)
+
+
+def _partitions(header: str) -> int:
+    """How many there are, 0 where the header is of another form: what is wrong with it says whoever reads it."""
+    try:
+        return int(json.loads(header)["rows"]["partitions"])
+    except (ValueError, KeyError, TypeError):
+        return 0
 
 
 def read_kept(lake: Lake, hour: Hour) -> Snapshot:

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,11 @@ def _submitted() -> Iterator[SparkSession]:
 @contextmanager
 def _connected(remote: str) -> Iterator[SparkSession]:
     """A session on a Spark Connect server, which has the package sent to its workers."""
+    if find_spec("grpc") is None:
+        raise ReplanError(
+            "--remote needs the packages of Spark Connect, which are not installed: "
+            f"pip install 'pyspark[connect]=={pyspark.__version__}'"
+        )
     with tempfile.TemporaryDirectory(prefix="replan-spark-") as folder:
         try:
             from pyspark.sql.connect.session import SparkSession as Connected
@@ -107,7 +113,7 @@ def _connected(remote: str) -> Iterator[SparkSession]:
         except Exception as problem:  # gRPC's own errors among others
             raise ReplanError(
                 f"Spark Connect at {remote} cannot be used: {first_line(problem)}; is the server there, "
-                "of this release of Spark, and is `pip install 'pyspark[connect]'` done here?"
+                f"and of this release of Spark ({pyspark.__version__})?"
             ) from problem
         try:
             yield spark
@@ -189,8 +195,14 @@ def _started(
             raise _failed("cannot start", settings, log) from problem
         try:
             context = pyspark.SparkContext(conf=conf, gateway=gateway)
+            # The context has put its own, which asks Java in the middle of another question.
+            signal.signal(signal.SIGINT, interrupted)
             try:
                 yield SparkSession(context)
+            except KeyboardInterrupt:
+                gateway.proc.kill()  # an answer of it may be half read: nothing can be asked any more
+                context._jsc = None
+                raise
             finally:
                 context.stop()
         except (PySparkException, Py4JError) as problem:
@@ -199,7 +211,6 @@ def _started(
             ended = _end_java(gateway)
             if archive is not None and ended:
                 archive.keep()
-            signal.signal(signal.SIGINT, interrupted)  # the context has put its own
 
 
 def _end_java(gateway: Any) -> bool:
