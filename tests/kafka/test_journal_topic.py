@@ -114,6 +114,7 @@ def test_the_topic_is_made_as_safe_as_the_cluster_allows(machines: Machines) -> 
     assert settings["cleanup.policy"].value == "compact"
     assert settings["min.insync.replicas"].value == "2"
     assert settings["unclean.leader.election.enable"].value == "false"
+    assert settings["message.timestamp.type"].value == "LogAppendTime"
     assert any(machines.name in note for note in machines.notes)
 
 

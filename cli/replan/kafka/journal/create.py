@@ -21,12 +21,17 @@ _PAUSE_SECONDS = 0.1
 _EXISTS = 36
 _SETTINGS = {
     "cleanup.policy": "compact",
+    "message.timestamp.type": "LogAppendTime",
     "unclean.leader.election.enable": "false",
     "min.cleanable.dirty.ratio": "0.1",
     "segment.bytes": str(16 * 1024 * 1024),
     "segment.ms": str(3_600_000),
 }
-"""Compacted soon and in small segments, so that reading all of it stays cheap."""
+"""Compacted soon and in small segments, so that reading all of it stays cheap.
+
+With the time of its broker, since with CreateTime a broker refuses what a clock that is an hour ahead writes
+(message.timestamp.after.max.ms, KIP-937; an hour since KIP-1030).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,6 @@ def _requested(wire: Wire, made: Created) -> str:
         raise ClusterRefused(
             f"the journal topic {made.topic} cannot be created: {said.name} ({said.code}): {said.message}\n"
             f"  this user needs the ACL Create on Topic {made.topic}; or create it: one partition, "
-            "cleanup.policy=compact, three replicas, min.insync.replicas=2"
+            "cleanup.policy=compact, message.timestamp.type=LogAppendTime, three replicas, min.insync.replicas=2"
         )
     return ""

@@ -11,7 +11,7 @@ from confluent_kafka import KafkaException
 from replan.applying.journal.records import Command, Forget
 from replan.errors import ClusterRefused, ClusterUnreachable
 from replan.kafka.journal.entries import entry
-from replan.kafka.journal.producer import forbidden_text, producer_of
+from replan.kafka.journal.producer import forbidden_text, producer_of, refused_time_text
 
 SEND_SECONDS = 20.0
 
@@ -21,7 +21,7 @@ def send(settings: Mapping[str, str], topic: str, record: Command | Forget) -> N
 
     Raises:
         ClusterUnreachable: not within 20 s.
-        ClusterRefused: an ACL is missing.
+        ClusterRefused: an ACL is missing, or brokers refuse the time of the record.
     """
     failures: list[Any] = []
     producer = producer_of(
@@ -47,6 +47,8 @@ def send(settings: Mapping[str, str], topic: str, record: Command | Forget) -> N
     error = failures[0] if failures else None
     if error is not None and error.code() == error.TOPIC_AUTHORIZATION_FAILED:
         raise ClusterRefused(forbidden_text(topic, error.str()))
+    if error is not None and error.code() == error.INVALID_TIMESTAMP:
+        raise ClusterRefused(refused_time_text(topic, error.str()))
     if error is not None or left:
         why = f": {error.str()}" if error is not None else ""
         raise ClusterUnreachable(f"the journal topic {topic} cannot be written now{why}")

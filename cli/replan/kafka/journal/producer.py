@@ -28,3 +28,12 @@ def forbidden_text(topic: str, why: str, transactional_id: str = "") -> str:
         f"the journal topic {topic} may not be written: {why}\n"
         f"  this user needs the ACLs Read, Write and Describe on Topic {topic}{more}"
     )
+
+
+def refused_time_text(topic: str, why: str) -> str:
+    """That brokers refuse the time of the records, which is that of this machine's clock, and what to do."""
+    return (
+        f"the journal topic {topic} does not take records with the time of this machine's clock: {why}\n"
+        "  set the clock right (`replan doctor` compares it), or let brokers give the time: kafka-configs.sh --alter "
+        f"--entity-type topics --entity-name {topic} --add-config message.timestamp.type=LogAppendTime"
+    )

@@ -15,7 +15,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from replan.errors import ClusterRefused, ClusterUnreachable, Held, ReplanError
 from replan.kafka.journal.entries import transactional_id
-from replan.kafka.journal.producer import forbidden_text, producer_of
+from replan.kafka.journal.producer import forbidden_text, producer_of, refused_time_text
 
 TRANSACTION_SECONDS = 60
 """After which the coordinator aborts a transaction that nobody ends; a taker ends it at once. The applier gives up
@@ -82,7 +82,7 @@ class Transactions:
         Raises:
             ClusterUnreachable: aborted, or not known within the limit.
             Fenced: another process has begun.
-            ClusterRefused: an ACL is missing.
+            ClusterRefused: an ACL is missing, or brokers refuse the time of the records.
         """
         self._call(lambda: self._transaction(entries), limit_seconds)
 
@@ -160,6 +160,8 @@ class Transactions:
             return Fenced("another process has taken over the journal")
         if error.code() in _FORBIDDEN:
             return ClusterRefused(forbidden_text(self._topic, error.str(), self.transactional_id))
+        if error.code() == KafkaError.INVALID_TIMESTAMP:
+            return ClusterRefused(refused_time_text(self._topic, error.str()))
         return ClusterUnreachable(
             f"the journal topic {self._topic} cannot be written now: {self._last_error or error.str()}"
         )

@@ -1,0 +1,43 @@
+"""Two processes whose wall clocks are hours apart do what two with the right time do; it is only written down."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from tests.unit.applying.lab import Boundary, Killed, Lab
+from tests.unit.applying.test_kill_points import EFFECTS, three_moves
+
+from replan.applying.journal.records import Application
+from replan.errors import Exit
+
+
+def noon_and(hours: int) -> Callable[[], str]:
+    """A wall clock."""
+    return lambda: f"2026-01-01T{12 + hours:02}:00:00Z"
+
+
+def begun_and_resumed(effect: int, first: int, second: int) -> tuple[Lab, list[str]]:
+    """One process is killed at an effect, another goes on: all that crossed their boundaries."""
+    made = three_moves()
+    killed, resumed = Boundary(kill_before=effect), Boundary()
+    made.settings = replace(made.settings, moment=noon_and(first))
+    with pytest.raises(Killed):
+        made.apply(boundary=killed)
+    made.settings = replace(made.settings, moment=noon_and(second))
+    assert made.apply(boundary=resumed).exit_code is Exit.OK
+    return made, [*killed.log, *resumed.log]
+
+
+@pytest.mark.parametrize(("first", "second"), [(1, -1), (-1, 1)])
+@pytest.mark.parametrize("effect", range(2, EFFECTS + 1))
+def test_wall_clocks_an_hour_off_change_nothing(effect: int, first: int, second: int) -> None:
+    right, wanted = begun_and_resumed(effect, 0, 0)
+    made, done = begun_and_resumed(effect, first, second)
+    assert done == wanted
+    assert made.clock.now() == right.clock.now()
+    assert made.configs() == right.configs()
+    (application,) = (r for r in made.journal.read() if isinstance(r, Application))
+    assert (application.opened_at, application.ended_at) == (
+        noon_and(first)(),
+        noon_and(second)(),
+    )
