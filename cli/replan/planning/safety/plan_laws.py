@@ -92,7 +92,8 @@ def _in_itself(move: Move, plan: Plan) -> Iterator[Broken]:
         yield asked(
             move.partition, f"it is an election, and its list changes to {list(move.target)}"
         )
-    gone = sorted(set(move.target) - plan.racks.keys())
+    # An election names no broker, so the list may have one that is not registered; who is to lead must be.
+    gone = sorted(set(move.target[: 1 if move.is_leader_only else None]) - plan.racks.keys())
     if gone:
         yield asked(move.partition, f"its target names {gone}, which the plan does not know")
     if not move.unnameable <= set(move.original):
