@@ -93,7 +93,6 @@ def applied(
         assert min(account.acknowledged, seen.acknowledged) > 100
         reading.once_each(account)
     assert site.leftovers() == []
-    site.replan("plan", wanted=0)
 
 
 def copying(site: Site) -> bool:
@@ -121,14 +120,19 @@ def partitions(site: Site) -> list[Any]:
 def test_what_is_killed_in_a_phase_of_a_move_loses_nothing(
     cluster: Cluster, tmp_path: Path, phase: Callable[[Site], bool], victim: str
 ) -> None:
+    """What a victim led when that move was over is led by another since: Kafka gives it back, here an election does."""
     site = moved(cluster, tmp_path, LISTS, TARGET, "3MB/s")
     with applied(site, records_per_second=60) as process:
         until(lambda: phase(site), phase.__name__, limit_seconds=120)
         killed = VICTIM if victim == BROKER else active_controller(cluster)
         cluster.kill(killed)
         rest(process, DOWN_SECONDS)
+        over = [e.id for e in partitions(site) if e.replicas == TARGET[e.id] and e.leader != killed]
         cluster.start(killed)
     assert {p: replicas for p, (replicas, _) in site.described().items()} == TARGET
+    for number in (number for number in over if TARGET[number][0] == killed):
+        site.replan("elect", "preferred", "--partition", f"{site.topic}-{number}", wanted=0)
+    site.replan("plan", wanted=0)
 
 
 def rest(process: subprocess.Popen[str], seconds: float) -> None:
@@ -161,3 +165,4 @@ def test_a_bystander_that_restarts_is_in_sync_before_the_next_broker_dies_and_th
         rest(process, DOWN_SECONDS)
         cluster.start(leaving)
     assert {p: replicas for p, (replicas, _) in site.described().items()} == target
+    site.replan("plan", wanted=0)
