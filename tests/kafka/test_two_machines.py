@@ -25,6 +25,7 @@ from tests.kafka.test_main_job import SETTLE, Site, filled, load_on, placement
 
 SLOW = "4MB/s"
 ALTER_PARTITION_REASSIGNMENTS = 45
+LATE_SECONDS = 600.0
 
 
 class Machine:
@@ -157,6 +158,56 @@ def test_a_request_that_arrives_after_the_takeover_changes_nothing(
         assert stopped.returncode == 4, refused
         assert account.errors == ()
         site.stands_as_declared()
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(1800)
+def test_a_request_that_arrives_ten_minutes_late_is_named_and_taken_back(
+    layout: Layout, pytestconfig: pytest.Config, tmp_path: Path
+) -> None:
+    """What it asks for is long done then; the application is open because a broker that is to get a copy is down.
+
+    By default a broker closes a connection that has been idle for ten minutes, and the request is lost with it.
+    """
+    patient = replace(layout, broker_properties={"connections.max.idle.ms": "3600000"})
+    with (
+        Doors(FIVE_BROKERS) as doors,
+        one_jvm_cluster(replace(patient, own_properties=doors.properties), pytestconfig) as cluster,
+    ):
+        site = filled(cluster, tmp_path)
+        lists = "{0: [4, 2, 5], 1: [3, 4]}"
+        (tmp_path / "placement.yaml").write_text(
+            f"version: 1\nassignments: {{{site.topic}: {{partitions: {lists}}}}}\n"
+            f"throttles: {{moves: {{rate: {SLOW}}}}}\n"
+        )
+        ann, bob = Machine(site, tmp_path, "ann"), Machine(site, tmp_path, "bob")
+        ann.flags = ("--bootstrap-server", doors.of(1))
+        cluster.stop(5)
+        held = doors.hold(ALTER_PARTITION_REASSIGNMENTS)
+        with load_on(site) as load, ann.started(*begin(ann, site)) as stopped:
+            until(held.is_set, "a request", limit_seconds=60)
+            stopped.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, stopped.pid, os.WSTOPPED | os.WNOWAIT)
+            over = time.monotonic() + LATE_SECONDS
+            release(bob)
+            with bob.started("resume", *SETTLE) as resuming:
+                until(lambda: site.described()[1][0] == [3, 4], "the move", limit_seconds=240)
+                until(lambda: time.monotonic() > over, "its time", limit_seconds=LATE_SECONDS)
+                doors.release()
+                until(lambda: len(site.described()[1][0]) > 2, "the late list", limit_seconds=30)
+                cluster.start(5)
+                shown, said = resuming.communicate(timeout=300)
+            assert resuming.returncode == 0, f"{shown}\n{said}"
+            assert f"{site.topic}-1: an earlier request for" in shown + said
+            stopped.send_signal(signal.SIGCONT)
+            _, refused = stopped.communicate(timeout=60)
+            account = load.close()
+        assert stopped.returncode == 4, refused
+        assert account.errors == ()
+        found = site.described()
+        assert (found[0], found[1]) == (([4, 2, 5], 4), ([3, 4], 3))
+        assert site.leftovers() == []
+        site.replan("plan", wanted=0)
 
 
 @pytest.mark.waits
