@@ -13,6 +13,7 @@ CONTROLLERS = re.compile(
     r"tests/(?:golden|kafka/test_fake_brokers)[^[]*(?:\[(?:.*-)?(\d+\.\d+\.\d+)\b)?"
 )
 DEFAULT_VERSION = "4.3.1"
+SECURED = re.compile(r"tests/kafka/test_(?:adapter_security|permissions)\.py")
 STEADY = re.compile(r"tests/kafka/test_(?:elections|recovery)\w*\.py")
 FOLDERS = re.compile(r"tests/(conformance|fleet)/")
 ALONE = tuple(
@@ -34,6 +35,8 @@ def unit_of(name: str) -> str:
         return f"controllers of {found[1] or DEFAULT_VERSION}"
     if STEADY.match(name):
         return "steady cluster"
+    if SECURED.match(name):
+        return "secured cluster"
     if found := FOLDERS.match(name):
         return found[1]
     return name if name.startswith(ALONE) else name.partition("::")[0]

@@ -9,6 +9,7 @@ from tests.kafka.clusters import one_jvm_cluster
 
 if TYPE_CHECKING:
     from tests.kafka.harness.one_jvm import OneJvmCluster
+    from tests.kafka.secured import Secured
 
 HERE = Path(__file__).parent
 
@@ -33,4 +34,16 @@ def steady(kafka_version: str, pytestconfig: pytest.Config) -> "Iterator[OneJvmC
     from tests.kafka.site import steady_layout
 
     with one_jvm_cluster(steady_layout(kafka_version), pytestconfig) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def secured(
+    kafka_version: str, pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> "Iterator[Secured]":
+    """Brokers that ask who one is, and what one may do: take a topic and a user of your own."""
+    from tests.kafka.secured import secured_cluster
+
+    folder = tmp_path_factory.mktemp("tls")
+    with secured_cluster(kafka_version, pytestconfig, folder) as running:
         yield running

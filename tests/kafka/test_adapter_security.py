@@ -2,32 +2,20 @@
 
 import base64
 import json
-import shutil
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka.admin import (
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    ResourcePatternType,
-    ResourceType,
-    ScramCredentialInfo,
-    ScramMechanism,
-    UserScramCredentialUpsertion,
-)
+from confluent_kafka.admin import AclOperation, ResourceType
 from tests.commandline import replan
 from tests.kafka.harness import clients
-from tests.kafka.harness.ground import prepare_ground
-from tests.kafka.harness.layout import Layout, choose_addresses, free_ports
+from tests.kafka.secured import SCRAM_WORD, Secured, word_of
 from tests.readings import rates_of
 
 from replan.applying.journal.records import SavedRate
@@ -50,98 +38,7 @@ from replan.model.control_plane import Accepted, ElectionType, Rejected, Wanted
 from replan.model.names import BrokerId, TopicPartition, is_internal, replicas
 from replan.model.snapshot import Snapshot
 
-USERS = {"boss": "boss-word", "reader": "reader-word", "auditor": "auditor-word"}
-JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required " + " ".join(
-    f'user_{name}="{word}"' for name, word in USERS.items()
-)
 CHANGE = broker_change(BrokerId(1), LEADER_RATE, ConfigOperation.SET, "1000000")
-
-
-@dataclass(frozen=True, slots=True)
-class Secured:
-    """One broker with a SASL_SSL listener, one for clients with a certificate, and the files that prove who is who."""
-
-    plain: str
-    """The listener of the harness, where everybody may do everything."""
-    bootstrap: str
-    mutual: str
-    authority: Path
-    identity: Path
-    """Key and certificate."""
-
-    def properties(self, folder: Path, user: str, word: str, **more: str) -> Path:
-        """A client properties file for a user."""
-        lines = {
-            "security.protocol": "SASL_SSL",
-            "sasl.mechanism": "PLAIN",
-            "sasl.username": user,
-            "sasl.password": word,
-            "ssl.ca.location": str(self.authority),
-        } | {key.replace("_", "."): value for key, value in more.items()}
-        file = folder / f"{user}.properties"
-        file.write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
-        return file
-
-    def open(self, file: Path) -> KafkaControlPlane:
-        """Connect as the file says."""
-        return open_cluster(self.bootstrap, file, timeout_seconds=10)
-
-
-@pytest.fixture(scope="module")
-def secured(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
-    """A broker whose PLAINTEXT listener is the harness's, and whose CLIENT listener is for these tests."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl makes the certificates of this test, and is not installed")
-    folder = tmp_path_factory.mktemp("tls")
-    certificate(folder)
-    layout = Layout(version=kafka_version, racks={1: "a"}, min_insync_replicas=1)
-    addresses = choose_addresses(layout)
-    client, mutual = (f"127.0.0.1:{port}" for port in free_ports(2))
-    guarded = {
-        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "super.users": "User:boss;User:CN=replan;User:ANONYMOUS",
-    }
-    modules = "org.apache.kafka.common.security"
-    layout = Layout(
-        version=kafka_version,
-        racks=layout.racks,
-        min_insync_replicas=1,
-        controller_properties=guarded,
-        broker_properties={
-            **guarded,
-            "listeners": f"PLAINTEXT://{addresses.of(1)},CLIENT://{client},MUTUAL://{mutual}",
-            "listener.security.protocol.map": (
-                "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,CLIENT:SASL_SSL,MUTUAL:SSL"
-            ),
-            "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512,OAUTHBEARER",
-            "listener.name.client.plain.sasl.jaas.config": f"{JAAS};",
-            "listener.name.client.scram-sha-512.sasl.jaas.config": (
-                f"{modules}.scram.ScramLoginModule required;"
-            ),
-            "listener.name.client.oauthbearer.sasl.jaas.config": (
-                f"{modules}.oauthbearer.OAuthBearerLoginModule required;"
-            ),
-            "listener.name.mutual.ssl.client.auth": "required",
-            "ssl.truststore.type": "PEM",
-            "ssl.truststore.location": str(folder / "ca.pem"),
-            "ssl.keystore.type": "PEM",
-            "ssl.keystore.location": str(folder / "broker.pem"),
-        },
-    )
-    ground = prepare_ground(layout, addresses)
-    try:
-        jvm = ground.start_jvm(*ground.files, heap_megabytes=400)
-        for node in ground.files:
-            jvm.await_answer(f"started {node}", limit_seconds=60)
-        clients.create_topic(ground.bootstrap, "orders", [[1]])
-        credential = UserScramCredentialUpsertion(
-            "boss", ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096), b"scram-word"
-        )
-        admin = clients.admin(ground.bootstrap)
-        admin.alter_user_scram_credentials([credential])["boss"].result()
-        yield Secured(ground.bootstrap, client, mutual, folder / "ca.pem", folder / "broker.pem")
-    finally:
-        ground.home.close()
 
 
 @contextmanager
@@ -175,64 +72,67 @@ def topics_of(snapshot: Snapshot) -> list[str]:
     return [name for name in snapshot.topics.column("name").to_pylist() if not is_internal(name)]
 
 
-def certificate(folder: Path) -> None:
-    """Make ca.pem, and broker.pem with key and certificate for 127.0.0.1."""
-    subprocess.run(
-        [
-            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
-            *("-keyout", "key.pem", "-out", "ca.pem", "-subj", "/CN=replan"),
-            *("-addext", "subjectAltName=IP:127.0.0.1"),
-        ],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-    )
-    both = (folder / "key.pem").read_text() + (folder / "ca.pem").read_text()
-    (folder / "broker.pem").write_text(both)
+def opened(secured: Secured, file: Path) -> KafkaControlPlane:
+    """Connect as the file says."""
+    return open_cluster(secured.bootstrap, file, timeout_seconds=10)
 
 
 def test_one_file_opens_the_cluster_to_both_clients(secured: Secured, tmp_path: Path) -> None:
-    with secured.open(secured.properties(tmp_path, "boss", USERS["boss"])) as connected:
+    with opened(secured, secured.properties(tmp_path, "boss", word_of("boss"))) as connected:
         answers = connected.alter_configs([CHANGE])  # confluent-kafka
         snapshot = connected.observe()  # kafka-python
 
         assert answers == {(ConfigScope.BROKER, "1"): Accepted()}
-        assert topics_of(snapshot) == ["orders"]
+        assert "orders" in topics_of(snapshot)
         assert rates_of(connected, 1) == {
             1: {LEADER_RATE: ConfigValue("1000000", ConfigSource.BROKER)}
         }
 
 
 def test_a_password_is_proved_by_scram(secured: Secured, tmp_path: Path) -> None:
-    file = secured.properties(tmp_path, "boss", "scram-word", sasl_mechanism="SCRAM-SHA-512")
+    file = secured.properties(tmp_path, "boss", SCRAM_WORD, sasl_mechanism="SCRAM-SHA-512")
 
-    with secured.open(file) as connected:
-        assert topics_of(connected.observe()) == ["orders"]
+    with opened(secured, file) as connected:
+        assert "orders" in topics_of(connected.observe())
 
 
 def test_a_wrong_scram_password_is_refused(secured: Secured, tmp_path: Path) -> None:
     file = secured.properties(tmp_path, "boss", "wrong-word", sasl_mechanism="SCRAM-SHA-512")
 
     with pytest.raises(ClusterRefused, match="does not accept these credentials"):
-        secured.open(file)
+        opened(secured, file)
 
 
 def test_a_client_proves_itself_by_its_certificate(secured: Secured, tmp_path: Path) -> None:
-    proof = {
-        "ssl_certificate_location": str(secured.authority),
-        "ssl_key_location": str(secured.identity),
-    }
-    file = secured.properties(tmp_path, "none", "none", security_protocol="SSL", **proof)
+    file = secured.by_certificate(tmp_path, "replan")
 
-    with open_cluster(secured.mutual, file, timeout_seconds=10) as connected:
+    with open_cluster(secured.listener("MUTUAL"), file, timeout_seconds=10) as connected:
         assert connected.alter_configs([CHANGE]) == {(ConfigScope.BROKER, "1"): Accepted()}
 
 
 def test_a_client_without_a_certificate_is_turned_away(secured: Secured, tmp_path: Path) -> None:
     file = secured.properties(tmp_path, "none", "none", security_protocol="SSL")
 
-    with pytest.raises(ClusterUnreachable):
-        open_cluster(secured.mutual, file, timeout_seconds=2)
+    with pytest.raises(ClusterRefused, match="wants a certificate of this client"):
+        open_cluster(secured.listener("MUTUAL"), file, timeout_seconds=2)
+
+
+@pytest.mark.parametrize(
+    ("listener", "name", "said"),
+    [
+        ("EXPIRED", "replan", "the broker's certificate has expired: "),
+        ("MUTUAL", "expired", "the certificate of this client has expired: "),
+        ("MUTUAL", "stranger", "the cluster does not trust the certificate of this client: "),
+    ],
+)
+def test_whose_certificate_is_not_accepted_and_why_is_said_at_once(
+    secured: Secured, tmp_path: Path, listener: str, name: str, said: str
+) -> None:
+    with pytest.raises(ClusterRefused) as refused:
+        open_cluster(
+            secured.listener(listener), secured.by_certificate(tmp_path, name), timeout_seconds=10
+        )
+    assert str(refused.value).startswith(said)
 
 
 def test_a_token_proves_who_asks(secured: Secured, tmp_path: Path) -> None:
@@ -249,15 +149,15 @@ def test_a_token_proves_who_asks(secured: Secured, tmp_path: Path) -> None:
             f"sasl.oauthbearer.token.endpoint.url={url}\nsasl.oauthbearer.client.id=replan\n"
             f"sasl.oauthbearer.client.secret=word\nssl.ca.location={secured.authority}\n"
         )
-        with secured.open(file) as connected:
-            assert topics_of(connected.observe()) == ["orders"]
+        with opened(secured, file) as connected:
+            assert "orders" in topics_of(connected.observe())
 
 
 def test_a_wrong_password_is_reported_at_once_and_not_repeated(
     secured: Secured, tmp_path: Path
 ) -> None:
     with pytest.raises(ClusterRefused) as refused:
-        secured.open(secured.properties(tmp_path, "boss", "wrong-word"))
+        opened(secured, secured.properties(tmp_path, "boss", "wrong-word"))
 
     assert str(refused.value).startswith("the cluster does not accept these credentials: ")
     assert str(refused.value).endswith(
@@ -269,10 +169,10 @@ def test_a_wrong_password_is_reported_at_once_and_not_repeated(
 def test_a_certificate_that_is_not_trusted_is_named_at_once_with_the_key_that_helps(
     secured: Secured, tmp_path: Path
 ) -> None:
-    file = secured.properties(tmp_path, "boss", USERS["boss"], ssl_ca_location="probe")
+    file = secured.properties(tmp_path, "boss", word_of("boss"), ssl_ca_location="probe")
 
     with pytest.raises(ClusterRefused) as refused:
-        secured.open(file)
+        opened(secured, file)
 
     assert str(refused.value).startswith("the broker's certificate is not trusted: self-signed")
     assert "ssl.ca.location" in str(refused.value)
@@ -286,7 +186,7 @@ def test_a_plain_connection_to_a_secured_listener_gets_the_advice_to_check_the_p
 
 
 def test_what_a_user_may_not_read_names_the_acl(secured: Secured, tmp_path: Path) -> None:
-    with secured.open(secured.properties(tmp_path, "reader", USERS["reader"])) as connected:
+    with opened(secured, secured.properties(tmp_path, "reader", word_of("reader"))) as connected:
         with pytest.raises(ClusterRefused) as refused:
             connected.look(Wanted())
         assert str(refused.value).startswith(
@@ -301,8 +201,8 @@ def test_what_a_user_may_not_read_names_the_acl(secured: Secured, tmp_path: Path
 def test_configurations_that_a_user_may_not_read_name_the_acl(
     secured: Secured, tmp_path: Path
 ) -> None:
-    file, clock = secured.properties(tmp_path, "reader", USERS["reader"]), SystemClock()
-    wire = connect(client_properties(secured.bootstrap, file), clock.interrupt, limit_seconds=3)
+    file, clock = secured.properties(tmp_path, "reader", word_of("reader")), SystemClock()
+    wire = connect(client_properties(secured.bootstrap, file), clock.interrupt, limit_seconds=10)
     reads = Reads(wire, clock, patience_seconds=3)
     try:
         with pytest.raises(ClusterRefused, match="DescribeConfigs on Topic"):
@@ -316,7 +216,7 @@ def test_configurations_that_a_user_may_not_read_name_the_acl(
 
 def test_what_a_user_may_not_change_is_refused(secured: Secured, tmp_path: Path) -> None:
     name = TopicPartition("orders", 0)
-    with secured.open(secured.properties(tmp_path, "reader", USERS["reader"])) as connected:
+    with opened(secured, secured.properties(tmp_path, "reader", word_of("reader"))) as connected:
         with pytest.raises(ClusterRefused, match="Alter on Cluster"):
             connected.reassign({name: replicas(1)}, allow_replication_factor_change=True)
         for kind in ElectionType:
@@ -326,19 +226,6 @@ def test_what_a_user_may_not_change_is_refused(secured: Secured, tmp_path: Path)
         answer = connected.alter_configs([CHANGE])[ConfigScope.BROKER, "1"]
         assert isinstance(answer, Rejected)
         assert (answer.code, answer.name) == (31, "CLUSTER_AUTHORIZATION_FAILED")
-
-
-def acl(kind: ResourceType, name: str, operation: AclOperation, user: str = "reader") -> AclBinding:
-    """The user may do this, from anywhere."""
-    return AclBinding(
-        kind,
-        name,
-        ResourcePatternType.LITERAL,
-        f"User:{user}",
-        "*",
-        operation,
-        AclPermissionType.ALLOW,
-    )
 
 
 def take_journal(plane: KafkaControlPlane, topic: str) -> None:
@@ -360,47 +247,36 @@ def test_the_journal_is_written_with_the_acls_that_the_documentation_lists(
     secured: Secured, tmp_path: Path
 ) -> None:
     topic = "__replan_journal"
-    grant = clients.admin(secured.plain).create_acls
-    needed = [
-        acl(ResourceType.TOPIC, topic, AclOperation.CREATE),
-        acl(ResourceType.TOPIC, topic, AclOperation.DESCRIBE),
-        acl(ResourceType.TOPIC, topic, AclOperation.READ),
-        acl(ResourceType.TRANSACTIONAL_ID, f"replan-{topic}", AclOperation.DESCRIBE),
-        acl(ResourceType.TRANSACTIONAL_ID, f"replan-{topic}", AclOperation.WRITE),
-    ]
-    with secured.open(secured.properties(tmp_path, "reader", USERS["reader"])) as plane:
+    with opened(secured, secured.properties(tmp_path, "reader", word_of("reader"))) as plane:
         with pytest.raises(ClusterRefused, match="ACL Read on Topic"):
             plane.journal(topic).reader.refresh()
-        for answer in grant(needed).values():
-            answer.result(10)
+        given = AclOperation.CREATE, AclOperation.DESCRIBE, AclOperation.READ
+        secured.allow("reader", ResourceType.TOPIC, topic, *given)
+        writing = AclOperation.DESCRIBE, AclOperation.WRITE
+        secured.allow("reader", ResourceType.TRANSACTIONAL_ID, f"replan-{topic}", *writing)
         clients.until(
             lambda: "Write and Describe on Topic" in refusal_of(plane, topic),
             "all but the ACL to write",
             limit_seconds=20,
         )
-        for answer in grant([acl(ResourceType.TOPIC, topic, AclOperation.WRITE)]).values():
-            answer.result(10)
+        secured.allow("reader", ResourceType.TOPIC, topic, AclOperation.WRITE)
         clients.until(lambda: not refusal_of(plane, topic), "all ACLs", limit_seconds=20)
 
 
 def test_the_journals_producer_proves_itself_as_the_other_connections_do(
     secured: Secured, tmp_path: Path
 ) -> None:
-    scram = secured.properties(tmp_path, "boss", "scram-word", sasl_mechanism="SCRAM-SHA-512")
-    with secured.open(scram) as plane:
+    scram = secured.properties(tmp_path, "boss", SCRAM_WORD, sasl_mechanism="SCRAM-SHA-512")
+    with opened(secured, scram) as plane:
         take_journal(plane, "__journal-scram")
-    mutual = tmp_path / "mutual.properties"
-    mutual.write_text(
-        f"security.protocol=SSL\nssl.ca.location={secured.authority}\n"
-        f"ssl.certificate.location={secured.identity}\nssl.key.location={secured.identity}\n"
-    )
-    with open_cluster(secured.mutual, mutual, timeout_seconds=10) as plane:
+    mutual = secured.by_certificate(tmp_path, "replan")
+    with open_cluster(secured.listener("MUTUAL"), mutual, timeout_seconds=10) as plane:
         take_journal(plane, "__journal-mutual")
 
 
 def checkup(secured: Secured, folder: Path) -> tuple[int, dict[str, Any]]:
     """The exit code of `doctor` for the auditor, and its checks by their kind."""
-    file = secured.properties(folder, "auditor", USERS["auditor"])
+    file = secured.properties(folder, "auditor", word_of("auditor"))
     done = replan(
         *("doctor", "--format", "json", "--bootstrap-server", secured.bootstrap),
         *("--command-config", str(file), "--journal", "topic:__audited"),
@@ -416,21 +292,20 @@ def missing(found: dict[str, Any]) -> set[str]:
 def test_doctor_names_the_permissions_that_are_missing_by_command(
     secured: Secured, tmp_path: Path
 ) -> None:
-    admin = clients.admin(secured.plain)
-
-    def grant(kind: ResourceType, name: str, *operations: AclOperation) -> None:
-        wanted = [acl(kind, name, operation, "auditor") for operation in operations]
-        for answer in admin.create_acls(wanted).values():
-            answer.result(10)
-
+    grant = partial(secured.allow, "auditor")
     code, found = checkup(secured, tmp_path)
     assert (code, found["reached"]["level"]) == (2, "wrong")
-    assert missing(found["permissions-to-plan"]) == {"Describe on Cluster"}
+    assert missing(found["permissions-to-plan"]) == {
+        "Describe on Cluster",
+        "Describe on Topic",  # of the journal
+        "DescribeConfigs on Topic",
+        "Read on Topic",
+    }
 
     cluster, topic, anything = ResourceType.BROKER, ResourceType.TOPIC, "*"
     grant(cluster, "kafka-cluster", AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS)
     grant(topic, anything, AclOperation.DESCRIBE)
-    with secured.open(secured.properties(tmp_path, "auditor", USERS["auditor"])) as plane:
+    with opened(secured, secured.properties(tmp_path, "auditor", word_of("auditor"))) as plane:
         clients.until(
             lambda: "orders" in plane.access("__audited").topics, "the ACLs", limit_seconds=20
         )

@@ -56,8 +56,10 @@ class KafkaControlPlane:
         journal: Callable[[str], "JournalTopic"],
         *,
         wall_clock: Callable[[], datetime],
+        principal: Callable[[], str],
     ) -> None:
         self._wire, self._reads, self._wall_clock = wire, reads, wall_clock
+        self._principal = principal
         self.journal = journal
         """The journal topic of a name."""
         self._known = Known()
@@ -70,12 +72,13 @@ class KafkaControlPlane:
         """What the cluster can do."""
         return brokers.features(self._wire)
 
-    def access(self, journal_topic: str) -> Access:
-        """What this user may do; only `doctor` asks."""
+    def access(self, journal_topic: str, topics: Collection[str] | None = None) -> Access:
+        """What this user may do, with these topics or with all."""
         from replan.kafka.journal.entries import transactional_id
         from replan.kafka.reads.access import access
 
-        return access(self._reads, journal_topic, transactional_id(journal_topic))
+        writer = transactional_id(journal_topic)
+        return access(self._reads, journal_topic, writer, self._principal(), topics)
 
     def clock_difference(self) -> ClockDifference | None:
         """How this machine's clock compares with the active controller's; None where the cluster does not say."""
@@ -83,10 +86,14 @@ class KafkaControlPlane:
 
         return clock_difference(self._reads, self._wall_clock)
 
-    def observe(self) -> Snapshot:
-        """Everything at one moment; brokers that do not answer are named in it, not raised."""
+    def observe(self, *, lenient: bool = False) -> Snapshot:
+        """Everything at one moment; brokers that do not answer are named in it, not raised.
+
+        `lenient`: what this user may not read of settings is left out, and marked.
+        """
         moment = self._wall_clock().astimezone(UTC).replace(microsecond=0)
-        return observe(self._reads, observed_at=moment.isoformat().replace("+00:00", "Z"))
+        at = moment.isoformat().replace("+00:00", "Z")
+        return observe(self._reads, observed_at=at, lenient=lenient)
 
     def look(self, wanted: Wanted) -> Look:
         """What is wanted, in one round of requests."""
@@ -191,4 +198,9 @@ def open_cluster(
 
         return JournalTopic(reads, properties, topic, clock)
 
-    return KafkaControlPlane(wire, reads, journal, wall_clock=wall_clock)
+    def principal() -> str:
+        from replan.kafka.properties.principal import principal_of
+
+        return principal_of(properties)
+
+    return KafkaControlPlane(wire, reads, journal, wall_clock=wall_clock, principal=principal)

@@ -21,6 +21,7 @@ from kafka.errors import (
 )
 
 from replan.errors import ClusterRefused
+from replan.kafka.certificates import WORDS, CertificateRefused
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
 
 # The request may have been appended although it failed, or a broker may send it again.
@@ -31,11 +32,7 @@ NOT_THERE = 3
 INVALID_REQUEST = 42
 
 
-class NotTrusted(KafkaError):  # type: ignore[misc]  # kafka-python has no types
-    """The broker's certificate does not prove that it is the broker; asking again does not help."""
-
-
-class ControllerSilent(KafkaTimeoutError):  # type: ignore[misc]
+class ControllerSilent(KafkaTimeoutError):  # type: ignore[misc]  # kafka-python has no types
     """A broker answers, and waits for the active controller."""
 
 
@@ -93,7 +90,7 @@ def passes(failure: Exception) -> bool:
     if isinstance(failure, BrokerResponseError):
         return failure.errno in PASSING
     return isinstance(failure, KafkaError) and not isinstance(
-        failure, KafkaProtocolError | NotTrusted
+        failure, KafkaProtocolError | CertificateRefused
     )
 
 
@@ -104,12 +101,9 @@ def refusal(operation: Operation, failure: Exception) -> ClusterRefused:
             f"the cluster does not accept these credentials: {reason(failure)}\n"
             "  check security.protocol and the sasl.* keys of the client properties"
         )
-    if isinstance(failure, NotTrusted):
-        return ClusterRefused(
-            f"the broker's certificate is not trusted: {reason(failure)}\n"
-            "  set ssl.ca.location in the client properties to the PEM file of the authority that signed it,"
-            " and connect by a name that stands in it"
-        )
+    if isinstance(failure, CertificateRefused):
+        what, way_out = WORDS[failure.problem]
+        return ClusterRefused(f"{what}: {reason(failure)}\n  {way_out}")
     if isinstance(failure, AuthorizationError):
         return ClusterRefused(
             f"{operation.name} is not permitted: {reason(failure)}\n"

@@ -1,6 +1,7 @@
 """What a connection finds out about itself: what its user may do there, and how its clock differs from the cluster's.
 
-Here belong the values that `doctor` judges. Not here: which command needs what (`planning.findings.checkup`).
+Here belong the values that `doctor`, `plan` and `apply` judge. Not here: which command needs what
+(`planning.findings.access_checks`).
 """
 
 from collections.abc import Mapping
@@ -35,3 +36,7 @@ class Access:
     """Whether the topic of the journal may be created; None where it exists."""
     describes_transactions: bool | None = None
     """Whether Describe on the journal's TransactionalId is given; None where no broker says."""
+    transactional_id: str = ""
+    """The journal's."""
+    principal: str = ""
+    """As whom Kafka knows the user, as far as that can be known here."""

@@ -121,6 +121,11 @@ class TopicSettings:
     """The topic's own override of leader.replication.throttled.replicas; None where it has none."""
     follower_throttled: str | None = None
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether the user may not read them, so that these are Kafka's defaults."""
+        return self.min_insync_source is ConfigSource.UNKNOWN
+
 
 def override_of(settings: TopicSettings, key: str) -> str | None:
     """The topic's own override of one of the two throttled-replicas lists."""

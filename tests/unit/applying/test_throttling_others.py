@@ -12,6 +12,7 @@ from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Application, ApplicationStatus, Command, Verb
 from replan.applying.other_tools import plan_of_throttle
 from replan.applying.reasons.notes import RateKept, RateLowered, RateRemoved, SlowerAlready
+from replan.applying.settings import Settings
 from replan.applying.views.found_throttles import Owner, found_throttles
 from replan.applying.views.outcome import Ending
 from replan.errors import Exit, Held
@@ -126,6 +127,43 @@ def test_killed_before_or_after_any_effect_the_next_run_restores(effect: int, af
         made.apply(others=True)
     assert made.configs() == before
     assert not fold(made.journal.read()).throttles
+
+
+def hanging() -> Lab:
+    """The target is dead, so the reassignment never ends; what is set is to be given up two minutes later."""
+    made = copying()
+    made.plane.inject(KillBroker(BrokerId(4)))
+    made.settings = Settings(owner="ann@ops-1", give_up_seconds=120)
+    return made
+
+
+def test_what_hangs_on_a_dead_broker_is_given_up_restored_and_named() -> None:
+    made = hanging()
+    before = made.configs()
+    outcome = made.apply(others=True)
+    assert (outcome.exit_code, outcome.ending) == (Exit.HELD, Ending.OTHERS_HANG)
+    assert outcome.copying == (P0,)
+    assert running(made) == {P0}
+    assert made.configs() == before
+    assert fold(made.journal.read()).application is None
+
+
+def crossings_hanging() -> int:
+    counting = Boundary()
+    hanging().apply(others=True, boundary=counting)
+    return counting.crossings
+
+
+@pytest.mark.parametrize("effect", range(1, crossings_hanging() + 1))
+def test_killed_while_it_gives_up_the_next_run_restores(effect: int) -> None:
+    made = hanging()
+    before = made.configs()
+    with pytest.raises(Killed):
+        made.apply(others=True, boundary=Boundary(kill_after=effect))
+    if fold(made.journal.read()).application is not None:
+        made.apply(verb=Verb.RESUME)
+    assert made.configs() == before
+    assert fold(made.journal.read()).application is None
 
 
 def test_what_begins_while_it_is_at_work_is_throttled_too() -> None:

@@ -1,15 +1,20 @@
 """Which permissions are missing for which commands, and when clocks differ by too much."""
 
 import json
+from dataclasses import replace
 
 import pytest
-from tests.builders import snapshot, state
+from tests.builders import move, snapshot, state
+from tests.unit.applying.lab import plan_of
 
 from replan.model.access import Access, ClockDifference
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, TopicId, replicas
+from replan.model.placement import MoveThrottle
 from replan.model.snapshot import Features
-from replan.planning.findings.access_checks import clock_check, permission_checks
+from replan.planning.findings.access_checks import clock_check, missing_to_apply, permission_checks
 from replan.planning.findings.checkup import CheckKind, Level, cluster_checks
+from replan.planning.plans.creates import Create
+from replan.planning.plans.plan import Plan
 from replan.reporting.cluster.checkup_text import check_text, render_checkup, render_checkup_json
 
 JOURNAL = "__replan_journal"
@@ -35,7 +40,7 @@ def test_who_may_read_cannot_apply_and_adds_no_partitions() -> None:
     reading = frozenset({"Describe", "DescribeConfigs"})
     access = Access(
         reading,
-        {"a": reading, "b": frozenset({"Describe"}), JOURNAL: frozenset({"Describe", "Read"})},
+        {"a": reading, "b": frozenset({"Describe"}), JOURNAL: reading | {"Read"}},
         describes_transactions=False,
     )
     assert missing(access) == {
@@ -120,3 +125,54 @@ def test_many_topics_are_counted_and_json_has_the_fields() -> None:
     assert len(first["names"]) == 20
     clock = found["clock"]
     assert (clock["aheadSeconds"], clock["withinSeconds"], clock["controller"]) == (-30.0, 0.1, 3)
+
+
+READING = frozenset({"Describe", "DescribeConfigs"})
+MOVE = move([1, 2], [1, 3])
+ORDER = move([1, 2], [2, 1])
+
+
+def lacking(plan: Plan, access: Access, journal: str | None = None, *throttled: str) -> list[str]:
+    return [
+        " ".join([m.operation, "on", m.resource, *m.names])
+        for m in missing_to_apply(plan, access, journal, throttled)
+    ]
+
+
+def test_who_may_read_lacks_what_the_plan_needs_and_no_more() -> None:
+    access = Access(READING, {"orders": READING, "other": frozenset({"Describe"})})
+    assert lacking(plan_of([ORDER]), access) == ["Alter on Cluster"]
+    assert lacking(plan_of([MOVE]), access) == ["Alter on Cluster"]
+    limited = plan_of([MOVE], throttle=MoveThrottle(5_000_000))
+    of_throttles = ["AlterConfigs on Cluster", "AlterConfigs on Topic orders"]
+    assert lacking(limited, access) == ["Alter on Cluster", *of_throttles]
+    assert lacking(plan_of([ORDER], throttle=MoveThrottle(None)), access) == ["Alter on Cluster"]
+
+
+def test_partitions_to_be_added_need_alter_and_copies_of_others_their_throttle() -> None:
+    access = Access(READING, {"orders": READING})
+    adding = replace(plan_of([]), creates=(Create("orders", TopicId("t"), 1, (replicas(1, 2),)),))
+    assert lacking(adding, access) == ["Alter on Topic orders"]
+    running = plan_of([], throttle=MoveThrottle(5_000_000))
+    assert lacking(running, access, None, "orders") == [
+        "AlterConfigs on Cluster",
+        "AlterConfigs on Topic orders",
+    ]
+
+
+def test_the_journal_counts_where_it_is_a_topic() -> None:
+    access = Access(
+        EVERYTHING,
+        {"orders": EVERYTHING, JOURNAL: READING | {"Read"}},
+        describes_transactions=False,
+        transactional_id="replan-j",
+    )
+    assert lacking(plan_of([MOVE]), access) == []
+    assert lacking(plan_of([MOVE]), access, JOURNAL) == [
+        f"Write on Topic {JOURNAL}",
+        "Write on TransactionalId replan-j",
+    ]
+
+
+def test_nobody_is_refused_for_what_the_cluster_does_not_say_or_a_topic_that_is_gone() -> None:
+    assert lacking(plan_of([MOVE], throttle=MoveThrottle(1)), Access(None, {})) == []

@@ -10,7 +10,7 @@ from dataclasses import replace
 from math import inf
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.records import ApplicationStatus, Record, Verb
+from replan.applying.journal.records import ApplicationStatus, Record, Verb, changed
 from replan.applying.other_tools import throttles_others
 from replan.applying.reasons.requests import ClusterSilent, JournalSlow
 from replan.applying.run.cancelling import is_cancelled, turned
@@ -36,6 +36,7 @@ from replan.applying.views.progress import Progress, progress_of
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit, ReplanError
 from replan.model.broker import LogDir
 from replan.model.garbage_collection import garbage_collection_paused
+from replan.model.names import TopicPartition
 from replan.planning.plans.plan import Plan
 
 
@@ -53,6 +54,8 @@ class ApplicationRun:
         self._leaving: Leaving | None = None
         self._idle_since: float | None = None
         self._turns_at = 0.0
+        self._hanging: tuple[TopicPartition, ...] = ()
+        """Reassignments of other tools that did not move for too long, and are throttled no longer."""
         self._next: ApplicationRun | None = None
         """What takes this application back, once it is cancelled and rests."""
         self._way_back: Plan | None = None
@@ -81,6 +84,11 @@ class ApplicationRun:
     def _tick(self, overslept: float) -> Outcome | None:
         now, self._asked = self._ports.clock.now(), False
         self._note_stop(now)
+        try:
+            if self._hanging:
+                self._throttle_no_others()
+        except (BadFile, ClusterUnreachable) as error:
+            return self._unwritable(now, error)
         try:
             tick = self._look(overslept)
         except (ClusterUnreachable, ClusterRefused) as error:
@@ -120,8 +128,18 @@ class ApplicationRun:
             self._leaving = Leaving(now, Ending.INTERRUPTED, still)
         elif leave_at is not None and now >= leave_at:
             self._leaving = Leaving(now, Ending.WINDOW_OVER, still)
-        elif now >= self._gives_up_at():
-            self._leaving = Leaving(now, Ending.GAVE_UP, still)
+        elif now >= self._gives_up_at() and not self._hanging:
+            self._hanging = (
+                () if self._job.plan.changes else tuple(sorted(self._state.others.found))
+            )
+            if not self._hanging:
+                self._leaving = Leaving(now, Ending.GAVE_UP, still)
+
+    def _throttle_no_others(self) -> None:
+        """What does not move needs no throttle: it is restored, and the application ends."""
+        application = self._state.ledger.application
+        if application is not None and application.others:
+            self._append((changed(application, others=False),))
 
     def _note_idle(self, now: float) -> None:
         """Since when nothing from outside has been to come: a broker that has just come back is about to serve."""
@@ -249,12 +267,15 @@ class ApplicationRun:
         refusals, left_out = (back or plan).refusals, (back or plan).left_out
         status = ApplicationStatus.CLOSED if back is None else ApplicationStatus.CANCELLED
         outcome = self._left(Exit.OK, Ending.COMPLETE)
-        results = outcome.all_results
-        text, at = summary(results, refusals, self._state.others.total), self._job.settings.moment()
+        results, others = outcome.all_results, self._state.others.total or len(self._hanging)
+        text, at = summary(results, refusals, others), self._job.settings.moment()
         try:
             self._append((*kept(ledger), *closing(ledger, status, text, at, plan)))
         except (BadFile, ClusterUnreachable) as error:
             return self._unwritable(self._ports.clock.now(), error)
+        if self._hanging:
+            outcome = replace(outcome, ending=Ending.OTHERS_HANG, exit_code=Exit.HELD)
+            return replace(outcome, copying=self._hanging, others=others)
         return replace(outcome, exit_code=exit_code_of(results, left_out), refusals=refusals)
 
     def _append(self, records: tuple[Record, ...]) -> None:

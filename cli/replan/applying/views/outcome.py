@@ -94,6 +94,8 @@ class Ending(StrEnum):
     INTERRUPTED = "interrupted"
     GAVE_UP = "gave-up"
     """Nothing has moved for as long as it may wait."""
+    OTHERS_HANG = "others-hang"
+    """The same of reassignments of other tools alone that were throttled: no longer, and nothing is open."""
     WINDOW_OVER = "window-over"
     """The time until which it was to work has come."""
     LEFT_TO_ANOTHER = "left-to-another"

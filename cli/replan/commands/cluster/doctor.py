@@ -55,7 +55,7 @@ def _live(cluster: JournaledTarget, connection: Connection) -> "Iterator[Check]"
 
     place = place_of(cluster)
     if connection.access is not None:
-        access = connection.access(place.topic)
+        access = connection.access(place.topic, None)
         yield from permission_checks(access, None if place.path else place.topic)
     difference = connection.clock_difference()
     if difference is not None:

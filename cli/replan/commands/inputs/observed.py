@@ -24,7 +24,7 @@ from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.reporting.cluster.application_text import headline
-from replan.wording import count
+from replan.wording import capped, count, listed
 
 
 def application_of(known: Known, reader: ClusterReader | None = None) -> OpenApplication | None:
@@ -79,20 +79,32 @@ def for_placement(seen: Snapshot, placement: Placement | None, reader: ClusterRe
 
 
 def observed(
-    cluster: Target, placement: Placement | None = None, *, log_ends: bool = False
+    cluster: Target,
+    placement: Placement | None = None,
+    *,
+    log_ends: bool = False,
+    lenient: bool = False,
 ) -> Observed:
     """The cluster with what its journal says; notes what a person should know of that before anything else.
 
-    For a placement the logs are read that it takes to plan from it.
+    For a placement the logs are read that it takes to plan from it. `lenient`: settings that the user may not read are
+    left out, and a note says so.
     """
     if cluster.snapshot is not None:
         return Observed(cluster.observe())
     with cluster.connect() as connection:
         plane = connection.control_plane
-        seen = for_placement(plane.observe(), placement, plane)
+        allowed = connection.observe_allowed if lenient else None
+        seen = for_placement((allowed or plane.observe)(), placement, plane)
         known = known_of(cluster, connection, seen.cluster_id)
         ends = leaders_log_ends(connection, seen) if log_ends else {}
     ledger, application = known.ledger, application_of(known)
+    unread = [name for name, of in seen.all_settings().items() if of.is_unread] if lenient else []
+    if unread:
+        note(
+            f"warning: DescribeConfigs is not allowed on {listed(capped(unread, limit=20))}: planned as with Kafka's "
+            "defaults (min.insync.replicas 1, no unclean election, no throttles); `apply` leaves out what is otherwise"
+        )
     if application is not None:
         note(f"note: {headline(application, resume_command(cluster))}")
     left, unknown = ledger.throttles, unknown_throttles(seen, ledger)

@@ -150,7 +150,7 @@ UNWATCHED_SECONDS = 3_600.0
 """How long `apply` waits while nothing moves where nobody sees it."""
 
 
-def _patience(text: str | float) -> float:
+def patience(text: str | float) -> float:
     """Read how long to wait: a duration, or `never`. Raises BadParameter."""
     return inf if text == "never" else seconds(text)
 
@@ -181,7 +181,7 @@ class Pace:
         float | None,
         typer.Option(
             metavar="DURATION",
-            parser=_patience,
+            parser=patience,
             help="End, resumable, when nothing has moved for so long: no byte, no replica that came in sync. "
             "`never` waits for ever: the default at a terminal; elsewhere `apply` and `resume` take 1h. A wait that "
             "`recovery` declares is over first.",
@@ -196,11 +196,11 @@ class Pace:
         """The applier's settings; `watched`: whether somebody sees it wait."""
         from replan.applying.settings import Settings
 
-        patience = self.give_up_after
-        if patience is None and not watched:
-            patience = UNWATCHED_SECONDS
+        limit = self.give_up_after
+        if limit is None and not watched:
+            limit = UNWATCHED_SECONDS
         return Settings(
-            settle_seconds=self.settle, slots_per_broker=self.slots, give_up_seconds=patience
+            settle_seconds=self.settle, slots_per_broker=self.slots, give_up_seconds=limit
         )
 
 

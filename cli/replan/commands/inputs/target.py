@@ -5,7 +5,7 @@ Here belong the options that name a cluster, and the environment. A command has 
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,10 +56,13 @@ class Connection:
     """Whether nothing will happen to the cluster by itself any more, as only an embedded one knows."""
     journal_topic: "Callable[[str], JournalTopic] | None" = None
     """The topic of a name that may hold the journal; None on a simulated cluster."""
-    access: "Callable[[str], Access] | None" = None
-    """What this user may do, given the topic of the journal; None on a simulated cluster, which has no users."""
+    access: "Callable[[str, Collection[str] | None], Access] | None" = None
+    """What this user may do, given the topic of the journal, and the topics that are asked about (None: all); None on
+    a simulated cluster, which has no users."""
     clock_difference: "Callable[[], ClockDifference | None]" = lambda: None
     """How this machine's clock compares with the cluster's, where that says its time."""
+    observe_allowed: "Callable[[], Snapshot] | None" = None
+    """What `observe` has, without the settings that this user may not read; None on a simulated cluster."""
     tails: "Callable[[], Tails] | None" = None
     """The records at the ends of its logs; None on a simulated cluster."""
 
@@ -233,6 +236,7 @@ class Target:
                 journal_topic=real.journal,
                 access=real.access,
                 clock_difference=real.clock_difference,
+                observe_allowed=lambda: real.observe(lenient=True),
                 tails=real.tails,
             )
         finally:

@@ -21,6 +21,7 @@ from replan.commands.frame.signals import asked_to_stop
 from replan.commands.inputs.journals import Known, known_of, owned_journal, owner, place_of
 from replan.commands.inputs.observed import for_placement
 from replan.commands.inputs.options import Detail
+from replan.commands.inputs.permissions import check_allowed
 from replan.commands.inputs.plans import allowed_of
 from replan.commands.inputs.target import Connection, LiveTarget
 from replan.commands.performing.metrics import Metrics
@@ -194,6 +195,8 @@ def perform(
     """
     leave_at = None if until is None else connection.clock.now() + until
     paced = settings.on_a_real_clock() if cluster.is_real else settings
+    if plan.changes:
+        check_allowed(plan, cluster, connection)
     with (
         owned_journal(
             cluster, connection, plan.cluster_id, create=plan.changes or others

@@ -87,6 +87,7 @@ def plan(
     """
     from replan.applying.views.outcome import left_out_text
     from replan.commands.inputs.observed import observed
+    from replan.commands.inputs.permissions import note_missing
     from replan.commands.inputs.plans import (
         allowed_of,
         apply_command,
@@ -109,7 +110,7 @@ def plan(
     with annotated(annotations, files) as found:
         placement = load_placement(files)
         written = rates_of(rates, measure, save_rates, cluster)
-        seen = observed(cluster, placement)
+        seen = observed(cluster, placement, lenient=True)
         check_age(cluster, seen.snapshot, max_snapshot_age)
         heading = {} if seen.application is None else seen.application.targets
         made = make_plan(
@@ -130,6 +131,7 @@ def plan(
                 note(
                     f"it leaves out what is refused ({left_out_text(made.refusals)}) and ends with {made.left_out:d}"
                 )
+    note_missing(made, cluster)
     return verdict(made, exit_zero=exit_zero)
 
 

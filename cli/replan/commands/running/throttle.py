@@ -7,7 +7,7 @@ import typer
 
 from replan.commands.frame.output import is_live, result
 from replan.commands.inputs.asking import ask, noted_if_silent
-from replan.commands.inputs.options import AS, Detail, Pace
+from replan.commands.inputs.options import AS, Detail, Pace, patience
 from replan.commands.inputs.target import Connection, JournaledTarget, LiveTarget, Target
 from replan.errors import Exit
 from replan.wording import count
@@ -43,6 +43,15 @@ def throttle_rate(
             help="Throttle reassignments of other tools, too, until none runs; or no more.",
         ),
     ] = None,
+    give_up_after: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DURATION",
+            parser=patience,
+            help="With --running: restore and end when none of them has moved for so long. `never` waits for ever: the "
+            "default at a terminal; elsewhere it is 1h.",
+        ),
+    ] = None,
     detail: Detail,
     cluster: LiveTarget,
 ) -> Exit:
@@ -54,12 +63,15 @@ def throttle_rate(
 
     With --running the rate also holds for reassignments that replan did not begin. Where no application is open, the
     command opens one for that, stays until none runs, and restores what was there before; after ^C, `replan resume`
-    goes on. A lower rate of another tool stays, and a higher one is restored at the end; both are named.
+    goes on, and `replan abandon --unthrottled` restores at once. Where none of them moves for as long as
+    --give-up-after says, as to a dead broker, it restores and ends. A lower rate of another tool stays, and a higher
+    one is restored at the end; both are named.
 
     Exit codes:
       0    changed; or no reassignment runs any more, and throttles are restored
       1    an error
-      4    no process is at work, or it did not answer; or throttles are still to be restored
+      4    no process is at work, or it did not answer; or throttles are still to be restored, or those that run do
+           not move
       130  interrupted; the copies stay throttled, and `replan resume` goes on
 
     Examples:
@@ -71,6 +83,7 @@ def throttle_rate(
     from replan.applying.other_tools import not_ours, plan_of_throttle
     from replan.applying.steering import UNLIMITED, MoveRates
     from replan.commands.inputs.journals import known_of
+    from replan.commands.inputs.permissions import check_allowed
     from replan.commands.performing.application import perform
     from replan.model.control_plane import Wanted
 
@@ -78,11 +91,13 @@ def throttle_rate(
         cluster_id = connection.control_plane.cluster_id()
         if running and known_of(cluster, connection, cluster_id).ledger.application is None:
             seen = connection.control_plane.look(Wanted())
-            if not not_ours(seen, Ledger()):
+            copies = not_ours(seen, Ledger())
+            if not copies:
                 result("no reassignment adds replicas now; there is nothing to throttle\n")
                 return Exit.OK
             plan = plan_of_throttle(cluster_id, seen, None if rate == UNLIMITED else int(rate))
-            settings = Pace().settings(watched=is_live(sys.stderr))
+            check_allowed(plan, cluster, connection, {name.topic for name in copies})
+            settings = Pace(give_up_after=give_up_after).settings(watched=is_live(sys.stderr))
             return perform(plan, cluster, connection, settings, detail, others=True)
         who = ask(cluster, connection, Verb.THROTTLE, MoveRates(rate), running)
     result(_changed(rate, who))

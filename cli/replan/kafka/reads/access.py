@@ -1,4 +1,4 @@
-"""What the user of a connection may do, and what time it is at the cluster: asked by `doctor`, and by nobody else.
+"""What the user of a connection may do, and what time it is at the cluster: asked by `doctor`, `plan` and `apply`.
 
 Operations on the cluster come with DescribeCluster (KIP-430), those on topics with DescribeTopicPartitions, which has
 them in any case (KIP-966). Whether a transactional id may be described shows in the code of DescribeTransactions
@@ -7,7 +7,7 @@ Of the time, Kafka says one thing: the active controller gives its own clock as 
 with itself (DescribeQuorum from version 1 on, KIP-836; LeaderState.describeReplicaState). Brokers do not give theirs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 
 from replan.errors import ClusterRefused
@@ -42,24 +42,46 @@ _CLUSTER_AUTHORIZATION_FAILED = 31
 _NOT_SAID = -(2**31)
 """What a broker answers that was not asked."""
 _TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
+_NO_ID = "A" * 22
+"""Of a topic that was named and does not exist (Uuid.ZERO_UUID)."""
 _SAYS_TIME = 1
 _METADATA_LOG = "__cluster_metadata"
 
 
-def access(reads: Reads, journal: str, transactional_id: str) -> Access:
-    """All that can be known without changing anything; `journal` is the name of its topic, which may not exist yet."""
+def access(
+    reads: Reads,
+    journal: str,
+    transactional_id: str,
+    principal: str,
+    topics: Collection[str] | None = None,
+) -> Access:
+    """All that can be known without changing anything; `journal` is the name of its topic, which may not exist yet.
+
+    `topics`: which are asked about; all that this user may describe, where none are named.
+    """
     cluster = reads.ask(DESCRIBE_CLUSTER, describe_cluster(operations=True))
-    topics: dict[str, Operations] = {}
-    for page in pages(reads, None):
-        topics |= {
-            topic.name: _operations(topic.operations) or frozenset() for topic in page.topics
-        }
+    found = _on_topics(reads, topics) | _on_topics(reads, [journal])
     return Access(
         _operations(int(cluster.cluster_authorized_operations)),
-        topics,
+        found,
         describes_transactions=_describes(reads, transactional_id),
-        creates_journal=None if journal in topics else _creates(reads, journal),
+        creates_journal=None if found.get(journal) else _creates(reads, journal),
+        transactional_id=transactional_id,
+        principal=principal,
     )
+
+
+def _on_topics(reads: Reads, topics: Collection[str] | None) -> dict[str, Operations]:
+    """What may be done with each that exists; with one that may not be described, nothing is known to be allowed."""
+    try:
+        seen = [topic for page in pages(reads, topics) for topic in page.topics]
+        found = {t.name: _operations(t.operations) for t in seen if t.id != _NO_ID}
+    except ClusterRefused:
+        if topics is None:
+            raise
+        known = {} if len(topics) == 1 else _on_topics(reads, None)
+        return {name: known.get(name, frozenset()) for name in topics}
+    return {name: allowed for name, allowed in found.items() if allowed is not None}
 
 
 def _operations(bits: int) -> Operations | None:

@@ -9,6 +9,7 @@ from replan.kafka.failures import (
     DESCRIBE_TOPIC_CONFIGS,
     NOT_THERE,
     raise_for,
+    standard_text,
 )
 from replan.kafka.messages import RESPONSES, DescribeConfigs
 from replan.kafka.reads.patience import Reading, Reads
@@ -34,23 +35,34 @@ TOPICS_PER_REQUEST = 1000
 _TOPIC, _BROKER = 2, 4  # ConfigResource.Type
 
 
-def of_topics(reads: Reads, topics: Collection[str]) -> dict[str, TopicSettings]:
-    """The settings of the named topics; those that do not exist are left out."""
+UNREAD = TopicSettings(min_insync_replicas=1, min_insync_source=ConfigSource.UNKNOWN)
+"""Of a topic whose settings this user may not read: Kafka's defaults, as nobody knows."""
+_TOPIC_AUTHORIZATION_FAILED = 29
+
+
+def of_topics(
+    reads: Reads, topics: Collection[str], *, lenient: bool = False
+) -> dict[str, TopicSettings]:
+    """The settings of the named topics; those that do not exist are left out.
+
+    `lenient`: those that this user may not read are `UNREAD`, where else the whole request is refused.
+    """
     found: dict[str, TopicSettings] = {}
-    for reading in asking_topics(reads, topics):
+    for reading in asking_topics(reads, topics, lenient=lenient):
         found |= reads.ask(reading.operation, reading.question)
     return found
 
 
-def asking_topics(reads: Reads, topics: Collection[str]) -> list[Reading]:
+def asking_topics(reads: Reads, topics: Collection[str], *, lenient: bool = False) -> list[Reading]:
     """The questions for the settings of topics; an answer is a mapping of those that exist."""
+    read = partial(_topics, lenient=lenient)
 
     def make(chunk: Sequence[str]) -> Reading:
         request = _request(_TOPIC, chunk, TOPIC_KEYS)
-        return Reading(DESCRIBE_TOPIC_CONFIGS, Question(request, _topics, repeated=True))
+        return Reading(DESCRIBE_TOPIC_CONFIGS, Question(request, read, repeated=True))
 
     return [
-        reads.kept(f"topic configs {number}", chunk, partial(make, chunk))
+        reads.kept(f"topic configs {number}", (lenient, chunk), partial(make, chunk))
         for number, chunk in enumerate(_chunks(sorted(topics), TOPICS_PER_REQUEST))
     ]
 
@@ -65,9 +77,12 @@ def asking_broker(reads: Reads, broker: BrokerId) -> Reading:
     return reads.kept(f"configs of {broker}", broker, make)
 
 
-def _topics(body: memoryview, version: int) -> dict[str, TopicSettings]:
+def _topics(body: memoryview, version: int, *, lenient: bool) -> dict[str, TopicSettings]:
+    unread = {_TOPIC_AUTHORIZATION_FAILED} if lenient else set[int]()
     return {
-        result.resource_name: settings(_values(result))
+        result.resource_name: UNREAD
+        if result.error_code in unread
+        else settings(_values(result, f"topic {result.resource_name}: "))
         for result in RESPONSES[DescribeConfigs.API_KEY][version].decode(body).results
         if result.error_code != NOT_THERE
     }
@@ -109,8 +124,8 @@ def _request(kind: int, names: Sequence[str], keys: Sequence[str]) -> Any:
     )
 
 
-def _values(result: Any) -> Mapping[str, ConfigValue]:
-    raise_for(result.error_code, result.error_message)
+def _values(result: Any, where: str = "") -> Mapping[str, ConfigValue]:
+    raise_for(result.error_code, where + (result.error_message or standard_text(result.error_code)))
     return {
         told.name: ConfigValue(told.value, _source(told.config_source))
         for told in result.configs

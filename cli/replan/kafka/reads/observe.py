@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from replan.errors import ClusterRefused
 from replan.kafka.failures import DESCRIBE_BROKER_CONFIGS
 from replan.kafka.reads import brokers, configs
 from replan.kafka.reads.log_dirs import all_cordoned, directories, directories_and_sizes
@@ -31,8 +32,11 @@ from replan.model.snapshot import TOPICS_SCHEMA, Snapshot, partitions_table
 _BROKER_SECONDS = 5.0
 
 
-def observe(reads: Reads, *, observed_at: str) -> Snapshot:
-    """Ask for everything; a broker that does not answer in time is named as silent."""
+def observe(reads: Reads, *, observed_at: str, lenient: bool = False) -> Snapshot:
+    """Ask for everything; a broker that does not answer in time is named as silent.
+
+    `lenient`: settings that this user may not read (DescribeConfigs) are left out, those of topics marked as not known.
+    """
     described = brokers.described(reads)
     registered = brokers.listed(described)
     live = [b.id for b in registered.values() if b.live]
@@ -40,7 +44,9 @@ def observe(reads: Reads, *, observed_at: str) -> Snapshot:
     answers, sizes = directories_and_sizes(reads, live, columns.topics, columns.rows)
     if not brokers.tells_fenced(described):
         registered = brokers.with_members(registered, columns.members())
-    topics, partitions = tables(columns, configs.of_topics(reads, columns.names), sizes)
+    topics, partitions = tables(
+        columns, configs.of_topics(reads, columns.names, lenient=lenient), sizes
+    )
     return Snapshot(
         cluster_id=described.cluster_id,
         observed_at=observed_at,
@@ -51,7 +57,9 @@ def observe(reads: Reads, *, observed_at: str) -> Snapshot:
         topics=topics,
         partitions=partitions,
         log_dirs=tuple(directories(answers)),
-        broker_configs={broker: found for broker, found in _rates(reads, live).items() if found},
+        broker_configs={
+            b: found for b, found in _rates(reads, live, lenient=lenient).items() if found
+        },
         silent=tuple(broker for broker in live if broker not in answers),
         offline=columns.offline(frozenset(live)),
     )
@@ -65,9 +73,14 @@ def _partitions(reads: Reads) -> PartitionColumns:
     return columns
 
 
-def _rates(reads: Reads, live: Sequence[BrokerId]) -> dict[BrokerId, Configs]:
+def _rates(reads: Reads, live: Sequence[BrokerId], *, lenient: bool) -> dict[BrokerId, Configs]:
     asked = {broker: configs.asking_broker(reads, broker).question for broker in live}
-    told = reads.ask_each(DESCRIBE_BROKER_CONFIGS, asked, limit_seconds=_BROKER_SECONDS)
+    try:
+        told = reads.ask_each(DESCRIBE_BROKER_CONFIGS, asked, limit_seconds=_BROKER_SECONDS)
+    except ClusterRefused:
+        if not lenient:
+            raise
+        return {}
     return dict(sorted(told.items()))
 
 

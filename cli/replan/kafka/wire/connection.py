@@ -14,6 +14,7 @@ from typing import Any
 
 from kafka.errors import KafkaConnectionError, KafkaError
 
+from replan.kafka.certificates import refused_certificate
 from replan.kafka.properties.client_properties import Address, ClientProperties
 from replan.kafka.wire.abilities import ASKING, UNKNOWN
 from replan.kafka.wire.conversations import READ, WRITE, Conversation, Wait
@@ -129,7 +130,8 @@ class Connection:
             except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError) as wanted:
                 yield Wait(until, self._socket, event_of(wanted, event))
             except OSError as problem:
-                raise KafkaConnectionError(text_of(problem)) from problem
+                refused = refused_certificate(problem)
+                raise refused or KafkaConnectionError(text_of(problem)) from problem
 
 
 def event_of(wanted: OSError, event: int) -> int:

@@ -3,12 +3,19 @@
 import errno
 import socket
 import ssl
+import time
+from datetime import UTC, datetime
 from typing import Any
 
 from kafka.errors import KafkaConnectionError
 
-from replan.kafka.failures import NotTrusted
+from replan.kafka.certificates import (
+    CertificateProblem,
+    CertificateRefused,
+    refused_certificate,
+)
 from replan.kafka.properties.client_properties import Address, ClientProperties
+from replan.kafka.properties.own_certificate import is_given, valid_until
 from replan.kafka.wire.connection import Connection, event_of, text_of
 from replan.kafka.wire.conversations import READ, WRITE, Conversation, Wait, in_background
 from replan.kafka.wire.sasl import authenticate
@@ -21,21 +28,36 @@ def opened(
 
     Raises:
         KafkaConnectionError: nobody listens there, or what listens is no Kafka broker.
-        NotTrusted: its certificate is not.
+        CertificateRefused: its certificate is not accepted here, or ours not there.
         SaslAuthenticationFailedError: it does not accept the credentials.
     """
     sock = yield from _connected(address, until)
-    if properties.tls is not None:
-        sock = yield from _secured(sock, address, properties.tls, until)
-    connection = Connection(address, properties, sock)
     try:
-        yield from connection.ask_abilities(until)
-        if properties.sasl is not None:
-            yield from authenticate(connection, properties.sasl, until)
-    except BaseException:
-        connection.close()
-        raise
+        if properties.tls is not None:
+            sock = yield from _secured(sock, address, properties.tls, until)
+        connection = Connection(address, properties, sock)
+        try:
+            yield from connection.ask_abilities(until)
+            if properties.sasl is not None:
+                yield from authenticate(connection, properties.sasl, until)
+        except BaseException:
+            connection.close()
+            raise
+    except CertificateRefused as refused:
+        raise _explained(refused, properties) from refused
     return connection
+
+
+def _explained(refused: CertificateRefused, properties: ClientProperties) -> CertificateRefused:
+    """The same, where a broker does not say that the client's certificate is missing or has expired."""
+    if refused.problem is CertificateProblem.OWN_NOT_TRUSTED:
+        if not is_given(properties.librdkafka):
+            return CertificateRefused(CertificateProblem.OWN_MISSING, str(refused.args[0]))
+        end = valid_until(properties.librdkafka)
+        if end is not None and end < time.time():
+            when = datetime.fromtimestamp(end, UTC).isoformat(timespec="seconds")
+            return CertificateRefused(CertificateProblem.OWN_EXPIRED, f"it was valid until {when}")
+    return refused
 
 
 def _connected(address: Address, until: float) -> Conversation[socket.socket]:
@@ -93,12 +115,10 @@ def _secured(
                 yield Wait(until, secured, event_of(wanted, READ))
             else:
                 return secured
-    except ssl.SSLCertVerificationError as problem:
-        secured.close()
-        raise NotTrusted(problem.verify_message or str(problem)) from problem
     except OSError as problem:
         secured.close()
-        raise KafkaConnectionError(f"TLS handshake failed: {text_of(problem)}") from problem
+        failed = KafkaConnectionError(f"TLS handshake failed: {text_of(problem)}")
+        raise refused_certificate(problem) or failed from problem
     except BaseException:
         secured.close()
         raise

@@ -1,10 +1,15 @@
-"""Whether the user of a connection may do what commands need, and whether the clocks agree; `doctor` asks. Pure."""
+"""Whether the user of a connection may do what commands need, and whether the clocks agree. Pure.
 
-from collections.abc import Iterator
+`doctor` asks for all commands, `plan` and `apply` for one plan.
+"""
+
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from replan.model.access import Access, ClockDifference
+from replan.model.configs import ConfigScope
 from replan.planning.findings.checkup import NAMED, Check, CheckKind, Level, Missing, Resource
+from replan.planning.plans.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +30,7 @@ NEEDS = (
         CheckKind.PERMISSIONS_TO_PLAN,
         cluster=("Describe", "DescribeConfigs"),
         topics=("Describe", "DescribeConfigs"),
-        journal=("Describe", "Read"),
+        journal=("Describe", "DescribeConfigs", "Read"),
     ),
     Need(
         CheckKind.PERMISSIONS_TO_APPLY,
@@ -56,19 +61,28 @@ def permission_checks(access: Access, journal: str | None) -> Iterator[Check]:
 
 
 def _missing(need: Need, access: Access, journal: str | None) -> Iterator[Missing]:
-    allowed = access.cluster
-    if allowed is not None:
-        known = set(need.cluster) if "Describe" in allowed else set(need.cluster) & _IMPLY_DESCRIBE
-        for operation in need.cluster:
-            if operation in known - allowed:
-                yield Missing(operation, Resource.CLUSTER)
-    others = sorted(t for t in access.topics if t != journal)
+    yield from _on_cluster(need.cluster, access)
     for operation in need.topics:
-        without = [topic for topic in others if operation not in access.topics[topic]]
-        if without:
-            yield Missing(operation, Resource.TOPIC, len(without), tuple(without[:NAMED]))
+        yield from _on_topics(operation, access.topics.keys() - {journal}, access)
     if journal is not None:
         yield from _missing_on_journal(need, access, journal)
+
+
+def _on_cluster(operations: Collection[str], access: Access) -> Iterator[Missing]:
+    allowed = access.cluster
+    if allowed is None:
+        return
+    known = set(operations) if "Describe" in allowed else set(operations) & _IMPLY_DESCRIBE
+    for operation in operations:
+        if operation in known - allowed:
+            yield Missing(operation, Resource.CLUSTER)
+
+
+def _on_topics(operation: str, topics: Collection[str], access: Access) -> Iterator[Missing]:
+    """Of those that the cluster says something about: one that is gone is no matter of permissions."""
+    without = sorted(t for t in topics if operation not in access.topics.get(t, {operation}))
+    if without:
+        yield Missing(operation, Resource.TOPIC, len(without), tuple(without[:NAMED]))
 
 
 def _missing_on_journal(need: Need, access: Access, journal: str) -> Iterator[Missing]:
@@ -81,7 +95,44 @@ def _missing_on_journal(need: Need, access: Access, journal: str) -> Iterator[Mi
     if access.creates_journal is False:
         yield Missing("Create", Resource.TOPIC, 1, (journal,))
     if access.describes_transactions is False:
-        yield Missing("Write", Resource.TRANSACTIONAL_ID)
+        yield Missing("Write", Resource.TRANSACTIONAL_ID, 1, (access.transactional_id,))
+
+
+def missing_to_apply(
+    plan: Plan, access: Access, journal: str | None, throttled: Collection[str] = ()
+) -> tuple[Missing, ...]:
+    """What the user lacks to perform this plan, and no more: one without a throttle needs no AlterConfigs.
+
+    What the cluster does not say counts as allowed. `journal`: its topic, None where it is a file. `throttled`: topics
+    with copies of other tools that are to be throttled, too.
+    """
+    throttle = plan.throttle
+    limits = throttle is not None and (throttle.rate is not None or bool(throttle.brokers))
+    standing = [s.setting for s in plan.standing]
+    rates = limits or any(s.scope is ConfigScope.BROKER for s in standing)
+    acts = bool(plan.moves or plan.log_moves or plan.recoveries)
+    cluster = ["Describe", "DescribeConfigs", *["Alter"] * acts, *["AlterConfigs"] * rates]
+    limited = {m.partition.topic for m in plan.moves if m.new and limits} | set(throttled)
+    limited |= {s.name for s in standing if s.scope is ConfigScope.TOPIC}
+    found = [
+        *_on_cluster(cluster, access),
+        *_on_topics("Describe", topics_of(plan), access),
+        *_on_topics("DescribeConfigs", topics_of(plan), access),
+        *_on_topics("AlterConfigs", limited, access),
+        *_on_topics("Alter", {c.topic for c in plan.creates}, access),
+    ]
+    for need in NEEDS[:2] if journal is not None else ():
+        found += _missing_on_journal(need, access, journal or "")
+    return tuple(found)
+
+
+def topics_of(plan: Plan) -> frozenset[str]:
+    """The topics that a plan changes."""
+    named = {move.partition.topic for move in plan.moves}
+    named |= {move.partition.topic for move in plan.log_moves}
+    named |= {recovery.partition.topic for recovery in plan.recoveries}
+    settings = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.TOPIC}
+    return frozenset(named | settings | {c.topic for c in plan.creates})
 
 
 def clock_check(found: ClockDifference) -> Check:

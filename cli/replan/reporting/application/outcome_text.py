@@ -62,16 +62,14 @@ def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
         case Ending.GAVE_UP:
             why = f"gave up, as nothing has moved for {duration(outcome.seconds)}"
             lines = [f"{why}: {counts}", *(_held(outcome) if holds else ()), *_goes_on(outcome)]
+        case Ending.OTHERS_HANG:
+            lines = [f"gave up: {counts}", *_hanging(outcome)]
         case Ending.WINDOW_OVER | Ending.LEFT_TO_ANOTHER:
             window = outcome.ending is Ending.WINDOW_OVER
             why = "the time of --until has come" if window else "left to whoever abandons it"
             lines = [f"{why}: {counts}", *(_goes_on(outcome) if window else [])]
-        case Ending.UNREACHABLE:
-            silent = f"the cluster has not answered for {outcome.seconds:.0f} s"
-            lines = [f"{silent}: {outcome.error}", counts, RESUME_HINT]
-        case Ending.NOT_WRITTEN:
-            why = f"the journal could not be written for {outcome.seconds:.0f} s, so nothing more was asked"
-            lines = [f"{why}: {outcome.error}", counts, RESUME_HINT]
+        case Ending.UNREACHABLE | Ending.NOT_WRITTEN:
+            lines = [f"{_failed(outcome)}: {outcome.error}", counts, RESUME_HINT]
         case Ending.RESTORED | Ending.COPIES_THROTTLED | Ending.NOT_RESTORED:
             given_up = [f"abandoned: {summary(outcome.results)}"] if outcome.abandoned else []
             lines = [*given_up, *_restored(outcome)]
@@ -118,6 +116,23 @@ def _goes_on(outcome: Outcome) -> list[str]:
         lines.append(f"These copies continue{', throttled' if outcome.throttled else ''}: {named}.")
         lines += [UNTIL_RESUMED] if outcome.throttled else []
     return [*lines, *map(leftover_text, outcome.leftovers), RESUME_HINT]
+
+
+def _failed(outcome: Outcome) -> str:
+    if outcome.ending is Ending.UNREACHABLE:
+        return f"the cluster has not answered for {outcome.seconds:.0f} s"
+    return (
+        f"the journal could not be written for {outcome.seconds:.0f} s, so nothing more was asked"
+    )
+
+
+def _hanging(outcome: Outcome) -> list[str]:
+    named = ", ".join(capped(list(map(str, outcome.copying)), limit=SHOWN))
+    later = "they are not throttled any more, and if they move again, they go as fast as they can"
+    return [
+        f"These have not moved for too long: {named}.",
+        f"Throttles are restored; {later}. `replan progress` says what holds them.",
+    ]
 
 
 def _restored(outcome: Outcome) -> list[str]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from replan.model.access import ClockDifference
-from replan.planning.findings.checkup import Check, CheckKind, Level, Missing, Resource
+from replan.planning.findings.checkup import Check, CheckKind, Level, Missing
 from replan.reporting.quantities import duration
 from replan.reporting.table import columns
 from replan.wording import count, left_out
@@ -133,12 +133,15 @@ def _reached(check: Check) -> str:
 def _permissions(check: Check) -> str:
     if not check.missing:
         return "the cluster does not say what this user may do; Describe on Cluster lets it answer"
-    return f"not allowed: {'; '.join(map(_missing, check.missing))}; for {NEEDED_BY[check.kind]}"
+    return (
+        f"not allowed: {'; '.join(map(missing_text, check.missing))}; for {NEEDED_BY[check.kind]}"
+    )
 
 
-def _missing(found: Missing) -> str:
-    if found.resource is not Resource.TOPIC:
-        return f"{found.operation} on {found.resource}"
+def missing_text(found: Missing) -> str:
+    """An ACL that is missing: the operation, and on what."""
+    if found.count == 1:
+        return " ".join([f"{found.operation} on {found.resource}", *found.names])
     named = ", ".join([*found.names[:3], *left_out(found.count - len(found.names[:3]))])
     return f"{found.operation} on {count(found.count, 'topic')} ({named})"
 
