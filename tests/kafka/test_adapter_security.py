@@ -151,6 +151,8 @@ def test_a_token_proves_who_asks(secured: Secured, tmp_path: Path) -> None:
         )
         with opened(secured, file) as connected:
             assert "orders" in topics_of(connected.observe())
+            assert connected.access("none", ()).principal == "User:boss"
+            take_journal(connected, "__journal-token")
 
 
 def test_a_wrong_password_is_reported_at_once_and_not_repeated(

@@ -70,8 +70,7 @@ def throttle_rate(
     Exit codes:
       0    changed; or no reassignment runs any more, and throttles are restored
       1    an error
-      4    no process is at work, or it did not answer; or throttles are still to be restored, or those that run do
-           not move
+      4    nobody is at work, or did not answer; throttles are still to be restored; or what runs does not move
       130  interrupted; the copies stay throttled, and `replan resume` goes on
 
     Examples:
