@@ -124,3 +124,15 @@ def test_what_another_tool_reassigns_is_throttled_until_it_ends(folder: Path) ->
     assert "adding" not in after
     history = json.loads(replan("journal", "show", "--json", *SIMULATED, folder=folder).stdout)
     assert [a["status"] for a in history["applications"]] == ["closed"]
+
+
+def test_progress_of_what_does_not_exist_is_not_settled(folder: Path) -> None:
+    named = ("progress", *SIMULATED, "--partition")
+    known = replan(*named, "orders-0", folder=folder)
+    assert (known.returncode, known.stdout.count("In sync")) == (0, 3)
+    for name, word in (("orders-99", "Unknown partition"), ("nope-0", "Unknown topic")):
+        found = replan(*named, name, folder=folder)
+        assert found.returncode == 3
+        assert word in found.stdout
+    assert "2026-11-21T03:00:00Z" in known.stdout, "the time of the cluster"
+    assert replan("progress", "--topic", "nope", *SIMULATED, folder=folder).returncode == 1

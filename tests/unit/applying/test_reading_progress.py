@@ -135,7 +135,7 @@ def test_it_is_shown_as_a_table_and_as_json() -> None:
     assert head.split() == [*("Topic", "Partition", "Broker", "Status"), *head.split()[4:]]
     assert "Behind: 7 messages behind  20 MB of 60 MB (33 %)  1 MB/s" in line
     assert line.endswith("does not finish at this rate  replan")
-    assert rest == ["Stopped before the wanted list: 1 partition: orders-1.", "As of now."]
+    assert rest == ["Not as wanted, and not running: 1 partition: orders-1.", "As of now."]
     document = json.loads(render_replica_progress_json(shown))
     assert document["replicas"][0]["status"] == "Behind: 7 messages behind"
     assert [p["state"] for p in document["partitions"]] == ["running", "stopped"]

@@ -1,7 +1,7 @@
 """`progress`: how far running reassignments are, whoever has begun them."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -76,6 +76,7 @@ def progress(
       replan progress --bootstrap-server kafka-1:9092 --watch
       replan progress --topic orders --simulated cluster.json --format json
     """
+    from replan.model.topic_patterns import is_pattern
     from replan.reporting.cluster import replica_progress_text
 
     if cluster.snapshot is not None:
@@ -84,6 +85,7 @@ def progress(
         raise BadUsage("name --topic, --partition or --reassignment-json-file, one of them")
     if watch and over <= 0:
         raise BadUsage("--watch reads every --over seconds; leave --over out, or write e.g. 5s")
+    exact = [name for name in topics or [] if not is_pattern(name)]
     asked_of = _scope(topics or [], partitions or [], reassignment_file)
     render = replica_progress_text.render_replica_progress
     if form == "json":
@@ -91,7 +93,7 @@ def progress(
     with cluster.connect() as connection, _shown(watch=watch and form == "text") as show:
         before = None
         while True:
-            now, asked = _read(connection, asked_of)
+            now, asked = _read(connection, asked_of, exact)
             if before is None and over > 0 and now.look.running:
                 before = now
                 connection.clock.sleep(over)
@@ -135,14 +137,23 @@ def _scope(topics: list[str], partitions: list[str], file: Path | None) -> Scope
     return running
 
 
-def _read(connection: Connection, scope: Scope) -> tuple["Reading", list["Asked"]]:
-    """One reading: what runs, then the partitions that are asked for, and where the logs of their replicas end."""
+def _read(
+    connection: Connection, scope: Scope, exact: Collection[str]
+) -> tuple["Reading", list["Asked"]]:
+    """One reading: what runs, then the partitions that are asked for, and where the logs of their replicas end.
+
+    Raises BadUsage where one of the `exact` topics does not exist.
+    """
     from replan.applying.views.reading_progress import read_progress
     from replan.model.control_plane import Wanted
     from replan.planning.findings.replica_progress import Reading
 
     plane, clock = connection.control_plane, connection.clock
-    asked = scope(Reading(seconds=clock.now(), look=plane.look(Wanted())))
+    look = plane.look(Wanted(topics=exact))
+    unknown = [topic for topic in exact if topic not in look.topics]
+    if unknown:
+        raise BadUsage(f"--topic {unknown[0]}: there is no such topic on this cluster")
+    asked = scope(Reading(seconds=clock.now(), look=look))
     names = [a.partition for a in asked]
     return read_progress(plane, names, clock.now()), asked
 
@@ -178,7 +189,11 @@ def _found(
     shown = ShownProgress(
         rows=rows_of(asked, now, before),
         standings=standings,
-        observed_at=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        observed_at=(
+            f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+            if cluster.is_real
+            else connection.control_plane.observe().observed_at
+        ),
         ours=ours,
         holds=holds,
         application="" if application is None else headline(application, resume_command(cluster)),

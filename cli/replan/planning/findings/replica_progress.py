@@ -70,7 +70,8 @@ class ReplicaRow:
     """One replica."""
 
     partition: TopicPartition
-    broker: BrokerId
+    broker: BrokerId | None
+    """None for a partition that is not known, of which no replica was named."""
     status: ReplicaStatus
     behind: int | None = None
     """Messages, where it is behind and that is known."""
@@ -97,9 +98,10 @@ def standing(asked: Asked, now: Reading) -> Standing:
     """How the reassignment of a partition is."""
     if asked.partition in now.look.running:
         return Standing.RUNNING
-    if asked.target is None:
-        return Standing.SETTLED
     state = now.look.partitions.get(asked.partition)
+    if asked.target is None:
+        known = state is not None or asked.partition in now.look.unclear
+        return Standing.SETTLED if known else Standing.STOPPED
     arrived = (
         state is not None
         and state.replicas == asked.target
@@ -125,15 +127,17 @@ def rows_of(
     return [
         _row(one.partition, broker, now, before)
         for one in sorted(asked, key=lambda a: a.partition)
-        for broker in replicas_of(one, now.look)
+        for broker in replicas_of(one, now.look) or [None]
     ]
 
 
 def _row(
-    name: TopicPartition, broker: BrokerId, now: Reading, before: Reading | None
+    name: TopicPartition, broker: BrokerId | None, now: Reading, before: Reading | None
 ) -> ReplicaRow:
     state = now.look.partitions.get(name)
     status = _status(name, broker, now, state)
+    if broker is None:
+        return ReplicaRow(partition=name, broker=broker, status=status)
     leader = None if state is None else state.leader
     behind = now.behind(name, broker) if status is ReplicaStatus.BEHIND else None
     speed = left = None
@@ -163,7 +167,7 @@ def _row(
 
 
 def _status(
-    name: TopicPartition, broker: BrokerId, now: Reading, state: PartitionState | None
+    name: TopicPartition, broker: BrokerId | None, now: Reading, state: PartitionState | None
 ) -> ReplicaStatus:
     if state is None and name not in now.look.unclear:
         known = name.topic in now.look.topics

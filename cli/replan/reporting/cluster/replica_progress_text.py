@@ -68,7 +68,7 @@ def render_replica_progress(shown: ShownProgress) -> str:
     if stopped:
         where = ", ".join(capped(list(map(str, stopped)), limit=20))
         lines.append(
-            f"Stopped before the wanted list: {count(len(stopped), 'partition')}: {where}."
+            f"Not as wanted, and not running: {count(len(stopped), 'partition')}: {where}."
         )
     return "\n".join([*lines, f"As of {shown.observed_at}."]) + "\n"
 
@@ -79,7 +79,7 @@ def _cells(row: ReplicaRow, shown: ShownProgress) -> tuple[str, ...]:
     return (
         row.partition.topic,
         str(row.partition.partition),
-        str(row.broker),
+        "-" if row.broker is None else str(row.broker),
         status_text(row),
         copied_text(row),
         "" if row.bytes_per_second is None else rate(round(row.bytes_per_second)),
