@@ -23,6 +23,7 @@ from replan.errors import BadFile, ClusterUnreachable, Exit
 from replan.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_REPLICAS,
+    ConfigChange,
     ConfigScope,
 )
 from replan.model.control_plane import Clock
@@ -129,6 +130,12 @@ class Case:
     def by_others(self) -> Iterator[tuple[float, Ask]]:
         """What other tools do, and when."""
         return ((at.seconds, at.fault) for at in self.schedule if isinstance(at.fault, Ask))
+
+    def changes(self) -> Iterator[tuple[float, ConfigChange]]:
+        """What other tools configure, and when."""
+        for seconds, act in self.by_others():
+            if isinstance(act.command, AlterConfigs):
+                yield from ((seconds, change) for change in act.command.changes)
 
     def list_changed_at(self, name: TopicPartition) -> float:
         """When another tool first touches the replica list of a partition, or its topic; infinite if never."""

@@ -106,6 +106,7 @@ def broken_by(case: Case) -> Iterator[Broken]:
         name, ours_until = move.partition, case.list_changed_at(move.partition)
         if name not in histories:  # its topic was deleted before anything began
             continue
+        ours_until = min(ours_until, blocked_from(case, move, histories[name]))
         ours = before_second(histories[name], ours_until)
         ends = Ends(
             at_original=before_second(still[name], ours_until),
@@ -136,6 +137,23 @@ def before_second(history: Trajectory, seconds: float) -> Trajectory:
     return Trajectory(history.partition, samples, min(history.ended, seconds))
 
 
+def blocked_from(case: Case, move: Move, ours: Trajectory) -> float:
+    """From when on Kafka elects nobody by itself, although what was in sync last returns; infinite if it does.
+
+    Where min.insync.replicas is larger than the list, it keeps who left the list as eligible leaders (golden vectors
+    34 to 36), and with one of those it does not fall back to the last known leader when all others died.
+    """
+    set_by_others = [int(c.value) for _, c in case.changes() if c.key == MIN_INSYNC_REPLICAS]
+    least = max([move.min_insync_replicas, *set_by_others])
+    keeps = case.stage.cluster.elr_enabled and least > len(move.target) and bool(move.leaving)
+    gone = (s.at for s in ours.samples if not {*s.in_sync, *s.not_serving})
+    return next(gone, float("inf")) if keeps else float("inf")
+
+
+def blocked(case: Case, move: Move, ours: Trajectory | None) -> bool:
+    return ours is not None and blocked_from(case, move, ours) < float("inf")
+
+
 def unnameable(case: Case, move: Move) -> frozenset[BrokerId]:
     """Whom the cluster allowed no list to name: their replicas Kafka drops with the copy."""
     refused = rules_of(case.stage.cluster.version).refuses_cordoned
@@ -161,9 +179,7 @@ def unclean_election(case: Case, run: Run, move: Move) -> UncleanElection:
     late = any(isinstance(at.fault, LoseRequests) for at in case.schedule)
     changes = [
         (seconds, change.value == "true")
-        for seconds, act in case.by_others()
-        if isinstance(act.command, AlterConfigs)
-        for change in act.command.changes
+        for seconds, change in case.changes()
         if (change.name, change.key) == (move.partition.topic, UNCLEAN_ELECTION)
     ]
     seconds = (
@@ -304,7 +320,7 @@ def not_there(
         case Result.WAITING | Result.RUNNING:
             if result.hold is None:
                 yield Broken("says-why", str(name), f"{name}: {result}")
-            elif not explained(case, run, move):
+            elif not explained(case, run, move) and not blocked(case, move, histories.get(name)):
                 yield Broken("it-ends", str(name), f"{name}: {result}")
         case _:
             pass
