@@ -51,8 +51,11 @@ class Site:
     def create(self, *lists: list[int], **configs: str) -> None:
         create_topic(self.cluster.bootstrap, self.topic, lists, configs)
 
-    def write(self, records: int, *partitions: int) -> None:
-        """So many records to each partition (the first, if none is named), acknowledged by all that are in sync."""
+    def write(self, records: int, *partitions: int, batch: int = 0) -> None:
+        """So many records to each partition (the first, if none is named), acknowledged by all that are in sync.
+
+        `batch`: wait for the answer after so many, so that they lie in batches of so many.
+        """
         producer = Producer(
             {"bootstrap.servers": self.cluster.bootstrap, "acks": "all", "log_level": 0}
         )
@@ -66,6 +69,8 @@ class Site:
                     on_delivery=lambda error, _: failed.append(error) if error else None,
                 )
                 producer.poll(0)
+                if batch and number % batch == batch - 1:
+                    producer.flush(60)
         assert producer.flush(240) == 0
         assert not failed
 
