@@ -1,6 +1,7 @@
 """Who is admitted first."""
 
 import random
+from dataclasses import replace
 
 from tests.builders import move, state
 
@@ -37,6 +38,8 @@ def test_each_move_has_the_urgency_of_its_partition() -> None:
     assert urgency(*instant(0)) is Urgency.INSTANT
     assert urgency(*copy(0, in_sync=1, topic="__x")) is Urgency.HEAL
     assert urgency(*copy(0, in_sync=2, topic="__x")) is Urgency.INTERNAL
+    election, seen = copy(0, in_sync=2, topic="__x")
+    assert urgency(replace(election, target=election.original), seen) is Urgency.INSTANT
 
 
 def test_the_minimum_is_never_more_than_the_replicas_that_are_assigned() -> None:

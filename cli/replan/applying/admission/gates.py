@@ -106,5 +106,8 @@ def under_min_isr(move: Move, state: PartitionState) -> bool:
 
 
 def internal(move: Move) -> bool:
-    """Whether a move is one of those that come last and alone, unless its partition is under min ISR."""
-    return is_internal(move.partition.topic)
+    """Whether a move is one of those that come last and alone, unless its partition is under min ISR.
+
+    An election alone is none of them: no replica moves, and no list changes.
+    """
+    return is_internal(move.partition.topic) and not move.is_leader_only

@@ -1,7 +1,8 @@
 """In which order moves are admitted: who is in danger first, then what is free, then data spread over its sources.
 
 Classes: heal (under min ISR), instant (nothing is copied), endangered (at min ISR), data, and last the internal topics
-that are not under min ISR.
+that are not under min ISR, unless only an election is asked for: that moves no replica, and Kafka's own rebalance asks
+for all of them at once.
 Within a class of copies the source broker with the least bytes emitted so far is next, so that no broker has
 to send everything one after another.
 """
@@ -31,7 +32,7 @@ def urgency(move: Move, seen: PartitionState) -> Urgency:
     margin = len(seen.isr) - effective_min_isr(move.min_insync_replicas, len(move.original))
     if margin < 0:
         return Urgency.HEAL
-    if is_internal(move.partition.topic):
+    if is_internal(move.partition.topic) and not move.is_leader_only:
         return Urgency.INTERNAL
     if not move.new:
         return Urgency.INSTANT
