@@ -29,7 +29,7 @@ class Site:
 
     def __init__(self, cluster: OneJvmCluster, folder: Path) -> None:
         self.cluster, self.folder = cluster, folder
-        create_topic(cluster.bootstrap, "orders", TWO_EACH)
+        create_topic(cluster.bootstrap, "orders", TWO_EACH, {"min.insync.replicas": "2"})
         fill(cluster.bootstrap, "orders", 3_000_000)
 
     def replan(self, *arguments: str, wanted: int) -> str:

@@ -230,6 +230,10 @@ def test_producing_takes_its_part_of_the_network() -> None:
         ({"retention.ms": "12000"}, 120),
         ({"retention.ms": "12000", "cleanup.policy": "compact"}, 200),
         ({"retention.ms": "-1", "retention.bytes": "50000000"}, 100),
+        ({"remote.storage.enable": "true", "local.retention.bytes": "150000000"}, 150),
+        ({"remote.storage.enable": "true", "local.retention.ms": "12000"}, 120),
+        ({"remote.storage.enable": "true", "retention.bytes": "150000000"}, 150),
+        ({"local.retention.bytes": "150000000"}, 200),
     ],
 )
 def test_a_log_grows_until_retention_deletes_what_is_written(

@@ -1,7 +1,8 @@
 """Sizes of logs that grow by themselves: known at one moment, worked out when asked for at a later one.
 
 A cluster has thousands of logs that are written to and few that anybody asks for. Retention deletes at their start what
-comes in at their end. Not imitated: whole segments at a time, compaction, tiered storage.
+comes in at their end; of a tiered topic (KIP-405) brokers hold, and copies fetch, what local retention keeps. Not imitated:
+whole segments at a time, compaction, the time until a segment is in remote storage.
 """
 
 import math
@@ -14,6 +15,8 @@ from replan.simulator.controller.state import ClusterState
 Sizes = Mapping[TopicPartition, float]
 KAFKAS_MILLISECONDS = "604800000"
 """log.retention.hours, a week, unless retention.ms says otherwise; -1 keeps everything."""
+AS_THE_TOPIC = "-2"
+"""local.retention.* by default: as retention.* (LogConfig.localRetentionBytes)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +78,21 @@ def limits(
 
 
 def _kept(cluster: ClusterState, topic: str) -> tuple[float, float]:
-    """Bytes and seconds that a topic keeps."""
+    """Bytes and seconds that a topic keeps on its brokers."""
+    most_bytes, seconds = _kept_anywhere(cluster, topic)
+    if cluster.topic_config(topic, "remote.storage.enable", "false") != "true":
+        return most_bytes, seconds
+    local_bytes = cluster.topic_config(topic, "local.retention.bytes", AS_THE_TOPIC)
+    local_milliseconds = cluster.topic_config(topic, "local.retention.ms", AS_THE_TOPIC)
+    return (
+        most_bytes if local_bytes == AS_THE_TOPIC else min(most_bytes, _number(local_bytes)),
+        seconds
+        if local_milliseconds == AS_THE_TOPIC
+        else min(seconds, _number(local_milliseconds) / 1000),
+    )
+
+
+def _kept_anywhere(cluster: ClusterState, topic: str) -> tuple[float, float]:
     policy = cluster.topic_config(topic, "cleanup.policy", "delete")
     if "delete" not in policy:
         return math.inf, math.inf
