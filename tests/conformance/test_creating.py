@@ -41,6 +41,19 @@ def test_the_same_request_again_changes_nothing(lab: Lab) -> None:
     assert not exists(lab, topic, 2)
 
 
+def test_whether_partitions_would_be_taken_is_answered_without_any(lab: Lab) -> None:
+    topic = lab.create_topic([[1, 2, 3]])
+
+    def would(count: int, *lists: tuple[int, ...]) -> Answer:
+        new = NewPartitions(count, tuple(replicas(*listed) for listed in lists))
+        return lab.control_plane.would_create({topic: new})[topic]
+
+    assert would(2, (2, 3, 4)) == Accepted()
+    assert not exists(lab, topic, 1)
+    assert would(2, (2, 3, 77)) == add(lab, topic, 2, (2, 3, 77))
+    assert add(lab, topic, 2, (2, 3, 4)) == Accepted()
+
+
 def test_partitions_are_never_taken_away(lab: Lab) -> None:
     topic = lab.create_topic([[1, 2, 3], [2, 3, 4]])
 

@@ -139,6 +139,10 @@ class KafkaControlPlane:
         """Add partitions to topics."""
         return create_partitions(self._wire, added)
 
+    def would_create(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
+        """What that would be answered now."""
+        return create_partitions(self._wire, added, validate_only=True)
+
     def move_logs(self, paths: Mapping[ReplicaName, str]) -> Mapping[ReplicaName, Answer]:
         """Copy replicas to other log directories of their brokers."""
         return move_logs(self._wire, paths)

@@ -185,6 +185,10 @@ class ClusterReader(LogReader, Protocol):
         """The log directories of the live brokers that answer, by broker and path; later looks know their cordons."""
         ...
 
+    def would_create(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
+        """What `create_partitions` would be answered now; nothing is created (`validate_only`)."""
+        ...
+
     def close(self) -> None:
         """Release connections and files."""
         ...

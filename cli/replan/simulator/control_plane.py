@@ -53,6 +53,7 @@ from replan.simulator.controller.commands import (
     Decision,
     ElectLeaders,
 )
+from replan.simulator.controller.decide import decide
 from replan.simulator.persistence.store import StateStore
 from replan.simulator.persistence.to_snapshot import (
     features_of,
@@ -196,6 +197,14 @@ class SimulatedControlPlane:
         for topic, new in sorted(added.items()):
             command = CreatePartitions(topic, new.count, new.lists)
             found |= self._request(RequestKind.CREATE, command, [topic])
+        return found
+
+    def would_create(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
+        """What that would be answered now."""
+        cluster, found = self._read().cluster, dict[str, Answer]()
+        for topic, new in sorted(added.items()):
+            decision = decide(cluster, CreatePartitions(topic, new.count, new.lists))
+            found |= answers_of(decision, [topic])
         return found
 
     def move_logs(self, paths: Mapping[ReplicaName, str]) -> Mapping[ReplicaName, Answer]:

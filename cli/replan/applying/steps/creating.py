@@ -18,6 +18,7 @@ from replan.applying.reasons.gates import Cancelling, NewBrokerFenced, TopicUnse
 from replan.applying.reasons.requests import MetadataBehind, PartitionsUnseen, Rechecking
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.tick_input import Job, TickInput
+from replan.model.broker import Broker
 from replan.model.control_plane import Answer, NewPartitions, Rejected
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.creates import Create
@@ -167,7 +168,7 @@ def _not_there(
     factors = {len(seen.partitions[n].replicas) for n in present} - {create.factor}
     if factors:
         return _unsure(NotAsPlanned(Fact.FACTOR, create.factor, min(factors)))
-    away = [b for b in _brokers(create) if b in seen.brokers and not seen.live(b)]
+    away = [b for b in brokers_of(create) if b in seen.brokers and not seen.live(b)]
     return Hold(NewBrokerFenced(away[0])) if away else _asked(create, seen, answer, asked=asked)
 
 
@@ -177,21 +178,26 @@ def _asked(
     """What to do where nothing but Kafka's answer is in the way."""
     if not isinstance(answer, Rejected):
         return Unsure(Ask(), PartitionsUnseen()) if asked else Ask()
-    known = [seen.brokers.get(b) for b in _brokers(create)]
-    back = all(broker is not None and not broker.cordoned for broker in known)
-    if answer.code in LOOK_AGAIN or (answer.code == INVALID_ASSIGNMENT and back):
+    if passes(answer, [seen.brokers.get(b) for b in brokers_of(create)]):
         return Unsure(Ask(), PartitionsUnseen(answer.code, answer.name))
     return rejected(answer)
 
 
-def _brokers(create: Create) -> list[BrokerId]:
+def passes(answer: Rejected, brokers: Iterable[Broker | None]) -> bool:
+    """Whether a rejection holds for the moment alone; `brokers`: of the lists, None where one is not registered."""
+    back = all(broker is not None and not broker.cordoned for broker in brokers)
+    return answer.code in LOOK_AGAIN or (answer.code == INVALID_ASSIGNMENT and back)
+
+
+def brokers_of(create: Create) -> list[BrokerId]:
+    """All brokers of its lists."""
     return sorted({b for listed in create.lists for b in listed})
 
 
 def perhaps_cordoned(job: Job, ledger: Ledger, known: Creating) -> set[BrokerId]:
     """The brokers of lists that Kafka refused: they were away for a moment, or are cordoned."""
     refused = (c for c in pending(job, ledger) if isinstance(known.answers.get(c.topic), Rejected))
-    return {b for create in refused for b in _brokers(create)}
+    return {b for create in refused for b in brokers_of(create)}
 
 
 def _unsure(reason: NotAsPlanned | OtherPartitions) -> Unsure:

@@ -77,8 +77,8 @@ def plan(
       0  the cluster matches the placement
       1  an error
       2  there are changes to apply (0 with --exit-zero)
-      3  a safety rule refuses some partitions, and the plan has the others; or a limit or a throttle at which copies
-         never end refuses the whole plan, or the snapshot is too old
+      3  a safety rule refuses some partitions, and the plan has the others, or Kafka would refuse new partitions of
+         it; or a limit or a throttle at which copies never end refuses the whole plan, or the snapshot is too old
       4  another tool is changing some partitions; the plan has the others
 
     Examples:
@@ -98,6 +98,7 @@ def plan(
         verdict,
     )
     from replan.commands.inputs.rates import rates_of
+    from replan.commands.inputs.tried_creates import try_creates
     from replan.manifest.load import load_placement
     from replan.planning.making.planner import make_plan
     from replan.planning.plans import plan_file
@@ -132,6 +133,8 @@ def plan(
                     f"it leaves out what is refused ({left_out_text(made.refusals)}) and ends with {made.left_out:d}"
                 )
     note_missing(made, cluster)
+    if try_creates(made, cluster, seen.snapshot) is Exit.REFUSED:
+        return Exit.REFUSED
     return verdict(made, exit_zero=exit_zero)
 
 

@@ -10,12 +10,14 @@ from replan.kafka.writes.send_once import TIMEOUT_MS, send_once
 from replan.model.control_plane import Answer, NewPartitions
 
 
-def create_partitions(wire: Wire, added: Mapping[str, NewPartitions]) -> dict[str, Answer]:
-    """Add partitions; one answer for each topic."""
-    return send_once(wire, CREATE_PARTITIONS, _request(added), added.keys(), _rows)
+def create_partitions(
+    wire: Wire, added: Mapping[str, NewPartitions], *, validate_only: bool = False
+) -> dict[str, Answer]:
+    """Add partitions, or let the controller say whether it would; one answer for each topic."""
+    return send_once(wire, CREATE_PARTITIONS, _request(added, validate_only), added.keys(), _rows)
 
 
-def _request(added: Mapping[str, NewPartitions]) -> Any:
+def _request(added: Mapping[str, NewPartitions], validate_only: bool) -> Any:
     topic = CreatePartitions.CreatePartitionsTopic
     return CreatePartitions(
         topics=[
@@ -30,7 +32,7 @@ def _request(added: Mapping[str, NewPartitions]) -> Any:
             for name, new in added.items()
         ],
         timeout_ms=TIMEOUT_MS,
-        validate_only=False,
+        validate_only=validate_only,
     )
 
 

@@ -1,8 +1,8 @@
 """Sizes of logs that grow by themselves: known at one moment, worked out when asked for at a later one.
 
 A cluster has thousands of logs that are written to and few that anybody asks for. Retention deletes at their start what
-comes in at their end; of a tiered topic (KIP-405) brokers hold, and copies fetch, what local retention keeps. Not imitated:
-whole segments at a time, compaction, the time until a segment is in remote storage.
+comes in at their end; of a tiered topic (KIP-405) brokers hold, and copies fetch, what local retention keeps. Not
+imitated: whole segments at a time, compaction, the time until a segment is in remote storage.
 """
 
 import math
