@@ -1,7 +1,7 @@
 """What Kafka would say to the new partitions of a plan: asked with `validate_only`, which changes nothing (KIP-195).
 
 So a policy or a limit of the cluster shows in the review, not while applying. It needs Alter on the topics, as adding
-them does: who only plans may lack it, and is told so.
+them does: who only plans may lack it, and gets a note.
 """
 
 from replan.commands.frame.output import note
