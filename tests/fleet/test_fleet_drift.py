@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -337,17 +338,34 @@ def test_it_runs_as_spark_submit_starts_it(fleet: Path) -> None:
 def test_a_connect_server_that_there_is_not_is_said_with_what_it_needs(fleet: Path) -> None:
     run = by_itself(fleet, "--remote", "sc://127.0.0.1:1")
     assert (run.stdout, run.returncode) == ("", 1)
-    assert run.stderr.startswith("replan: Spark Connect at sc://127.0.0.1:1 cannot be used: ")
-    assert "pip install 'pyspark[connect]'" in run.stderr
+    if find_spec("grpc") is None:
+        assert "pip install 'pyspark[connect]==" in run.stderr
+    else:
+        assert run.stderr.startswith("replan: Spark Connect at sc://127.0.0.1:1 cannot be used: ")
 
 
 @pytest.mark.spark
 def test_a_master_that_there_is_not_is_said_in_sparks_words(fleet: Path) -> None:
     run = by_itself(fleet, "--master", "nowhere")
     first, *_, last = run.stderr.splitlines()
-    assert first == "replan: Spark cannot start on master nowhere; it said last:"
+    assert first.startswith("replan: Spark cannot start on master nowhere: ")
     assert last.endswith("Master must either be yarn or start with spark, k8s, or local")
     assert (run.stdout, run.returncode) == ("", 1)
+
+
+def test_a_store_whose_jars_are_missing_is_said_with_the_way_out() -> None:
+    from replan.fleet.spark.session import said_by
+
+    failed = OSError(
+        "An error occurred while calling o45.json.\n"
+        ": java.lang.RuntimeException: java.lang.ClassNotFoundException: "
+        "Class org.apache.hadoop.fs.s3a.S3AFileSystem not found\n\tat org.apache.hadoop.conf.Configuration.getClass"
+    )
+    said = said_by(failed)
+    assert said.startswith("java.lang.RuntimeException: java.lang.ClassNotFoundException: ")
+    assert "spark.jars.packages" in said
+    assert "\n" not in said
+    assert said_by(OSError("[CODE] no such table\nmore")) == "[CODE] no such table"
 
 
 @pytest.mark.parametrize(

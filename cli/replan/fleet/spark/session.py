@@ -34,6 +34,14 @@ EXIT_SECONDS = 60
 SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """What spark-submit sets for the program that it starts."""
 LINES_SHOWN = 10
+ASKED = re.compile("An error occurred while calling ")
+NO_STORE = re.compile(
+    r"FileSystem not found|No FileSystem for scheme|UNSUPPORTED_FILE_?SYSTEM", re.IGNORECASE
+)
+JARS = (
+    "Spark itself reads this store by jars that it has not: name them in `spark.jars.packages` of a "
+    "`spark-defaults.conf`, in the folder SPARK_CONF_DIR"
+)
 CALL = re.compile(r"\s+at |\s+\.\.\. \d+ more")
 
 QUIET = """\
@@ -90,7 +98,7 @@ def _submitted() -> Iterator[SparkSession]:
         try:
             yield spark
         except (PySparkException, Py4JError) as problem:
-            raise ReplanError(f"Spark failed: {first_line(problem)}") from problem
+            raise ReplanError(f"Spark failed: {said_by(problem)}") from problem
         finally:
             spark.stop()
 
@@ -118,7 +126,7 @@ def _connected(remote: str) -> Iterator[SparkSession]:
         try:
             yield spark
         except PySparkException as problem:
-            raise ReplanError(f"Spark at {remote} failed: {first_line(problem)}") from problem
+            raise ReplanError(f"Spark at {remote} failed: {said_by(problem)}") from problem
         finally:
             spark.stop()
 
@@ -192,7 +200,7 @@ def _started(
         try:
             gateway = launch_gateway(conf, {"stdout": output, "stderr": output})
         except (PySparkException, OSError) as problem:
-            raise _failed("cannot start", settings, log) from problem
+            raise _failed("cannot start", problem, settings, log) from problem
         try:
             context = pyspark.SparkContext(conf=conf, gateway=gateway)
             # The context has put its own, which asks Java in the middle of another question.
@@ -206,7 +214,7 @@ def _started(
             finally:
                 context.stop()
         except (PySparkException, Py4JError) as problem:
-            raise _failed("failed", settings, log) from problem
+            raise _failed("failed", problem, settings, log) from problem
         finally:
             ended = _end_java(gateway)
             if archive is not None and ended:
@@ -243,11 +251,18 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _failed(what: str, settings: Mapping[str, str], log: Path) -> ReplanError:
-    """The error with the end of Spark's own words, calls left out."""
+def _failed(what: str, problem: Exception, settings: Mapping[str, str], log: Path) -> ReplanError:
+    """The error with what Python was told and the end of Spark's own words, calls left out."""
     words = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    said = [line for line in words if line.strip() and not CALL.match(line)]
+    last = [line for line in words if line.strip() and not CALL.match(line)]
     return ReplanError(
-        f"Spark {what} on master {settings['spark.master']}; it said last:\n"
-        + "\n".join(f"  {line}" for line in said[-LINES_SHOWN:])
+        f"Spark {what} on master {settings['spark.master']}: {said_by(problem)}\nIt said last:\n"
+        + "\n".join(f"  {line}" for line in last[-LINES_SHOWN:])
     )
+
+
+def said_by(problem: Exception) -> str:
+    """What Spark says of a failure in one line, with the way out where a store's own jars are missing."""
+    lines = (line.strip().removeprefix(": ") for line in str(problem).splitlines())
+    said = next((line for line in lines if line and not ASKED.match(line)), type(problem).__name__)
+    return f"{said}; {JARS}" if NO_STORE.search(said) else said
