@@ -252,7 +252,7 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 def _failed(what: str, problem: Exception, settings: Mapping[str, str], log: Path) -> ReplanError:
-    """The error with what Python was told and the end of Spark's own words, calls left out."""
+    """The error with the reason that the call got, and the end of Spark's own words, calls left out."""
     words = log.read_text(encoding="utf-8", errors="replace").splitlines()
     last = [line for line in words if line.strip() and not CALL.match(line)]
     return ReplanError(
