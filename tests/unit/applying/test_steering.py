@@ -7,14 +7,22 @@ from tests.builders import move, state
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab
 
 from replan.applying.journal.ledger import Ledger, fold
-from replan.applying.journal.records import Application, ApplicationStatus, Command, Forget, Verb
+from replan.applying.journal.protocol import MemoryJournal
+from replan.applying.journal.records import (
+    Application,
+    ApplicationStatus,
+    Command,
+    Forget,
+    Record,
+    Verb,
+)
 from replan.applying.reasons.gates import NoSlot, Paused
 from replan.applying.reasons.notes import Obeyed
 from replan.applying.settings import Settings
 from replan.applying.steering import MoveRates, steered, taken_over, throttle_of
 from replan.applying.views.outcome import Ending, Result
 from replan.applying.views.waiting import holds_of
-from replan.errors import Exit
+from replan.errors import BadFile, Exit
 from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigScope
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import MoveThrottle, SideRates
@@ -81,6 +89,27 @@ def test_paused_what_has_begun_ends_and_nothing_new_begins_until_it_is_resumed()
     assert paused[-1].done == 1
     assert 290 <= paused[-1].at_seconds <= 300
     assert outcome.notes == (Obeyed(Verb.PAUSE, "", BOB), Obeyed(Verb.RESUME, "", BOB))
+
+
+class KeptUnawares(MemoryJournal):
+    """A journal whose append of an acknowledgement fails once although it is durable."""
+
+    failed = False
+
+    def append(self, records: Sequence[Record]) -> None:
+        super().append(records)
+        if not self.failed and any(isinstance(r, Command) for r in records):
+            self.failed = True
+            raise BadFile("journal: no answer in time")
+
+
+def test_a_command_whose_acknowledgement_has_an_unknown_outcome_is_obeyed() -> None:
+    made = two_copies(FAST)
+    made.journal = KeptUnawares()
+    outcome = made.apply(arrived=at(made, (5, Verb.PAUSE, ""), (300, Verb.RESUME, "")))
+    assert outcome.exit_code is Exit.OK
+    paused = [p.at_seconds for p in made.reports if p.admission == Paused(BOB)]
+    assert (min(paused), 290 <= max(paused) <= 300) == (6, True)
 
 
 def test_a_rate_is_obeyed_within_two_ticks_and_everything_is_restored() -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from math import inf
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.records import ApplicationStatus, Record, Verb, changed
+from replan.applying.journal.records import ApplicationStatus, Command, Record, Verb, changed
 from replan.applying.other_tools import throttles_others
 from replan.applying.reasons.requests import ClusterSilent, JournalSlow
 from replan.applying.run.cancelling import is_cancelled, turned
@@ -62,6 +62,7 @@ class ApplicationRun:
         """Of a cancelled application: why nothing of it is to go back."""
         self._progress: Progress | None = None
         self._asked = False
+        self._perhaps_obeyed: tuple[Command, ...] = ()
 
     def to_end(self) -> Outcome:
         """Tick until there is an outcome, of this application or of the one that takes it back."""
@@ -102,8 +103,9 @@ class ApplicationRun:
         try:
             self._ports.journal.append(intents(decision, before.ledger))
         except (BadFile, ClusterUnreachable) as error:
+            self._perhaps_obeyed = tuple(tick.commands)
             return self._unwritable(now, error)
-        self._written_at = now
+        self._written_at, self._perhaps_obeyed = now, ()
         if self._leaving is None and any(c.verb is Verb.ABANDON for c in tick.commands):
             self._leaving = Leaving(now, Ending.LEFT_TO_ANOTHER, now - after.moved_at)
         limit, appended = self._job.settings.intent_seconds, self._ports.clock.now()
@@ -165,9 +167,14 @@ class ApplicationRun:
             overslept=overslept,
             admitting=self._leaving is None,
             changed=self._changed,
-            commands=for_application(application, ports.arrived()),
+            commands=for_application(application, self._commands()),
         )
         return tick
+
+    def _commands(self) -> list[Command]:
+        """What has arrived; also what a failed append may have marked as obeyed in the journal."""
+        arrived = {c.key: c for c in (*self._perhaps_obeyed, *self._ports.arrived())}
+        return list(arrived.values())
 
     def _outcome(self, tick: TickInput, decision: Decision) -> Outcome | None:
         state, patience = self._state, self._job.settings.patience_seconds
