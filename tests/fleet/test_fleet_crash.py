@@ -62,7 +62,8 @@ def left(home: Path) -> str:
         row | (unanswered if row["stage"] == "collect" else {}) for row in found["errors"]
     ]
     rows = {name: sorted({str(row) for row in rows}) for name, rows in found.items()}
-    files = sorted((home / "report").rglob("*.*"))
+    # A killed run may leave a `.NAME.XXXX.partial`, which nothing reads.
+    files = sorted(f for f in (home / "report").rglob("*.*") if not f.name.startswith("."))
     written = {str(f.relative_to(home)): f.read_text(encoding="utf-8") for f in files}
     return json.dumps({"rows": rows, "files": written}, indent=1).replace(str(home), "HOME")
 
