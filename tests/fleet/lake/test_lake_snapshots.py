@@ -101,6 +101,10 @@ def test_the_command_keeps_a_snapshot_in_a_lake_again_and_again(tmp_path: Path) 
         assert run.stderr == "wrote lake, eu 2026-11-21 03h: 6 partitions, 5 brokers\n"
     (kept,) = kept_snapshots(Lake(str(tmp_path / "lake")))
     assert read_kept(Lake(str(tmp_path / "lake")), kept.at) == drawn_snapshot(1)
+    fleet = "version: 1\nclusters: {us: {snapshot: one.json}}\n"
+    (tmp_path / "fleet.yaml").write_text(fleet, encoding="utf-8")
+    run = replan("snapshot", "--cluster", "us", "--lake", "lake", folder=tmp_path)
+    assert run.stderr.startswith("wrote lake, us 2026-11-21 03h: ")
     run = replan("fleet", "maintain", "--lake", "lake", "--keep", "1", folder=tmp_path)
     assert run.returncode == 0
     run = replan("fleet", "maintain", "--lake", "nowhere", folder=tmp_path)

@@ -179,7 +179,11 @@ def take_snapshot(
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option("--as", metavar="NAME", help="The cluster's name in the lake; else its id."),
+        typer.Option(
+            "--as",
+            metavar="NAME",
+            help="The cluster's name in the lake; else that of --cluster, else its id.",
+        ),
     ] = None,
     logs: Annotated[
         bool,
@@ -235,7 +239,7 @@ def take_snapshot(
             from replan.commands.fleet.observe import seen_of
 
             look = seen_of(found)
-        hour = keep_seen(Lake(lake), look, name or seen.cluster_id)
+        hour = keep_seen(Lake(lake), look, name or cluster.fleet_cluster or seen.cluster_id)
         note(f"wrote {lake}, {hour.cluster} {hour.day} {hour.hour:02}h: {written}")
     if seen.silent:
         silent = ", ".join(map(str, seen.silent))
