@@ -27,14 +27,17 @@ def test_a_copy_is_taken_back_before_kafka_could_elect_it(
     )
     flags = ("--bootstrap-server", steady.bootstrap, "--journal", "file:journal", "--unlocked")
     command = ["apply", "-f", "placement.yaml", "--auto-approve", "--settle", "6", "-v", *flags]
-    process = start(command, folder=tmp_path)
+    process, away = start(command, folder=tmp_path), list[int]()
     try:
         until(lambda: 3 in listed(site), "a running copy", limit_seconds=60)
         site.stop(2)
+        away.append(2)
         until(lambda: listed(site) == [1, 2], "the copy taken back", limit_seconds=60)
         site.stop(1)
+        away.append(1)
         site.leaderless()
-        site.start(1, 2)
+        site.start(*reversed(away))
+        away.clear()
         shown, errors = process.communicate(timeout=240)
     except (subprocess.TimeoutExpired, TimeoutError) as waited:
         process.kill()
@@ -42,7 +45,7 @@ def test_a_copy_is_taken_back_before_kafka_could_elect_it(
         raise AssertionError(f"{waited}: {shown}\n{errors}") from waited
     finally:
         process.kill()
-        site.start(1, 2)
+        site.start(*reversed(away))
     assert process.returncode == 0, f"{shown}\n{errors}"
     assert "unclean.leader.election.enable is true and only [1] is in sync" in shown + errors
     assert listed(site) == [1, 3]
