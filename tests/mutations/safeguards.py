@@ -85,7 +85,7 @@ SAFEGUARDS = (
         "applying/tick_input.py",
         "        return suspected.get(suspicion, self.ended) <= self.now - needed\n",
         "        return suspected.get(suspicion, self.ended) <= self.now\n",
-        (f"{SMALL_WORLD}[brokers lag, 4.3]", HOSTILE, STORIES),
+        (f"{SMALL_WORLD}[brokers lag behind a new order, 4.3]", HOSTILE, STORIES),
     ),
     Safeguard(
         "what brokers show ends a partition only after it was shown for longer than metadata lag",
@@ -93,6 +93,7 @@ SAFEGUARDS = (
         "        needed = self.settings.agreeing_seconds if listed else self.settings.ending_seconds\n",
         "        needed = self.settings.agreeing_seconds if listed else self.settings.agreeing_seconds\n",
         (
+            f"{SMALL_WORLD}[brokers lag behind a new order, 4.3]",
             "tests/unit/applying/test_decide.py",
             f"{HOSTILE}::test_a_run_keeps_the_laws_where_brokers_show_what_is_old",
         ),

@@ -33,15 +33,25 @@ def test_every_patch_fits(safeguard: Safeguard) -> None:
 @pytest.mark.nightly
 @by_name
 def test_a_safeguard_that_is_taken_away_is_missed(safeguard: Safeguard, tmp_path: Path) -> None:
+    copied(tmp_path)
+    take_away(safeguard, tmp_path)
+    found = any(fails(test, tmp_path) for test in safeguard.caught_by)
+    assert found, f"without it everything passes: {safeguard.name}"
+
+
+def copied(folder: Path) -> None:
+    """Copy what tests need."""
     for name in COPIED:
         whole = ROOT / name
         if whole.is_dir():
-            shutil.copytree(whole, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(whole, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
-            shutil.copy(whole, tmp_path / name)
-    (tmp_path / "cli" / "replan" / safeguard.path).write_text(without(safeguard, tmp_path))
-    found = any(fails(test, tmp_path) for test in safeguard.caught_by)
-    assert found, f"without it everything passes: {safeguard.name}"
+            shutil.copy(whole, folder / name)
+
+
+def take_away(safeguard: Safeguard, folder: Path) -> None:
+    """Apply the patch to a copy."""
+    (folder / "cli" / "replan" / safeguard.path).write_text(without(safeguard, folder))
 
 
 def fails(test: str, folder: Path) -> bool:

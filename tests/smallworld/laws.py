@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
-from tests.smallworld.steps import THROTTLES, SmallWorld, Step
-from tests.smallworld.world import State
+from tests.smallworld.process import Process, Sent
+from tests.smallworld.settings import SETTLE_LOOKS
+from tests.smallworld.steps import THROTTLES, Steps
+from tests.smallworld.world import Ghost, SmallWorld, State
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import SavedRate, SavedReplicaList
-from replan.applying.journal.steps import MoveRecord, Status
+from replan.applying.journal.steps import Status
 from replan.applying.reasons.notes import EntriesRemoved, RateRemoved
 from replan.errors import Exit
 from replan.model.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS
@@ -18,53 +20,60 @@ from replan.planning.plans.moves import Move
 from replan.simulator.controller.commands import AlterReassignments
 from replan.simulator.controller.state import ClusterState
 
-SETTLE_LOOKS = 3
-"""The looks before this one that 15 s have, at one in 5 s."""
 
-
-def broken(world: SmallWorld, before: State, step: Step) -> Iterator[str]:
-    """What a step breaks."""
-    for command in step.sent.commands:
+def broken_by_tick(steps: Steps, before: State, sent: Sent) -> Iterator[str]:
+    """What the process breaks in a tick."""
+    for command in sent.commands:
         if isinstance(command, AlterReassignments):
             for name, wanted in command.items:
-                move = next(m for m in world.plans[before.plan].moves if m.partition == name)
-                yield from _asked(world, before, step.sent.shown, move, wanted)
-    yield from _unknown_throttles(world, step.after)
-    yield from _blamed(step)
-    yield from _ended(world, step.after)
+                plan = steps.world.plans[steps.process(before).plan]
+                move = next(m for m in plan.moves if m.partition == name)
+                yield from _asked(steps, before, sent.shown, move, wanted)
+    yield from _blamed(sent, before.ghost)
+    if not before.ghost.throttles_changed:
+        for note in sent.notes:
+            if isinstance(note, EntriesRemoved | RateRemoved):
+                yield f"{note}, and no other tool touched a throttle"
+
+
+def broken_in(steps: Steps, state: State) -> Iterator[str]:
+    """What is not as it should be in a state."""
+    world, process, cluster = steps.world, steps.process(state), steps.cluster(state)
+    yield from _unknown_throttles(world, process, cluster, state.ghost)
+    yield from _ended(world, process, cluster, state)
 
 
 def _asked(
-    world: SmallWorld, before: State, shown: Look | None, move: Move, wanted: Replicas | None
+    steps: Steps, before: State, shown: Look | None, move: Move, wanted: Replicas | None
 ) -> Iterator[str]:
     """A list that replan asks for, or a cancel."""
     name = move.partition
     assert shown is not None
     found = shown.partitions[name]
-    owned = fold(before.records).owned.get(name)
+    owned = fold(steps.process(before).records).owned.get(name)
     past = () if owned is None else owned.past
     if found.running is not None and found.running.target not in {*past, wanted}:
         yield f"{name}: {wanted} overwrites {found.running.target}, which replan never asked for"
     for late in before.late:
-        if isinstance(late.command, AlterReassignments):
-            for other, list_ in late.command.items:
+        command = steps.commands[late.command]
+        if isinstance(command, AlterReassignments):
+            for other, list_ in command.items:
                 if other == name and list_ != wanted:
                     yield f"{name}: {wanted} is asked for while {list_} may still take effect"
     if wanted is None:
         return
     added = set(wanted) - set(found.replicas)
     if added:
-        yield from _added(world, before, shown, move, wanted)
+        yield from _added(steps, before, shown, move, wanted)
     dropped = set(move.original) & set(found.replicas) - set(wanted) - set(found.removing)
-    settled = before.ghost.settled.get(name, 0)
+    plan = steps.world.plans[steps.process(before).plan]
+    settled = before.ghost.settled[plan.moves.index(move)]
     settled = settled if set(move.target) <= set(found.isr) else 0
-    if dropped and settled < SETTLE_LOOKS and not world.lags:
+    if dropped and settled < SETTLE_LOOKS and not steps.world.lags:
         yield f"{name}: {sorted(dropped)} dropped, and the target was in sync in {settled} looks before"
 
 
-def _added(
-    world: SmallWorld, before: State, shown: Look, move: Move, wanted: Replicas
-) -> Iterator[str]:
+def _added(steps: Steps, before: State, shown: Look, move: Move, wanted: Replicas) -> Iterator[str]:
     """Every list that adds a replica passes the gates, as the look shows them."""
     name, found = move.partition, shown.partitions[move.partition]
     live = [b for b in found.isr if shown.live(b)]
@@ -78,8 +87,9 @@ def _added(
     dead = [b for b in move.new if not shown.live(b)]
     if dead:
         yield f"{name}: {wanted} is asked for while {dead} are fenced"
-    if world.plans[before.plan].throttle is not None and not before.ghost.throttles_changed:
-        now = _throttles(before.cluster)
+    throttle = steps.world.plans[steps.process(before).plan].throttle
+    if throttle is not None and not before.ghost.throttles_changed:
+        now = _throttles(steps.cluster(before))
         entries = now.get(("topic", name.topic, FOLLOWER_REPLICAS), "").split(",")
         for broker in move.new:
             if f"{name.partition}:{broker}" not in entries:
@@ -97,18 +107,20 @@ def _throttles(cluster: ClusterState) -> dict[tuple[str, str, str], str]:
     }
 
 
-def _unknown_throttles(world: SmallWorld, after: State) -> Iterator[str]:
+def _unknown_throttles(
+    world: SmallWorld, process: Process, cluster: ClusterState, ghost: Ghost
+) -> Iterator[str]:
     """Whatever differs from the beginning is in the journal."""
-    if after.ghost.throttles_changed:
+    if ghost.throttles_changed:
         return
-    initial, now = _throttles(world.cluster), _throttles(after.cluster)
+    initial, now = _throttles(world.cluster), _throttles(cluster)
     if initial == now:
         return
     known = {
         ("topic", r.topic, r.config)
         if isinstance(r, SavedReplicaList)
         else ("broker", str(r.broker), r.config)
-        for r in after.records
+        for r in process.records
         if isinstance(r, SavedReplicaList | SavedRate)
     }
     for where in {*initial, *now} - known:
@@ -116,35 +128,39 @@ def _unknown_throttles(world: SmallWorld, after: State) -> Iterator[str]:
             yield f"{where} is {now.get(where)!r} and was {initial.get(where)!r}, and the journal does not know"
 
 
-def _blamed(step: Step) -> Iterator[str]:
+def _blamed(sent: Sent, ghost: Ghost) -> Iterator[str]:
     """Nobody is blamed for what nobody did."""
-    ghost = step.after.ghost
-    for record in step.after.records:
-        if not isinstance(record, MoveRecord):
-            continue
+    for record in sent.moves:
         if record.status is Status.FOREIGN and not ghost.lists_changed:
             yield f"{record.partition} ended as changed by another tool, and none did"
         others = ghost.lists_changed or ghost.settings_changed
         if record.status in {Status.STALE, Status.REJECTED} and not others:
             yield f"{record.partition} ended {record.status}, and nobody changed anything"
-    progress = step.sent.progress
-    if progress is not None and not ghost.throttles_changed:
-        for note in progress.notes:
-            if isinstance(note, EntriesRemoved | RateRemoved):
-                yield f"{note}, and no other tool touched a throttle"
 
 
-def _ended(world: SmallWorld, after: State) -> Iterator[str]:
+def _ended(
+    world: SmallWorld, process: Process, cluster: ClusterState, state: State
+) -> Iterator[str]:
     """An application that has ended well has done what it said, and left nothing."""
-    if after.ended is None or after.ended.interrupted:
+    ended, ghost = process.ended, state.ghost
+    if ended is None or ended.interrupted:
         return
-    ghost = after.ghost
-    if not ghost.throttles_changed and after.ended.exit_code in {Exit.OK, Exit.REFUSED}:
-        for where in _throttles(after.cluster).items() ^ _throttles(world.cluster).items():
+    if not ghost.throttles_changed and ended.exit_code in {Exit.OK, Exit.REFUSED}:
+        for where in _throttles(cluster).items() ^ _throttles(world.cluster).items():
             yield f"{where} stays behind"
-    if after.ended.exit_code is not Exit.OK or ghost.lists_changed:
+    if ended.exit_code is not Exit.OK or ghost.lists_changed:
         return
-    for move in world.plans[after.plan].moves:
-        partition = after.cluster.partition(move.partition)
-        if (partition is None or partition.replicas != move.target) and not after.late:
+    for move in world.plans[process.plan].moves:
+        partition = cluster.partition(move.partition)
+        if (partition is None or partition.replicas != move.target) and not state.late:
             yield f"{move.partition} is done, and is {partition}"
+
+
+def may_wait(steps: Steps, sent: Sent, state: State) -> bool:
+    """Whether a process may wait for people: another tool contests the throttles, and that is said; or lists of
+    another tool have left a broker in a state of Kafka's that only a cancel ends: both added and removed.
+    """
+    if state.ghost.throttles_changed and not sent.admits:
+        return True
+    stuck = any(set(p.adding) & set(p.removing) for _, p in steps.cluster(state).reassigning())
+    return stuck and state.ghost.lists_changed

@@ -1,19 +1,18 @@
-"""The steps from one state of a small world to the next: the process acts, something fails or heals, others act."""
+"""The steps from one state of a small world to the next: the process acts, something fails or heals, others act.
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+What a step does depends on less than the whole state: a tick on the process and the cluster, everything else on the
+cluster alone. So what was found for one state serves all that have the same.
+"""
 
-from tests.smallworld.world import (
-    APPENDS,
-    LAG_QUANTA,
-    LATEST_SECONDS,
-    QUANTUM,
-    Fate,
-    Outside,
-    Sent,
-    State,
-)
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import NamedTuple
+
+from tests.smallworld.canonical import canonical
+from tests.smallworld.process import APPENDS, DEADLY, Ill, Outside, Process, Sent
+from tests.smallworld.settings import LAG_QUANTA, LATEST_QUANTA, SETTLE_LOOKS
+from tests.smallworld.world import Ghost, Late, Pool, SmallWorld, State
 
 from replan.model.configs import (
     FOLLOWER_RATE,
@@ -27,7 +26,6 @@ from replan.model.configs import (
     topic_change,
 )
 from replan.model.names import Replicas, TopicPartition
-from replan.planning.plans.plan import Plan
 from replan.simulator.controller.commands import (
     AlterConfigs,
     AlterIsr,
@@ -39,167 +37,259 @@ from replan.simulator.controller.commands import (
 from replan.simulator.controller.decide import perform
 from replan.simulator.controller.state import ClusterState
 
-SETTLED_QUANTA = 4
 THROTTLES = (LEADER_REPLICAS, FOLLOWER_REPLICAS, LEADER_RATE, FOLLOWER_RATE)
 
 
-@dataclass(frozen=True)
-class SmallWorld:
-    """What is explored: a cluster, one plan or two in a row, and what may happen."""
-
-    name: str
-    cluster: ClusterState
-    plans: Sequence[Plan]
-    faults: int
-    """How many things may go wrong on one path."""
-    others_lists: Sequence[Replicas] = ()
-    """Lists that another tool may ask for, for the first partition."""
-    others_settings: bool = False
-    """Another tool may turn unclean election on and off."""
-    others_throttles: bool = False
-    """Another tool may wipe throttles."""
-    lags: bool = False
-    """Brokers that another process asks may lag by 10 s."""
-    fates: Sequence[Fate] = tuple(Fate)
-
-    @cached_property
-    def outside(self) -> Outside:
-        return Outside(self.plans)
-
-    @property
-    def start(self) -> State:
-        return State(self.cluster, faults=self.faults)
+MOST_PROCESSES = 200_000
+"""As many as fit into two gigabytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One step: what it is, where it leads, and what the process did in it."""
 
     label: str
     after: State
-    sent: Sent = field(default_factory=Sent)
+    sent: Sent | None = None
+    heals: bool = False
+    """It makes things better, or ends what goes on by itself."""
+    fault: bool = False
+    """It is one of those that may go wrong."""
 
 
-def steps(world: SmallWorld, state: State) -> Iterator[Step]:
-    """All steps from a state."""
-    yield from _process(world, state)
-    yield from heals(state)
-    if state.faults:
-        for step in _faults(world, state):
-            yield replace(step, after=replace(step.after, faults=state.faults - 1))
+class Ticked(NamedTuple):
+    """What one tick does."""
+
+    process: int
+    cluster: int
+    late: tuple[int, ...]
+    sent: Sent
 
 
-def _process(world: SmallWorld, state: State) -> Iterator[Step]:
-    if state.run is None:
-        yield from _no_process(world, state)
-        return
-    after, sent = world.outside.ticked(state)
-    yield Step("tick", _later(world, state, after), sent)
+class Change(NamedTuple):
+    """What can happen to a cluster without the process, and what another tool has changed then."""
+
+    label: str
+    cluster: int
+    changes: str = ""
 
 
-def _no_process(world: SmallWorld, state: State) -> Iterator[Step]:
-    if state.ended is None:
-        yield Step("take over", world.outside.begun(state))
-        if state.records:
-            yield Step("time passes", _later(world, state, state))
-    elif state.plan + 1 < len(world.plans):
-        another = replace(state, plan=state.plan + 1, ended=None)
-        yield Step("next plan", world.outside.begun(another))
+class Steps:
+    """All steps of one world."""
+
+    def __init__(self, world: SmallWorld) -> None:
+        self.world = world
+        self.clusters: Pool[ClusterState] = Pool(lambda c: hash(canonical(c, 0.0)))
+        self.processes: Pool[Process] = Pool(lambda p: p.key)
+        self.commands: Pool[Command] = Pool(lambda c: c)
+        self._outside = Outside(world.plans, world.slots)
+        self._ticks: dict[tuple[int, int, int, Ill], Ticked] = {}
+        self._healed = cache(lambda c: list(self._heals(c)))
+        self._harmed = cache(lambda c: list(self._harms(c)))
+        self._performed = cache(self._perform)
+        self._in_sync = cache(self._targets_in_sync)
+
+    def start(self) -> State:
+        """Before anything has happened."""
+        process = self.processes.number(Process())
+        settled = (0,) * len(self.world.plans[0].moves)
+        cluster = self.clusters.number(self.world.cluster)
+        return State(cluster, process, ghost=Ghost(settled=settled), faults=self.world.faults)
+
+    def process(self, state: State) -> Process:
+        return self.processes[state.process]
+
+    def cluster(self, state: State) -> ClusterState:
+        return self.clusters[state.cluster]
+
+    def keep(self, states: Iterable[State]) -> None:
+        """Forget the processes of all other states where there are many: their memories are what takes room."""
+        if self.processes.at_hand > MOST_PROCESSES:
+            self._ticks.clear()
+            self.processes.keep({s.process for s in states})
+
+    def steps(self, state: State) -> Iterator[Step]:
+        """All steps from a state; what heals comes first, then the process."""
+        yield from self._healing(state)
+        yield from self._process(state)
+        if state.faults:
+            for step in self._faults(state):
+                yield step._replace(fault=True, after=step.after._replace(faults=state.faults - 1))
+
+    def _healing(self, state: State) -> Iterator[Step]:
+        for label, cluster, _ in self._healed(state.cluster):
+            yield Step(label, state._replace(cluster=cluster), heals=True)
+        for i, late in enumerate(state.late):
+            left = (*state.late[:i], *state.late[i + 1 :])
+            arrived = self._performed(state.cluster, self.commands[late.command])
+            label = f"late: {_named(self.commands[late.command])}"
+            yield Step(label, state._replace(cluster=arrived, late=left), heals=True)
+        if state.lag:
+            yield Step("brokers catch up", state._replace(lag=0), heals=True)
+
+    def _heals(self, cluster: int) -> Iterator[Change]:
+        shown = self.clusters[cluster]
+        for broker, registration in sorted(shown.brokers.items()):
+            if registration.fenced:
+                yield from self._change(cluster, f"broker {broker} returns", UnfenceBroker(broker))
+        for name, partition in shown.partitions():
+            for broker in partition.replicas:
+                if broker not in partition.isr and shown.active(broker):
+                    command = _isr(shown, name, (*partition.isr, broker))
+                    yield from self._change(cluster, f"{broker} joins the ISR of {name}", command)
+
+    def _process(self, state: State) -> Iterator[Step]:
+        process = self.processes[state.process]
+        if process.run is not None:
+            yield self._tick("tick", state, None)
+        elif process.ended is None:
+            begun = self._outside.begun(process)
+            yield Step("take over", state._replace(process=self.processes.number(begun)))
+            if process.records:
+                yield Step("time passes", self._later(state, state))
+        elif process.plan + 1 < len(self.world.plans):
+            another = self._outside.begun(replace(process, plan=process.plan + 1))
+            settled = (0,) * len(self.world.plans[another.plan].moves)
+            number = self.processes.number(another)
+            ghost = state.ghost._replace(settled=settled)
+            yield Step("next plan", state._replace(process=number, ghost=ghost))
+
+    def _tick(self, label: str, state: State, ill: Ill) -> Step:
+        ticked = self._ticked(state, ill)
+        late = tuple(Late(command, 0) for command in ticked.late)
+        after = state._replace(
+            cluster=ticked.cluster, process=ticked.process, late=(*state.late, *late)
+        )
+        if ill is not None and ill[1] in DEADLY:  # the next process may look at once
+            return Step(label, after, ticked.sent)
+        return Step(label, self._later(state, after), ticked.sent)
+
+    def _ticked(self, state: State, ill: Ill) -> Ticked:
+        lag = min(state.lag, len(state.past))
+        shown = state.past[lag - 1] if lag else state.cluster
+        known = self._ticks.get((state.process, state.cluster, shown, ill))
+        if known is None:
+            process, cluster, sent = self._outside.ticked(
+                self.processes[state.process],
+                self.clusters[state.cluster],
+                self.clusters[shown],
+                ill,
+            )
+            known = self._ticks[state.process, state.cluster, shown, ill] = Ticked(
+                self.processes.number(process),
+                self.clusters.number(cluster),
+                tuple(self.commands.number(c) for c in sent.late),
+                sent,
+            )
+        return known
+
+    def _faults(self, state: State) -> Iterator[Step]:
+        yield from self._fates(state)
+        for label, cluster, changes in self._harmed(state.cluster):
+            ghost = _changed(state.ghost, changes)
+            yield Step(label, state._replace(cluster=cluster, ghost=ghost))
+        process = self.processes[state.process]
+        dead = process.run is None and process.records and process.ended is None
+        if self.world.lags and dead:
+            number = self.processes.number(self._outside.begun(process))
+            yield Step("take over; brokers lag", state._replace(process=number, lag=LAG_QUANTA))
+
+    def _fates(self, state: State) -> Iterator[Step]:
+        """The next tick, with another fate of one of its crossings."""
+        if self.processes[state.process].run is None:
+            return
+        for number, request in enumerate(self._ticked(state, None).sent.crossings):
+            for fate in self.world.fates if request else APPENDS:
+                label = f"tick, {number} {fate.name.lower()}"
+                yield self._tick(label, state, (number, fate))
+
+    def _harms(self, cluster: int) -> Iterator[Change]:
+        yield from self._by_brokers(cluster)
+        if self.world.others_lists:
+            yield from self._by_lists(cluster)
+        if self.world.others_settings:
+            yield from self._by_settings(cluster)
+        if self.world.others_throttles:
+            yield from self._by_throttles(cluster)
+
+    def _by_brokers(self, cluster: int) -> Iterator[Change]:
+        shown = self.clusters[cluster]
+        for broker in sorted(shown.brokers):
+            if shown.active(broker):
+                yield from self._change(cluster, f"broker {broker} is fenced", FenceBroker(broker))
+        for name, partition in shown.partitions():
+            for broker in partition.isr:
+                if broker != partition.leader:
+                    command = _isr(shown, name, tuple(b for b in partition.isr if b != broker))
+                    label = f"{broker} leaves the ISR of {name}"
+                    yield from self._change(cluster, label, command)
+
+    def _by_lists(self, cluster: int) -> Iterator[Change]:
+        name = self.world.plans[0].moves[0].partition
+        for wanted in (*self.world.others_lists, None):
+            asked = AlterReassignments(((name, wanted),))
+            what = "cancels" if wanted is None else f"asks for {list(wanted)} of"
+            yield from self._change(cluster, f"another tool {what} {name}", asked, changes="lists")
+
+    def _by_settings(self, cluster: int) -> Iterator[Change]:
+        topic = self.world.plans[0].moves[0].partition.topic
+        value = "false" if self.clusters[cluster].unclean_election(topic) else "true"
+        change = topic_change(topic, UNCLEAN_ELECTION, ConfigOperation.SET, value)
+        yield from self._change(
+            cluster,
+            f"unclean election {value}",
+            AlterConfigs((change,)),
+            changes="settings",
+        )
+
+    def _by_throttles(self, cluster: int) -> Iterator[Change]:
+        for (scope, of), values in sorted(self.clusters[cluster].configs.items()):
+            for key in sorted(values.keys() & set(THROTTLES)):
+                gone = ConfigChange(ConfigScope(scope), of, key, ConfigOperation.DELETE)
+                label = f"another tool wipes {key} of {of}"
+                yield from self._change(cluster, label, AlterConfigs((gone,)), changes="throttles")
+
+    def _change(
+        self, cluster: int, label: str, command: Command | None, *, changes: str = ""
+    ) -> Iterator[Change]:
+        """What a command changes, if anything."""
+        after = cluster if command is None else self._perform(cluster, command)
+        if after != cluster:
+            yield Change(label, after, changes)
+
+    def _perform(self, cluster: int, command: Command) -> int:
+        return self.clusters.number(perform(self.clusters[cluster], command)[0])
+
+    def _later(self, before: State, after: State) -> State:
+        """One quantum later; `before`: what a look at the beginning of it shows."""
+        counts = zip(
+            before.ghost.settled,
+            self._in_sync(before.cluster, self.processes[before.process].plan),
+            strict=True,
+        )
+        settled = tuple([min(SETTLE_LOOKS, n + 1) if in_sync else 0 for n, in_sync in counts])
+        late = tuple(
+            [Late(of.command, of.quanta + 1) for of in after.late if of.quanta < LATEST_QUANTA]
+        )
+        may_lag = self.world.lags and (after.faults or after.lag)
+        past = (before.cluster, *after.past)[:LAG_QUANTA] if may_lag else ()
+        ghost = after.ghost._replace(settled=settled)
+        return after._replace(late=late, past=past, ghost=ghost)
+
+    def _targets_in_sync(self, cluster: int, plan: int) -> Sequence[bool]:
+        shown = self.clusters[cluster]
+        return [
+            (found := shown.partition(move.partition)) is not None
+            and set(move.target) <= {b for b in found.isr if shown.active(b)}
+            for move in self.world.plans[plan].moves
+        ]
 
 
-def heals(state: State) -> Iterator[Step]:
-    """What makes things better, or comes to an end by itself."""
-    cluster = state.cluster
-    for broker, registration in sorted(cluster.brokers.items()):
-        if registration.fenced:
-            yield _acted(state, f"broker {broker} returns", UnfenceBroker(broker))
-    for name, partition in cluster.partitions():
-        if partition.leader is None:
-            continue
-        for broker in partition.replicas:
-            if broker not in partition.isr and cluster.active(broker):
-                isr = (*partition.isr, broker)
-                command = _isr(cluster, name, isr)
-                if command is not None:
-                    yield _acted(state, f"{broker} joins the ISR of {name}", command)
-    for i, late in enumerate(state.late):
-        left = (*state.late[:i], *state.late[i + 1 :])
-        arrived = replace(state, late=left)
-        yield _acted(arrived, f"late: {_named(late.command)}", late.command)
-    if state.lag:
-        yield Step("brokers catch up", replace(state, lag=0))
-
-
-def _faults(world: SmallWorld, state: State) -> Iterator[Step]:
-    yield from _fates(world, state)
-    yield from _of_brokers(state)
-    if world.lags and state.run is None and state.records and state.ended is None:
-        lagging = replace(state, lag=LAG_QUANTA)
-        yield Step("take over; brokers lag", world.outside.begun(lagging))
-    if world.others_lists:
-        yield from _of_others_lists(world, state)
-    if world.others_settings:
-        yield _of_others_settings(world, state)
-    if world.others_throttles:
-        yield from _of_others_throttles(state)
-
-
-def _of_brokers(state: State) -> Iterator[Step]:
-    cluster = state.cluster
-    for broker in sorted(cluster.brokers):
-        if cluster.active(broker):
-            yield _acted(state, f"broker {broker} is fenced", FenceBroker(broker))
-    for name, partition in cluster.partitions():
-        for broker in partition.isr:
-            if partition.leader not in {None, broker}:
-                command = _isr(cluster, name, tuple(b for b in partition.isr if b != broker))
-                if command is not None:
-                    yield _acted(state, f"{broker} leaves the ISR of {name}", command)
-
-
-def _of_others_lists(world: SmallWorld, state: State) -> Iterator[Step]:
-    name = world.plans[0].moves[0].partition
-    listed = replace(state, ghost=replace(state.ghost, lists_changed=True))
-    for wanted in world.others_lists:
-        asked = AlterReassignments(((name, wanted),))
-        yield _acted(listed, f"another tool: {name} {list(wanted)}", asked)
-    partition = state.cluster.partition(name)
-    if partition is not None and partition.reassigning:
-        cancel = AlterReassignments(((name, None),))
-        yield _acted(listed, f"another tool cancels {name}", cancel)
-
-
-def _of_others_settings(world: SmallWorld, state: State) -> Step:
-    topic = world.plans[0].moves[0].partition.topic
-    value = "false" if state.cluster.unclean_election(topic) else "true"
-    change = topic_change(topic, UNCLEAN_ELECTION, ConfigOperation.SET, value)
-    changed = replace(state, ghost=replace(state.ghost, settings_changed=True))
-    return _acted(changed, f"unclean election {value}", AlterConfigs((change,)))
-
-
-def _of_others_throttles(state: State) -> Iterator[Step]:
-    wiped = replace(state, ghost=replace(state.ghost, throttles_changed=True))
-    for (scope, of), values in sorted(state.cluster.configs.items()):
-        for key in sorted(values.keys() & set(THROTTLES)):
-            gone = ConfigChange(ConfigScope(scope), of, key, ConfigOperation.DELETE)
-            yield _acted(wiped, f"another tool wipes {key} of {of}", AlterConfigs((gone,)))
-
-
-def _fates(world: SmallWorld, state: State) -> Iterator[Step]:
-    """The next tick, with another fate of one of its crossings."""
-    if state.run is None:
-        return
-    _, usual = world.outside.ticked(state)
-    for number, request in enumerate(usual.crossings):
-        for fate in world.fates if request else APPENDS:
-            after, sent = world.outside.ticked(state, (number, fate))
-            label = f"tick, {number} {fate.name.lower()}"
-            yield Step(label, _later(world, state, after), sent)
-
-
-def _acted(state: State, label: str, command: Command) -> Step:
-    cluster, _ = perform(state.cluster, command)
-    return Step(label, state if cluster is state.cluster else replace(state, cluster=cluster))
+def _changed(ghost: Ghost, what: str) -> Ghost:
+    return ghost._replace(
+        lists_changed=ghost.lists_changed or what == "lists",
+        throttles_changed=ghost.throttles_changed or what == "throttles",
+        settings_changed=ghost.settings_changed or what == "settings",
+    )
 
 
 def _isr(cluster: ClusterState, name: TopicPartition, isr: Replicas) -> AlterIsr | None:
@@ -216,30 +306,3 @@ def _named(command: Command) -> str:
             return f"lists {[(str(n), wanted) for n, wanted in items]}"
         case _:
             return type(command).__name__
-
-
-def _later(world: SmallWorld, before: State, after: State) -> State:
-    """One quantum later; `before`: what a look at the beginning of it shows."""
-    now = after.now + QUANTUM
-    settled = {
-        move.partition: min(SETTLED_QUANTA, before.ghost.settled.get(move.partition, 0) + 1)
-        for move in world.plans[before.plan].moves
-        if (partition := before.cluster.partition(move.partition)) is not None
-        and set(move.target) <= {b for b in partition.isr if before.cluster.active(b)}
-    }
-    return replace(
-        after,
-        now=now,
-        late=tuple(late for late in after.late if now - late.sent_at <= LATEST_SECONDS),
-        past=(after.cluster, *after.past)[:LAG_QUANTA] if world.lags else (),
-        ghost=replace(after.ghost, settled=settled),
-    )
-
-
-def calm(world: SmallWorld, state: State) -> Step | None:
-    """The next tick with everything healed before; None where nothing is left to do."""
-    while (
-        healed := next((h.after for h in heals(state) if h.after is not state), None)
-    ) is not None:
-        state = healed
-    return next(_process(world, state), None)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from tests.builders import brokers, move, state
+from tests.smallworld.process import Fate
 from tests.smallworld.search import Search
-from tests.smallworld.steps import SmallWorld
-from tests.smallworld.world import Fate
+from tests.smallworld.world import SmallWorld
 from tests.unit.applying.lab import MB, plan_of, simulation
 
 from replan.model.names import Replicas, replicas
@@ -17,8 +17,11 @@ from replan.planning.plans.plan import Plan
 from replan.simulator.controller.state import ClusterState
 
 FOUR = brokers(4)
-MOST = {"fast": 150, "ci": 1_000, "nightly": 10_000_000}[os.environ.get("HYPOTHESIS_PROFILE", "ci")]
+MOST = {"fast": 300, "ci": 10_000, "nightly": 10_000_000}[
+    os.environ.get("HYPOTHESIS_PROFILE", "ci")
+]
 """States of one world."""
+REORDERED = replicas(2, 1, 3)
 ORIGINAL, TARGET, OTHER = replicas(1, 2, 3), replicas(1, 2, 4), replicas(3, 2, 1)
 SHORT, SHORT_TARGET = replicas(2, 1), replicas(4, 2)
 FEW_FATES = (Fate.AGAIN, Fate.DIES_LATE, Fate.DIES_AFTER)
@@ -75,6 +78,14 @@ def worlds(version: str, faults: int) -> list[SmallWorld]:
             "other tools throttle", [throttled], ORIGINAL, others_throttles=True, fates=FEW_FATES
         ),
         world("brokers lag", [plan(there)], ORIGINAL, lags=True),
+        world(
+            "brokers lag behind a new order",
+            [plan((ORIGINAL, REORDERED))],
+            ORIGINAL,
+            lags=True,
+            faults=faults + 1,
+            fates=(Fate.DIES_AFTER,),
+        ),
         world("two plans", [plan(there), plan(there[::-1])], ORIGINAL, fates=FEW_FATES),
         world(
             "two partitions",
@@ -89,11 +100,14 @@ def worlds(version: str, faults: int) -> list[SmallWorld]:
 def explored(world: SmallWorld, record: Callable[[str, object], None]) -> None:
     found = Search(world, MOST).run()
     record("states", found.states)
+    record("steps", found.steps)
     record("longest shortest path", found.longest)
+    record("longest way to an end", found.longest_end)
     record("closed", found.closed)
     assert not found.broken, "\n".join(
         f"{law}:\n  " + "\n  ".join(path) for law, path in found.broken.items()
     )
+    assert found.closed or found.states >= MOST
 
 
 @pytest.mark.slow
