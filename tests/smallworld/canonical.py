@@ -26,7 +26,7 @@ from replan.planning.plans.moves import Move
 
 ATOMS = frozenset({type(None), bool, int, str, TopicPartition})
 Limits = tuple[float, float]
-"""The least and the greatest age that are told apart."""
+"""The least and the greatest age; what is beyond counts as that."""
 PASSED = 0.0
 """A moment that has passed has passed."""
 
