@@ -24,8 +24,10 @@ COPYING, CONFIRMING = 4.0, 14.0
 """Seconds at which the other two copy, and wait for the settle time."""
 
 
-def cancelled_at(made: Lab, seconds: float, boundary: Boundary | None = None) -> Outcome:
-    return made.apply(boundary=boundary, arrived=at(made, (seconds, Verb.CANCEL, "")))
+def cancelled_at(
+    made: Lab, seconds: float, boundary: Boundary | None = None, verb: Verb | None = None
+) -> Outcome:
+    return made.apply(boundary=boundary, arrived=at(made, (seconds, Verb.CANCEL, "")), verb=verb)
 
 
 def resumed(made: Lab, boundary: Boundary | None = None) -> Outcome:
@@ -56,6 +58,20 @@ def is_back(made: Lab) -> bool:
         and not (found.adding or found.removing)
         for m in MOVES
     )
+
+
+def test_whoever_resumes_learns_that_it_was_cancelled_meanwhile_and_one_that_was_is_done() -> None:
+    made = three_moves()
+    assert made.apply(stop=made.stop_at(COPYING)).exit_code is Exit.INTERRUPTED
+    outcome = cancelled_at(made, COPYING + 2, verb=Verb.RESUME)
+    assert (outcome.exit_code, outcome.ending) == (Exit.HELD, Ending.COMPLETE)
+    assert is_back(made)
+
+    again = three_moves()
+    with pytest.raises(Killed):
+        cancelled_at(again, COPYING, Boundary(kill_after=12))
+    assert ledger_of(again).application is not None
+    assert resumed(again).exit_code is Exit.OK
 
 
 @pytest.mark.parametrize("seconds", [0.0, 1.0, 2.0, COPYING, CONFIRMING, 24.0, 28.0, 31.0])

@@ -101,7 +101,11 @@ def apply_plan(
     ports = Ports(reader, writer, journal, clock, report, stop, idle, arrived)
     job = Job.of(plan, settings, end_text)
     end = ApplicationRun(job, ledger.after(opened), ports, log_dirs).to_end()
-    surprises = end.cancelled and end.exit_code is Exit.OK and verb is None
+    before = ledger.application
+    asked = verb is Verb.CANCEL or (
+        before is not None and bool(before.cancelled_by or before.takes_back)
+    )
+    surprises = end.cancelled and end.exit_code is Exit.OK and not asked
     return replace(end, exit_code=Exit.HELD) if surprises else end
 
 
