@@ -3,7 +3,7 @@
 Nothing but the saved values in the journal is needed for it: no plan has to be readable, whatever version wrote it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
@@ -36,6 +36,7 @@ from replan.model.control_plane import (
     OutcomeUnknown,
     Wanted,
 )
+from replan.model.names import TopicPartition
 from replan.planning.plans.requests import CANCEL
 from replan.wording import capped, count
 
@@ -85,6 +86,8 @@ def abandon(
     if copies is RunningCopies.CANCELLED:
         ledger = _without_copies(ports, ledger, settings, report)
     outcome, ledger = restored(ports, ledger, settings, report, abandoned=True)
+    as_before = set(_as_before(ledger, reader)) if behind else set()
+    behind = [r for r in behind if not (isinstance(r, Order) and r.partition in as_before)]
     journal.append(
         (
             *behind,
@@ -96,6 +99,15 @@ def abandon(
     names = tuple(r.partition for r in behind if isinstance(r, Order))
     notes = (*outcome.notes, ListsLeft(names)) if names else outcome.notes
     return replace(outcome, results=results, abandoned=True, notes=notes)
+
+
+def _as_before(ledger: Ledger, reader: ClusterReader) -> Iterator[TopicPartition]:
+    """The unfinished partitions that have their original list: nothing of their moves is left."""
+    seen = reader.look(Wanted(partitions=list(ledger.open)))
+    for name, own in ledger.open.items():
+        state = seen.partitions.get(name)
+        if state is not None and name not in seen.running and state.replicas == own.original:
+            yield name
 
 
 def check_no_copies(ledger: Ledger, reader: ClusterReader, copies: RunningCopies) -> None:

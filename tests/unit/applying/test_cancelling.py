@@ -13,6 +13,7 @@ from replan.applying.journal.file import FileJournal
 from replan.applying.journal.originals import unpacked
 from replan.applying.journal.records import Application, ApplicationStatus, Command, Verb
 from replan.applying.reasons.gates import Cancelling
+from replan.applying.reasons.notes import ListsLeft
 from replan.applying.views.outcome import Ending, Outcome
 from replan.errors import BadUsage, Exit, Held
 from replan.model.names import TopicPartition
@@ -204,7 +205,9 @@ def test_a_process_at_work_leaves_the_application_to_whoever_gives_it_up() -> No
     assert made.reports[-1].at_seconds <= COPYING + 5
     (command,) = [r for r in made.journal.read() if isinstance(r, Command)]
     assert command.obeyed_by == "ann@ops-1"
-    assert given_up(made, RunningCopies.CANCELLED).exit_code is Exit.OK
+    outcome = given_up(made, RunningCopies.CANCELLED)
+    assert outcome.exit_code is Exit.OK
+    assert not [note for note in outcome.notes if isinstance(note, ListsLeft)]
 
 
 def test_a_cancel_of_copies_whose_request_may_be_on_its_way_waits_until_it_is_not() -> None:

@@ -9,7 +9,9 @@ from tests.unit.applying.test_steering import ledger_of
 from replan.applying.journal.ledger import Ledger
 from replan.applying.views.found_throttles import FoundThrottle, Owner, found_throttles
 from replan.model.configs import FOLLOWER_RATE, LEADER_REPLICAS, ConfigScope, SettingName
+from replan.model.names import BrokerId
 from replan.reporting.cluster.throttle_text import render_throttles, render_throttles_json
+from replan.simulator.cluster.faults import KillBroker
 
 
 def test_replans_own_throttles_are_apart_from_others_with_what_was_before() -> None:
@@ -29,6 +31,17 @@ def test_replans_own_throttles_are_apart_from_others_with_what_was_before() -> N
     text = render_throttles(found, "now")
     assert "before: 9 MB/s" in text
     assert all(line == line.rstrip() for line in text.splitlines())
+
+
+def test_a_rate_on_a_broker_that_is_down_is_shown_as_it_was_set() -> None:
+    made = three_moves()
+    made.apply(stop=made.stop_at(COPYING))
+    made.plane.inject(KillBroker(BrokerId(5)))
+    made.clock.sleep(30)
+    found = found_throttles(made.plane.observe(), ledger_of(made))
+    rate = SettingName(ConfigScope.BROKER, "5", FOLLOWER_RATE)
+    assert FoundThrottle(rate, "5000000", Owner.SILENT, "9000000") in found
+    assert "the broker is down; before: 9 MB/s" in render_throttles(found, "now")
 
 
 def test_without_a_journal_nothing_is_replans() -> None:

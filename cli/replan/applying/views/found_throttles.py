@@ -27,6 +27,8 @@ class Owner(StrEnum):
     """replan's, for the copies of an application."""
     RUNNING = "replan-running"
     """replan's, for reassignments of other tools (`throttle RATE --running`)."""
+    SILENT = "replan-silent"
+    """replan's, as it was set: the broker is down, and does not say whether it still is."""
     KEPT = "kept"
     """replan's, left in place on purpose."""
     OTHER = "other"
@@ -55,6 +57,11 @@ def found_throttles(snapshot: Snapshot, ledger: Ledger) -> list[FoundThrottle]:
 
 def _rates(snapshot: Snapshot, ledger: Ledger) -> Iterator[FoundThrottle]:
     of_others = throttles_others(ledger.application)
+    answering = {b.id for b in snapshot.brokers if b.live} | snapshot.broker_configs.keys()
+    for (broker, key), known in sorted(ledger.rates.items()):
+        if broker not in answering:
+            setting = SettingName(ConfigScope.BROKER, str(broker), key)
+            yield FoundThrottle(setting, known.ours[-1], Owner.SILENT, known.before)
     for broker, configs in sorted(snapshot.broker_configs.items()):
         for key in (LEADER_RATE, FOLLOWER_RATE):
             found, saved = configs.get(key), ledger.rates.get((broker, key))

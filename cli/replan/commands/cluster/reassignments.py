@@ -23,6 +23,11 @@ OVER_SECONDS = 12.0
 """A throttled follower fetches in bursts, in windows of eleven seconds (replication.quota.window)."""
 
 
+def _between(text: str | float) -> float:
+    """Read a duration that may be nothing. Raises BadParameter."""
+    return 0.0 if str(text).strip() in {"0", "0s"} else seconds(text)
+
+
 def progress(
     *,
     topics: Annotated[
@@ -49,7 +54,7 @@ def progress(
         float,
         typer.Option(
             metavar="DURATION",
-            parser=seconds,
+            parser=_between,
             help="Between the two readings that rates are measured by; 0 measures none.",
         ),
     ] = OVER_SECONDS,

@@ -14,6 +14,7 @@ WHOSE: Mapping[Owner, str] = MappingProxyType(
     {
         Owner.COPIES: "replan's, while copies run",
         Owner.RUNNING: "replan's, for reassignments of other tools",
+        Owner.SILENT: "replan's, when it was set; the broker is down",
         Owner.KEPT: "replan's, kept on purpose",
         Owner.OTHER: "not in the journal: declared to stay, or another tool's",
         Owner.DEFAULT: "default of all brokers",
@@ -45,7 +46,7 @@ def _value(found: FoundThrottle) -> str:
 def _whose(found: FoundThrottle) -> str:
     text = WHOSE[found.owner]
     if (
-        found.owner not in {Owner.COPIES, Owner.RUNNING, Owner.KEPT}
+        found.owner not in {Owner.COPIES, Owner.RUNNING, Owner.KEPT, Owner.SILENT}
         or found.setting.scope is ConfigScope.TOPIC
     ):
         return text
