@@ -12,7 +12,7 @@ from replan.errors import BadFile
 from replan.fleet.lake.tables import DRIFT, ERRORS, JUDGED
 from replan.fleet.perform import in_order
 from replan.fleet.publish import publish
-from replan.fleet.report import render_fleet_drift
+from replan.fleet.report import Key, Row, key_of, render_fleet_drift
 from replan.fleet.run import FleetRun
 
 AT = "2026-11-21T03:00:00Z"
@@ -107,6 +107,18 @@ Without a placement: lab.
 Drift: 4 differences in 2 clusters; 2 errors.
 """
     )
+
+
+def test_since_when_is_said_where_the_history_is_known() -> None:
+    rows = [drifted(n, "order", [1, 2], [2, 1], leader=2, broker=None) for n in range(3)]
+    ages: dict[Key, Row] = {
+        key_of(rows[0]): {"since": AT, "first_seen": AT, "flapping": True},
+        key_of(rows[1]): {"since": None, "first_seen": AT, "flapping": None},
+    }
+    lines = render_fleet_drift(fleet(rows, [], []), ages).splitlines()
+    at = lines[0].index("SINCE")
+    assert [line[at:] for line in lines[1:4]] == [f"{AT}, flapping", AT, "-"]
+    assert lines[0].endswith("OWNER  SINCE")
 
 
 def test_a_fleet_without_drift_is_one_table_and_one_line() -> None:

@@ -9,6 +9,8 @@ from replan.reporting.quantities import brokers
 from replan.reporting.table import columns
 from replan.wording import capped, count, left_out
 
+Row = Mapping[str, Any]
+Key = tuple[Any, ...]
 SHOWN = 50
 CLUSTER_HEAD = ("CLUSTER", "PARTITIONS", "DRIFTED", "ON THE WAY", "AS OF")
 DRIFT_HEAD = ("CLUSTER", "WHAT", "CLASS", "KIND", "DECLARED", "IS", "LEADER", "OWNER")
@@ -16,14 +18,16 @@ DIFF_HEAD = ("CLUSTER", "WHAT", "KIND", "DECLARED", "IS", "LEADER")
 BEYOND = "--output and the lake have them all"
 
 
-def render_fleet_drift(found: FleetRun, *, everything: bool = False) -> str:
-    """Plain text; ends with a newline."""
+def render_fleet_drift(
+    found: FleetRun, ages: Mapping[Key, Row] | None = None, *, everything: bool = False
+) -> str:
+    """Plain text; ends with a newline. `ages`: the rows of `history` that are open, to say since when."""
     parts: list[list[str]] = []
     judged, drifted = found.rows["judged"], found.drifted
     if judged.num_rows:
         parts.append(_clusters(found))
     if drifted.num_rows:
-        parts.append(_drift(found, drifted.num_rows if everything else SHOWN))
+        parts.append(_drift(found, drifted.num_rows if everything else SHOWN, ages))
     if found.errors.num_rows:
         parts.append(error_lines(found, found.errors.num_rows if everything else SHOWN))
     parts.append([*_asides(found), _summary(found)])
@@ -68,10 +72,25 @@ def _cluster(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (row["cluster"], *numbers, row["observed_at"])
 
 
-def _drift(found: FleetRun, most: int) -> list[str]:
+def _drift(found: FleetRun, most: int, ages: Mapping[Key, Row] | None) -> list[str]:
     rows = found.drifted.slice(0, most).to_pylist()
-    lines = columns([DRIFT_HEAD, *map(_drifted, rows)], right=(DRIFT_HEAD.index("LEADER"),))
+    table = [DRIFT_HEAD, *map(_drifted, rows)]
+    if ages is not None:
+        ends = ("SINCE", *(_since(ages.get(key_of(row))) for row in rows))
+        table = [(*line, end) for line, end in zip(table, ends, strict=True)]
+    lines = columns(table, right=(DRIFT_HEAD.index("LEADER"),))
     return lines + left_out(found.drifted.num_rows - len(rows), way_out=BEYOND)
+
+
+def _since(age: Row | None) -> str:
+    if age is None:
+        return "-"
+    return f"{age['since'] or age['first_seen']}{', flapping' if age['flapping'] else ''}"
+
+
+def key_of(row: Row) -> Key:
+    """What names one thing in all tables."""
+    return tuple(row[k] for k in ("cluster", "topic", "partition", "broker", "kind"))
 
 
 def _drifted(row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -65,8 +65,9 @@ def run(
       replan fleet run -o report/
       replan fleet run --fleet ops/fleet.yaml --tolerate-errors 2
     """
+    from replan.fleet.lake.tables import HISTORY
     from replan.fleet.perform import Stage
-    from replan.fleet.report import render_fleet_drift
+    from replan.fleet.report import key_of, render_fleet_drift
     from replan.fleet.run import run_collect, run_history
 
     opened, lake = opened_lake(fleet)
@@ -86,7 +87,8 @@ def run(
         save_plans(found, output / "plans")
         write_reports(lake, opened, output)
     _progress("")
-    result(render_fleet_drift(found))
+    ages = {key_of(row): row for row in lake.read(HISTORY, "open").to_pylist()}
+    result(render_fleet_drift(found, ages))
     return found.exit_code(tolerate)
 
 

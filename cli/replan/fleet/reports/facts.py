@@ -13,8 +13,8 @@ from typing import Any
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Hour, Lake, at
 from replan.fleet.lake.tables import COSTS, DRIFT, ERRORS, HISTORY, JUDGED, PLANS, LakeTable
-from replan.fleet.report import item_of
-from replan.fleet.reports.past import Row, acknowledged, age_of, key_of, put_right
+from replan.fleet.report import Key, Row, item_of, key_of
+from replan.fleet.reports.past import acknowledged, age_of, put_right
 from replan.fleet.stages.classify import ACKNOWLEDGED
 
 
@@ -143,7 +143,7 @@ def _by_cluster(
 
 
 def _drift(
-    found: Iterable[Row], ages: Mapping[tuple[Any, ...], Row], costs: Mapping[str, Sequence[Row]]
+    found: Iterable[Row], ages: Mapping[Key, Row], costs: Mapping[str, Sequence[Row]]
 ) -> list[Row]:
     copies = {
         (r["cluster"], r["topic"], r["partition"]): r for rows in costs.values() for r in rows
@@ -166,7 +166,7 @@ def _drift(
     return sorted(rows, key=lambda r: not r["flapping"])
 
 
-def _place(row: Row) -> tuple[Any, ...]:
+def _place(row: Row) -> Key:
     """Where a row of drift stands among others: partitions by their number."""
     of = (row["topic"] or "", -1 if row["partition"] is None else row["partition"])
     return (row["cluster"], *of, row["broker"] or -1, row["kind"], row["detail"] or "")

@@ -9,10 +9,10 @@ from pathlib import Path
 from replan.documents.atomic import write_file
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Lake
+from replan.fleet.report import Row
 from replan.fleet.reports.facts import ClusterFacts, FleetFacts, gather
 from replan.fleet.reports.markdown import render_markdown
 from replan.fleet.reports.page import render_page
-from replan.fleet.reports.past import Row
 from replan.fleet.reports.prometheus import render_prometheus
 from replan.reporting.quantities import brokers
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+from replan.fleet.report import Row
 from replan.fleet.reports.facts import ClusterFacts, FleetFacts
-from replan.fleet.reports.past import Row
 from replan.reporting.markdown import code, escape, head, row
 from replan.reporting.quantities import size
 from replan.wording import capped, count, left_out

@@ -5,22 +5,15 @@ Does not belong here: finding that (`stages/history`).
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
-from replan.fleet.report import item_of
+from replan.fleet.report import Key, Row, item_of, key_of
 from replan.fleet.stages.classify import ACKNOWLEDGED
 
-Row = Mapping[str, Any]
 RECENT = timedelta(days=7)
 """What was put right longer ago is in the lake alone."""
 
 
-def key_of(row: Row) -> tuple[Any, ...]:
-    """What names one thing in all tables."""
-    return tuple(row[k] for k in ("cluster", "topic", "partition", "broker", "kind"))
-
-
-def age_of(row: Row, ages: Mapping[tuple[Any, ...], Row]) -> Row:
+def age_of(row: Row, ages: Mapping[Key, Row]) -> Row:
     """Since when what drifts does so, and how often it began; what has no history yet began now."""
     age = ages.get(key_of(row), {})
     return {
@@ -59,7 +52,7 @@ def put_right(history: Iterable[Row], newest: str | None) -> list[Row]:
     return sorted(found, key=lambda r: not r["flapping"])
 
 
-def acknowledged(drift: Sequence[Row], ages: Mapping[tuple[Any, ...], Row]) -> list[Row]:
+def acknowledged(drift: Sequence[Row], ages: Mapping[Key, Row]) -> list[Row]:
     """What the placements ask to leave alone, what ends first before the others."""
     found = [
         {
@@ -74,5 +67,5 @@ def acknowledged(drift: Sequence[Row], ages: Mapping[tuple[Any, ...], Row]) -> l
     return sorted(found, key=lambda r: (r["until"] or "9999", r["cluster"], r["item"]))
 
 
-def _partition(row: Row) -> tuple[Any, ...]:
+def _partition(row: Row) -> Key:
     return (row["cluster"], row["topic"], row["partition"])
