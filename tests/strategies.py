@@ -60,6 +60,8 @@ def partition_states(
 def fleetlets(draw: st.DrawFn) -> Fleetlet:
     """A cluster of a few topics, some partitions declared, leaders preferred or demoted, orders remembered."""
     fenced = frozenset(draw(st.sets(st.sampled_from(BROKERS), max_size=2)))
+    gone = draw(st.sampled_from([None, *sorted(fenced)]))
+    """Not registered any more, and still in lists; what is declared names none of these."""
     names = [
         TopicPartition(topic, p)
         for topic in draw(st.lists(st.sampled_from(TOPICS), unique=True, max_size=3))
@@ -74,9 +76,10 @@ def fleetlets(draw: st.DrawFn) -> Fleetlet:
         goal = seen.replicas if seen.running is None else seen.running.target
         if draw(st.booleans()):
             goal = draw(st.sampled_from([goal, draw(replica_lists())]))
+            goal = tuple(b for b in goal if b != gone) or (BROKERS[0 if gone != BROKERS[0] else 1],)
             declared.setdefault(topic, {})[number] = goal
-        if draw(st.integers(0, 3)) == 0:
-            leaders[str(seen.partition)] = draw(st.sampled_from(goal))
+        if draw(st.integers(0, 3)) == 0 and goal != (gone,):
+            leaders[str(seen.partition)] = draw(st.sampled_from([b for b in goal if b != gone]))
         if draw(st.integers(0, 3)) == 0:
             order = tuple(draw(st.permutations(seen.replicas)))
             remembered[seen.partition] = RememberedOrder(order, TOPIC_ID)
@@ -87,6 +90,7 @@ def fleetlets(draw: st.DrawFn) -> Fleetlet:
             registered=[
                 Broker(b, "ab"[b % 2], fenced=b in fenced, cordoned=draw(st.integers(0, 9)) == 0)
                 for b in BROKERS
+                if b != gone
             ],
             min_insync_replicas=draw(st.integers(1, 3)),
             unclean=draw(st.lists(st.sampled_from(TOPICS), max_size=1)),
