@@ -32,7 +32,7 @@ assignments: {{orders: {{partitions: {TARGET}}}}}
 throttles: {{moves: {{rate: 400kB/s}}}}
 """
 BEGIN_SECONDS = 240.0
-"""On a machine that is busy with much else the journal and its first transaction alone were seen to take two minutes."""
+"""On a busy machine the journal and its first transaction alone were seen to take two minutes."""
 DEAD_SECONDS, FROZEN_SECONDS, END_SECONDS = 60.0, 120.0, 240.0
 TOO_FEW = {"NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND"}
 Start = Callable[..., Cluster]

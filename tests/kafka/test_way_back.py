@@ -83,6 +83,7 @@ def one_is_confirmed(now: Described, copying: set[int]) -> bool:
 
 
 @pytest.mark.nightly
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("phase", "rate", "settle"), [(one_is_done, "500kB/s", "6"), (one_is_confirmed, "1MB/s", "40")]
 )
@@ -95,7 +96,7 @@ def test_cancelled_in_a_phase_what_was_not_finished_goes_back(
     apply = ("apply", "-f", "placement.yaml", "--auto-approve", "--settle", settle)
     with load_on(site) as load, started(site, *apply) as applying:
         try:
-            until(lambda: phase(site.described(), behind(site)), phase.__name__, limit_seconds=120)
+            until(lambda: phase(site.described(), behind(site)), phase.__name__, limit_seconds=240)
             assert "being cancelled, by" in site.replan("cancel", wanted=0)
             said = "".join(applying.communicate(timeout=240))
         finally:
