@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from replan.model.configs import ConfigScope, SettingName
+from replan.model.garbage_collection import garbage_collection_paused
 from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.placement import Placement
@@ -52,6 +53,7 @@ from replan.planning.safety.refusals import Judge
 NOTHING_ALLOWED: Mapping[Measure, int] = {}
 
 
+@garbage_collection_paused()  # it makes values by the hundred thousand, and no cycles
 def make_plan(
     placement: Placement,
     snapshot: Snapshot,
