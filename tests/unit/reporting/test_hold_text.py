@@ -12,6 +12,7 @@ from replan.applying.reasons.copies import (
     Confirming,
     CopyGoesOn,
     CopyingInBroker,
+    NeverEnding,
     NoLeader,
     Stalled,
 )
@@ -123,6 +124,10 @@ HOLDS: list[tuple[HoldReason, str]] = [
     ),
     (NoLeader(), "no leader; bring back one of its in-sync replicas"),
     (AwaitingSync(replicas(2)), "waiting until 2 is in sync"),
+    (
+        NeverEnding(replicas(3)),
+        "another tool's lists have left 3 both adding and removing, which Kafka never ends; cancel this reassignment",
+    ),
     (
         AwaitingSync(replicas(4, 5), fenced=replicas(4), without_log=replicas(5)),
         "waiting until 4, 5 are in sync; fenced: 4; no log of it on 5: check the disks there and restart it",

@@ -12,7 +12,7 @@ from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.nameable import as_nameable
 from replan.applying.partitions.preconditions import broken_precondition
-from replan.applying.reasons.copies import AwaitingSync, Confirming, NoLeader
+from replan.applying.reasons.copies import AwaitingSync, Confirming, NeverEnding, NoLeader
 from replan.applying.reasons.ends import (
     ChangedElsewhere,
     EffectUndone,
@@ -170,6 +170,10 @@ def _awaited(sight: PartitionInput, needed: Wait) -> HoldReason:
         return NoLeader()
     if needed.settling:
         return Confirming(sight.settle_seconds)
+    running = None if sight.state is None else sight.state.running
+    both = set() if running is None else set(running.adding) & set(running.removing)
+    if both and not needed.missing:
+        return NeverEnding(tuple(sorted(both)))
     missing = tuple(sorted(needed.missing))
     live = [b for b in missing if sight.seen.live(b)]
     return AwaitingSync(

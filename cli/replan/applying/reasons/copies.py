@@ -22,6 +22,14 @@ class AwaitingSync:
 
 
 @dataclass(frozen=True, slots=True)
+class NeverEnding:
+    """Lists of another tool have left a reassignment that Kafka does not end from 4.3 on (KAFKA-19975)."""
+
+    brokers: Replicas
+    """Both adding and removing; a cancel takes them out."""
+
+
+@dataclass(frozen=True, slots=True)
 class Confirming:
     """The target is in sync, and has to stay so for the settle time."""
 

@@ -6,6 +6,7 @@ from replan.applying.reasons.copies import (
     Confirming,
     CopyGoesOn,
     CopyingInBroker,
+    NeverEnding,
     NoLeader,
 )
 from replan.applying.reasons.gates import (
@@ -53,6 +54,7 @@ HoldReason = (
     | PartitionsUnseen
     | NoLeader
     | AwaitingSync
+    | NeverEnding
     | Confirming
     | SameListElsewhere
     | Rechecking

@@ -9,6 +9,7 @@ from replan.applying.reasons.copies import (
     Confirming,
     CopyGoesOn,
     CopyingInBroker,
+    NeverEnding,
     NoLeader,
     Stalled,
 )
@@ -95,6 +96,7 @@ def hold_text(reason: HoldReason) -> str:
             return pending_text(reason)
         case (
             AwaitingSync()
+            | NeverEnding()
             | AwaitingThrottle()
             | Confirming()
             | NextBatch()
@@ -135,6 +137,7 @@ _PLAIN: Mapping[type[HoldReason], str] = MappingProxyType(
 
 def _measured(
     reason: AwaitingSync
+    | NeverEnding
     | AwaitingThrottle
     | Confirming
     | NextBatch
@@ -146,7 +149,7 @@ def _measured(
             return f"its broker copies it: {copied} of {total} bytes"
         case AwaitingThrottle():
             return _awaiting_throttle(reason)
-        case AwaitingSync():
+        case AwaitingSync() | NeverEnding():
             return _awaiting_sync(reason)
         case JournalSlow(seconds, limit):
             return (
@@ -175,7 +178,12 @@ def _awaiting_throttle(reason: AwaitingThrottle) -> str:
     )
 
 
-def _awaiting_sync(reason: AwaitingSync) -> str:
+def _awaiting_sync(reason: AwaitingSync | NeverEnding) -> str:
+    if isinstance(reason, NeverEnding):
+        return (
+            f"another tool's lists have left {listed(reason.brokers)} both adding and removing, "
+            "which Kafka never ends; cancel this reassignment"
+        )
     verb = "is" if len(reason.missing) == 1 else "are"
     parts = [f"waiting until {listed(reason.missing)} {verb} in sync"]
     if reason.fenced:

@@ -9,7 +9,7 @@ from replan.applying.journal.records import changed
 from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.judge import End, Hold, PartitionInput, Suspect, Verdict, judge
-from replan.applying.reasons.copies import AwaitingSync, Confirming, NoLeader
+from replan.applying.reasons.copies import AwaitingSync, Confirming, NeverEnding, NoLeader
 from replan.applying.reasons.ends import (
     ChangedElsewhere,
     EffectUndone,
@@ -231,6 +231,11 @@ QUARANTINED = Hold(
     ("given", "verdict"),
     [
         pytest.param(sight(own(EXPAND), RUNNING), Hold(AwaitingSync(replicas(4, 5))), id="copying"),
+        pytest.param(
+            sight(own(ASSIGN), state([4, 1, 5, 2], [4, 1, 5], adding=[2], removing=[2])),
+            Hold(NeverEnding(replicas(2))),
+            id="both adding and removing by lists of another tool",
+        ),
         pytest.param(sight(own(EXPAND), COPIED), Hold(Confirming(15)), id="settling"),
         pytest.param(sight(own(EXPAND), COPIED, settled=True), ASSIGN, id="settled"),
         pytest.param(
