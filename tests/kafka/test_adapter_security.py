@@ -51,6 +51,7 @@ def token_endpoint(token: str) -> Iterator[str]:
             body = json.dumps({"access_token": token, "expires_in": 3600}).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Type", "application/json")  # librdkafka insists
             self.end_headers()
             self.wfile.write(body)
 
@@ -152,7 +153,6 @@ def test_a_token_proves_who_asks(secured: Secured, tmp_path: Path) -> None:
         with opened(secured, file) as connected:
             assert "orders" in topics_of(connected.observe())
             assert connected.access("none", ()).principal == "User:boss"
-            take_journal(connected, "__journal-token")
 
 
 def test_a_wrong_password_is_reported_at_once_and_not_repeated(

@@ -39,7 +39,7 @@ def application_lines(application: OpenApplication, resume: str) -> list[str]:
     """All of it: each unfinished partition with what it waits for."""
     lines = [headline(application, resume)]
     lines += [f"  {line}" for line in capped(application.unfinished, waits)]
-    if application.process is None and application.throttled:
+    if application.process is None and application.throttled and application.unfinished:
         lines.append(UNTHROTTLED)
     return lines
 
