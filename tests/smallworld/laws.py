@@ -10,6 +10,7 @@ from tests.smallworld.world import Ghost, SmallWorld, State
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import SavedRate, SavedReplicaList
 from replan.applying.journal.steps import Status
+from replan.applying.reasons.copies import NeverEnding
 from replan.applying.reasons.notes import EntriesRemoved, RateRemoved
 from replan.errors import Exit
 from replan.model.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS
@@ -156,11 +157,10 @@ def _ended(
             yield f"{move.partition} is done, and is {partition}"
 
 
-def may_wait(steps: Steps, sent: Sent, state: State) -> bool:
-    """Whether a process may wait for people: another tool contests the throttles, and that is said; or lists of
-    another tool have left a broker in a state of Kafka's that only a cancel ends: both added and removed.
+def may_wait(sent: Sent, state: State) -> bool:
+    """Whether a process may wait for people, and says so: another tool contests the throttles, or its lists have left
+    a broker both adding and removing, which nothing but a cancel ends.
     """
-    if state.ghost.throttles_changed and not sent.admits:
-        return True
-    stuck = any(set(p.adding) & set(p.removing) for _, p in steps.cluster(state).reassigning())
-    return stuck and state.ghost.lists_changed
+    contested = state.ghost.throttles_changed and not sent.admits
+    stuck = any(isinstance(hold, NeverEnding) for hold in sent.holds)
+    return contested or (stuck and state.ghost.lists_changed)

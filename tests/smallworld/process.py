@@ -20,6 +20,7 @@ from replan.applying.journal.protocol import MemoryJournal
 from replan.applying.journal.records import Record
 from replan.applying.journal.steps import MoveRecord
 from replan.applying.reasons.notes import Note
+from replan.applying.reasons.waits import HoldReason
 from replan.applying.run.application_run import ApplicationRun
 from replan.applying.run.opening import opening
 from replan.applying.tick_input import Job
@@ -126,6 +127,8 @@ class Sent:
     """Their records, as far as they were written; the end of an application forgets them."""
     notes: Sequence[Note | str] = ()
     """What it said in this tick."""
+    holds: Sequence[HoldReason] = ()
+    """Why moves wait."""
     admits: bool = True
     """Whether it would begin anything new."""
 
@@ -199,6 +202,7 @@ class Outside:
 
     def report(self, progress: Progress) -> None:
         self.sent.notes, self.sent.admits = progress.notes, progress.admission is None
+        self.sent.holds = tuple((progress.holds or {}).values())
 
     def look(self, wanted: Wanted) -> Look:
         """As the simulator shows it; brokers that lag show older partitions."""

@@ -70,7 +70,7 @@ class Search:
                 self._note(laws, number, step.label)
             after = UNKNOWN if laws else self._reached(number, step)
             if calm is None and not step.fault:
-                waits = step.sent is not None and may_wait(self._steps, step.sent, step.after)
+                waits = step.sent is not None and may_wait(step.sent, step.after)
                 calm = ENDS if waits else after
         self._calm[number] = ENDS if calm is None else calm
 
