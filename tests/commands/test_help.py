@@ -63,3 +63,9 @@ def test_a_command_that_does_not_exist_is_answered_with_the_nearest() -> None:
     with pytest.raises(click.UsageError) as refused:
         app(["plna"], standalone_mode=False)
     assert refused.value.message == "No such command 'plna'. Did you mean 'plan'?"
+
+
+def test_a_word_that_is_no_rate_is_answered_with_what_one_is() -> None:
+    with pytest.raises(click.UsageError) as refused:
+        app(["throttle", "quickly"], standalone_mode=False)
+    assert "RATE is a number with its unit" in refused.value.message

@@ -108,7 +108,9 @@ class CommandGroup(TyperGroup):
             return argument, self.get_command(ctx, argument), args
         if name not in known and not name.startswith("-"):
             nearest = get_close_matches(name, known, n=1)
-            hint = f" Did you mean '{nearest[0]}'?" if nearest else ""
+            argument = next((word for word in known if word.isupper()), "")
+            hint = f" {argument} is a number with its unit, or `{UNLIMITED}`." if argument else ""
+            hint = f" Did you mean '{nearest[0]}'?" if nearest else hint
             raise click.UsageError(f"No such command '{name}'.{hint}", ctx)
         return super().resolve_command(ctx, args)
 
