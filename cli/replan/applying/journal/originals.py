@@ -143,7 +143,7 @@ def before(ledger: Ledger, to: str | None) -> Before:
     wanted = [at for at, (a, _) in enumerate(reachable) if to in {None, a.id}]
     if not wanted:
         listed = ", ".join(a.id for a, _ in reachable) or "none"
-        what = "no application" if to is None else f"application {to} not"
+        what = "no application" if to is None else f"no application {to}"
         raise BadUsage(
             f"the journal knows {what} to go back over; it keeps: {listed}\n`replan journal show` lists all"
         )
