@@ -67,11 +67,19 @@ def conflicts(
         return ()
     names = sorted(refused)
     search = _Search(Refused.of(aligned, names, moves), refused, moves, impossible)
-    groups: dict[object, list[tuple[TopicPartition, Conflict]]] = {}
+    firsts: dict[object, Conflict] = {}
+    members: dict[object, list[TopicPartition]] = {}
+    of_alike: dict[object, list[object]] = {}
     for name in names:
-        for found in search.of_partition(name):
-            groups.setdefault(_likeness(found), []).append((name, found))
-    return tuple(_grouped(members) for members in groups.values())
+        of_room = refused[name].rule in OF_ROOM
+        alike = name if of_room else search.known.alike(name)
+        if alike not in of_alike:
+            found = {_likeness(conflict): conflict for conflict in search.of_partition(name)}
+            of_alike[alike] = list(found)
+            firsts = found | firsts
+        for likeness in of_alike[alike]:
+            members.setdefault(likeness, []).append(name)
+    return tuple(_grouped(firsts[likeness], names) for likeness, names in members.items())
 
 
 def _likeness(found: Conflict) -> object:
@@ -88,10 +96,9 @@ def _likeness(found: Conflict) -> object:
     return found.proof, tuple(alike), tuple(missing), found.steps
 
 
-def _grouped(members: Sequence[tuple[TopicPartition, Conflict]]) -> Conflict:
-    names = [name for name, _ in members]
+def _grouped(first: Conflict, names: Sequence[TopicPartition]) -> Conflict:
     return replace(
-        members[0][1],
+        first,
         topics=tuple(sorted({name.topic for name in names})[:SHOWN]),
         partitions=tuple(map(str, names[:SHOWN])),
         count=len(names),

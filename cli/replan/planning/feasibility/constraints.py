@@ -82,6 +82,20 @@ class Refused:
             _most_room(placement, snapshot, moves),
         )
 
+    def alike(self, name: TopicPartition) -> object:
+        """What decides the conflicts of a partition but for room: those of which it is equal have the same."""
+        topic, seen, rule = name.topic, self.states.get(name), self.rules.get(name.topic)
+        entry, settings = self.placement.topics.get(topic) or rule, self.settings.get(topic)
+        required, listed = self.required.get(topic), self.lists.get(name)
+        return (
+            None if seen is None else (seen.replicas, seen.isr),
+            None if listed is None else listed[1],
+            None if rule is None else rule.pattern,
+            None if settings is None else (settings.min_insync_replicas, settings.unclean_election),
+            None if required is None else required.where,
+            entry is not None and entry.below_min_isr,
+        )
+
     def case(self, name: TopicPartition, *, with_room: bool) -> Case:
         """One partition; with the room on disks where that is what it was refused for."""
         seen, rule = self.states.get(name), self.rules.get(name.topic)

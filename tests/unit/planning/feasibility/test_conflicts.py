@@ -10,13 +10,14 @@ from tests.unit.planning.test_planning_by_rule import drain
 from tests.unit.planning.test_room import disk
 
 from replan.errors import ReplanError
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.placement import Placement
 from replan.model.policy import Requirement
 from replan.model.rules import BrokerRange, Spread, TopicRule
 from replan.model.snapshot import Snapshot
 from replan.model.where import Where
+from replan.planning.explanation import explain
 from replan.planning.feasibility.conflicts import EXPLAINED, OF_ROOM
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.conflicts import Conflict, ConstraintKind, Lack, Proof, Shortage
@@ -178,6 +179,14 @@ def test_room_that_all_disks_lack_together_is_impossible() -> None:
     found = conflicts(by_rule(ruled(replication_factor=1), 1), with_disks(states, 0, 50, 50))
     assert {c.proof for c in found} == {Proof.IMPOSSIBLE}
     assert {c.lacks for c in found} == {(Lack(Shortage.ROOM, 120, 100),)}
+
+
+def test_a_partition_is_explained_by_its_own_conflicts() -> None:
+    asked = placement({"orders": [[1, 2, 3]]}, replica_blacklist=drain(3))
+    seen = snapshot([*three(), state([1, 2], topic="other")], registered=brokers(3))
+    found = explain(asked, seen, TopicPartition("orders", 0))
+    assert found.conflicts == make_plan(asked, seen).conflicts
+    assert explain(asked, seen, TopicPartition("other", 0)).conflicts == ()
 
 
 @ENOUGH
