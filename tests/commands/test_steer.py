@@ -11,6 +11,9 @@ import pytest
 from tests.commandline import interrupted, replan, start
 from tests.commands.test_apply import SIMULATED, folder
 
+from replan.model.names import TopicPartition, replicas
+from replan.simulator.open_file import open_simulated
+
 pytestmark = pytest.mark.command
 __all__ = ["folder"]
 
@@ -136,3 +139,20 @@ def test_progress_of_what_does_not_exist_is_not_settled(folder: Path) -> None:
         assert word in found.stdout
     assert "2026-11-21T03:00:00Z" in known.stdout, "the time of the cluster"
     assert replan("progress", "--topic", "nope", *SIMULATED, folder=folder).returncode == 1
+
+
+def test_what_throttles_other_tools_goes_on_with_the_same_command(folder: Path) -> None:
+    large = (folder / "cluster.json").read_text().replace("000000", "000000000")
+    (folder / "cluster.json").write_text(large)
+    plane = open_simulated(folder / "cluster.json")
+    lists = {TopicPartition("orders", 0): replicas(1, 2, 3, 4)}
+    plane.reassign(lists, allow_replication_factor_change=True)
+    plane.close()
+    for rate, shown in (("1KB/s", "1 kB/s"), ("2KB/s", "2 kB/s")):
+        process = start(["throttle", rate, "--running", *SIMULATED], folder=folder)
+        while shown not in replan("throttle", "show", *SIMULATED, folder=folder).stdout:
+            assert process.poll() is None
+        assert interrupted(process)[0] == 130
+    given_up = replan("abandon", "--unthrottled", *SIMULATED, folder=folder)
+    assert given_up.returncode == 0
+    assert "throttled" not in (folder / "cluster.json").read_text()

@@ -62,7 +62,7 @@ def throttle_rate(
     within two of its ticks; the command waits for its answer, 30 s at most.
 
     With --running the rate also holds for reassignments that replan did not begin. Where no application is open, the
-    command opens one for that, stays until none runs, and restores what was there before; after ^C, `replan resume`
+    command opens one for that, stays until none runs, and restores what was there before; after ^C, the same command
     goes on, and `replan abandon --unthrottled` restores at once. Where none of them moves for as long as
     --give-up-after says, as to a dead broker, it restores and ends. A lower rate of another tool stays, and a higher
     one is restored at the end; both are named.
@@ -80,6 +80,7 @@ def throttle_rate(
     from replan.applying.journal.ledger import Ledger
     from replan.applying.journal.records import Verb
     from replan.applying.other_tools import not_ours, plan_of_throttle
+    from replan.applying.run.opening import open_plan
     from replan.applying.steering import UNLIMITED, MoveRates
     from replan.commands.inputs.journals import known_of
     from replan.commands.inputs.permissions import check_allowed
@@ -88,7 +89,15 @@ def throttle_rate(
 
     with cluster.connect() as connection:
         cluster_id = connection.control_plane.cluster_id()
-        if running and known_of(cluster, connection, cluster_id).ledger.application is None:
+        known = known_of(cluster, connection, cluster_id)
+        settings = Pace(give_up_after=give_up_after).settings(watched=is_live(sys.stderr))
+        begun = open_plan(known.ledger) if running and known.holder is None else None
+        if begun is not None and not begun.changes:  # interrupted: what it was opened for goes on
+            rates = MoveRates(rate)
+            return perform(
+                begun, cluster, connection, settings, detail, verb=Verb.THROTTLE, rates=rates
+            )
+        if running and known.ledger.application is None:
             seen = connection.control_plane.look(Wanted())
             copies = not_ours(seen, Ledger())
             if not copies:
@@ -96,7 +105,6 @@ def throttle_rate(
                 return Exit.OK
             plan = plan_of_throttle(cluster_id, seen, None if rate == UNLIMITED else int(rate))
             check_allowed(plan, cluster, connection, {name.topic for name in copies})
-            settings = Pace(give_up_after=give_up_after).settings(watched=is_live(sys.stderr))
             return perform(plan, cluster, connection, settings, detail, others=True)
         who = ask(cluster, connection, Verb.THROTTLE, MoveRates(rate), running)
     result(_changed(rate, who))
