@@ -64,7 +64,9 @@ class ElectionScope:
                 f"--partition {numbers[0]} goes with one --topic; or write --partition orders-{numbers[0]}"
             )
         if self.topics and len(numbers) != len(self.partitions or ()):
-            raise BadUsage("beside --topic, --partition is a number; leave out one of the two")
+            raise BadUsage(
+                "beside --topic, --partition is a number from 0 on; leave out one of the two"
+            )
 
     def selection(self) -> "Selection":
         """What is asked for; raises BadUsage and BadFile."""
