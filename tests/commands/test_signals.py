@@ -177,7 +177,13 @@ def test_where_the_disk_is_full_apply_leaves_and_the_next_run_completes(folder: 
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
     done = subprocess.run(
-        [sys.executable, "-m", "replan", *APPLY],
+        [
+            sys.executable,
+            "-B",
+            "-m",
+            "replan",
+            *APPLY,
+        ],  # or Python leaves half a .pyc for all others
         cwd=folder,
         env=environment(),
         capture_output=True,

@@ -240,12 +240,14 @@ def test_a_full_disk_is_reported_and_half_a_line_does_not_stay(path: Path) -> No
 @contextmanager
 def largest_file(limit: int) -> Iterator[None]:
     """As on a full disk: no file of this process may grow beyond so many bytes."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before, writes_none = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
+    sys.dont_write_bytecode = True  # or Python leaves half a .pyc for all others
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        sys.dont_write_bytecode = writes_none
 
 
 def test_a_folder_in_the_place_of_the_journal_is_refused(tmp_path: Path) -> None:
