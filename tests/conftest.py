@@ -5,7 +5,9 @@ or `nightly` (5,000, random).
 """
 
 import gc
+import importlib
 import os
+import pkgutil
 import sys
 import threading
 from collections.abc import Generator, Iterable
@@ -14,6 +16,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.workers import Workers, sort
+
+import replan
 
 HERE = Path(__file__).parent
 NETWORKED_FOLDERS = (HERE / "kafka", HERE / "fleet")
@@ -24,7 +28,12 @@ GATE = pytest.StashKey["NetworkGate"]()
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(
-    "ci", max_examples=200, derandomize=True, deadline=None, suppress_health_check=SLOW
+    "ci",
+    max_examples=200,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=SLOW,
+    print_blob=True,
 )
 settings.register_profile(
     "fast", max_examples=10, derandomize=True, deadline=None, suppress_health_check=SLOW
@@ -32,7 +41,8 @@ settings.register_profile(
 settings.register_profile(
     "nightly", max_examples=5000, deadline=None, suppress_health_check=SLOW, print_blob=True
 )
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
+settings.load_profile(PROFILE)
 
 
 class NetworkGate:
@@ -75,7 +85,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         sort(items)
 
 
-def pytest_collection_finish() -> None:
+def _import_the_product() -> None:
+    """Import every module of it, so that Hypothesis draws the same examples each time.
+
+    It draws among the constants of the modules that are imported by then, which is another set in each worker.
+    """
+    for module in pkgutil.walk_packages(replan.__path__, "replan."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    drawn = (getattr(i, "obj", None) for i in session.items)
+    if PROFILE == "ci" and any(getattr(o, "is_hypothesis_test", False) for o in drawn):
+        _import_the_product()
     gc.freeze()
     gc.enable()
 

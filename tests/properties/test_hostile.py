@@ -21,7 +21,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from tests.properties.hostile import Case, Run, cases, performed
 
 from replan.applying.journal.records import SavedRate, SavedReplicaList
@@ -58,7 +58,10 @@ from replan.simulator.controller.commands import AlterConfigs, CordonDirs
 from replan.simulator.controller.versions import rules_of
 
 CASES = {"fast": 10, "ci": 250, "nightly": 20_000}
-HARD = settings(max_examples=CASES.get(os.environ.get("HYPOTHESIS_PROFILE", "ci"), 250))
+AS_FOUND = (Phase.explicit, Phase.reuse, Phase.generate)  # to shrink takes longer than a test may
+HARD = settings(
+    max_examples=CASES.get(os.environ.get("HYPOTHESIS_PROFILE", "ci"), 250), phases=AS_FOUND
+)
 SLACK = Slack(in_sync_seconds=5, leaderless_seconds=15)
 SETTLE_SECONDS = Settings().settle_seconds
 
