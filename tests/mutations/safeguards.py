@@ -333,13 +333,20 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a copy is taken back when an unclean election could choose it",
-        "applying/partitions/judge_unclean.py",
-        "    if could_lead is None:\n",
-        "    if could_lead is None or own is not None:\n",
+        "applying/partitions/judge_copying.py",
+        "return _stops_writes(sight, state, settings) or _could_lead(sight, state, settings)",
+        "return _stops_writes(sight, state, settings)",
         (
             f"{STORY}[a-copy-is-taken-back-before-an-unclean-election-could-choose-it]",
             f"{STORY}[unclean-election-that-is-switched-on-takes-the-copies-of-its-topic-back]",
         ),
+    ),
+    Safeguard(
+        "a copy is taken back when a raised minimum would stop writes because of it",
+        "applying/partitions/judge_copying.py",
+        "return _stops_writes(sight, state, settings) or _could_lead(sight, state, settings)",
+        "return _could_lead(sight, state, settings)",
+        (f"{STORY}[a-min-isr-that-is-raised-over-the-replicas-takes-the-copy-back]",),
     ),
     Safeguard(
         "a copy that was taken back begins again under its throttle",

@@ -6,8 +6,8 @@ In words, for one partition of a plan from its original O to its target T:
    at O and at T under the same faults: in live in-sync replicas and min ISR beyond 5 s, in leadership beyond 15 s, in
    committed log at all (`harms_nobody`). Where copies are throttled and nobody can lift that (no process runs, or none
    that sees and writes), a replica that is out of sync comes back later, by so long at most (`slack`).
-2. Nothing is dropped that was not replaced: a replica of O leaves the list only when all of T had been in sync for the
-   settle time, as far as it can be known (`drops_only_what_was_replaced`, `Blindness`).
+2. Nothing is dropped that was not replaced: Kafka is asked to drop a replica of O only when all of T had been in sync
+   for the settle time, as far as it can be known (`drops_only_what_was_replaced`, `Blindness`).
 3. Written before sent: at every moment the journal knows every throttle setting that differs from what was there before
    and that nobody else has touched (`throttles_are_known`); after the end none differs.
 4. Blames nobody falsely: a partition ends as changed by another tool only if another tool touched its list or topic,
@@ -110,6 +110,7 @@ def broken_by(case: Case) -> Iterator[Broken]:
         if name not in histories:  # its topic was deleted before anything began
             continue
         ours_until = min(ours_until, blocked_from(case, move, histories[name]))
+        ours_until = min(ours_until, raised_from(case, move, histories[name]))
         ours = before_second(histories[name], ours_until)
         ends = Ends(
             at_original=before_second(still[name], ours_until),
@@ -151,6 +152,27 @@ def blocked_from(case: Case, move: Move, ours: Trajectory) -> float:
     keeps = case.stage.cluster.elr_enabled and least > len(move.target) and bool(move.leaving)
     gone = (s.at for s in ours.samples if not {*s.in_sync, *s.not_serving})
     return next(gone, float("inf")) if keeps else float("inf")
+
+
+def raised_from(case: Case, move: Move, ours: Trajectory) -> float:
+    """From when on writes need more replicas than the original has, while the copies are over and still listed.
+
+    Another tool raised min.insync.replicas above their number. A copy that runs is taken back then; what is in sync
+    already stays in the list, and stops writes if it falls out of sync later.
+    """
+    raised = (
+        at
+        for at, c in case.changes()
+        if (c.name, c.key) == (move.partition.topic, MIN_INSYNC_REPLICAS)
+        and int(c.value) > len(move.original)
+    )
+    since = min(raised, default=float("inf"))
+    whole = (
+        s.at
+        for s in ours.samples
+        if s.at >= since and not s.adding and {*s.replicas} - {*move.original}
+    )
+    return next(whole, float("inf"))
 
 
 def blocked(case: Case, move: Move, ours: Trajectory | None) -> bool:

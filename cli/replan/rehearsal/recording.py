@@ -128,6 +128,8 @@ class Histories:
             min_in_sync=effective_min_isr(self._minimum[name.topic], len(partition.replicas)),
             log_end=world.sizes.get(name, 0.0),
             not_serving=tuple(b for b in partition.isr if b not in self._serving),
+            adding=partition.adding,
+            removing=partition.removing,
         )
         samples = self._samples[name]
         if samples and samples[-1].at == sample.at:

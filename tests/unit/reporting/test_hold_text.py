@@ -12,6 +12,7 @@ from replan.applying.reasons.copies import (
     Confirming,
     CopyGoesOn,
     CopyingInBroker,
+    CopyStopsWrites,
     NeverEnding,
     NoLeader,
     Stalled,
@@ -124,6 +125,13 @@ HOLDS: list[tuple[HoldReason, str]] = [
     ),
     (NoLeader(), "no leader; bring back one of its in-sync replicas"),
     (AwaitingSync(replicas(2)), "waiting until 2 is in sync"),
+    (
+        CopyStopsWrites(replicas(1, 2), 3, 3),
+        (
+            "min.insync.replicas is 3 now: with the copy in its list writes need 3 in sync, and [1, 2] are; "
+            "the copy is taken back"
+        ),
+    ),
     (
         NeverEnding(replicas(3)),
         "another tool's lists have left 3 both adding and removing, which Kafka never ends; cancel this reassignment",

@@ -22,6 +22,15 @@ class AwaitingSync:
 
 
 @dataclass(frozen=True, slots=True)
+class CopyStopsWrites:
+    """min.insync.replicas was raised: with the copy in the list more are needed in sync than there are."""
+
+    in_sync: Replicas
+    min_insync_replicas: int
+    needed: int
+
+
+@dataclass(frozen=True, slots=True)
 class NeverEnding:
     """Lists of another tool have left a reassignment that Kafka does not end from 4.3 on (KAFKA-19975)."""
 

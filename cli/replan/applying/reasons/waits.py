@@ -6,6 +6,7 @@ from replan.applying.reasons.copies import (
     Confirming,
     CopyGoesOn,
     CopyingInBroker,
+    CopyStopsWrites,
     NeverEnding,
     NoLeader,
 )
@@ -55,6 +56,7 @@ HoldReason = (
     | NoLeader
     | AwaitingSync
     | NeverEnding
+    | CopyStopsWrites
     | Confirming
     | SameListElsewhere
     | Rechecking

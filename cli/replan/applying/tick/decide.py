@@ -15,7 +15,7 @@ from replan.applying.other_tools import rates_of_others, throttles_others
 from replan.applying.partitions.intents import begun, forgetting, intent, left_behind, remembering
 from replan.applying.partitions.judge import End, Hold, Suspect, Verdict
 from replan.applying.partitions.judge_cancelled import judge_cancelled
-from replan.applying.partitions.judge_unclean import judge_while_copying
+from replan.applying.partitions.judge_copying import judge_while_copying
 from replan.applying.partitions.phase import (
     Admitted,
     Deferred,

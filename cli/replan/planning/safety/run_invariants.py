@@ -33,6 +33,8 @@ class Sample:
     """Bytes of the committed log."""
     not_serving: Replicas = ()
     """Members of the ISR whose process does not serve: nobody can know it before their session ends."""
+    adding: Replicas = ()
+    removing: Replicas = ()
 
     @property
     def margin(self) -> int:
@@ -253,17 +255,19 @@ def drops_only_what_was_replaced(
 ) -> Iterator[Broken]:
     """A replica of the original leaves the list only when the whole target had settled.
 
-    All of it was in the ISR for the settle time, which ended not long before the drop (`Blindness`). A dead member
-    counts until its session ends, which the settle time is longer than. `unnameable`: whom the cluster allowed no list
-    to name; what the plan says of that does not count.
+    All of it was in the ISR for the settle time, which ended not long before Kafka accepted the drop (`Blindness`). A
+    dead member counts until its session ends, which the settle time is longer than. What is accepted Kafka completes by
+    itself, and only with the whole target in the ISR (PartitionReassignmentReplicas.maybeCompleteReassignment).
+    `unnameable`: whom the cluster allowed no list to name; what the plan says of that does not count.
     """
     blind = Blindness() if blind is None else blind
     for before, after in pairwise(ours.samples):
         dropped = [b for b in before.replicas if b in move.original and b not in after.replicas]
         if not set(dropped) - unnameable:
             continue
-        ended = _last_settled(move, ours, after.at, settle_seconds, blind.unseen_seconds)
-        if ended is None or ended < after.at - blind.unknown_seconds:
+        accepted = _accepted(ours, set(dropped) - unnameable, after.at)
+        ended = _last_settled(move, ours, accepted, settle_seconds, blind.unseen_seconds)
+        if ended is None or ended < accepted - blind.unknown_seconds:
             when = "never" if ended is None else f"last at second {ended:g}"
             yield Broken(
                 "drops-only-what-was-replaced",
@@ -271,6 +275,16 @@ def drops_only_what_was_replaced(
                 f"{move.partition}: at second {after.at:g} {dropped} of {list(before.replicas)} left, and the target "
                 f"{list(move.target)} had been in sync for {settle_seconds:g} s {when}",
             )
+
+
+def _accepted(ours: Trajectory, dropped: set[BrokerId], until: float) -> float:
+    """Since when Kafka had been removing all that it dropped at a moment; that moment if it was not seen to."""
+    since = until
+    for sample in reversed([s for s in ours.samples if s.at < until]):
+        if not dropped <= set(sample.removing):
+            break
+        since = sample.at
+    return since
 
 
 def _last_settled(

@@ -9,6 +9,7 @@ from replan.applying.reasons.copies import (
     Confirming,
     CopyGoesOn,
     CopyingInBroker,
+    CopyStopsWrites,
     NeverEnding,
     NoLeader,
     Stalled,
@@ -97,6 +98,7 @@ def hold_text(reason: HoldReason) -> str:
         case (
             AwaitingSync()
             | NeverEnding()
+            | CopyStopsWrites()
             | AwaitingThrottle()
             | Confirming()
             | NextBatch()
@@ -138,6 +140,7 @@ _PLAIN: Mapping[type[HoldReason], str] = MappingProxyType(
 def _measured(
     reason: AwaitingSync
     | NeverEnding
+    | CopyStopsWrites
     | AwaitingThrottle
     | Confirming
     | NextBatch
@@ -149,7 +152,7 @@ def _measured(
             return f"its broker copies it: {copied} of {total} bytes"
         case AwaitingThrottle():
             return _awaiting_throttle(reason)
-        case AwaitingSync() | NeverEnding():
+        case AwaitingSync() | NeverEnding() | CopyStopsWrites():
             return _awaiting_sync(reason)
         case JournalSlow(seconds, limit):
             return (
@@ -178,11 +181,16 @@ def _awaiting_throttle(reason: AwaitingThrottle) -> str:
     )
 
 
-def _awaiting_sync(reason: AwaitingSync | NeverEnding) -> str:
+def _awaiting_sync(reason: AwaitingSync | NeverEnding | CopyStopsWrites) -> str:
     if isinstance(reason, NeverEnding):
         return (
             f"another tool's lists have left {listed(reason.brokers)} both adding and removing, "
             "which Kafka never ends; cancel this reassignment"
+        )
+    if isinstance(reason, CopyStopsWrites):
+        return (
+            f"min.insync.replicas is {reason.min_insync_replicas} now: with the copy in its list writes need "
+            f"{reason.needed} in sync, and {list(reason.in_sync)} are; the copy is taken back"
         )
     verb = "is" if len(reason.missing) == 1 else "are"
     parts = [f"waiting until {listed(reason.missing)} {verb} in sync"]

@@ -174,6 +174,20 @@ def test_what_was_lost_long_before_the_drop_had_to_be_known(lost_at: float, brok
     assert bool(list(drops_only_what_was_replaced(MOVE, ours, 15.0))) is broken
 
 
+@pytest.mark.parametrize(("accepted_at", "broken"), [(21.0, False), (26.0, True)])
+def test_a_drop_counts_from_when_kafka_accepted_it(accepted_at: float, broken: bool) -> None:
+    """It completes it by itself, as soon as the whole target is in sync again."""
+    removing = sample(accepted_at, (4, 2, 5, 1, 3), (4, 2, 1, 3))
+    ours = history(
+        sample(0, (1, 2, 3)),
+        sample(5, (1, 2, 3, 4, 5)),
+        sample(20, (1, 2, 3, 4, 5), (1, 2, 3, 4)),
+        replace(removing, removing=replicas(1, 3)),
+        sample(60, (4, 2, 5)),
+    )
+    assert bool(list(drops_only_what_was_replaced(MOVE, ours, 15.0))) is broken
+
+
 def test_a_dead_broker_counts_as_in_sync_until_its_session_ends() -> None:
     died = replace(sample(17, (1, 2, 3, 4, 5), (1, 2, 3, 4)), not_serving=replicas(5))
     ours = history(

@@ -1,4 +1,4 @@
-"""When a copy that runs is taken back: every row of the table in `judge_unclean`."""
+"""When a copy that runs is taken back: every row of the table in `judge_copying`."""
 
 from dataclasses import replace
 
@@ -16,8 +16,8 @@ from tests.unit.applying.partitions.test_judge import (
 )
 
 from replan.applying.partitions.judge import Hold, PartitionInput, Suspect, Verdict
-from replan.applying.partitions.judge_unclean import judge_while_copying
-from replan.applying.reasons.copies import AwaitingSync, Confirming, NoLeader
+from replan.applying.partitions.judge_copying import judge_while_copying
+from replan.applying.reasons.copies import AwaitingSync, Confirming, CopyStopsWrites, NoLeader
 from replan.applying.reasons.ends import Fact, NotAsPlanned
 from replan.applying.reasons.gates import UncleanElectionPossible
 from replan.applying.reasons.requests import EffectUnseen, OutcomePending
@@ -34,6 +34,7 @@ def copying(
     asked: Request = EXPAND,
     planned: bool = True,
     now: bool = True,
+    m: int = 2,
     quarantine: float | None = None,
     fenced: tuple[int, ...] = (),
 ) -> PartitionInput:
@@ -44,7 +45,7 @@ def copying(
         planned=UNCLEAN if planned else SWAP,
         quarantine=quarantine,
     )
-    settings = TopicSettings(2, unclean_election=now)
+    settings = TopicSettings(m, unclean_election=now)
     live = {b.id: replace(b, fenced=b.id in fenced) for b in brokers()}
     return replace(seen, seen=replace(seen.seen, topics={"orders": settings}, brokers=live))
 
@@ -78,6 +79,27 @@ def awaiting(*missing: int, fenced: tuple[int, ...] = ()) -> Hold:
 )
 def test_a_copy_that_could_be_elected_is_taken_back(seen: PartitionInput, verdict: Verdict) -> None:
     assert judge_while_copying(seen)[1] == verdict
+
+
+@pytest.mark.parametrize(
+    ("isr", "m", "fenced", "taken_back"),
+    [
+        ([1, 2, 3], 3, (), None),
+        ([1, 2, 3], 4, (), CopyStopsWrites(replicas(1, 2, 3), 4, 4)),
+        ([1, 2, 3, 4], 4, (), None),
+        ([1, 2, 3, 4], 9, (), CopyStopsWrites(replicas(1, 2, 3, 4), 9, 5)),
+        ([1, 2, 3], 4, (3,), None),  # under its minimum without the copy, too
+        ([1, 2, 4], 4, (), None),
+    ],
+)
+def test_a_copy_that_stops_writes_is_taken_back(
+    isr: list[int], m: int, fenced: tuple[int, ...], taken_back: CopyStopsWrites | None
+) -> None:
+    _, verdict = judge_while_copying(copying(isr, m=m, fenced=fenced, planned=False, now=False))
+    if taken_back is None:
+        assert not isinstance(verdict, Suspect) or verdict.conclusion != CANCEL
+    else:
+        assert verdict == Suspect(CANCEL, taken_back)
 
 
 def test_without_a_leader_nothing_is_asked_for() -> None:

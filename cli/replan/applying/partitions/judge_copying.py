@@ -1,10 +1,12 @@
-"""When a running copy is taken back because an unclean election could choose it. Pure.
+"""When a running copy is taken back, because with it the partition is worse off than without. Pure.
 
-Where unclean election is on, Kafka may let any live replica lead a partition without a live one in sync, also one that
-has hardly begun to copy: what it lacks is lost when the others come back and truncate to it. The gate
-(`admission.gates`) lets no copy begin there with fewer than two live replicas in sync; the same holds while it runs:
+The gates (`admission.gates`) let no copy begin where its longer list would stop writes (the effective minimum is
+min(m, assigned), Partition.effectiveMinIsr), nor where an unclean election could choose it: with unclean election on,
+Kafka may let any live replica lead a partition without a live one in sync, also one that has hardly begun to copy, and
+what it lacks is lost when the others truncate to it. The same holds while it runs:
 
     the copy runs, and ...                                             then
+    without it writes with acks=all would succeed, with it they fail   it is cancelled, once looks have agreed for 5 s
     unclean election is off                                            it goes on
     unclean election was on when planned, two live ones are in sync    it goes on
     unclean election is on and fewer are, or it was off when planned   it is cancelled, once looks have agreed for 5 s
@@ -26,9 +28,10 @@ from replan.applying.partitions.judge import (
     unless_quarantined,
 )
 from replan.applying.partitions.judge_cancelled import cancel_again
-from replan.applying.reasons.copies import NoLeader
+from replan.applying.reasons.copies import CopyStopsWrites, NoLeader
 from replan.applying.reasons.gates import UncleanElectionPossible
-from replan.model.partition import PartitionState
+from replan.model.configs import TopicSettings
+from replan.model.partition import PartitionState, effective_min_isr
 from replan.planning.plans.requests import CANCEL, Request, RequestKind
 
 
@@ -42,13 +45,13 @@ def judge_while_copying(sight: PartitionInput) -> tuple[MoveRecord | None, Verdi
         return own, verdict
     if own.asked.kind is RequestKind.CANCEL:
         return own, cancel_again(sight) if state.leader is not None else Hold(NoLeader())
-    could_lead = _could_lead(sight, state)
-    if could_lead is None:
+    worse = _worse_with_it(sight, state)
+    if worse is None:
         return own, verdict
     if state.leader is None:
         return own, Hold(NoLeader())
     ask = unless_quarantined(sight, own, CANCEL)
-    return own, Suspect(CANCEL, could_lead) if isinstance(ask, Request) else ask
+    return own, Suspect(CANCEL, worse) if isinstance(ask, Request) else ask
 
 
 def _copies(own: MoveRecord, state: PartitionState) -> bool:
@@ -61,10 +64,31 @@ def _copies(own: MoveRecord, state: PartitionState) -> bool:
     return ours and not state.removing and not set(state.adding) <= set(state.isr)
 
 
-def _could_lead(sight: PartitionInput, state: PartitionState) -> UncleanElectionPossible | None:
-    """Why a replica that copies could be elected."""
+def _worse_with_it(
+    sight: PartitionInput, state: PartitionState
+) -> CopyStopsWrites | UncleanElectionPossible | None:
     settings = sight.seen.topics.get(sight.move.partition.topic)
-    if settings is None or not settings.unclean_election:
+    if settings is None:
+        return None
+    return _stops_writes(sight, state, settings) or _could_lead(sight, state, settings)
+
+
+def _stops_writes(
+    sight: PartitionInput, state: PartitionState, settings: TopicSettings
+) -> CopyStopsWrites | None:
+    """Whether the list with the copy needs more replicas in sync than there are, and the list without it does not."""
+    m, original = settings.min_insync_replicas, sight.move.original
+    in_sync = tuple(b for b in state.isr if sight.seen.live(b))
+    needed = effective_min_isr(m, len(state.replicas))
+    without = len(set(in_sync) & set(original)) >= effective_min_isr(m, len(original))
+    return CopyStopsWrites(in_sync, m, needed) if without and len(in_sync) < needed else None
+
+
+def _could_lead(
+    sight: PartitionInput, state: PartitionState, settings: TopicSettings
+) -> UncleanElectionPossible | None:
+    """Why a replica that copies could be elected."""
+    if not settings.unclean_election:
         return None
     in_sync = tuple(b for b in state.isr if sight.seen.live(b))
     if sight.move.unclean_election and len(in_sync) >= 2:
