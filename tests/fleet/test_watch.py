@@ -37,7 +37,8 @@ def arrive(home: Path, hour: int, members: list[int], cluster: str = "eu", minut
 
 
 def history(home: Path) -> list[dict[str, Any]]:
-    return list(Lake(str(home / "lake")).read(HISTORY).to_pylist())
+    rows = Lake(str(home / "lake")).read(HISTORY).to_pylist()
+    return sorted(rows, key=lambda r: (r["cluster"], r["topic"], r["partition"], r["kind"]))
 
 
 def judged(home: Path) -> list[tuple[str, int, int]]:

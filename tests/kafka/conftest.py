@@ -26,15 +26,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def steady(kafka_version: str, pytestconfig: pytest.Config) -> "Iterator[OneJvmCluster]":
-    """Four brokers whose controller moves no leader by itself, with short sessions: take a topic of your own.
-
-    A test that stops brokers starts them again.
-    """
+def shared_by_modules(kafka_version: str, pytestconfig: pytest.Config) -> "Iterator[OneJvmCluster]":
+    """The cluster behind `steady`."""
     from tests.kafka.site import steady_layout
 
     with one_jvm_cluster(steady_layout(kafka_version), pytestconfig) as running:
         yield running
+
+
+@pytest.fixture
+def steady(shared_by_modules: "OneJvmCluster") -> "Iterator[OneJvmCluster]":
+    """Four brokers whose controller moves no leader by itself, with short sessions: take a topic of your own.
+
+    A test that stops brokers starts them again; what it leaves down when it fails is started here.
+    """
+    yield shared_by_modules
+    for broker in sorted(shared_by_modules.down):
+        shared_by_modules.start(broker)
 
 
 @pytest.fixture(scope="session")

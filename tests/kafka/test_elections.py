@@ -123,8 +123,9 @@ def test_the_broker_that_is_awaited_leads_when_it_returns(
     if why == "eligible":
         assert (found["observed"]["elr"], found["observed"]["lastKnownElr"]) == ([1, 2], [1])
     planned = checked("plan", "--exit-zero", "--format", "json", *flags, folder=tmp_path).stdout
-    (warning,) = [w for w in json.loads(planned)["warnings"] if w["kind"] == "awaited"]
-    assert (warning["facts"]["why"], warning["facts"]["brokers"]) == (why, back)
+    warnings = (w["facts"] for w in json.loads(planned)["warnings"] if w["kind"] == "awaited")
+    (facts,) = (f for f in warnings if f"{topic}-0" in f["partitions"])
+    assert (facts["why"], facts["brokers"]) == (why, back)
     said = replan("status", "--topic", topic, "--format", "json", *flags, folder=tmp_path).stdout
     [row] = json.loads(said)["unhealthy"]
     assert (row["state"], row["electable"]) == ("offline", len(back))

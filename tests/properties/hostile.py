@@ -16,7 +16,7 @@ from tests.unit.applying.lab import MB, Boundary, Killed, Lab
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import Journal, MemoryJournal
-from replan.applying.journal.records import Command, Record, Verb
+from replan.applying.journal.records import Application, ApplicationStatus, Command, Record, Verb
 from replan.applying.settings import Settings
 from replan.applying.views.outcome import Ending, Outcome
 from replan.errors import BadFile, ClusterUnreachable, Exit
@@ -33,6 +33,7 @@ from replan.model.placement import MoveThrottle
 from replan.model.snapshot import Features
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan_file import loads
 from replan.rehearsal.recording import Recorder
 from replan.reporting.application.outcome_text import outcome_text
 from replan.simulator.clock import VirtualClock
@@ -211,7 +212,7 @@ def troubled_journals(draw: st.DrawFn) -> Mapping[int, JournalTrouble]:
 
 @st.composite
 def steerings(draw: st.DrawFn, *, throttled: bool) -> tuple[tuple[float, Verb, str], ...]:
-    """Mostly nobody steers; a pause ends after a while, and a rate is changed where there is one."""
+    """Mostly nobody steers; a pause ends after a while, a rate is changed where there is one, a cancel comes last."""
     found: list[tuple[float, Verb, str]] = []
     moment = 0.0
     for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2, 3]))):
@@ -222,6 +223,9 @@ def steerings(draw: st.DrawFn, *, throttled: bool) -> tuple[tuple[float, Verb, s
             found.append((moment, Verb.PAUSE, ""))
             moment += draw(st.sampled_from([1, 20, 60]))
             found.append((moment, Verb.RESUME, ""))
+    if not draw(st.integers(0, 5)):
+        moment += draw(st.sampled_from([0, 1, 3, 10, 40]))
+        found.append((moment, Verb.CANCEL, ""))
     return tuple(found)
 
 
@@ -347,14 +351,30 @@ class Deadline:
         return self.clock.now() >= self.seconds
 
 
+def cancelled(made: Lab) -> bool:
+    """Whether an application has gone back: whoever wants it still makes a new plan."""
+    applications = (r for r in made.journal.read() if isinstance(r, Application))
+    return any(a.status is ApplicationStatus.CANCELLED for a in applications)
+
+
+def plan_back(made: Lab) -> Plan | None:
+    """The plan of an open application that is being cancelled, or takes one back: that of the journal."""
+    ledger = fold(made.journal.read())
+    opened = ledger.application
+    if opened is None or not (opened.cancelled_by or opened.takes_back):
+        return None
+    return loads(ledger.plan_text(opened.id), "journal")
+
+
 def inbox(made: Lab, sent: Sequence[tuple[float, Verb, str]]) -> Callable[[], Sequence[Command]]:
-    """What has arrived for the open application, and was not answered."""
+    """What has arrived for the first application, and was not answered."""
+    opened = next((r.id for r in made.journal.read() if isinstance(r, Application)), "")
 
     def arrived() -> Sequence[Command]:
         ledger = fold(made.journal.read())
-        opened = "" if ledger.application is None else ledger.application.id
+        first = opened or ("" if ledger.application is None else ledger.application.id)
         due = (
-            Command(opened, f"{number}", verb, rate, "bob@ops-2")
+            Command(first, f"{number}", verb, rate, "bob@ops-2")
             for number, (seconds, verb, rate) in enumerate(sent)
             if seconds <= made.clock.now()
         )
@@ -394,7 +414,14 @@ def performed(case: Case, seconds: float) -> Run:
         stop = Deadline(clock, max(clock.now(), case.over_at) + seconds)
         try:
             arrived = inbox(made, case.steering)
-            outcome = made.apply(boundary=Boundary(before, after), stop=stop, arrived=arrived)
+            back = plan_back(made)
+            outcome = made.apply(
+                back,
+                boundary=Boundary(before, after),
+                stop=stop,
+                arrived=arrived,
+                verb=None if back is None else Verb.RESUME,
+            )
         except Killed:
             note(f"killed at second {clock.now():g}")
         except (BadFile, ClusterUnreachable) as error:
@@ -406,6 +433,8 @@ def performed(case: Case, seconds: float) -> Run:
             over = no_more and clock.now() > case.over_at + GIVE_UP_SECONDS
             if kill == NEVER and (outcome.exit_code in {Exit.OK, Exit.REFUSED} or over):
                 break
+        if cancelled(made) and fold(made.journal.read()).application is None:
+            break
         left = clock.now()
         clock.sleep(pause)
         run.alone.append((left, clock.now()))

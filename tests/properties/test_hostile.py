@@ -22,8 +22,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from hypothesis import Phase, given, settings
-from tests.properties.hostile import Case, Run, cases, performed
+from tests.properties.hostile import Case, Run, cancelled, cases, performed
 
+from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import SavedRate, SavedReplicaList
 from replan.applying.reasons.notes import EntriesRemoved, RateRemoved
 from replan.applying.settings import Settings
@@ -296,21 +297,26 @@ def not_ended(
     case: Case, run: Run, histories: dict[TopicPartition, Trajectory]
 ) -> Iterator[Broken]:
     """What is not at its end although nothing keeps it, or does not say what does."""
+    went = cancelled(run.lab)
     if not run.outcomes:
-        yield Broken("it-ends", "", "no process came to an outcome")
+        if not went:
+            yield Broken("it-ends", "", "no process came to an outcome")
         return
     last = run.outcomes[-1]
     moves = {m.partition: m for m in case.plan.moves}
+    over = went and fold(run.lab.journal.read()).application is None
     for result in last.results:
+        if over and result.result is Result.WAITING:  # it had not begun
+            continue
         if result.partition in moves:
             yield from not_there(case, run, moves[result.partition], result, histories)
         else:
             yield from not_created(case, run, result)
-    if last.exit_code is Exit.OK:
+    if last.exit_code is Exit.OK or went:
         after, before = throttles_of(run.cluster.cluster), throttles_of(case.stage.cluster)
         theirs = frozenset(case.configured())
         yield from throttles_are_known(before, after, theirs)
-    elif last.exit_code is Exit.HELD and not any(True for _ in case.by_others()):
+    elif last.exit_code is Exit.HELD and not any(True for _ in case.by_others()) and not went:
         yield Broken("it-ends", "", f"it ended with {last}")
 
 
@@ -339,9 +345,10 @@ def not_there(
 ) -> Iterator[Broken]:
     name = result.partition
     match result.result:
-        case Result.DONE:
+        case Result.DONE | Result.CANCELLED:
             if case.list_changed_at(name) == float("inf"):
-                yield from arrived(move, histories[name])
+                there = went_back if cancelled(run.lab) else arrived
+                yield from there(move, histories[name])
         case Result.WAITING | Result.RUNNING:
             if result.hold is None:
                 yield Broken("says-why", str(name), f"{name}: {result}")
@@ -349,6 +356,17 @@ def not_there(
                 yield Broken("it-ends", str(name), f"{name}: {result}")
         case _:
             pass
+
+
+def went_back(move: Move, ours: Trajectory) -> Iterator[Broken]:
+    """What is done when its application is cancelled stays, the rest has its original list again."""
+    found = ours.samples[-1].replicas
+    if found not in {move.original, move.target}:
+        yield Broken(
+            "goes-back",
+            str(move.partition),
+            f"{move.partition}: it is cancelled, and its list is {found}",
+        )
 
 
 def explained(case: Case, run: Run, move: Move) -> bool:

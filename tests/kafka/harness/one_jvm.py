@@ -18,6 +18,8 @@ class OneJvmCluster(Closing):
 
     def __init__(self, layout: Layout) -> None:
         self.ground = prepare_ground(layout, choose_addresses(layout))
+        self.down: set[int] = set()
+        """The brokers that were stopped and not started again."""
         try:
             self._jvm = self._start()
         except BaseException:
@@ -36,6 +38,7 @@ class OneJvmCluster(Closing):
 
     def stop(self, broker: int) -> None:
         """Stop a broker cleanly (controlled shutdown) and wait until it is down."""
+        self.down.add(broker)
         self._jvm.tell(f"stop {broker}")
         self._jvm.await_answer(f"stopped {broker}", limit_seconds=STARTUP_SECONDS)
 
@@ -46,6 +49,7 @@ class OneJvmCluster(Closing):
         """
         self._jvm.tell(f"start {broker}")
         self._jvm.await_answer(f"started {broker}", limit_seconds=STARTUP_SECONDS)
+        self.down.discard(broker)
 
     def log_tails(self) -> str:
         """The end of what the nodes logged."""

@@ -10,7 +10,14 @@ from dataclasses import replace
 from math import inf
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.records import ApplicationStatus, Command, Record, Verb, changed
+from replan.applying.journal.records import (
+    ApplicationStatus,
+    Command,
+    Forget,
+    Record,
+    Verb,
+    changed,
+)
 from replan.applying.other_tools import throttles_others
 from replan.applying.reasons.requests import ClusterSilent, JournalSlow
 from replan.applying.run.cancelling import is_cancelled, turned
@@ -63,6 +70,8 @@ class ApplicationRun:
         self._progress: Progress | None = None
         self._asked = False
         self._perhaps_obeyed: tuple[Command, ...] = ()
+        self._perhaps_written: set[str] = set()
+        """Keys of records whose append failed: the journal may have them all the same."""
 
     def to_end(self) -> Outcome:
         """Tick until there is an outcome, of this application or of the one that takes it back."""
@@ -101,7 +110,7 @@ class ApplicationRun:
         decision, after = decide(tick, before)
         began = self._ports.clock.now()
         try:
-            self._ports.journal.append(intents(decision, before.ledger))
+            self._write(intents(decision, before.ledger), before.ledger)
         except (BadFile, ClusterUnreachable) as error:
             self._perhaps_obeyed = tuple(tick.commands)
             return self._unwritable(now, error)
@@ -286,8 +295,17 @@ class ApplicationRun:
         return replace(outcome, exit_code=exit_code_of(results, left_out), refusals=refusals)
 
     def _append(self, records: tuple[Record, ...]) -> None:
-        self._ports.journal.append(records)
+        self._write(records, self._state.ledger)
         self._state = replace(self._state, ledger=self._state.ledger.after(records))
+
+    def _write(self, records: Sequence[Record], known: Ledger) -> None:
+        """Append to the journal; what a failed append may have changed there is put right, as nothing was sent then."""
+        keys = {r.key for r in records}
+        again = sorted(self._perhaps_written - keys)
+        self._perhaps_written |= keys
+        right = (known.records.get(key, Forget(key)) for key in again)
+        self._ports.journal.append((*right, *records))
+        self._perhaps_written = set()
 
     def _unreachable(
         self, now: float, error: ClusterUnreachable | ClusterRefused
