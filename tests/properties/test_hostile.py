@@ -312,7 +312,7 @@ def not_ended(
             yield from not_there(case, run, moves[result.partition], result, histories)
         else:
             yield from not_created(case, run, result)
-    if last.exit_code is Exit.OK or went:
+    if last.exit_code is Exit.OK or over:
         after, before = throttles_of(run.cluster.cluster), throttles_of(case.stage.cluster)
         theirs = frozenset(case.configured())
         yield from throttles_are_known(before, after, theirs)
