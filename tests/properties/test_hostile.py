@@ -297,16 +297,17 @@ def not_ended(
     case: Case, run: Run, histories: dict[TopicPartition, Trajectory]
 ) -> Iterator[Broken]:
     """What is not at its end although nothing keeps it, or does not say what does."""
-    went = cancelled(run.lab)
     if not run.outcomes:
-        if not went:
+        if not cancelled(run.lab):
             yield Broken("it-ends", "", "no process came to an outcome")
         return
     last = run.outcomes[-1]
     moves = {m.partition: m for m in case.plan.moves}
-    over = went and fold(run.lab.journal.read()).application is None
+    opened = fold(run.lab.journal.read()).application
+    over = cancelled(run.lab) and opened is None
+    begins_nothing = over or (opened is not None and bool(opened.cancelled_by))
     for result in last.results:
-        if over and result.result is Result.WAITING:  # it had not begun
+        if begins_nothing and result.result is Result.WAITING:
             continue
         if result.partition in moves:
             yield from not_there(case, run, moves[result.partition], result, histories)
@@ -316,7 +317,7 @@ def not_ended(
         after, before = throttles_of(run.cluster.cluster), throttles_of(case.stage.cluster)
         theirs = frozenset(case.configured())
         yield from throttles_are_known(before, after, theirs)
-    elif last.exit_code is Exit.HELD and not any(True for _ in case.by_others()) and not went:
+    elif last.exit_code is Exit.HELD and not any(True for _ in case.by_others()) and not over:
         yield Broken("it-ends", "", f"it ended with {last}")
 
 
@@ -346,7 +347,10 @@ def not_there(
     name = result.partition
     match result.result:
         case Result.DONE | Result.CANCELLED:
-            if case.list_changed_at(name) == float("inf"):
+            refused = (
+                {r.partition for r in run.outcomes[-1].refusals} if cancelled(run.lab) else set()
+            )
+            if case.list_changed_at(name) == float("inf") and name not in refused:
                 there = went_back if cancelled(run.lab) else arrived
                 yield from there(move, histories[name])
         case Result.WAITING | Result.RUNNING:
