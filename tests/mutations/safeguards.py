@@ -339,6 +339,7 @@ SAFEGUARDS = (
         (
             f"{STORY}[a-copy-is-taken-back-before-an-unclean-election-could-choose-it]",
             f"{STORY}[unclean-election-that-is-switched-on-takes-the-copies-of-its-topic-back]",
+            f"{STORY}[a-copy-is-taken-back-although-kafka-drops-a-replica-after-it]",
         ),
     ),
     Safeguard(

@@ -15,7 +15,11 @@ what it lacks is lost when the others truncate to it. The same holds while it ru
                                                                        stale where the plan rests on other settings
 
 A replica that is in the ISR is no copy any more. Without a leader nothing is asked for: with ELR on, Kafka refuses it.
+Where Kafka drops replicas after the copy, because the list could not name them, a cancel puts them at the end of the
+list (PartitionReassignmentRevert): the move begins again from that order.
 """
+
+from dataclasses import replace
 
 from replan.applying.journal.steps import MoveRecord, Status
 from replan.applying.partitions.judge import (
@@ -37,7 +41,7 @@ from replan.planning.plans.requests import CANCEL, Request, RequestKind
 
 def judge_while_copying(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
     """The record of a partition as it stands now, and what to do about it."""
-    own, verdict = judge(sight)
+    own, verdict = judge(_from_the_order_that_is_left(sight))
     state = sight.state
     if own is None or own.asked is None or state is None or verdict == End(Status.DONE):
         return own, verdict
@@ -54,14 +58,22 @@ def judge_while_copying(sight: PartitionInput) -> tuple[MoveRecord | None, Verdi
     return own, Suspect(CANCEL, worse) if isinstance(ask, Request) else ask
 
 
-def _copies(own: MoveRecord, state: PartitionState) -> bool:
-    """Whether a reassignment of replan's runs that brings a replica into sync, and drops none.
+def _from_the_order_that_is_left(sight: PartitionInput) -> PartitionInput:
+    """After a cancel the original list may have another order."""
+    own, state = sight.own, sight.state
+    cancelled = own is not None and own.asked is not None and own.asked.kind is RequestKind.CANCEL
+    if not cancelled or state is None or state.running is not None:
+        return sight
+    if state.replicas == sight.move.original or set(state.replicas) != set(sight.move.original):
+        return sight
+    return replace(sight, move=replace(sight.move, original=state.replicas))
 
-    Where it drops some, a cancel would not restore the order of the list (ReplicationControlManager appends them).
-    """
+
+def _copies(own: MoveRecord, state: PartitionState) -> bool:
+    """Whether a reassignment of replan's runs that brings a replica into sync."""
     running = state.running
     ours = running is not None and running.target in own.past
-    return ours and not state.removing and not set(state.adding) <= set(state.isr)
+    return ours and not set(state.adding) <= set(state.isr)
 
 
 def _worse_with_it(
