@@ -280,7 +280,7 @@ HOLDS: list[tuple[HoldReason, str]] = [
         AwaitingThrottle(catching_up=(TopicPartition("orders", 0),)),
         (
             "waiting for the throttle, which is lifted while orders-0 catches up: entries of throttled replicas that "
-            "another tool left would hold it; remove them (replan throttle show)"
+            "are not of its copies would hold it (replan throttle show)"
         ),
     ),
     (

@@ -40,7 +40,7 @@ NOTES: list[tuple[Note, str]] = [
         RateGivesWay(B4, FOLLOWER_RATE, TopicPartition("orders", 0)),
         (
             "follower.replication.throttled.rate of broker 4: lifted while orders-0 catches up, "
-            "which an entry that another tool left would hold at this rate"
+            "which an entry that is not of these copies would hold at this rate"
         ),
     ),
     (

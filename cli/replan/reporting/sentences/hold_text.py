@@ -170,7 +170,7 @@ def _awaiting_throttle(reason: AwaitingThrottle) -> str:
         names = ", ".join(capped(list(map(str, reason.catching_up)), limit=5))
         return (
             f"waiting for the throttle, which is lifted while {names} catches up: entries of throttled replicas that "
-            "another tool left would hold it; remove them (replan throttle show)"
+            "are not of its copies would hold it (replan throttle show)"
         )
     if not reason.unread:
         return "waiting for the throttle to take effect"

@@ -90,7 +90,7 @@ def _not_in_force(note: RateKept | RateGivesWay) -> str:
     if isinstance(note, RateGivesWay):
         return (
             f"{note.config} of broker {note.broker}: lifted while {note.partition} catches up, "
-            "which an entry that another tool left would hold at this rate"
+            "which an entry that is not of these copies would hold at this rate"
         )
     now = "removed" if note.found is None else f"changed to {note.found} B/s"
     before = "it was not set" if note.before is None else f"it was {note.before} B/s"
