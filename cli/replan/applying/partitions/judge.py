@@ -35,7 +35,7 @@ from replan.applying.reasons.requests import (
 )
 from replan.applying.reasons.waits import HoldReason
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, Replicas
 from replan.model.partition import PartitionState
 from replan.planning.elections.available import unavailable
 from replan.planning.plans.moves import Move
@@ -103,6 +103,8 @@ class PartitionInput:
     """How long an earlier request may still be on its way; None where its outcome is definite."""
     logless: frozenset[BrokerId] = frozenset()
     """Brokers of the target that show no log of it."""
+    left_behind: Replicas = ()
+    """The list that an earlier application has left, in whose copies it ended; empty if none has."""
 
     @property
     def asked(self) -> Asked | None:
@@ -133,7 +135,7 @@ def _not_begun(sight: PartitionInput, needed: Next) -> Verdict:
         return stale_topic(move, state)
     planned = state.replicas in {move.original, move.target} and state.running is None
     if not planned or isinstance(needed, OffPath):
-        return _elsewhere(move, state)
+        return _elsewhere(sight, state)
     if isinstance(needed, Wait):
         return _unavailable(sight) or Hold(_awaited(sight, needed), soon=needed.settling)
     return _if_as_planned(sight, needed)
@@ -150,10 +152,10 @@ def _unavailable(sight: PartitionInput) -> Suspect | None:
     return _suspect(Status.REJECTED, PreferredUnavailable(move.target[0], why, state.isr))
 
 
-def _elsewhere(move: Move, state: PartitionState) -> Verdict:
+def _elsewhere(sight: PartitionInput, state: PartitionState) -> Verdict:
     """It has neither the planned original nor the target, and nothing was asked for."""
-    running = state.running
-    if running is None:
+    move, running = sight.move, state.running
+    if running is None or running.target == sight.left_behind:
         return _suspect(Status.STALE, NotAsPlanned(Fact.REPLICAS, move.original, state.replicas))
     if running.target == move.target:
         return Hold(SameListElsewhere())

@@ -1,5 +1,6 @@
 """What one partition is judged by, and when a suspicion of one look has become a conclusion. Pure."""
 
+from replan.applying.journal.records import Order
 from replan.applying.journal.steps import MoveRecord
 from replan.applying.partitions.judge import PartitionInput, Suspect
 from replan.applying.reasons.ends import ChangedElsewhere, EndReason, OtherReassignment
@@ -14,6 +15,7 @@ def partition_input(
 ) -> PartitionInput:
     """All that one partition is judged by."""
     move = tick.job.moves[name]
+    order = state.ledger.order(Order(name, move.topic_id, move.original).key)
     return PartitionInput(
         move=move,
         own=record,
@@ -26,6 +28,7 @@ def partition_input(
         repeat_seconds=state.repeat_seconds(name, tick.now),
         quarantine_seconds=quarantine_left(tick, state, name),
         logless=frozenset(b for b in move.target if state.history.shows_no_log(name, b)),
+        left_behind=() if order is None else order.left,
     )
 
 

@@ -148,6 +148,14 @@ MIN_ISR_CHANGED = stale(NotAsPlanned(Fact.MIN_ISR, 2, 3))
             id="another tool's reassignment",
         ),
         pytest.param(
+            replace(
+                sight(None, state([1, 2, 3, 4], [1, 2, 3], adding=[4])),
+                left_behind=replicas(1, 2, 3, 4),
+            ),
+            stale(NotAsPlanned(Fact.REPLICAS, SWAP.original, replicas(1, 2, 3, 4))),
+            id="a copy that an earlier application has left",
+        ),
+        pytest.param(
             sight(
                 None, state([4, 1, 5, 2, 3], [1, 2, 3], leader=1, adding=[4, 5], removing=[2, 3])
             ),
