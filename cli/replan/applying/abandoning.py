@@ -3,7 +3,7 @@
 Nothing but the saved values in the journal is needed for it: no plan has to be readable, whatever version wrote it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
@@ -16,19 +16,30 @@ from replan.applying.clear import (
     log_moves_of,
     restored,
 )
-from replan.applying.journal.ledger import Ledger, fold, open_applications
+from replan.applying.journal.ledger import Ledger, fold, open_applications, unended
 from replan.applying.journal.protocol import Journal
-from replan.applying.journal.records import ApplicationStatus, Order, changed
+from replan.applying.journal.records import ApplicationStatus, Order, Record, changed
+from replan.applying.journal.steps import StandingRecord, Status
 from replan.applying.other_tools import not_ours
-from replan.applying.partitions.intents import intent, left_behind
+from replan.applying.partitions.intents import intent, left_behind, no_more_left
 from replan.applying.reasons.notes import ListsLeft
 from replan.applying.run.opening import closing, ended, open_plan
 from replan.applying.run.sending import Sender
 from replan.applying.settings import Settings
 from replan.applying.steps.log_moves import LogMoveTick
+from replan.applying.steps.standing_throttles import is_set
 from replan.applying.tick.next_state import Decision
-from replan.applying.views.outcome import Outcome, results_of, summary
+from replan.applying.views.outcome import (
+    Outcome,
+    create_results,
+    log_move_results,
+    recovery_results,
+    results_of,
+    setting_results,
+    summary,
+)
 from replan.errors import BadFile, BadUsage, Held, UnsafePlan
+from replan.model.configs import ConfigScope
 from replan.model.control_plane import (
     Clock,
     ClusterReader,
@@ -36,7 +47,8 @@ from replan.model.control_plane import (
     OutcomeUnknown,
     Wanted,
 )
-from replan.model.names import TopicPartition
+from replan.model.names import BrokerId
+from replan.planning.plans.plan import Plan
 from replan.planning.plans.requests import CANCEL
 from replan.wording import capped, count
 
@@ -68,7 +80,8 @@ def abandon(
     applications end. Raises Held where copies run and `copies` says nothing of them, before anything is changed.
     """
     records = journal.read()
-    if copies is not RunningCopies.UNTHROTTLED and len(open_applications(records)) == 1:
+    alone = len(open_applications(records)) == 1
+    if copies is not RunningCopies.UNTHROTTLED and alone:
         check_no_copies(fold(records), reader, copies)
     for other in open_applications(records)[:-1]:
         journal.append(
@@ -80,34 +93,84 @@ def abandon(
     plan = None
     with suppress(BadFile, UnsafePlan):  # whatever version wrote it, it can be given up
         plan = open_plan(ledger)
-    results = results_of(sorted(ledger.owned), ledger, {})
-    behind = [r for own in ledger.open.values() for r in left_behind(own, ledger)]
+    begun, since = ledger, clock.now()
     ports = Ports(reader, writer, journal, clock)
     if copies is RunningCopies.CANCELLED:
-        ledger = _without_copies(ports, ledger, settings, report)
-    outcome, ledger = restored(ports, ledger, settings, report, abandoned=True)
-    as_before = set(_as_before(ledger, reader)) if behind else set()
-    behind = [r for r in behind if not (isinstance(r, Order) and r.partition in as_before)]
-    journal.append(
-        (
-            *behind,
-            *closing(
-                ledger, ApplicationStatus.ABANDONED, summary(results), settings.moment(), plan
-            ),
-        )
-    )
-    names = tuple(r.partition for r in behind if isinstance(r, Order))
+        ledger, since = _without_copies(ports, ledger, settings, report)
+    elif copies is RunningCopies.REFUSED and alone:
+        _await_arrivals(ports, ledger, settings, report)
+    outcome, ledger = restored(ports, ledger, settings, report, abandoned=True, since=since)
+    ledger = ledger if plan is None else ledger.after(_settled(plan, ledger, reader))
+    lists = _lists_left(begun, ledger, reader)
+    closed = _with_results(outcome, begun, ledger, plan)
+    text, at = summary(closed.all_results), settings.moment()
+    ending = closing(ledger, ApplicationStatus.ABANDONED, text, at, plan)
+    journal.append((*lists, *ending))
+    names = tuple(r.partition for r in lists if isinstance(r, Order))
     notes = (*outcome.notes, ListsLeft(names)) if names else outcome.notes
-    return replace(outcome, results=results, abandoned=True, notes=notes)
+    return replace(closed, abandoned=True, notes=notes)
 
 
-def _as_before(ledger: Ledger, reader: ClusterReader) -> Iterator[TopicPartition]:
-    """The unfinished partitions that have their original list: nothing of their moves is left."""
-    seen = reader.look(Wanted(partitions=list(ledger.open)))
-    for name, own in ledger.open.items():
-        state = seen.partitions.get(name)
-        if state is not None and name not in seen.running and state.replicas == own.original:
-            yield name
+def _with_results(outcome: Outcome, begun: Ledger, ledger: Ledger, plan: Plan | None) -> Outcome:
+    """How all stands that the application had begun; `begun`: as it was when it was given up."""
+    found = results_of(sorted(begun.owned), begun, {})
+    if plan is None:
+        return replace(outcome, results=found)
+    creates = [c for c in plan.creates if c.topic in ledger.creates]
+    recoveries = [r for r in plan.recoveries if r.partition in ledger.recoveries]
+    return replace(
+        outcome,
+        results=(
+            *create_results(creates, ledger, {}),
+            *recovery_results(recoveries, ledger, {}),
+            *found,
+        ),
+        settings=setting_results(
+            [s for s in plan.standing if s.setting in ledger.standing], ledger, {}
+        ),
+        log_moves=log_move_results(
+            [m for m in plan.log_moves if m.replica in ledger.log_moves], ledger, {}
+        ),
+    )
+
+
+def _settled(plan: Plan, ledger: Ledger, reader: ClusterReader) -> list[StandingRecord]:
+    """What has become of the settings that were asked for and are to stay, once none of them may arrive any more."""
+    waiting = [s for s in plan.standing if s.setting in ledger.standing]
+    waiting = [s for s in waiting if unended(ledger.standing[s.setting])]
+    if not waiting:
+        return []
+    names = {
+        scope: [s.setting.name for s in waiting if s.setting.scope is scope]
+        for scope in ConfigScope
+    }
+    brokers = [BrokerId(int(name)) for name in names[ConfigScope.BROKER]]
+    seen = reader.look(Wanted(topics=names[ConfigScope.TOPIC], rates_of=brokers))
+    return [
+        changed(
+            ledger.standing[s.setting],
+            status=Status.DONE if is_set(s, seen) else Status.CANCELLED,
+        )
+        for s in waiting
+    ]
+
+
+def _lists_left(begun: Ledger, ledger: Ledger, reader: ClusterReader) -> list[Record]:
+    """The records of the lists that moves leave longer than they were, as it has come; `begun`: as it was before."""
+    left = {n: r for n, own in begun.open.items() for r in left_behind(own, begun)}
+    ended = {n for n, own in begun.owned.items() if own.given_up}
+    if not left and not ended:
+        return []
+    seen = reader.look(Wanted(partitions=sorted(left.keys() | ended)))
+    as_before = {
+        n
+        for n in left.keys() | ended
+        if (state := seen.partitions.get(n)) is not None
+        and n not in seen.running
+        and state.replicas == begun.owned[n].original
+    }
+    back = [r for n in sorted(ended & as_before) for r in no_more_left(begun.owned[n], ledger)]
+    return [*(r for n, r in left.items() if n not in as_before), *back]
 
 
 def check_no_copies(ledger: Ledger, reader: ClusterReader, copies: RunningCopies) -> None:
@@ -130,40 +193,55 @@ def check_no_copies(ledger: Ledger, reader: ClusterReader, copies: RunningCopies
         )
 
 
+def _await_arrivals(
+    ports: Ports, ledger: Ledger, settings: Settings, report: Callable[[str], None] | None
+) -> None:
+    """Stay until no request of the application may arrive any more; raises Held where one begins a copy."""
+    until = ports.clock.now() + settings.quarantine_seconds
+    if ledger.may_arrive and report is not None:
+        report(_WATCHING.format(settings.quarantine_seconds))
+    while ledger.may_arrive and ports.clock.now() < until:
+        ports.clock.sleep(settings.poll_seconds)
+        check_no_copies(ledger, ports.reader, RunningCopies.REFUSED)
+
+
+_WATCHING = "the outcome of requests is unknown; watching {:.0f} s"
+
+
 def _without_copies(
     ports: Ports,
     ledger: Ledger,
     settings: Settings,
     report: Callable[[str], None] | None,
-) -> Ledger:
+) -> tuple[Ledger, float]:
     """Cancel what runs to a list of the application, until nothing of it runs; raises Held where that has no effect.
 
-    A list whose outcome is not known may still arrive for the quarantine, so nothing different is asked before.
+    Also of partitions that have ended in the middle, and whose copy runs on. A list whose outcome is not known may
+    still arrive for the quarantine, so nothing different is asked before. Returns since when no request was sent whose
+    outcome is not known.
     """
     began, reported = ports.clock.now(), False
+    since = began
     while True:
         late, until = ports.clock.now() - began, ports.clock.now() + settings.intent_seconds
         seen = ports.reader.look(
-            Wanted(partitions=list(ledger.open), places_of=log_moves_of(ledger))
+            Wanted(partitions=list(ledger.owned), places_of=log_moves_of(ledger))
         )
         within = copying_within(ledger, seen)
         ours = {
             n: own
-            for n, own in ledger.open.items()
+            for n, own in ledger.owned.items()
             if n in seen.running and seen.running[n].target in own.past
         }
-        unsure = [n for n, own in ledger.open.items() if own.list_pending]
-        waits = late < settings.quarantine_seconds and bool(unsure)
+        waits = late < settings.quarantine_seconds and ledger.may_arrive
         if not ours and not within and not waits:
-            return ledger
+            return ledger, since
         if late > 2 * settings.quarantine_seconds + settings.patience_seconds:
             stuck = sorted({*ours, *(name for name, _ in within)})
             named = ", ".join(capped(list(map(str, stuck)), limit=20))
             raise Held(f"cancelling has no effect on {named}; the application stays open")
         if waits and not reported and report is not None:
-            report(
-                f"the outcome of requests is unknown; watching {settings.quarantine_seconds:.0f} s"
-            )
+            report(_WATCHING.format(settings.quarantine_seconds))
             reported = True
         due = {n: own for n, own in ours.items() if not (own.list_pending and waits)}
         if due or within:
@@ -173,12 +251,15 @@ def _without_copies(
             decision = Decision(
                 resizing=dict.fromkeys(due), log_moves=LogMoveTick(asks=dict(within))
             )
-            answers = Sender(ports.writer, ports.clock, until).send(decision).partitions
-            sure = [n for n in due if not isinstance(answers.get(n), OutcomeUnknown | None)]
+            answers = Sender(ports.writer, ports.clock, until).send(decision)
             known = [
                 changed(own, asked=changed(own.asked, confirmed=True))
-                for n in sure
-                if (own := ledger.open[n]).asked is not None
+                for n in due
+                if not isinstance(answers.partitions.get(n), OutcomeUnknown | None)
+                and (own := ledger.owned[n]).asked is not None
             ]
             ledger = ledger.after(known)
+            all_answers = (*answers.partitions.values(), *answers.log_moves.values())
+            if any(isinstance(answer, OutcomeUnknown) for answer in all_answers):
+                since = ports.clock.now()
         ports.clock.sleep(settings.poll_seconds)

@@ -80,11 +80,15 @@ def restored(
     report: Callable[[str], None] | None,
     *,
     abandoned: bool = False,
+    since: float | None = None,
 ) -> tuple[Outcome, Ledger]:
-    """Restore until nothing is left and nothing can come back; `abandoned`: what running copies need, too."""
-    began, reported = ports.clock.now(), False
+    """Restore until nothing is left and nothing can come back; `abandoned`: what running copies need, too.
+
+    `since`: when the last request may have been sent whose outcome is not known; None is now.
+    """
+    began, reported = ports.clock.now() if since is None else since, False
     touched = frozenset(throttled(ledger))
-    pending = abandoned and any(r.list_pending for r in ledger.owned.values())
+    pending = abandoned and ledger.may_arrive
     while True:
         late = ports.clock.now() - began
         waits = late < settings.quarantine_seconds and bool(touched or pending)

@@ -1,4 +1,4 @@
-"""`apply`, `resume`, `interrupt`, `clear`, `tick`: the real applier on the cluster, in virtual time.
+"""`apply`, `resume`, `interrupt`, `abandon`, `clear`, `tick`: the real applier on the cluster, in virtual time.
 
 `apply` begins a process, or resumes the paused one. It ends, is interrupted, is killed, or pauses where the scenario
 says so; `tick` lets it work while time passes.
@@ -7,7 +7,10 @@ says so; `tick` lets it work while time passes.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
+from replan.applying.abandoning import RunningCopies
+from replan.applying.abandoning import abandon as give_up
 from replan.applying.clear import throttle_clear
 from replan.applying.journal.records import Command, Verb
 from replan.applying.journal.steps import MoveRecord, Status
@@ -122,6 +125,20 @@ def kill_process(session: Session, tokens: TokenReader, _body: Sequence[str]) ->
 
 def clear(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`clear`: `replan throttle clear`, to its end."""
+    return _without_plan(session, tokens, throttle_clear)
+
+
+def abandon(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
+    """`abandon [cancel-copies|unthrottled]`: `replan abandon`, to its end, where no process is at work."""
+    copies = RunningCopies.REFUSED
+    if tokens.phrase("cancel-copies"):
+        copies = RunningCopies.CANCELLED
+    elif tokens.phrase("unthrottled"):
+        copies = RunningCopies.UNTHROTTLED
+    return _without_plan(session, tokens, partial(give_up, copies=copies))
+
+
+def _without_plan(session: Session, tokens: TokenReader, work: Callable[..., Outcome]) -> str:
     tokens.end()
     if session.process is not None:
         raise tokens.wrong("a process is running")
@@ -132,9 +149,7 @@ def clear(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     def run(clock: Clock) -> Outcome:
         writer = RecordedWriter(session.plane, Boundary(session.transcript, clock, {}))
         settings = Settings(owner=OWNER)
-        return throttle_clear(
-            session.plane, writer, session.journal, clock, settings=settings, report=report
-        )
+        return work(session.plane, writer, session.journal, clock, settings=settings, report=report)
 
     session.process = Process(session.clock, run)
     return _continue(session, _ApplyOptions())

@@ -5,7 +5,16 @@ from types import MappingProxyType
 
 from replan.faults.read import FIRST_WORDS
 from replan.faults.token_reader import TokenReader
-from replan.scenarios.applying import apply, cancel, clear, interrupt, kill_process, resume, tick
+from replan.scenarios.applying import (
+    abandon,
+    apply,
+    cancel,
+    clear,
+    interrupt,
+    kill_process,
+    resume,
+    tick,
+)
 from replan.scenarios.fault_injection import at, inject
 from replan.scenarios.inspection import journal, show, status, throttles
 from replan.scenarios.planning import drift, elect, manifest, plan, rollback
@@ -20,6 +29,7 @@ WITH_BODY = frozenset({"manifest"})
 
 COMMANDS: Mapping[str, Command] = MappingProxyType(
     {
+        "abandon": abandon,
         "apply": apply,
         "at": at,
         "cancel": cancel,

@@ -10,7 +10,7 @@ from replan.applying.abandoning import RunningCopies, abandon
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Application, ApplicationStatus, Verb
 from replan.applying.settings import Settings
-from replan.applying.views.outcome import Result
+from replan.applying.views.outcome import Outcome, Result
 from replan.errors import Exit, Held
 from replan.model.broker import LogDir
 from replan.model.control_plane import Wanted
@@ -210,5 +210,31 @@ def test_given_up_its_copy_is_named_or_ended() -> None:
     with pytest.raises(Held, match=f"{TOPIC}-0"):
         give_up(RunningCopies.REFUSED)
     give_up(RunningCopies.CANCELLED)
+    assert lies(found) == {0: "/a", 1: "/a", 2: "/b"}
+    assert not throttles_of(found.plane.simulation.cluster)
+
+
+def test_a_copy_that_arrives_while_its_application_is_given_up_is_named_or_ended() -> None:
+    found = made(LoseRequests(RequestKind.MOVE_LOGS, 1, 60.0))
+    found.plan = replace(found.plan, moves=(), throttle=MoveThrottle(MB))
+    asked = Boundary()
+    found.apply(boundary=asked, stop=lambda: "move logs" in asked.log)
+
+    def give_up(copies: RunningCopies) -> Outcome:
+        return abandon(
+            found.plane,
+            found.plane,
+            found.journal,
+            found.clock,
+            settings=found.settings,
+            copies=copies,
+        )
+
+    with pytest.raises(Held, match=f"{TOPIC}-0"):
+        give_up(RunningCopies.REFUSED)
+    assert fold(found.journal.read()).application is not None
+    outcome = give_up(RunningCopies.CANCELLED)
+    assert [r.result for r in outcome.log_moves] == [Result.RUNNING, Result.RUNNING]
+    found.clock.sleep(120)
     assert lies(found) == {0: "/a", 1: "/a", 2: "/b"}
     assert not throttles_of(found.plane.simulation.cluster)

@@ -30,6 +30,7 @@ from replan.applying.reasons.ends import (
     PreferredUnavailable,
     RejectedByKafka,
     StaysInLogDir,
+    StaysUnset,
     SubjectGone,
     TakenBack,
     ThrottleRefused,
@@ -310,6 +311,7 @@ HOLDS: list[tuple[HoldReason, str]] = [
 
 ENDS: list[tuple[EndReason, str]] = [
     (StaysInLogDir("/d2"), "cancelled; its replica stays in /d2"),
+    (StaysUnset(None), "cancelled; it stays as it was: not set"),
     (
         OtherLogDir("/d2", "/d3"),
         "its replica lay in /d2 when planned, and now lies in /d3; make a new plan",

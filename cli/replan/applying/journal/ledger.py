@@ -160,6 +160,17 @@ class Ledger:
             if isinstance(r, Order)
         }
 
+    @property
+    def may_arrive(self) -> bool:
+        """Whether a request of the open application may be on its way, as far as the journal says.
+
+        Of lists it says which outcomes are definite; of all else that is asked for only that it has not ended.
+        """
+        lists = any(own.list_pending for own in self.owned.values())
+        return lists or any(
+            step.status is Status.OPEN for step in self.steps if not isinstance(step, MoveRecord)
+        )
+
     def ended(self, status: Status) -> list[MoveRecord]:
         """The partitions of the open application that ended so."""
         return [own for own in self.owned.values() if own.status is status]

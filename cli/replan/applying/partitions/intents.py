@@ -40,13 +40,21 @@ def remembering(move: Move, ledger: Ledger) -> tuple[Record, ...]:
 
 def forgetting(move: Move, ledger: Ledger) -> tuple[Record, ...]:
     """Forget an order that stands again, and a list that can come back no more."""
-    key = Order(move.partition, move.topic_id, move.target).key
-    order = ledger.order(key)
-    if order is None or (not order.left and order.replicas != move.target):
+    return _no_more(Order(move.partition, move.topic_id, move.target), ledger)
+
+
+def no_more_left(own: MoveRecord, ledger: Ledger) -> tuple[Record, ...]:
+    """Forget the list to come back to, where the partition of a move that was given up has its original one."""
+    return _no_more(Order(own.partition, own.topic_id, own.original), ledger)
+
+
+def _no_more(there: Order, ledger: Ledger) -> tuple[Record, ...]:
+    order = ledger.order(there.key)
+    if order is None or (not order.left and order.replicas != there.replicas):
         return ()
-    if order.replicas != move.target and set(order.replicas) == set(move.target):
+    if order.replicas != there.replicas and set(order.replicas) == set(there.replicas):
         return (changed(order, left=()),)
-    return (Forget(key),)
+    return (Forget(there.key),)
 
 
 def left_behind(own: MoveRecord, ledger: Ledger) -> tuple[Record, ...]:

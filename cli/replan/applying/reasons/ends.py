@@ -123,6 +123,13 @@ class StaysInLogDir:
 
 
 @dataclass(frozen=True, slots=True)
+class StaysUnset:
+    """The application was cancelled, and a setting that it had asked for did not arrive: it is as before."""
+
+    before: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class OtherPartitions:
     """Its topic has other new partitions than those that were to be created."""
 
@@ -152,6 +159,7 @@ EndReason = (
     | SubjectGone
     | OtherLogDir
     | StaysInLogDir
+    | StaysUnset
     | OtherReassignment
     | ChangedElsewhere
     | EffectUndone

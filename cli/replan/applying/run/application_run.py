@@ -213,19 +213,15 @@ class ApplicationRun:
         creates = pending(self._job, state.ledger)
         leaderless = pending_recoveries(self._job, state.ledger)
         within = logs_pending(self._job, state.ledger)
+        to_set = still_to_set(self._job, state.ledger)
         if is_cancelled(state.ledger):
             return (
                 any(c.topic in state.ledger.creates for c in creates)
                 or any(r.partition in state.ledger.recoveries for r in leaderless)
                 or any(m.replica in state.ledger.log_moves for m in within)
+                or any(s.setting in state.ledger.standing for s in to_set)
             )
-        return bool(
-            len(state.queue)
-            or creates
-            or leaderless
-            or within
-            or still_to_set(self._job, state.ledger)
-        )
+        return bool(len(state.queue) or creates or leaderless or within or to_set)
 
     def _throttles_others(self) -> bool:
         """Whether reassignments of other tools run, or may, that are to be throttled."""

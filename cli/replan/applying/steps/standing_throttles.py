@@ -2,8 +2,12 @@
 
 A setting is done when its place shows the wanted value and no earlier request to that place can still arrive. It is
 asked for only from the value that it had when planned. The same SET twice changes nothing, so a request without an
-answer is sent again. While moves have a value of their own there (it is saved in the journal), a setting waits until
-that is restored. While it is on its way, the copies that set throttles there wait for it (`first_of`).
+answer is sent again, and while one may arrive nothing is concluded. While moves have a value of their own there (it is
+saved in the journal), a setting waits until that is restored. While it is on its way, the copies that set throttles
+there wait for it (`first_of`).
+
+While the application is cancelled (`cancelling`), none is asked for. One that was is done if it has arrived, and
+cancelled where its place is as before once no request may reach it.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -13,8 +17,8 @@ from replan.applying.journal.ledger import Ledger, unended
 from replan.applying.journal.steps import StandingRecord, Status
 from replan.applying.observation.history import held_since
 from replan.applying.partitions.judge import End, Hold, rejected
-from replan.applying.reasons.ends import EndReason, OtherValue, SubjectGone
-from replan.applying.reasons.gates import SettingInUse
+from replan.applying.reasons.ends import EndReason, OtherValue, StaysUnset, SubjectGone
+from replan.applying.reasons.gates import Cancelling, SettingInUse
 from replan.applying.reasons.requests import SettingUnread, SettingUnseen
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.steps.creating import Ask
@@ -73,6 +77,9 @@ def standing_tick(
     for wanted in pending(tick.job, ledger):
         name = wanted.setting
         verdict = judge_setting(wanted, tick.seen, ledger, known.answers, late)
+        if isinstance(verdict, Ask) and isinstance(closed, Cancelling) and name in ledger.standing:
+            stays = End(Status.CANCELLED, StaysUnset(wanted.before))
+            verdict = Hold(SettingUnseen()) if _place(wanted) in late else stays
         verdict = rechecked(verdict, name, tick, known.suspected, agreeing)
         _take(wanted, verdict, tick, ledger, found, closed)
     found.suspected = held_since(known.suspected, agreeing, tick.ended)
@@ -113,17 +120,29 @@ def judge_setting(
     arriving: Collection[Place],
 ) -> Ask | Hold | End:
     """What one look says of one setting; that it is stale, a later look must agree with."""
-    name, place = wanted.setting, (wanted.setting.scope, wanted.setting.name)
+    verdict = _judged(wanted, seen, ledger, answers)
+    late = isinstance(verdict, End) and _place(wanted) in arriving
+    return Hold(SettingUnseen()) if late else verdict
+
+
+def _place(wanted: ThrottleSetting) -> Place:
+    return wanted.setting.scope, wanted.setting.name
+
+
+def _judged(
+    wanted: ThrottleSetting, seen: Look, ledger: Ledger, answers: Mapping[Place, Answer]
+) -> Ask | Hold | End:
+    name = wanted.setting
     found = _look_up(seen, name)
     if not found.readable:
         return Hold(SettingUnread()) if found.exists else End(Status.STALE, SubjectGone())
     if _in_use(name, ledger):
         return Hold(SettingInUse())
     if wanted.is_after(found.value):
-        return Hold(SettingUnseen()) if place in arriving else End(Status.DONE)
+        return End(Status.DONE)
     if not wanted.is_before(found.value):
         return End(Status.STALE, OtherValue(wanted.before, found.value))
-    answer = answers.get(place) if name in ledger.standing else None
+    answer = answers.get(_place(wanted)) if name in ledger.standing else None
     return rejected(answer) if isinstance(answer, Rejected) else Ask()
 
 

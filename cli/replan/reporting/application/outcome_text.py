@@ -71,7 +71,7 @@ def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
         case Ending.UNREACHABLE | Ending.NOT_WRITTEN:
             lines = [f"{_failed(outcome)}: {outcome.error}", counts, RESUME_HINT]
         case Ending.RESTORED | Ending.COPIES_THROTTLED | Ending.NOT_RESTORED:
-            given_up = [f"abandoned: {summary(outcome.results)}"] if outcome.abandoned else []
+            given_up = [f"abandoned: {summary(outcome.all_results)}"] if outcome.abandoned else []
             lines = [*given_up, *_restored(outcome)]
     return "\n".join(lines)
 
@@ -88,8 +88,9 @@ def _cancelled(outcome: Outcome, counts: str) -> list[str]:
     stopped = [r for r in outcome.results if r.result in STOPPED]
     if stopped or outcome.refusals:
         lines[0] += f"; not: {summary(stopped, outcome.refusals)}"
-    if outcome.finished:
-        named = ", ".join(capped(list(map(str, outcome.finished)), limit=SHOWN))
+    stays = [*outcome.finished, *(s.subject for s in outcome.settings if s.result is Result.DONE)]
+    if stays:
+        named = ", ".join(capped(list(map(str, stays)), limit=SHOWN))
         lines.append(
             f"Finished before, and left as they are: {named}. `replan rollback` plans the way back of these, too."
         )

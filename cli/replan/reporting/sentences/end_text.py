@@ -13,6 +13,7 @@ from replan.applying.reasons.ends import (
     PreferredUnavailable,
     RejectedByKafka,
     StaysInLogDir,
+    StaysUnset,
     SubjectGone,
     TakenBack,
     ThrottleRefused,
@@ -52,15 +53,21 @@ def end_text(subject: TopicPartition | SettingName, reason: EndReason) -> str:
             text = recovery_reasons.end_text(reason)
         case NotAsPlanned():
             text = f"{_not_as_planned(reason)}; {REPLAN}"
-        case StaysInLogDir(path):
-            text = f"cancelled; its replica stays in {path}"
-        case TakenBack(original, found):
-            text = "cancelled; " + (
-                f"it is at its original {list(original)}"
-                if found == original
-                else f"it goes from {list(found)} back to {list(original)}"
-            )
+        case StaysInLogDir() | StaysUnset() | TakenBack():
+            text = f"cancelled; {_stays(reason)}"
     return f"{subject}: {text}"
+
+
+def _stays(reason: StaysInLogDir | StaysUnset | TakenBack) -> str:
+    match reason:
+        case StaysInLogDir(path):
+            return f"its replica stays in {path}"
+        case StaysUnset(before):
+            return f"it stays as it was: {before or 'not set'}"
+        case TakenBack(original, found) if found == original:
+            return f"it is at its original {list(original)}"
+        case TakenBack(original, found):
+            return f"it goes from {list(found)} back to {list(original)}"
 
 
 def _elsewhere(reason: SubjectGone | OtherLogDir | OtherValue) -> str:

@@ -9,6 +9,7 @@ from replan.applying.reasons.ends import (
     OtherReassignment,
     PreferredUnavailable,
     StaysInLogDir,
+    StaysUnset,
     TakenBack,
 )
 from replan.applying.reasons.recovery import LedByAnother
@@ -73,6 +74,6 @@ def _suspected(reason: EndReason) -> str:
             text = "possibly undone by another tool"
         case _:
             text = "topic or brokers differ from the plan"
-            if isinstance(reason, TakenBack | StaysInLogDir):
+            if isinstance(reason, TakenBack | StaysInLogDir | StaysUnset):
                 text = "nothing runs on it"
     return text
