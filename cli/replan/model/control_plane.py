@@ -158,7 +158,10 @@ def agreeing(
                 replace(state, adding=(), removing=()) if state.adding or state.removing else state
             )
         elif runs.replicas == state.replicas:
-            clear[name] = replace(state, adding=runs.adding, removing=runs.removing)
+            known = (runs.adding, runs.removing) == (state.adding, state.removing)
+            clear[name] = (
+                state if known else replace(state, adding=runs.adding, removing=runs.removing)
+            )
     return clear, frozenset(shown.keys() - clear.keys())
 
 

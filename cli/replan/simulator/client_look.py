@@ -1,24 +1,60 @@
 """One look of a client at a simulated cluster: what runs as the controller has it, the rest as brokers show it."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
+from replan.model.configs import ConfigScope, TopicSettings
 from replan.model.control_plane import Look, Wanted, agreeing
-from replan.model.names import BrokerId
-from replan.model.partition import Reassignment
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.partition import PartitionState, Reassignment
 from replan.simulator.client_view import answers, brokers_shown, replica_sizes, seen
 from replan.simulator.cluster.faults import Question
 from replan.simulator.cluster.future_logs import log_place
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.config_view import broker_configs, topic_settings
-from replan.simulator.controller.state import ClusterState
+from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Partition
 from replan.simulator.persistence.to_snapshot import features_of
 
+NOTHING = Look(brokers={}, running={}, partitions={}, unclear=frozenset())
 
-def look_at(simulation: Simulation, shown: ClusterState, wanted: Wanted) -> Look:
+
+@dataclass(frozen=True, slots=True)
+class LastLook:
+    """What a look showed: what is the same in the next one is the same value, and not made again."""
+
+    cluster: ClusterState
+    """As the controller had it, and as brokers showed it."""
+    shown: ClusterState
+    look: Look = NOTHING
+
+    def state(
+        self, shown: ClusterState, name: TopicPartition, partition: Partition
+    ) -> PartitionState:
+        """A partition as brokers show it now; what runs on it may be as of the look before."""
+        topic, before = shown.topics[name.topic], self.shown.topics.get(name.topic)
+        same = before is topic or (
+            before is not None
+            and before.id == topic.id
+            and before.partitions.get(name.partition) is partition
+        )
+        known = self.look.partitions.get(name) if same else None
+        return seen(name, topic, partition) if known is None else known
+
+    def settings(self, cluster: ClusterState, name: str) -> TopicSettings:
+        """The settings of a topic."""
+        before, known = self.cluster, self.look.topics.get(name)
+        places = ((ConfigScope.TOPIC, name), CLUSTER_DEFAULT)
+        same = before.file_configs is cluster.file_configs and all(
+            before.configs.get(place) is cluster.configs.get(place) for place in places
+        )
+        return known if same and known is not None else topic_settings(cluster, name)
+
+
+def look_at(simulation: Simulation, shown: ClusterState, wanted: Wanted, last: LastLook) -> Look:
     """What is wanted; `shown`: the state whose partitions brokers show, which may be an older one."""
     cluster = simulation.cluster
     states = {
-        name: seen(name, shown.topics[name.topic], partition)
+        name: last.state(shown, name, partition)
         for name in sorted(wanted.partitions)
         if (partition := shown.partition(name)) is not None
     }
@@ -37,7 +73,7 @@ def look_at(simulation: Simulation, shown: ClusterState, wanted: Wanted) -> Look
         running=running,
         partitions=partitions,
         unclear=unclear,
-        topics={t: topic_settings(cluster, t) for t in wanted.topics if t in cluster.topics},
+        topics={t: last.settings(cluster, t) for t in wanted.topics if t in cluster.topics},
         rates={b: broker_configs(cluster, b) for b in sorted(answering[Question.RATES])},
         sizes={
             b: replica_sizes(simulation, b, of)

@@ -24,7 +24,7 @@ from replan.model.control_plane import (
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.replica_logs import EpochEnd, LogEnd, ProbeFailure
 from replan.model.snapshot import Features, Snapshot
-from replan.simulator.client_look import look_at
+from replan.simulator.client_look import LastLook, look_at
 from replan.simulator.client_view import (
     SubjectT,
     answers_of,
@@ -93,6 +93,7 @@ class SimulatedControlPlane:
         self._meter = meter
         self._lookahead = Lookahead()
         self._shown = Shown(clock.now(), simulation.cluster)
+        self._last_look = LastLook(simulation.cluster, simulation.cluster)
 
     @property
     def simulation(self) -> Simulation:
@@ -140,7 +141,9 @@ class SimulatedControlPlane:
     def look(self, wanted: Wanted) -> Look:
         """What is wanted: lists of what runs as the controller has them, partitions as brokers show them."""
         simulation = self._read()
-        seen = look_at(simulation, self._shown.at(simulation), wanted)
+        shown = self._shown.at(simulation)
+        seen = look_at(simulation, shown, wanted, self._last_look)
+        self._last_look = LastLook(simulation.cluster, shown, seen)
         if simulation.world.look_seconds:
             self.clock.sleep(simulation.world.look_seconds)
         return seen

@@ -27,6 +27,7 @@ from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import LogDir
 from replan.model.configs import FOLLOWER_REPLICAS, ConfigScope, TopicSettings
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
+from replan.model.layered import Layered
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState, Reassignment
 from replan.model.placement import MoveThrottle
@@ -162,7 +163,7 @@ def test_a_move_that_was_passed_over_too_often_keeps_later_ones_from_its_slots()
     settings = Settings(slots_per_broker=1)
     tick, run = case([first, second], settings=settings, running=full)
     assert numbers(decided((tick, run)).resizing) == [1]
-    starving = replace(run.queue, passed_over={0: PATIENT_TIMES})
+    starving = replace(run.queue, passed_over=Layered({0: PATIENT_TIMES}))
     assert numbers(decided((tick, replace(run, queue=starving))).resizing) == []
 
 

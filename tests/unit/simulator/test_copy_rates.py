@@ -7,6 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import brokers, snapshot, state
 
+from replan.model.configs import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    ConfigChange,
+    ConfigOperation,
+    broker_change,
+    topic_change,
+)
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.simulator.cluster.advance import Lookahead, advance, next_moment
 from replan.simulator.cluster.apply_fault import apply_fault
@@ -17,11 +27,23 @@ from replan.simulator.cluster.replication.fair_share import fair_shares
 from replan.simulator.cluster.replication.log_growth import grown
 from replan.simulator.cluster.replication.quota import FETCH_BYTES, passing, useful_share
 from replan.simulator.cluster.submit import ask
-from replan.simulator.controller.commands import AlterReassignments
+from replan.simulator.controller.commands import AlterConfigs, AlterReassignments
 from replan.simulator.persistence.from_snapshot import from_snapshot
 
 P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 LINKS = "abcdef"
+
+
+def throttled(key: str, entries: str | None) -> ConfigChange:
+    """The topic's throttled replicas of one side; None removes them."""
+    operation = ConfigOperation.DELETE if entries is None else ConfigOperation.SET
+    return topic_change("orders", key, operation, entries or "")
+
+
+def limited(broker: int, key: str, rate: int | None) -> ConfigChange:
+    """A broker's throttle rate of one side; None removes it."""
+    operation = ConfigOperation.DELETE if rate is None else ConfigOperation.SET
+    return broker_change(BrokerId(broker), key, operation, str(rate or ""))
 
 
 @pytest.mark.parametrize(
@@ -105,17 +127,29 @@ def test_sizes_grow_where_there_is_a_leader_and_add_up_whatever_the_steps() -> N
                 KillBroker(BrokerId(2)),
                 DropFromIsr(P1, BrokerId(3), 40_000_000),
                 None,
+                throttled(LEADER_REPLICAS, "0:1,1:2"),
+                throttled(LEADER_REPLICAS, "1:2"),
+                throttled(LEADER_REPLICAS, "*"),
+                throttled(LEADER_REPLICAS, None),
+                throttled(FOLLOWER_REPLICAS, "0:4,1:3,1:4"),
+                limited(1, LEADER_RATE, 3_000_000),
+                limited(1, LEADER_RATE, None),
+                limited(4, FOLLOWER_RATE, 2_000_000),
             ]
         ),
         max_size=8,
     )
 )
-def test_remembering_changes_no_speed(faults: list[KillBroker | Produce | DropFromIsr]) -> None:
+def test_remembering_changes_no_speed(
+    faults: list[KillBroker | Produce | DropFromIsr | ConfigChange | None],
+) -> None:
     simulation = _copying()
     lookahead = Lookahead()
     for fault in faults:
         simulation = advance(simulation, simulation.world.now + 1.7, lookahead=lookahead)
-        if fault is not None:
+        if isinstance(fault, ConfigChange):
+            simulation, _ = ask(simulation, AlterConfigs((fault,)))
+        elif fault is not None:
             simulation = apply_fault(simulation, fault)
         assert lookahead.flows.speeds(simulation) == Flows().speeds(simulation)
         assert lookahead.next_moment(simulation) == next_moment(simulation)

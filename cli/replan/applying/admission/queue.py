@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from replan.applying.partitions.phase import Deferred, Parked, Phase
+from replan.model.layered import Layered
 from replan.model.names import BrokerId
 
 PATIENT_TIMES = 50
@@ -36,7 +37,7 @@ class AdmissionQueue:
     parked: Mapping[BrokerId, Places] = field(default_factory=dict)
     deferred: tuple[tuple[float, int], ...] = ()
     """By the time until when."""
-    passed_over: Mapping[int, int] = field(default_factory=dict)
+    passed_over: Layered[int, int] = field(default_factory=Layered)
     """How often each found a broker full."""
 
     @classmethod
@@ -118,14 +119,13 @@ class AdmissionQueue:
         fresh = [(phase.until, p) for p, phase in aside.items() if isinstance(phase, Deferred)]
         return tuple(sorted((*self.deferred, *fresh))) if fresh else self.deferred
 
-    def _passed_over_after(self, changes: Mapping[int, Phase]) -> Mapping[int, int]:
-        after = dict(self.passed_over)
-        for place, phase in changes.items():
-            if isinstance(phase, Parked):
-                after[place] = after.get(place, 0) + 1
-            elif not isinstance(phase, Deferred):
-                after.pop(place, None)
-        return after
+    def _passed_over_after(self, changes: Mapping[int, Phase]) -> Layered[int, int]:
+        known = self.passed_over
+        again = {p: known.get(p, 0) + 1 for p, of in changes.items() if isinstance(of, Parked)}
+        begun = [
+            p for p, of in changes.items() if p in known and not isinstance(of, Parked | Deferred)
+        ]
+        return known.changed(again, begun) if again or begun else known
 
 
 def _reserves(passed_over: int) -> bool:

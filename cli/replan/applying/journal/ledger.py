@@ -120,9 +120,10 @@ class Ledger:
         for record in records:
             if isinstance(record, MoveRecord) and self._is_open(record.application):
                 _place(record, owned, still_open)
-        entries, rates = (
-            _priors(together) if _touches_priors(records) else (self.entries, self.rates)
-        )
+        entries, rates = self.entries, self.rates
+        if any(isinstance(r, SavedReplicaList | SavedRate) for r in records):
+            entries, rates = dict(entries), dict(rates)
+            _place_priors(records, entries, rates)
         touched = any(isinstance(r, StepRecord) for r in records)
         steps = _steps(together, self.application) if touched else self._steps
         return Ledger(together, self.application, owned, still_open, entries, rates, **steps)
@@ -242,18 +243,22 @@ def _place(
         still_open.pop(record.partition, None)
 
 
-def _touches_priors(records: Sequence[Record]) -> bool:
-    return any(isinstance(r, SavedReplicaList | SavedRate) for r in records)
-
-
 def _priors(
     together: Mapping[str, Kept],
 ) -> tuple[dict[tuple[str, str], SavedReplicaList], dict[tuple[BrokerId, str], SavedRate]]:
     entries: dict[tuple[str, str], SavedReplicaList] = {}
     rates: dict[tuple[BrokerId, str], SavedRate] = {}
-    for record in together.values():
+    _place_priors(together.values(), entries, rates)
+    return entries, rates
+
+
+def _place_priors(
+    records: Iterable[Record],
+    entries: dict[tuple[str, str], SavedReplicaList],
+    rates: dict[tuple[BrokerId, str], SavedRate],
+) -> None:
+    for record in records:
         if isinstance(record, SavedReplicaList):
             entries[record.topic, record.config] = record
         elif isinstance(record, SavedRate):
             rates[record.broker, record.config] = record
-    return entries, rates

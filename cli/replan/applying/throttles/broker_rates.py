@@ -43,19 +43,19 @@ class RateStep:
 
 def wanted_rates(copies: Iterable[Copy], throttle: MoveThrottle | None) -> dict[Rate, int]:
     """The rates of brokers that have entries, bytes per second; leader and follower side apart."""
-    wanted: dict[Rate, int] = {}
     if throttle is None:
-        return wanted
+        return {}
+    leaders, followers = set[BrokerId](), set[BrokerId]()
     for copy in copies:
-        for side, config, brokers in (
-            (Side.LEADER, LEADER_RATE, copy.sources),
-            (Side.FOLLOWER, FOLLOWER_RATE, copy.move.new),
-        ):
-            for broker in brokers:
-                rate = throttle.rate_of(broker, side)
-                if rate is not None:
-                    wanted[broker, config] = rate
-    return wanted
+        leaders.update(copy.sources)
+        followers.update(copy.move.new)
+    sides = ((Side.LEADER, LEADER_RATE, leaders), (Side.FOLLOWER, FOLLOWER_RATE, followers))
+    return {
+        (broker, config): rate
+        for side, config, brokers in sides
+        for broker in brokers
+        if (rate := throttle.rate_of(broker, side)) is not None
+    }
 
 
 def effective_rate(configs: Configs, config: str) -> int | None:

@@ -65,13 +65,8 @@ class ListStep:
     additions: tuple[ConfigChange, ...] = ()
     wiped: frozenset[str] = frozenset()
     """Entries that were in place and that another tool removed."""
-
-
-def _entries(
-    move: Move | RunningCopy, brokers: Iterable[BrokerId], throttle: MoveThrottle, side: Side
-) -> set[str]:
-    number = move.partition.partition
-    return {f"{number}:{b}" for b in brokers if throttle.rate_of(b, side) is not None}
+    in_place: frozenset[str] = frozenset()
+    """Entries set by replan, and wanted, that are there."""
 
 
 def wanted_entries(copies: Iterable[Copy], throttle: MoveThrottle | None) -> Entries:
@@ -79,14 +74,19 @@ def wanted_entries(copies: Iterable[Copy], throttle: MoveThrottle | None) -> Ent
     wanted: dict[List, set[str]] = {}
     if throttle is None:
         return {}
+    limited: dict[tuple[BrokerId, Side], bool] = {}
     for copy in copies:
-        topic, move = copy.move.partition.topic, copy.move
+        topic, number = copy.move.partition
         for side, config, brokers in (
             (Side.LEADER, LEADER_REPLICAS, copy.sources),
-            (Side.FOLLOWER, FOLLOWER_REPLICAS, move.new),
+            (Side.FOLLOWER, FOLLOWER_REPLICAS, copy.move.new),
         ):
-            entries = _entries(move, brokers, throttle, side)
-            wanted.setdefault((topic, config), set()).update(entries)
+            entries = wanted.setdefault((topic, config), set())
+            for broker in brokers:
+                if (broker, side) not in limited:
+                    limited[broker, side] = throttle.rate_of(broker, side) is not None
+                if limited[broker, side]:
+                    entries.add(f"{number}:{broker}")
     return {where: frozenset(entries) for where, entries in wanted.items() if entries}
 
 
@@ -113,6 +113,8 @@ def list_step(
     """
     present = set(elements(override))
     ours = frozenset(prior.ours) if prior else frozenset()
+    if wanted and wanted == ours and wanted <= present:
+        return ListStep(in_place=wanted)
     missing = wanted - present if "*" not in present else frozenset()
     added = missing if may_raise else frozenset()
     surplus = (ours - wanted) & present
@@ -123,6 +125,7 @@ def list_step(
         removals=step.removals(surplus),
         additions=(_change(where, ConfigOperation.APPEND, added),) if added else (),
         wiped=missing & seen_in_place & ours,
+        in_place=ours & present & wanted,
     )
 
 

@@ -104,6 +104,8 @@ class ThrottleTick:
     notes: tuple[Note, ...] = ()
     entries: Entries = field(default_factory=dict)
     """What is wanted."""
+    seen_entries: Entries = field(default_factory=dict)
+    """Of the lists that replan has changed: what is wanted, was set by replan, and is there."""
     rates_in_force: frozenset[Rate] = frozenset()
     """Rates that are wanted and in force."""
 
@@ -175,6 +177,9 @@ def throttle_tick(
         wiped=frozenset(wiped),
         notes=_notes(lists, rates, view.history),
         entries=wanted.entries,
+        seen_entries={
+            where: step.in_place for where, step in lists.items() if where in ledger.entries
+        },
         rates_in_force=frozenset(
             where for where, step in rates.items() if step.in_place and where in wanted.rates
         ),
@@ -286,15 +291,8 @@ def unread(copy: Copy, throttle: MoveThrottle | None, view: ThrottleInput) -> Re
 
 def history_after(tick: ThrottleTick, view: ThrottleInput, ledger: Ledger) -> ThrottleHistory:
     """The history after a tick; `ledger` as it was read for it."""
-    entries: dict[List, frozenset[str]] = {}
-    for where, prior in ledger.entries.items():
-        settings = view.topics.get(where[0])
-        if settings is not None:
-            present = elements(override_of(settings, where[1]))
-            wanted = tick.entries.get(where, frozenset())
-            entries[where] = frozenset(prior.ours) & frozenset(present) & wanted
     wiped = dict(view.history.wiped)
     for place in tick.wiped:
         wiped[place] = wiped.get(place, 0) + 1
     rates = frozenset(rate for rate in tick.rates_in_force if rate in ledger.rates)
-    return replace(view.history, entries=entries, rates=rates, wiped=wiped)
+    return replace(view.history, entries=tick.seen_entries, rates=rates, wiped=wiped)

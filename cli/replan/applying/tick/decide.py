@@ -76,7 +76,7 @@ from replan.applying.tick.copies import (
 from replan.applying.tick.next_state import Decision, next_state
 from replan.applying.tick.questions import standing_places
 from replan.applying.tick.run_state import RunState
-from replan.applying.tick.verdicts import agreed, partition_input, quarantine_left
+from replan.applying.tick.verdicts import Unchanged, agreed, partition_input, quarantine_left
 from replan.applying.tick_input import TickInput
 from replan.model.names import TopicPartition
 from replan.planning.plans.requests import Request, RequestKind
@@ -135,6 +135,9 @@ class TickBuilder:
         self._recoveries = RecoveryTick()
         self._batches = Batches()
         self._others = others_by_topic(tick.seen, state.ledger.open)
+        self._unchanged = Unchanged(
+            tick, state, remembers=not isinstance(self._admission, Cancelling)
+        )
 
     @property
     def candidates(self) -> Sequence[TopicPartition]:
@@ -180,6 +183,9 @@ class TickBuilder:
         if cancelling is not None and known is None:
             self._put_back(name, self._deferred(), cancelling)
             return
+        if (still := self._unchanged.wait(name, known)) is not None:
+            self._holds[name] = still.reason
+            return
         sight = partition_input(self._tick, self._state, name, known)
         record, verdict = (
             judge_while_copying(sight) if cancelling is None else judge_cancelled(sight)
@@ -192,11 +198,16 @@ class TickBuilder:
             case Suspect(_, reason):
                 self._holds[name] = reason
             case Hold(reason, soon):
-                self._holds[name] = reason
-                if not soon and isinstance(self._phase(name), Waiting):
-                    self._phases[name] = self._deferred()
+                self._hold(name, reason, soon=soon)
+                if record == known:
+                    self._unchanged.keep(name, known, reason)
             case Request() as ask:
                 self._sort(name, ask)
+
+    def _hold(self, name: TopicPartition, reason: HoldReason, *, soon: bool) -> None:
+        self._holds[name] = reason
+        if not soon and isinstance(self._phase(name), Waiting):
+            self._phases[name] = self._deferred()
 
     def _concluded(self, name: TopicPartition, verdict: Verdict) -> Verdict:
         """A suspicion becomes its conclusion once looks have agreed on it for long enough."""
@@ -279,8 +290,11 @@ class TickBuilder:
             if not self._admits(name, ask):
                 del self._to_start[name]
         ledger, plan = self._state.ledger, self._tick.job.plan
-        over = {n for n, r in ledger.owned.items() if r.status is not Status.OPEN}
-        moving = self._tick.job.moves.keys() - over if plan.log_moves else frozenset()
+        moving = (
+            self._tick.job.moves.keys() - (ledger.owned.keys() - ledger.open.keys())
+            if plan.log_moves
+            else frozenset()
+        )
         self._log_moves = log_move_tick(
             self._tick,
             ledger,
@@ -398,6 +412,7 @@ class TickBuilder:
             notes=notes_of(self._tick.commands),
             phases=self._phases,
             holds=self._holds,
+            waits=self._unchanged.waits(),
             admission=self._admission,
             suspected=tuple(self._suspected),
             room=self._room,

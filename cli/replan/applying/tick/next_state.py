@@ -28,7 +28,9 @@ from replan.applying.steps.recovering import RecoveryTick
 from replan.applying.steps.standing_throttles import StandingTick
 from replan.applying.throttles.tick import ThrottleInput, ThrottleTick, history_after
 from replan.applying.tick.run_state import Repeat, RunState
+from replan.applying.tick.unchanged import Waits
 from replan.applying.tick_input import TickInput
+from replan.model.layered import Layered
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.planning.plans.requests import Request
 
@@ -55,6 +57,8 @@ class Decision:
     """The phases that partitions come into."""
     holds: Mapping[TopicPartition, HoldReason] = field(default_factory=dict)
     """Why partitions wait."""
+    waits: Waits = field(default_factory=Waits)
+    """Those of partitions in flight that hold until something of them changes."""
     admission: HoldReason | None = None
     """Why nothing new may be admitted at all, if so."""
     suspected: tuple[tuple[TopicPartition, Request | End], ...] = ()
@@ -109,6 +113,7 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
         ),
         holds=holds,
         held_since=since,
+        waits=decision.waits,
         notes=(*state.notes, *notes, *decision.notes),
         suspected=held_since(state.suspected, agreeing, tick.ended),
         answers={},
@@ -130,7 +135,7 @@ def too_slow(decision: Decision, after: RunState, reason: JournalSlow) -> tuple[
     repeats = dict.fromkeys(unsent, Repeat(0, 0.0))
     return (
         replace(decision, holds={**decision.holds, **holds}),
-        replace(after, holds={**after.holds, **holds}, repeats={**after.repeats, **repeats}),
+        replace(after, holds=after.holds.changed(holds), repeats={**after.repeats, **repeats}),
     )
 
 
@@ -156,25 +161,22 @@ def _holds_after(
     found: Mapping[TopicPartition, HoldReason],
     over: set[TopicPartition],
     now: float,
-) -> tuple[Mapping[TopicPartition, HoldReason], Mapping[TopicPartition, float]]:
+) -> tuple[Layered[TopicPartition, HoldReason], Layered[TopicPartition, float]]:
     """The reasons to wait, and since when each partition waits for the same kind of thing.
 
-    They are as many as moves wait, so they are copied only where they change, and only what changes is gone through.
+    They are as many as moves wait, so only what changes is gone through.
     """
-    before = state.holds
+    before, since = state.holds, state.held_since
     fresh = {n: r for n, r in found.items() if before.get(n) != r}
-    gone = over & before.keys()
+    gone = {n for n in over if n in before}
     if not fresh and not gone:
-        return before, state.held_since
-    holds, since = dict(before), dict(state.held_since)
-    for name in gone:
-        del holds[name]
-        since.pop(name, None)
-    for name, reason in fresh.items():
-        if type(holds.get(name)) is not type(reason) or name not in since:
-            since[name] = now
-        holds[name] = reason
-    return holds, since
+        return before, since
+    began = {
+        n: now
+        for n, r in fresh.items()
+        if n in gone or n not in since or type(before.get(n)) is not type(r)
+    }
+    return before.changed(fresh, gone), since.changed(began, gone)
 
 
 def _copies_back(tick: TickInput, state: RunState, phases: Mapping[TopicPartition, Phase]) -> int:

@@ -26,10 +26,12 @@ from replan.applying.steps.recovering import Recovering, first_known
 from replan.applying.steps.standing_throttles import Standing
 from replan.applying.throttles.giving_way import behind_entries_of_others
 from replan.applying.throttles.tick import ThrottleHistory
+from replan.applying.tick.unchanged import Waits
 from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import LogDir
 from replan.model.configs import ConfigScope, SettingName
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected, ReplicaName
+from replan.model.layered import Layered
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import MoveThrottle
 from replan.planning.plans.requests import Request
@@ -86,10 +88,12 @@ class RunState:
     neighbours: Neighbours = field(default_factory=Neighbours)
     limits: Mapping[BrokerId, int] = field(default_factory=dict)
     """Of the brokers whose number of slots has shrunk."""
-    holds: Mapping[TopicPartition, HoldReason] = field(default_factory=dict)
+    holds: Layered[TopicPartition, HoldReason] = field(default_factory=Layered)
     """Why each partition waits, as last seen."""
-    held_since: Mapping[TopicPartition, float] = field(default_factory=dict, compare=False)
+    held_since: Layered[TopicPartition, float] = field(default_factory=Layered, compare=False)
     """Since when each waits for the same kind of thing; for people, nothing is decided by it."""
+    waits: Waits = field(default_factory=Waits)
+    """The partitions in flight that need not be judged again until something of them changes."""
     suspected: Mapping[tuple[TopicPartition, Request | End], float] = field(default_factory=dict)
     """What looks have suggested so far, and since when."""
     answers: Mapping[TopicPartition, Answer] = field(default_factory=dict)

@@ -4,7 +4,9 @@ from replan.applying.journal.records import Order
 from replan.applying.journal.steps import MoveRecord
 from replan.applying.partitions.judge import PartitionInput, Suspect
 from replan.applying.reasons.ends import ChangedElsewhere, EndReason, OtherReassignment
+from replan.applying.reasons.waits import HoldReason
 from replan.applying.tick.run_state import RunState
+from replan.applying.tick.unchanged import Sight, Wait, Waits
 from replan.applying.tick_input import TickInput
 from replan.model.names import TopicPartition
 from replan.planning.plans.requests import Request
@@ -30,6 +32,52 @@ def partition_input(
         logless=frozenset(b for b in move.target if state.history.shows_no_log(name, b)),
         left_behind=() if order is None else order.left,
     )
+
+
+class Unchanged:
+    """The waits of the tick before, and which of them still hold."""
+
+    def __init__(self, tick: TickInput, state: RunState, *, remembers: bool) -> None:
+        """`remembers`: partitions are judged by the same rules as in the tick before."""
+        self._remembers = remembers
+        same = remembers and state.waits.brokers == tick.seen.brokers
+        self._before = state.waits.of if same else {}
+        self._seen, self._settings, self._history = tick.seen, tick.settings, state.history
+        self._concerned = {
+            *state.answers,
+            *state.repeats,
+            *state.unknown_since,
+            *tick.seen.unclear,
+            *(name for (name, _), misses in state.history.misses.items() if misses),
+        }
+        """The partitions that something else concerns."""
+        self._now: dict[TopicPartition, Wait] = {}
+
+    def wait(self, name: TopicPartition, record: MoveRecord | None) -> Wait | None:
+        """The wait of a partition in flight, if it still holds."""
+        wait = self._before.get(name)
+        if wait is None or wait.record is not record or self._sight(name) != wait.sight:
+            return None
+        self._now[name] = wait
+        return wait
+
+    def keep(self, name: TopicPartition, record: MoveRecord | None, reason: HoldReason) -> None:
+        """Keep the wait of a partition for the next tick, if it is in flight."""
+        sight = self._sight(name)
+        if record is not None and sight is not None:
+            self._now[name] = Wait(reason, record, sight)
+
+    def _sight(self, name: TopicPartition) -> Sight | None:
+        """What the verdict on a partition rests on beside brokers and record; None where something else concerns it."""
+        found, settings = self._seen.partitions.get(name), self._seen.topics.get(name.topic)
+        if found is None or settings is None or name in self._concerned:
+            return None
+        settled = self._history.settled(name, self._settings.settle_seconds)
+        return found, settled, settings.min_insync_replicas, settings.unclean_election
+
+    def waits(self) -> Waits:
+        """Those that hold in the next tick, if nothing of them changes."""
+        return Waits(self._seen.brokers, self._now) if self._remembers else Waits()
 
 
 def quarantine_left(tick: TickInput, state: RunState, name: TopicPartition) -> float | None:

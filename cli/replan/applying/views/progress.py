@@ -1,8 +1,10 @@
 """How far an application is, as values for whoever renders them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf
+from typing import overload
 
 from replan.applying.journal.steps import Status
 from replan.applying.observation.history import PartitionHistory
@@ -53,7 +55,7 @@ class Progress:
     """Stale, rejected or foreign."""
     running: int
     waiting: int
-    copies: tuple[CopyProgress, ...] = ()
+    copies: Sequence[CopyProgress] = ()
     holds: Mapping[TopicPartition, HoldReason] | None = None
     """Why each partition that is looked at now waits."""
     now: float = 0.0
@@ -97,7 +99,7 @@ def progress_of(
         stopped=len(owned) - running - done,
         running=running,
         waiting=total - len(owned),
-        copies=copies_in_progress(tick, state, decision.holds),
+        copies=CopiesInProgress(tick, state, decision.holds),
         holds=decision.holds,
         now=tick.now,
         since=state.held_since,
@@ -116,15 +118,31 @@ def progress_of(
     )
 
 
-def copies_in_progress(
-    tick: TickInput, state: RunState, holds: Mapping[TopicPartition, HoldReason]
-) -> tuple[CopyProgress, ...]:
-    """The running copies of an application, in order of name."""
-    return tuple(
-        _copy(tick, state.history, tick.job.moves[name], holds.get(name))
-        for name, record in sorted(state.ledger.open.items())
-        if record.expanding
-    )
+@dataclass(frozen=True)
+class CopiesInProgress(Sequence[CopyProgress]):
+    """The running copies of an application, in order of name; made when they are looked at, as few ticks are shown."""
+
+    tick: TickInput
+    state: RunState
+    holds: Mapping[TopicPartition, HoldReason]
+
+    @overload
+    def __getitem__(self, index: int) -> CopyProgress: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[CopyProgress]: ...
+    def __getitem__(self, index: int | slice) -> CopyProgress | Sequence[CopyProgress]:
+        return self._made[index]
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    @cached_property
+    def _made(self) -> tuple[CopyProgress, ...]:
+        return tuple(
+            _copy(self.tick, self.state.history, self.tick.job.moves[name], self.holds.get(name))
+            for name, record in sorted(self.state.ledger.open.items())
+            if record.expanding
+        )
 
 
 def _copy(

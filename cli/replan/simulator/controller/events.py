@@ -6,7 +6,7 @@ PartitionRegistration.merge). `evolve_all` copies each touched mapping once per 
 thousand small steps.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar, assert_never
 
@@ -147,7 +147,7 @@ class _Draft:
         self._topics: dict[str, Topic] | None = None
         self._open: dict[str, dict[int, Partition]] = {}
         self._slots: dict[str, int] = {}
-        self._configs: dict[Resource, dict[str, str]] | None = None
+        self._configs: dict[Resource, Mapping[str, str]] | None = None
         self._epoch = state.next_broker_epoch
 
     def apply(self, event: Event) -> None:
@@ -254,9 +254,9 @@ class _Draft:
             self._topics = dict(self._state.topics)
         return self._topics
 
-    def _all_configs(self) -> dict[Resource, dict[str, str]]:
+    def _all_configs(self) -> dict[Resource, Mapping[str, str]]:
         if self._configs is None:
-            self._configs = {r: dict(values) for r, values in self._state.configs.items()}
+            self._configs = dict(self._state.configs)
         return self._configs
 
 

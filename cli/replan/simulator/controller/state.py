@@ -229,3 +229,15 @@ def changed_partitions(
         for number, partition in topic.partitions.items():
             if partitions.get(number) is not partition:
                 yield TopicPartition(name, number), partition
+
+
+def changed_configs(
+    before: Mapping[Resource, Mapping[str, str]], after: Mapping[Resource, Mapping[str, str]]
+) -> Iterator[Resource]:
+    """Whose dynamic configuration is new, gone, or differs; one that is the same object is not gone through."""
+    if before is after:
+        return
+    for resource, values in after.items():
+        if before.get(resource) is not values:
+            yield resource
+    yield from before.keys() - after.keys()

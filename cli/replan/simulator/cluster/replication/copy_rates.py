@@ -12,7 +12,13 @@ from itertools import chain
 from operator import is_
 from typing import NamedTuple
 
-from replan.model.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
+from replan.model.configs import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    ConfigScope,
+)
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.cluster.disks import lies_on_lost_disk
 from replan.simulator.cluster.physical_state import Lag, ReplicaName, Simulation, World
@@ -21,7 +27,7 @@ from replan.simulator.cluster.replication.fair_share import fair_shares
 from replan.simulator.cluster.replication.log_growth import limits
 from replan.simulator.cluster.replication.quota import leaving, passing, rate_in_force, useful_share
 from replan.simulator.cluster.replication.traffic import Listed, Traffic
-from replan.simulator.controller.state import ClusterState
+from replan.simulator.controller.state import ClusterState, Resource, changed_configs
 
 Link = tuple[str, BrokerId]
 """Something that copies share: the `out`, `in` or `disk` of one broker, or one of its two throttles by its list."""
@@ -85,7 +91,8 @@ class Flows:
         self._spent: frozenset[BrokerId] = frozenset()
         self._circumstances: tuple[object, ...] = ()
         self._speeds: Mapping[ReplicaName, float] = {}
-        self._configs: tuple[object, ...] = ()
+        self._configs: Mapping[Resource, Mapping[str, str]] = {}
+        self._rest: tuple[object, ...] = ()
         self._rates: dict[Link, int | None] = {}
         self._lists: dict[tuple[str, str], Listed] = {}
         self._links: list[Link] = []
@@ -108,18 +115,28 @@ class Flows:
         limited_by = (cluster.configs, cluster.file_configs, world.produce)
         if not identical(limited_by, self._limited_by):
             self._limited_by, self.limits = limited_by, limits(cluster, world.produce)
-        configs = (cluster.configs, cluster.file_configs, world.speeds)
-        if not identical(configs, self._configs):
-            self._configs, self._rates, self._lists, self._known = configs, {}, {}, {}
+        self._forget_changed(cluster, world)
         copies, spent = self._running(cluster, world), quota_burst.spent(world)
         in_sync = self.traffic.count(cluster, world)
-        circumstances = (in_sync, cluster.configs, world.slow, world.speeds)
+        circumstances = (in_sync, self._rates, world.slow, world.speeds)
         if not identical(circumstances[1:], self._circumstances[1:]):
             self._widths = {}
         changed = copies != self._copies or spent != self._spent
         if changed or not identical(circumstances, self._circumstances):
             self._copies, self._spent, self._circumstances = copies, spent, circumstances
             self._speeds = self._shared(world, in_sync)
+
+    def _forget_changed(self, cluster: ClusterState, world: World) -> None:
+        """Forget what rests on a configuration that has changed: all where a rate may have, else listed replicas."""
+        changed = set(changed_configs(self._configs, cluster.configs))
+        self._configs = cluster.configs
+        rest = (cluster.file_configs, world.speeds)
+        topics = {name for scope, name in changed if scope is ConfigScope.TOPIC}
+        if len(topics) < len(changed) or not identical(rest, self._rest):
+            self._rest, self._rates, self._lists, self._known = rest, {}, {}, {}
+        elif topics:
+            self._lists = {of: found for of, found in self._lists.items() if of[0] not in topics}
+            self._known = {r: copy for r, copy in self._known.items() if r[0].topic not in topics}
 
     def _running(self, cluster: ClusterState, world: World) -> list[_Running]:
         """The copies that move bytes now: leader and follower both serve, and the follower has begun to fetch."""

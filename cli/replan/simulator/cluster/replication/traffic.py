@@ -15,7 +15,14 @@ from replan.model.configs import FOLLOWER_REPLICAS, LEADER_REPLICAS, ConfigScope
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.cluster.physical_state import World
 from replan.simulator.cluster.replication.quota import TRICKLE_BYTES_PER_SECOND
-from replan.simulator.controller.state import ClusterState, Partition, Topic, changed_partitions
+from replan.simulator.controller.state import (
+    ClusterState,
+    Partition,
+    Resource,
+    Topic,
+    changed_configs,
+    changed_partitions,
+)
 
 Side = tuple[str, BrokerId]
 """One of the keys of throttled replicas, or `out`, `in` or `disk`, and a broker."""
@@ -65,7 +72,7 @@ class Traffic:
 
     def _reset(self, rest: tuple[object, ...]) -> None:
         self._rest = rest
-        self._configs: object = None
+        self._configs: Mapping[Resource, Mapping[str, str]] = {}
         self._lists: dict[str, Lists] = {}
         self._topics: Mapping[str, Topic] = {}
         self._known: dict[TopicPartition, _Counted] = {}
@@ -83,13 +90,18 @@ class Traffic:
         same = len(rest) == len(self._rest) and not any(map(is_not, rest, self._rest))
         if not same or self._misses_topic(cluster.topics):
             self._reset(rest)
-        before = self._without_relisted(cluster)
-        found = {
-            name: _counted(self._lists.get(name.topic, NO_LISTS), name, partition, world)
-            for name, partition in changed_partitions(before, cluster.topics)
-        }
+        relisted = self._relisted(cluster)
+        changed = dict(changed_partitions(self._topics, cluster.topics))
+        for name in relisted:
+            if (partition := cluster.partition(name)) is not None:
+                changed[name] = partition
         self._topics = cluster.topics
-        self._become(found)
+        self._become(
+            {
+                name: _counted(self._lists.get(name.topic, NO_LISTS), name, partition, world)
+                for name, partition in changed.items()
+            }
+        )
         return self._sums
 
     def _misses_topic(self, topics: Mapping[str, Topic]) -> bool:
@@ -99,17 +111,19 @@ class Traffic:
             for name, known in self._topics.items()
         )
 
-    def _without_relisted(self, cluster: ClusterState) -> Mapping[str, Topic]:
-        """The topics as last counted, without those whose throttled replicas differ from then."""
-        if cluster.configs is self._configs:
-            return self._topics
-        before, self._configs, self._lists = self._lists, cluster.configs, _lists(cluster)
-        changed = {
-            topic
-            for topic in before.keys() | self._lists.keys()
-            if before.get(topic) != self._lists.get(topic)
-        }
-        return {n: topic for n, topic in self._topics.items() if n not in changed}
+    def _relisted(self, cluster: ClusterState) -> set[TopicPartition]:
+        """The partitions counted before whose throttled replicas are listed otherwise since then."""
+        found: set[TopicPartition] = set()
+        for scope, topic in changed_configs(self._configs, cluster.configs):
+            if scope is ConfigScope.TOPIC:
+                before, after = self._lists.get(topic, NO_LISTS), _lists(cluster, topic)
+                self._lists[topic] = after
+                counted = self._topics.get(topic)
+                if before != after and counted is not None:
+                    among = relisted(before, after) or counted.partitions
+                    found.update(TopicPartition(topic, number) for number in among)
+        self._configs = cluster.configs
+        return found
 
     def _become(self, found: Mapping[TopicPartition, _Counted]) -> None:
         before = {name: self._known.get(name, NOTHING) for name in found}
@@ -130,15 +144,22 @@ class Traffic:
             self.leaderless = (self.leaderless - led) | unled
 
 
-def _lists(cluster: ClusterState) -> dict[str, Lists]:
-    """The throttled replicas of both sides, of each topic that lists any."""
-    return {
-        name: (leaders, followers)
-        for (scope, name), values in cluster.configs.items()
-        if scope is ConfigScope.TOPIC
-        if (leaders := values.get(LEADER_REPLICAS, ""))
-        + (followers := values.get(FOLLOWER_REPLICAS, ""))
-    }
+def _lists(cluster: ClusterState, topic: str) -> Lists:
+    """The throttled replicas of both sides of a topic."""
+    values = cluster.configs.get((ConfigScope.TOPIC, topic), {})
+    return values.get(LEADER_REPLICAS, ""), values.get(FOLLOWER_REPLICAS, "")
+
+
+def relisted(before: Lists, after: Lists) -> set[int]:
+    """The partitions of a topic that its two lists, which differ, name otherwise; none where that may be any."""
+    numbers: set[int] = set()
+    for was, now in zip(before, after, strict=True):
+        for entry in listed(was).entries ^ listed(now).entries:
+            number = entry.partition(":")[0]
+            if not number.isdecimal():
+                return set()
+            numbers.add(int(number))
+    return numbers
 
 
 def _counted(lists: Lists, name: TopicPartition, partition: Partition, world: World) -> _Counted:

@@ -1,0 +1,62 @@
+"""A mapping of thousands of entries of which a few change at a time: what is old is shared, what is new is copied."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Generic, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+_ABSENT: Any = object()
+"""In place of a value that is gone, or not there."""
+RECENT = 400
+"""How many entries may differ from the base before all are copied."""
+
+
+class Layered(Mapping[K, V], Generic[K, V]):
+    """A mapping that is never changed; one that differs from it in a few entries costs hundreds, not its size."""
+
+    __slots__ = ("_base", "_recent")
+
+    def __init__(self, base: Mapping[K, V] | None = None) -> None:
+        self._base: Mapping[K, V] = {} if base is None else base
+        self._recent: dict[K, V] = {}
+        """What differs from the base."""
+
+    def changed(self, found: Mapping[K, V], gone: Iterable[K] = ()) -> "Layered[K, V]":
+        """The same with these values, and without those keys."""
+        recent = {**self._recent, **dict.fromkeys(gone, _ABSENT), **found}
+        if len(recent) > RECENT:
+            together = {**self._base, **recent}
+            return Layered({k: v for k, v in together.items() if v is not _ABSENT})
+        after = Layered(self._base)
+        after._recent = recent
+        return after
+
+    def __getitem__(self, key: K) -> V:
+        found = self._recent[key] if key in self._recent else self._base[key]
+        if found is _ABSENT:
+            raise KeyError(key)
+        return found
+
+    def get(self, key: K, default: Any = None) -> Any:
+        """The value of a key; the default where it has none."""
+        if key not in self._recent:
+            return self._base.get(key, default)
+        found = self._recent[key]
+        return default if found is _ABSENT else found
+
+    def __contains__(self, key: object) -> bool:
+        return self.get(key, _ABSENT) is not _ABSENT  # type: ignore[arg-type]  # any key may be asked for
+
+    def __iter__(self) -> Iterator[K]:
+        for key in self._base:
+            if key not in self._recent:
+                yield key
+        for key, value in self._recent.items():
+            if value is not _ABSENT:
+                yield key
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return repr(dict(self.items()))
