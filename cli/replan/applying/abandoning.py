@@ -19,7 +19,7 @@ from replan.applying.clear import (
 from replan.applying.journal.ledger import Ledger, fold, open_applications, unended
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import ApplicationStatus, Order, Record, changed
-from replan.applying.journal.steps import StandingRecord, Status
+from replan.applying.journal.steps import MoveRecord, StandingRecord, Status
 from replan.applying.other_tools import not_ours
 from replan.applying.partitions.intents import intent, left_behind, no_more_left
 from replan.applying.reasons.notes import ListsLeft
@@ -44,6 +44,7 @@ from replan.model.control_plane import (
     Clock,
     ClusterReader,
     ClusterWriter,
+    Look,
     OutcomeUnknown,
     Wanted,
 )
@@ -162,15 +163,17 @@ def _lists_left(begun: Ledger, ledger: Ledger, reader: ClusterReader) -> list[Re
     if not left and not ended:
         return []
     seen = reader.look(Wanted(partitions=sorted(left.keys() | ended)))
-    as_before = {
-        n
-        for n in left.keys() | ended
-        if (state := seen.partitions.get(n)) is not None
-        and n not in seen.running
-        and state.replicas == begun.owned[n].original
-    }
-    back = [r for n in sorted(ended & as_before) for r in no_more_left(begun.owned[n], ledger)]
-    return [*(r for n, r in left.items() if n not in as_before), *back]
+    over = {n for n in left.keys() | ended if _is_over(begun.owned[n], seen)}
+    back = [r for n in sorted(ended & over) for r in no_more_left(begun.owned[n], ledger)]
+    return [*(r for n, r in left.items() if n not in over), *back]
+
+
+def _is_over(own: MoveRecord, seen: Look) -> bool:
+    """Whether nothing of a move is left: its partition has its original list, or is not there any more."""
+    name, state = own.partition, seen.partitions.get(own.partition)
+    if name in seen.unclear or name in seen.running:
+        return False
+    return state is None or state.topic_id != own.topic_id or state.replicas == own.original
 
 
 def check_no_copies(ledger: Ledger, reader: ClusterReader, copies: RunningCopies) -> None:

@@ -4,14 +4,16 @@ What a running copy of an open application needs stays, and so does everything t
 values in the journal is needed for it: no plan is read, whatever version wrote it.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.steps import Status
+from replan.applying.observation.history import held_since
 from replan.applying.observation.look import Observation
 from replan.applying.other_tools import not_ours, throttles_others
+from replan.applying.reasons.notes import Note
 from replan.applying.run.sending import Sender, intents
 from replan.applying.settings import Settings
 from replan.applying.throttles.broker_rates import leftovers
@@ -39,6 +41,7 @@ from replan.model.control_plane import (
     ClusterReader,
     ClusterWriter,
     LogPlace,
+    Look,
     ReplicaName,
     Wanted,
 )
@@ -89,12 +92,21 @@ def restored(
     began, reported = ports.clock.now() if since is None else since, False
     touched = frozenset(throttled(ledger))
     pending = abandoned and ledger.may_arrive
+    missing: Mapping[Subject, float] = {}
+    notes: dict[Note, None] = {}
     while True:
         late = ports.clock.now() - began
         waits = late < settings.quarantine_seconds and bool(touched or pending)
         seen = ports.reader.look(_wanted(ledger))
         copying = [] if abandoned else copying_now(ledger, seen)
-        history = ThrottleHistory(may_arrive=touched if waits else frozenset())
+        missing = held_since(missing, _missing(ledger, seen), ports.clock.now())
+        gone = {s for s, at in missing.items() if at <= ports.clock.now() - settings.ending_seconds}
+        waits = waits or len(gone) < len(missing)
+        history = ThrottleHistory(
+            may_arrive=touched if waits else frozenset(),
+            gone=frozenset(subject for subject in gone if isinstance(subject, str)),
+            unregistered=frozenset(subject for subject in gone if isinstance(subject, int)),
+        )
         view = ThrottleInput(seen.topics, seen.rates, history)
         tick = throttle_tick(
             _kept(copying, ledger, seen, abandoned=abandoned), ledger, view, keep_rates=False
@@ -103,13 +115,25 @@ def restored(
             reported = _report(report, settings.quarantine_seconds - late)
         over = late >= settings.quarantine_seconds + settings.patience_seconds
         if (tick.quiet and not waits) or over:
-            return _outcome(ledger, copying, seen), ledger
+            outcome = _outcome(ledger, copying, seen, history.unregistered)
+            return replace(outcome, notes=tuple(notes)), ledger
         until = ports.clock.now() + settings.intent_seconds
         decision = Decision(records=tick.records, throttles=tick)
         ports.journal.append(intents(decision, ledger))
         ledger = ledger.after(tick.records)
+        notes |= dict.fromkeys(tick.notes)
         Sender(ports.writer, ports.clock, until).send(decision)
         ports.clock.sleep(settings.poll_seconds)
+
+
+Subject = str | BrokerId
+"""A topic or a broker."""
+
+
+def _missing(ledger: Ledger, seen: Look) -> set[Subject]:
+    """What has throttles of replan's and is not there; brokers and topics may only be unknown to whom was asked."""
+    topics: set[Subject] = {topic for topic, _ in ledger.entries if topic not in seen.topics}
+    return topics | {broker for broker, _ in ledger.rates if broker not in seen.brokers}
 
 
 def _report(report: Callable[[str], None] | None, left: float) -> bool:
@@ -123,6 +147,7 @@ def _wanted(ledger: Ledger) -> Wanted:
         partitions=expanded(ledger),
         topics={topic for topic, _ in ledger.entries},
         rates_of={broker for broker, _ in ledger.rates},
+        registered={broker for broker, _ in ledger.rates},
         places_of=log_moves_of(ledger),
     )
 
@@ -210,8 +235,13 @@ RATE_OF = {LEADER_REPLICAS: LEADER_RATE, FOLLOWER_REPLICAS: FOLLOWER_RATE}
 """The rate that a list of throttled replicas goes with."""
 
 
-def _outcome(ledger: Ledger, copying: list[TopicPartition], seen: Observation) -> Outcome:
-    left = leftovers(ledger.rates, seen.rates)
+def _outcome(
+    ledger: Ledger,
+    copying: list[TopicPartition],
+    seen: Observation,
+    unregistered: Collection[BrokerId],
+) -> Outcome:
+    left = leftovers(ledger.rates, seen.rates, unregistered)
     running = tuple(copying)
     if left:
         return Outcome(exit_code=Exit.HELD, ending=Ending.NOT_RESTORED, leftovers=left)

@@ -27,6 +27,7 @@ from replan.planning.plans.plan_file import digest, loads
 from replan.reporting.application.outcome_text import STOPPED, outcome_text, refused_line
 from replan.reporting.application.progress_text import counts
 from replan.reporting.sentences.end_text import end_text
+from replan.reporting.sentences.note_text import note_text
 from replan.scenarios.effect_boundary import Boundary, Crash, RecordedJournal, RecordedWriter
 from replan.scenarios.planning import planned
 from replan.scenarios.process import Killed, Process
@@ -149,7 +150,12 @@ def _without_plan(session: Session, tokens: TokenReader, work: Callable[..., Out
     def run(clock: Clock) -> Outcome:
         writer = RecordedWriter(session.plane, Boundary(session.transcript, clock, {}))
         settings = Settings(owner=OWNER)
-        return work(session.plane, writer, session.journal, clock, settings=settings, report=report)
+        outcome = work(
+            session.plane, writer, session.journal, clock, settings=settings, report=report
+        )
+        for note in outcome.notes:
+            report(f"note: {note_text(note)}")
+        return outcome
 
     session.process = Process(session.clock, run)
     return _continue(session, _ApplyOptions())

@@ -18,6 +18,7 @@ from replan.applying.journal.records import (
     OriginalsChunk,
     PlanChunk,
     Record,
+    SavedRate,
 )
 from replan.applying.reasons.copies import AwaitingThrottle
 from replan.applying.reasons.gates import NewBrokerFenced, NoSlot
@@ -29,9 +30,11 @@ from replan.applying.views.outcome import Ending, Result
 from replan.errors import BadFile, BadUsage, Exit, Held, WrongCluster
 from replan.model.configs import (
     FOLLOWER_REPLICAS,
+    LEADER_RATE,
     MIN_INSYNC_REPLICAS,
     ConfigOperation,
     ConfigScope,
+    broker_change,
     topic_change,
 )
 from replan.model.names import BrokerId, TopicId, replicas
@@ -576,3 +579,22 @@ def test_pauses_are_long_beside_what_ticks_take() -> None:
     assert (
         Settings().pause_seconds(3.0, asked=False) == Settings().pause_seconds(0, asked=True) == 1
     )
+
+
+@pytest.mark.parametrize("applies", [False, True], ids=["clear", "the next application"])
+def test_a_broker_that_registers_again_does_not_keep_the_rate_that_was_set_before(
+    applies: bool,
+) -> None:
+    made = lab([state([1, 2, 3], size=MB)], [GROW])
+    before = made.configs()
+    left = SavedRate(BrokerId(5), LEADER_RATE, None, ("1000000",), kept=True)
+    made.journal.append([left])
+    made.plane.alter_configs(
+        [broker_change(left.broker, left.config, ConfigOperation.SET, "1000000")]
+    )
+    if applies:
+        assert outcome_text(made.apply()) == "1 done"
+    else:
+        throttle_clear(made.plane, made.plane, made.journal, made.clock, settings=made.settings)
+    assert made.configs() == before
+    assert not fold(made.journal.read()).rates

@@ -16,6 +16,7 @@ from replan.applying.reasons.notes import (
     RateKept,
     RateLowered,
     RateRemoved,
+    RateUnused,
     ReadingsApart,
     SlowerAlready,
 )
@@ -62,6 +63,13 @@ NOTES: list[tuple[Note, str]] = [
         (
             "follower.replication.throttled.rate of broker 4 was removed by another tool; "
             "it is left as it is (before this application it was not set)"
+        ),
+    ),
+    (
+        RateUnused(B4, FOLLOWER_RATE, "90"),
+        (
+            "follower.replication.throttled.rate of broker 4 is still replan's, and no broker of that id is "
+            "registered: if one is again, it is set back to 90 B/s by the next application or `replan throttle clear`"
         ),
     ),
     (

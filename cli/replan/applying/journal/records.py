@@ -156,7 +156,7 @@ class SavedRate(Form, frozen=True):
     ours: Annotated[tuple[RateText, ...], msgspec.Meta(min_length=1)]
     """All values that we set or are about to set; the last is the wanted one."""
     kept: bool = False
-    """Left in place on purpose, after the application that set it."""
+    """Left in place on purpose, after the application that set it; or its broker is not registered any more."""
 
     @property
     def key(self) -> str:

@@ -79,6 +79,15 @@ class RateKept:
 
 
 @dataclass(frozen=True, slots=True)
+class RateUnused:
+    """A rate that replan had set on a broker that is not registered any more: it stays written down."""
+
+    broker: BrokerId
+    config: str
+    before: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ReadingsApart:
     """Two readings of the cluster were so far apart that confirming takes longer, or begins again."""
 
@@ -120,6 +129,7 @@ Note = (
     | RateChanged
     | RateGivesWay
     | RateKept
+    | RateUnused
     | SlowerAlready
     | RateLowered
     | ReadingsApart

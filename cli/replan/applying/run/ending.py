@@ -64,7 +64,8 @@ def left_behind(state: RunState, answering: Collection[BrokerId]) -> tuple[Lefto
         RefusedSetting(scope, name, answer.code, answer.name, answer.message)
         for (scope, name), answer in sorted(state.refused_configs.items())
     )
-    return (*leftovers(state.ledger.rates, answering), *refused)
+    unregistered = state.throttle_history.unregistered
+    return (*leftovers(state.ledger.rates, answering, unregistered), *refused)
 
 
 def left(job: Job, state: RunState, now: float, code: Exit, ending: Ending) -> Outcome:

@@ -3,6 +3,10 @@
 During a move the lower of the standing rate and the move's rate holds: a broker that is slower already is left alone.
 Only a broker's own dynamic value is what was there before (ConfigSource.BROKER): a value in its file is shown by Kafka
 but not used, and the cluster's default stays where it is. A rate is put back only while it has a value that we set.
+
+Kafka keeps the configuration of a broker that is unregistered, and refuses to change it (102,
+QuorumController.ConfigResourceExistenceChecker): nobody uses it, until a broker registers with that id again. So it
+keeps no application open; it stays written down, and whatever application comes next restores it once it can.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -126,12 +130,25 @@ def restore_step(prior: SavedRate, configs: Configs, *, may_arrive: bool = False
     return RateStep(change=change, in_place=False)
 
 
+def of_unregistered(
+    rates: Mapping[Rate, SavedRate], wanted: Collection[Rate], unregistered: Collection[BrokerId]
+) -> list[SavedRate]:
+    """The rates that are to be restored, and that no broker uses."""
+    return [
+        prior
+        for where, prior in sorted(rates.items())
+        if where[0] in unregistered and where not in wanted
+    ]
+
+
 def leftovers(
-    rates: Mapping[Rate, SavedRate], answered: Collection[BrokerId]
+    rates: Mapping[Rate, SavedRate],
+    answered: Collection[BrokerId],
+    unregistered: Collection[BrokerId] = (),
 ) -> tuple[UnrestoredRate, ...]:
-    """The rates that cannot be put back because their broker does not answer."""
+    """The rates that cannot be put back because their broker, which is registered, does not answer."""
     return tuple(
         UnrestoredRate(prior.broker, prior.config, prior.before)
         for (broker, _), prior in sorted(rates.items())
-        if broker not in answered
+        if broker not in answered and broker not in unregistered
     )

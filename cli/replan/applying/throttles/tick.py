@@ -9,12 +9,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.records import Forget, Record
+from replan.applying.journal.records import Forget, Record, changed
 from replan.applying.reasons.gates import ThrottleContested
-from replan.applying.reasons.notes import EntriesRemoved, Note, RateGivesWay, RateRemoved
+from replan.applying.reasons.notes import (
+    EntriesRemoved,
+    Note,
+    RateGivesWay,
+    RateRemoved,
+    RateUnused,
+)
 from replan.applying.throttles.broker_rates import (
     Rate,
     RateStep,
+    of_unregistered,
     raise_step,
     restore_step,
     step_aside,
@@ -57,6 +64,8 @@ class ThrottleHistory:
     """How often another tool removed what replan had set."""
     gone: frozenset[str] = frozenset()
     """Topics that two agreeing readings did not find."""
+    unregistered: frozenset[BrokerId] = frozenset()
+    """Brokers that agreeing readings did not find."""
     catching_up: Mapping[CatchingUp, float] = field(default_factory=dict)
     """What gives way to which partition, and since when (`giving_way`)."""
     giving_way: frozenset[Rate] = frozenset()
@@ -165,17 +174,20 @@ def throttle_tick(
         for (topic, _), prior in sorted(ledger.entries.items())
         if topic in view.history.gone
     )
+    unused = of_unregistered(ledger.rates, wanted.rates, view.history.unregistered)
     wiped: set[Place] = {where for where, step in lists.items() if step.wiped}
     wiped |= {where for where, step in rates.items() if step.wiped}
     return ThrottleTick(
         records=forgotten
+        + tuple(changed(prior, kept=True) for prior in unused if not prior.kept)
         + tuple(r for step in lists.values() for r in step.records)
         + tuple(r for step in rates.values() for r in step.records),
         removals=tuple(c for step in lists.values() for c in step.removals),
         additions=tuple(c for step in lists.values() for c in step.additions)
         + tuple(step.change for step in rates.values() if step.change is not None),
         wiped=frozenset(wiped),
-        notes=_notes(lists, rates, view.history),
+        notes=_notes(lists, rates, view.history)
+        + tuple(RateUnused(prior.broker, prior.config, prior.before) for prior in unused),
         entries=wanted.entries,
         seen_entries={
             where: step.in_place for where, step in lists.items() if where in ledger.entries

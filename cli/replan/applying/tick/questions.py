@@ -49,7 +49,7 @@ def wanted(state: RunState, job: Job, candidates: Iterable[TopicPartition]) -> W
         topics=sorted(topics),
         rates_of=sorted(brokers),
         cordons_of=sorted(_to_be_cordoned(state, job, names)),
-        registered=job.plan.racks.keys(),
+        registered=job.plan.racks.keys() | {broker for broker, _ in state.ledger.rates},
         places_of=places_of(within),
     )
 

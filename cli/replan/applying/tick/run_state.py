@@ -109,6 +109,8 @@ class RunState:
     """Since when each of them was refused every time: one answer may come from a broker that was just restarting."""
     missing_since: Mapping[str, float] = field(default_factory=dict)
     """Topics with throttles set by replan that no look has found."""
+    unregistered_since: Mapping[BrokerId, float] = field(default_factory=dict)
+    """Brokers with rates set by replan that no look has found."""
     creating: Creating = field(default_factory=Creating)
     standing: Standing = field(default_factory=Standing)
     others: OtherCopies = field(default_factory=OtherCopies)
@@ -157,6 +159,8 @@ class RunState:
                 limits = halved(limits, loss.loaded, job.settings.slots_per_broker)
         topics = {topic for topic, _ in self.ledger.entries if topic not in seen.topics}
         missing = held_since(self.missing_since, topics, tick.ended)
+        brokers = {broker for broker, _ in self.ledger.rates if broker not in seen.brokers}
+        unregistered = held_since(self.unregistered_since, brokers, tick.ended)
         long_ago = now - job.settings.agreeing_seconds
         settle = job.settings.settle_seconds
         history = self.history.after(moves, seen, now, tick.ended, settle)
@@ -172,9 +176,13 @@ class RunState:
             moved_at=now if moved else self.moved_at,
             limits=limits,
             missing_since=missing,
+            unregistered_since=unregistered,
             throttle_history=replace(
                 self.throttle_history,
                 gone=frozenset(t for t, at in missing.items() if at <= long_ago),
+                unregistered=frozenset(
+                    b for b, at in unregistered.items() if at <= now - job.settings.ending_seconds
+                ),
                 may_arrive=frozenset(self.configs_unknown_since),
                 catching_up=catching_up,
                 giving_way=frozenset(r for (r, _), at in catching_up.items() if at < tick.ended),

@@ -12,6 +12,7 @@ from replan.applying.reasons.notes import (
     RateKept,
     RateLowered,
     RateRemoved,
+    RateUnused,
     ReadingsApart,
     SlowerAlready,
 )
@@ -33,7 +34,7 @@ def note_text(note: Note | str) -> str:  # noqa: PLR0911  # one for each kind
             )
         case SlowerAlready() | RateLowered():
             return _of_another_tool(note)
-        case RateKept() | RateGivesWay():
+        case RateKept() | RateGivesWay() | RateUnused():
             return _not_in_force(note)
         case Obeyed():
             return _obeyed(note)
@@ -86,7 +87,13 @@ def _of_another_tool(note: SlowerAlready | RateLowered) -> str:
     return f"{of} {set_by}; lowered to {rate(note.rate)}, and restored at the end"
 
 
-def _not_in_force(note: RateKept | RateGivesWay) -> str:
+def _not_in_force(note: RateKept | RateGivesWay | RateUnused) -> str:
+    if isinstance(note, RateUnused):
+        to = "removed" if note.before is None else f"set back to {note.before} B/s"
+        return (
+            f"{note.config} of broker {note.broker} is still replan's, and no broker of that id is registered: if one "
+            f"is again, it is {to} by the next application or `replan throttle clear`"
+        )
     if isinstance(note, RateGivesWay):
         return (
             f"{note.config} of broker {note.broker}: lifted while {note.partition} catches up, "
