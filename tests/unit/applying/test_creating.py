@@ -4,9 +4,15 @@ from tests.builders import TOPIC, TOPIC_ID, state
 
 from replan.applying.journal.steps import Status
 from replan.applying.partitions.judge import End, Hold
-from replan.applying.reasons.ends import Fact, NotAsPlanned, OtherPartitions, RejectedByKafka
+from replan.applying.reasons.ends import (
+    Fact,
+    NotAsPlanned,
+    NotCreated,
+    OtherPartitions,
+    RejectedByKafka,
+)
 from replan.applying.reasons.gates import NewBrokerFenced, TopicUnsettled
-from replan.applying.reasons.requests import MetadataBehind, PartitionsUnseen
+from replan.applying.reasons.requests import MetadataBehind, PartitionsUnseen, Rechecking
 from replan.applying.steps.creating import Ask, Unsure, judge_create, looked_at
 from replan.model.broker import Broker
 from replan.model.control_plane import Accepted, Answer, Look, OutcomeUnknown, Rejected
@@ -23,8 +29,10 @@ def look(*states: PartitionState, **more: object) -> Look:
     return Look(partitions={s.partition: s for s in states}, **{"brokers": {}, **more})  # type: ignore[arg-type]
 
 
-def judged(seen: Look, *, asked: bool = False, answer: Answer | None = None) -> object:
-    return judge_create(CREATE, seen, asked=asked, answer=answer)
+def judged(
+    seen: Look, *, asked: bool = False, answer: Answer | None = None, cancelled: bool = False
+) -> object:
+    return judge_create(CREATE, seen, asked=asked, answer=answer, cancelled=cancelled)
 
 
 def ended(verdict: object) -> object:
@@ -48,6 +56,13 @@ def test_partitions_are_asked_for_once_and_again_only_when_looks_agree() -> None
 def test_they_are_done_when_brokers_show_all_of_them_whoever_made_them() -> None:
     for asked in (False, True):
         assert judged(look(*OLD, *NEW), asked=asked) == End(Status.DONE)
+
+
+def test_once_cancelled_they_are_done_where_they_came_to_be_and_not_asked_for_where_not() -> None:
+    rests = Unsure(End(Status.CANCELLED, NotCreated()), Rechecking(NotCreated()))
+    for answer in (None, Accepted(), OutcomeUnknown("no answer")):
+        assert judged(look(*OLD), asked=True, answer=answer, cancelled=True) == rests
+    assert judged(look(*OLD, *NEW), asked=True, cancelled=True) == End(Status.DONE)
 
 
 def test_an_answer_that_there_are_as_many_already_is_rechecked() -> None:

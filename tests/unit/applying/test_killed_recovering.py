@@ -1,16 +1,21 @@
 """Killed before or after every effect, or answered by nobody: the best log leads, and nobody else is ever elected."""
 
+from collections.abc import Mapping
+
 import pytest
 from tests.builders import state
 from tests.unit.applying.lab import Boundary, Killed, Lab, lab
 
+from replan.applying.journal.ledger import fold
+from replan.applying.journal.records import Verb
 from replan.applying.journal.steps import RecoveryRecord, Status
-from replan.applying.reasons.recovery import EvidenceChanged
+from replan.applying.reasons.recovery import EvidenceChanged, RecoveryArrivalPossible
 from replan.applying.steps.judge_recovery import evidence_differs, lost_records
 from replan.applying.steps.probing import probe, with_logs
+from replan.applying.views.outcome import Outcome
 from replan.errors import Exit
 from replan.model.configs import MIN_INSYNC_REPLICAS, ConfigOperation, topic_change
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.replica_logs import ReplicaLog
 from replan.planning.elections.recover import (
     RecoveryRequest,
@@ -50,26 +55,29 @@ TROUBLES = (
 )
 
 
-def leaderless() -> Lab:
-    """One partition [1,3,2] that was led by 1, which is dead: 3,000 records there, 2,000 on 2, 1,000 on 3."""
+def leaderless(dead: BrokerId | None = None) -> Lab:
+    """One partition [1,3,2] that was led by 1, which is dead: 3,000 records there, 2,000 on 2, 1,000 on 3.
+
+    `dead`: broker 3, which then has 2,000 and is dead, too; 2 has 1,000.
+    """
+    lags = {TWO: 1_000_000, THREE: 2_000_000} if dead is None else {TWO: 2_000_000, dead: 1_000_000}
     made = lab([state([1, 3, 2], size=3_000_000)], ())
     one = topic_change(NAME.topic, MIN_INSYNC_REPLICAS, ConfigOperation.SET, "1")
     for fault in (
         Ask(AlterConfigs((one,))),  # with 2 the eligible leader replicas would be recovered cleanly
         SlowBroker(TWO, 1),
         SlowBroker(THREE, 1),
-        DropFromIsr(NAME, TWO, 1_000_000),
-        DropFromIsr(NAME, THREE, 2_000_000),
-        KillBroker(ONE),
+        *(DropFromIsr(NAME, broker, lag) for broker, lag in lags.items()),
+        *(KillBroker(broker) for broker in (dead, ONE) if broker is not None),
     ):
         made.plane.inject(fault)
     made.clock.sleep(15)
-    made.plan = planned(made)
+    made.plan = planned(made, frozenset({ONE} if dead is None else {ONE, dead}))
     return made
 
 
-def planned(made: Lab) -> Plan:
-    asked = RecoveryRequest(Selection(everything=True), Method.BALANCED, given_up=frozenset({ONE}))
+def planned(made: Lab, given_up: frozenset[BrokerId] = frozenset({ONE})) -> Plan:
+    asked = RecoveryRequest(Selection(everything=True), Method.BALANCED, given_up=given_up)
     seen = made.plane.observe()
     seen = with_logs(made.plane, seen, partitions_to_probe(asked.selection, seen))
     return recovery_elections(asked, seen, None, {}).plan
@@ -125,6 +133,77 @@ def test_killed_before_or_after_any_effect_the_next_run_arrives(effect: int, aft
     assert leader(made) == TWO
 
 
+def cancelled(made: Lab, boundary: Boundary | None = None) -> Outcome:
+    """Cancel it; no election and no list but the one that was found is asked for."""
+    boundary = boundary or Boundary()
+    found = recovery(made).original
+    boundary.lists = lambda lists: _only(lists, found)
+    try:
+        return made.apply(verb=Verb.CANCEL, boundary=boundary)
+    finally:
+        assert "elect" not in boundary.log
+
+
+def _only(lists: Mapping[TopicPartition, Replicas | None], wanted: Replicas) -> None:
+    assert set(lists.values()) == {wanted}
+
+
+def rests(made: Lab) -> None:
+    """The chosen one leads, as its election was sent, and is measured; or all is as it was found."""
+    partition = made.plane.simulation.cluster.partition(NAME)
+    assert partition is not None
+    if partition.leader is None:
+        assert (partition.replicas, record(made).status) == ((1, 3, 2), Status.CANCELLED)
+    else:
+        assert (partition.leader, record(made).status, record(made).measured) == (TWO, "done", 0)
+
+
+@pytest.mark.parametrize("trouble", [None, TROUBLES[6], TROUBLES[8]], ids=str)
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("effect", range(3, crossings()))
+def test_killed_and_then_cancelled_it_elects_nobody_by_itself(
+    effect: int, after: bool, trouble: LoseRequests | RepeatRequests | LagMetadata | None
+) -> None:
+    made = leaderless()
+    if trouble is not None:
+        made.plane.inject(trouble)
+    boundary = Boundary(kill_after=effect) if after else Boundary(kill_before=effect)
+    with pytest.raises(Killed):
+        made.apply(boundary=boundary)
+    if fold(made.journal.read()).application is not None:
+        outcome = cancelled(made)
+        assert (outcome.exit_code, len(outcome.kept)) == (Exit.OK, int(leader(made) == TWO))
+        rests(made)
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("effect", range(1, 8))
+def test_a_cancel_that_is_killed_goes_on(effect: int, after: bool) -> None:
+    made = leaderless()
+    with pytest.raises(Killed):
+        made.apply(boundary=Boundary(kill_after=4))  # the list was changed
+    boundary = Boundary(kill_after=effect) if after else Boundary(kill_before=effect)
+    try:
+        cancelled(made, boundary)
+    except Killed:
+        if fold(made.journal.read()).application is not None:
+            cancelled(made)
+    rests(made)
+    assert leader(made) is None
+
+
+def test_nothing_ends_while_an_election_may_arrive_and_what_that_cuts_is_measured() -> None:
+    """A better log than the chosen one's returns meanwhile."""
+    made = leaderless(dead=THREE)
+    made.plane.inject(LoseRequests(RequestKind.ELECT, 1, 60.0))
+    made.plane.schedule((At(made.clock.now() + 2, StartBroker(THREE)),))
+    outcome = made.apply()
+    assert [r.lost for r in outcome.results] == [1000]
+    assert (leader(made), record(made).status, record(made).lost) == (TWO, Status.DONE, 0)
+    holds = [h for p in made.reports for h in (p.holds or {}).values()]
+    assert RecoveryArrivalPossible(TWO, led=False, better=(THREE,), seconds=0) in holds
+
+
 @pytest.mark.parametrize("trouble", TROUBLES, ids=str)
 def test_whatever_becomes_of_a_request_the_chosen_one_leads(
     trouble: LoseRequests | RepeatRequests | LagMetadata,
@@ -167,3 +246,5 @@ def test_what_a_leader_has_lost_is_measured_by_where_its_old_epoch_ends() -> Non
     kept_less = ReplicaLog(1700, 5, epochs={0: 1500, 5: 1700})
     gone = ReplicaLog(9000, 9, epochs={8: 8000, 9: 9000})
     assert [lost_records(found, log) for log in (kept_all, kept_less, gone)] == [0, 500, None]
+    returned = {ONE: ReplicaLog(3000, 0, epochs={0: 3000}), THREE: ReplicaLog(900, 0)}
+    assert lost_records(found, kept_all, returned) == 1000

@@ -23,6 +23,7 @@ from replan.applying.reasons.ends import (
     EndReason,
     Fact,
     NotAsPlanned,
+    NotCreated,
     OtherLogDir,
     OtherPartitions,
     OtherReassignment,
@@ -56,17 +57,18 @@ from replan.applying.reasons.gates import (
 )
 from replan.applying.reasons.kinds import kind_of
 from replan.applying.reasons.recovery import (
-    ElectionArrivalPossible,
     EvidenceChanged,
     LeaderlessTooShort,
     LedAgain,
     LedByAnother,
     LogsSilent,
+    RecoveryArrivalPossible,
     RecoveryUnseen,
 )
 from replan.applying.reasons.requests import (
     ArrivalPossible,
     ClusterSilent,
+    CreateArrivalPossible,
     EffectUnseen,
     JournalSlow,
     MetadataBehind,
@@ -108,9 +110,22 @@ HOLDS: list[tuple[HoldReason, str]] = [
     ),
     (RecoveryUnseen(RecoveryStep.ELECT), "elect shows no effect yet; rechecking"),
     (
-        ElectionArrivalPossible(80.0),
+        RecoveryArrivalPossible(BrokerId(2), led=True, seconds=80.0),
         (
             "led again; the outcome of an earlier request is unknown and it may still arrive; watching for 80 s more"
+        ),
+    ),
+    (
+        RecoveryArrivalPossible(BrokerId(2), led=False, seconds=80.0),
+        (
+            "no leader; the outcome of an earlier request is unknown and it may still arrive; watching for 80 s more"
+        ),
+    ),
+    (
+        RecoveryArrivalPossible(BrokerId(2), led=False, better=replicas(3), seconds=80.0),
+        (
+            "the log of 3 is better than that of 2, but the unclean election of 2 was asked for and may still arrive, "
+            "which cuts what 2 lacks; stop broker 2 until this has ended to prevent it; watching for 80 s more"
         ),
     ),
     (MetadataBehind(), "brokers show older metadata than the controller; rechecking"),
@@ -123,6 +138,10 @@ HOLDS: list[tuple[HoldReason, str]] = [
     (
         PartitionsUnseen(37, "INVALID_PARTITIONS"),
         "Kafka answered 37 INVALID_PARTITIONS; rechecking before partitions are asked for again",
+    ),
+    (
+        CreateArrivalPossible(80.0),
+        "the new partitions do not show, and the request for them may still arrive; watching for 80 s more",
     ),
     (NoLeader(), "no leader; bring back one of its in-sync replicas"),
     (AwaitingSync(replicas(2)), "waiting until 2 is in sync"),
@@ -428,6 +447,7 @@ ENDS: list[tuple[EndReason, str]] = [
             "sync"
         ),
     ),
+    (NotCreated(), "cancelled; the new partitions were not created"),
     (
         TakenBack(replicas(1, 2, 3), replicas(1, 2, 3)),
         "cancelled; it is at its original [1, 2, 3]",

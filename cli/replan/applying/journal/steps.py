@@ -132,6 +132,8 @@ class RecoveryStep(StrEnum):
     LIST = "list"
     """The chosen replica first in the list."""
     ELECT = "elect"
+    BACK = "list back"
+    """The list that was found, once the application is cancelled."""
 
 
 class RecoveryRecord(Form, frozen=True, kw_only=True):

@@ -142,6 +142,11 @@ class OtherPartitions:
 
 
 @dataclass(frozen=True, slots=True)
+class NotCreated:
+    """The application was cancelled before its new partitions came to be, and no request for them may arrive."""
+
+
+@dataclass(frozen=True, slots=True)
 class TakenBack:
     """Its application was cancelled: nothing of it runs or may arrive, and this is what is there."""
 
@@ -166,5 +171,6 @@ EndReason = (
     | PreferredUnavailable
     | RejectedByKafka
     | ThrottleRefused
+    | NotCreated
     | TakenBack
 )

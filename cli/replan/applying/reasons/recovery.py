@@ -58,10 +58,16 @@ class RecoveryUnseen:
 
 
 @dataclass(frozen=True, slots=True)
-class ElectionArrivalPossible:
-    """It is led; a request of unknown outcome may still arrive, so the application stays for so long."""
+class RecoveryArrivalPossible:
+    """A request of it, of unknown outcome, may still arrive, so nothing of it ends and the application stays open."""
 
-    seconds: float = field(compare=False)
+    chosen: BrokerId
+    """Whom an election that arrives late lets lead."""
+    led: bool
+    better: tuple[BrokerId, ...] = ()
+    """Brokers whose logs turned out to be better than the chosen one's; with an unclean election they are cut."""
+    seconds: float = field(compare=False, kw_only=True)
+    """For so long."""
 
 
-RecoveryWait = LeaderlessTooShort | LogsSilent | RecoveryUnseen | ElectionArrivalPossible
+RecoveryWait = LeaderlessTooShort | LogsSilent | RecoveryUnseen | RecoveryArrivalPossible

@@ -22,6 +22,13 @@ class PartitionsUnseen:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateArrivalPossible:
+    """New partitions were asked for and do not show; the request may still arrive, so nothing of them ends."""
+
+    seconds: float = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class SameListElsewhere:
     """Another tool reassigns it to the list that is wanted."""
 

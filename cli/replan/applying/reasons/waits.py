@@ -33,6 +33,7 @@ from replan.applying.reasons.recovery import RecoveryUnseen, RecoveryWait
 from replan.applying.reasons.requests import (
     ArrivalPossible,
     ClusterSilent,
+    CreateArrivalPossible,
     EffectUnseen,
     JournalSlow,
     MetadataBehind,
@@ -53,6 +54,7 @@ HoldReason = (
     | PartitionsFirst
     | TopicUnsettled
     | PartitionsUnseen
+    | CreateArrivalPossible
     | NoLeader
     | AwaitingSync
     | NeverEnding

@@ -17,11 +17,14 @@ A partition of a cancelled application (`partitions.judge_cancelled`):
     rests at lists that its move can lead to          cancelled, once looks have agreed on the list for 15 s
     rests elsewhere                                   changed by another tool: it stays, named
 
-A copy to another log directory of its broker is ended by asking for the directory in which it lies (`log_moves`).
+A copy to another log directory of its broker is ended by asking for the directory in which it lies (`log_moves`). New
+partitions are not asked for any more, and stay where they are made (`creating`). Nor is a partition without a leader
+recovered any more (`judge_recovery`): a list that was changed for it goes back, one whose election has come stays.
 
 Invariants:
 
-1. No list is asked for on the way to rest, only null; so nothing but what was asked before the cancel can arrive.
+1. No list is asked for on the way to rest, only null; so nothing but what was asked before the cancel can arrive. The
+   one exception is the list that was found, of a partition without a leader, once nothing else of it may arrive.
 2. The reverse moves begin when every partition of the application has ended and nothing of it may arrive: no late
    request meets them, as with any two applications one after the other.
 3. The end of the one and the beginning of the other are one append. What was there before is known all the time: before
@@ -34,14 +37,18 @@ Invariants:
 """
 
 import hashlib
-from dataclasses import replace
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Application, ApplicationStatus, Record, changed
 from replan.applying.journal.steps import Status
 from replan.applying.run.opening import closing, opening
 from replan.applying.settings import Settings
-from replan.applying.views.outcome import results_of, summary
+from replan.applying.views.outcome import (
+    create_results,
+    recovery_results,
+    results_of,
+    summary,
+)
 from replan.model.snapshot import Snapshot
 from replan.planning.making.way_back import WayBack, way_back
 from replan.planning.plans.origins import Origin
@@ -54,22 +61,28 @@ def is_cancelled(ledger: Ledger) -> bool:
     return ledger.application is not None and bool(ledger.application.cancelled_by)
 
 
-def unfinished(ledger: Ledger) -> list[Origin]:
+def unfinished(ledger: Ledger, plan: Plan) -> list[Origin]:
     """What is to go back: what was begun and is not done, but for what another tool has changed."""
     stays = {Status.DONE, Status.FOREIGN}
-    return [
-        Origin(own.partition, own.topic_id, own.original, own.target)
-        for own in ledger.owned.values()
+    led = {m.partition: m.leader in {None, m.original[0]} for m in plan.moves}
+    moved = [
+        Origin(own.partition, own.topic_id, own.original, own.target, led=led.get(name, True))
+        for name, own in ledger.owned.items()
         if own.asked is not None and own.status not in stays
+    ]
+    return moved + [
+        Origin(r.partition, r.topic_id, r.original, r.order, led=False)
+        for r in plan.recoveries
+        if r.partition in ledger.recoveries
+        and ledger.recoveries[r.partition].status is Status.CANCELLED
     ]
 
 
 def plan_back(ledger: Ledger, plan: Plan, snapshot: Snapshot) -> Plan:
     """The plan that takes back what the cancelled application has not finished."""
-    led = {m.partition: m.leader in {None, m.original[0]} for m in plan.moves}
     wanted = WayBack(
         application=ledger.application_id,
-        origins=[replace(o, led=led.get(o.partition, True)) for o in unfinished(ledger)],
+        origins=unfinished(ledger, plan),
         digest=hashlib.sha256(f"back to before {ledger.application_id}".encode()).hexdigest(),
         throttle=plan.throttle,
         warn_of_placement=False,
@@ -82,7 +95,13 @@ def turned(ledger: Ledger, plan: Plan, back: Plan, settings: Settings) -> tuple[
     known = ledger.application
     if known is None:
         return ()
-    results = results_of(sorted(ledger.owned), ledger, {})
+    results = [
+        *create_results((c for c in plan.creates if c.topic in ledger.creates), ledger, {}),
+        *recovery_results(
+            (r for r in plan.recoveries if r.partition in ledger.recoveries), ledger, {}
+        ),
+        *results_of(sorted(ledger.owned), ledger, {}),
+    ]
     ending = closing(ledger, ApplicationStatus.CANCELLED, summary(results), settings.moment(), plan)
     if not back.moves:
         return ending

@@ -15,6 +15,7 @@ from replan.applying.views.outcome import (
     LogMoveResult,
     Outcome,
     PartitionResult,
+    Result,
     SettingResult,
     create_results,
     log_move_results,
@@ -23,7 +24,7 @@ from replan.applying.views.outcome import (
     setting_results,
 )
 from replan.errors import Exit
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +75,19 @@ def left(job: Job, state: RunState, now: float, code: Exit, ending: Ending) -> O
     application = ledger.application
     cancelled = "" if application is None else application.takes_back
     finished = [] if application is None else finished_before(ledger, application)
+    results, kept = partition_results(job, state, now), set[TopicPartition]()
     if application is not None and application.cancelled_by:
         cancelled = application.id
         finished = [own.partition for own in ledger.ended(Status.DONE)]
+        done = {r.partition for r in results if r.result is Result.DONE}
+        kept = done - set(finished)
     return Outcome(
         exit_code=code,
         ending=ending,
         cancelled=cancelled,
         finished=tuple(sorted(finished)),
-        results=partition_results(job, state, now),
+        kept=tuple(sorted(kept)),
+        results=results,
         settings=settings_of(job, state),
         log_moves=log_moves_of(job, state),
         others=state.others.total,

@@ -129,7 +129,7 @@ def way_back(
     reader: ClusterReader, ledger: Ledger, plan: Plan
 ) -> tuple[Plan, Sequence[LogDir]] | None:
     """The plan that takes a cancelled application back, and the room on disks; None where readings do not agree yet."""
-    names = [own.partition for own in unfinished(ledger)]
+    names = [own.partition for own in unfinished(ledger, plan)]
     snapshot = reader.observe()
     again = reader.look(Wanted(partitions=names))
     back = plan_back(ledger, plan, snapshot)

@@ -3,23 +3,39 @@
 CreatePartitions names the count that a topic is to have, so a request that arrives twice, or late, changes nothing
 where the partitions are there. They are done when brokers show all of them where they were wanted. Until then nothing
 of the topic moves: Kafka judges their length by the lists that it has (ReplicationControlManager.createPartitions).
+
+Kafka never removes a partition. So once the application is cancelled none is asked for, whatever is written down: that
+says what was meant to be sent, and not that it was. Of a create that was written down
+
+    brokers show all of them as wanted           done: they stay
+    other partitions show, or another topic      stale, as ever
+    none shows, and the request may arrive       wait (90 s after one without an answer, or after a takeover)
+    none shows                                   cancelled, once looks agree
+
+A create that is not done does not end while its request may arrive, cancelled or not: a request names no topic id.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
 
 from replan.applying.journal.ledger import Ledger, unended
 from replan.applying.journal.steps import CreateRecord, Status
 from replan.applying.observation.history import held_since
 from replan.applying.observation.look import Observation
 from replan.applying.partitions.judge import End, Hold, rejected
-from replan.applying.reasons.ends import Fact, NotAsPlanned, OtherPartitions
+from replan.applying.reasons.ends import Fact, NotAsPlanned, NotCreated, OtherPartitions
 from replan.applying.reasons.gates import Cancelling, NewBrokerFenced, TopicUnsettled
-from replan.applying.reasons.requests import MetadataBehind, PartitionsUnseen, Rechecking
+from replan.applying.reasons.requests import (
+    CreateArrivalPossible,
+    MetadataBehind,
+    PartitionsUnseen,
+    Rechecking,
+)
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import Broker
-from replan.model.control_plane import Answer, NewPartitions, Rejected
+from replan.model.control_plane import Answer, NewPartitions, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.creates import Create
 
@@ -53,6 +69,17 @@ class Creating:
     """The last of each topic."""
     suspected: Mapping[tuple[str, Ask | End], float] = field(default_factory=dict)
     """What looks have suggested so far, and since when."""
+    unknown_since: Mapping[str, float] = field(default_factory=dict)
+    """Topics of which a request may be on its way, and since when."""
+
+    def answered(self, answers: Mapping[str, Answer], now: float) -> "Creating":
+        """What is known once requests were answered."""
+        unknown = {topic: now for topic, a in answers.items() if isinstance(a, OutcomeUnknown)}
+        return replace(
+            self,
+            answers={**self.answers, **answers},
+            unknown_since={**self.unknown_since, **unknown},
+        )
 
 
 @dataclass(slots=True)
@@ -79,10 +106,7 @@ def looked_at(creates: Iterable[Create]) -> set[TopicPartition]:
 def create_tick(
     tick: TickInput, ledger: Ledger, known: Creating, closed: HoldReason | None
 ) -> CreateTick:
-    """Decide for each create that has not ended; `closed`: why nothing is to be asked for now, if so.
-
-    What was asked for goes on to its end where the application is cancelled: nothing can take it back.
-    """
+    """Decide for each create that has not ended; `closed`: why nothing is to be asked for now, if so."""
     found, agreeing = CreateTick(), list[tuple[str, Ask | End]]()
     for create in pending(tick.job, ledger):
         verdict = judge_create(
@@ -90,6 +114,7 @@ def create_tick(
             tick.seen,
             asked=create.topic in ledger.creates,
             answer=known.answers.get(create.topic),
+            cancelled=isinstance(closed, Cancelling) and create.topic in ledger.creates,
         )
         if isinstance(verdict, Unsure):
             suspicion = create.topic, verdict.conclusion
@@ -98,6 +123,10 @@ def create_tick(
             if not (agreed and again):
                 agreeing.append(suspicion)
             verdict = verdict.conclusion if agreed else Hold(verdict.reason)
+        since = known.unknown_since.get(create.topic, -inf)
+        left = since + tick.settings.quarantine_seconds - tick.now
+        if isinstance(verdict, End) and verdict.status is not Status.DONE and left > 0:
+            verdict = Hold(CreateArrivalPossible(left))
         _take(create, verdict, tick, ledger, found, closed)
     found.suspected = held_since(known.suspected, agreeing, tick.ended)
     return found
@@ -115,7 +144,7 @@ def _take(
     match verdict:
         case Hold(reason):
             into.holds[create.first] = reason
-        case Ask() if closed is not None and not (begun and isinstance(closed, Cancelling)):
+        case Ask() if closed is not None:
             into.holds[create.first] = closed
         case Ask():
             into.asks[create.topic] = NewPartitions(create.count, create.lists)
@@ -133,9 +162,14 @@ def _record(create: Create, ledger: Ledger, status: Status, message: str = "") -
 
 
 def judge_create(
-    create: Create, seen: Observation, *, asked: bool, answer: Answer | None
+    create: Create,
+    seen: Observation,
+    *,
+    asked: bool,
+    answer: Answer | None,
+    cancelled: bool = False,
 ) -> Ask | Hold | End | Unsure:
-    """What one look says of the partitions of one topic."""
+    """What one look says of the partitions of one topic; `cancelled`: nothing is asked for any more."""
     names = looked_at([create])
     there = {n: seen.partitions[n] for n in names & seen.partitions.keys()}
     others = {s.topic_id for s in there.values()} - {create.topic_id}
@@ -152,6 +186,8 @@ def judge_create(
         return _unsure(OtherPartitions(create.count, shown, different))
     if wanted.keys() <= there.keys():
         return End(Status.DONE)
+    if cancelled:
+        return Unsure(End(Status.CANCELLED, NotCreated()), Rechecking(NotCreated()))
     return _not_there(create, seen, asked=asked, answer=answer)
 
 

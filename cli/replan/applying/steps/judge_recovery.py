@@ -21,8 +21,25 @@ Invariants:
    therefore probed again; its epoch, which Kafka shows no client, is not needed for it.
 2. Kafka elects the first able replica of the list, so nothing is elected before the list is seen to be ours.
 3. What is asked for is written down first, and an end is final. The same request may be asked for again; after one of
-   unknown outcome the application stays open for as long as a copy of it may arrive.
+   unknown outcome it does not end, and the application stays open, for as long as a copy of it may arrive. ElectLeaders
+   names no epoch: nothing but a leader makes a late election void, and while the chosen one is live it elects that one.
+   So where a better log has returned meanwhile, the operator is asked to stop the chosen broker for so long.
 4. A clean recovery asks for a preferred election, which never elects a replica that lost records.
+
+While the application is cancelled no election and no list with the chosen one first is asked for, whatever is written
+down: that says what was meant to be sent, and not that it was. A recovery of which nothing was written has not begun.
+Of the others a look shows (`judge_cancelled`):
+
+    gone, reassigned, or with another list      as above
+    a request of it may arrive                  wait (90 s after one without an answer, or after a takeover); what it
+                                                does meanwhile is then judged as what it is:
+    led by the chosen one, whose election       done: it is measured, and stays
+    was asked for
+    led otherwise                               cancelled; where the list is ours, the plan back restores it
+    no leader, the list that was found          cancelled
+    no leader, our list                         ask for the list that was found, which Kafka takes at once; a plan back
+                                                waits for a leader
+    no leader, our list, which Kafka keeps      cancelled; the plan back refuses the partition by name
 """
 
 from dataclasses import dataclass
@@ -33,13 +50,14 @@ from replan.applying.reasons.ends import (
     Fact,
     NotAsPlanned,
     OtherReassignment,
+    TakenBack,
 )
 from replan.applying.reasons.recovery import (
-    ElectionArrivalPossible,
     EvidenceChanged,
     LeaderlessTooShort,
     LedByAnother,
     LogsSilent,
+    RecoveryArrivalPossible,
     RecoveryUnseen,
 )
 from replan.applying.reasons.requests import MetadataBehind, Rechecking
@@ -54,6 +72,7 @@ from replan.planning.recovery.recovery import Recovery
 
 LOOK_AGAIN = frozenset({84, 85})
 """Rejections that say: look. An election that is not needed, no reassignment that runs."""
+NOTHING_SAID: LogsFound = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +106,70 @@ class RecoveryInput:
     """As far as this process has seen."""
     unknown_since: float | None
     """When a request was sent that may still be on its way."""
+    logs: LogsFound
+    """What replicas said last while nobody led it, as far as this process has seen."""
 
 
 def judge_recovery(sight: RecoveryInput, tick: TickInput) -> Verdict:
     """What one look says of one partition."""
-    recovery, seen = sight.recovery, tick.seen
-    name = recovery.partition
+    state = _shown(sight.recovery, tick)
+    if not isinstance(state, PartitionState):
+        return state
+    if state.leader is not None:
+        return _led(sight, state.leader, tick)
+    return _leaderless(sight, state, tick)
+
+
+def judge_cancelled(sight: RecoveryInput, record: RecoveryRecord, tick: TickInput) -> Verdict:
+    """The same of one that has begun, once its application is cancelled."""
+    recovery, state = sight.recovery, _shown(sight.recovery, tick)
+    if not isinstance(state, PartitionState):
+        return state
+    if state.leader == recovery.chosen and record.asked is RecoveryStep.ELECT:
+        return _led(sight, recovery.chosen, tick)
+    rest = TakenBack(recovery.original, state.replicas)
+    rests = Unsure(End(Status.CANCELLED, rest), Rechecking(rest))
+    if state.leader is not None or state.replicas == recovery.original:
+        return rests
+    if sight.unknown_since is not None:
+        return Hold(arrival_possible(sight, tick))
+    answer = sight.answer if record.asked is RecoveryStep.BACK else None
+    if isinstance(answer, Rejected) and answer.code not in LOOK_AGAIN:
+        return rests
+    return _again(RecoveryStep.BACK, sight, record, tick)
+
+
+def arrival_possible(sight: RecoveryInput, tick: TickInput) -> RecoveryArrivalPossible:
+    """Why a recovery does not end yet of which a request may be on its way."""
+    recovery, state = sight.recovery, tick.seen.partitions.get(sight.recovery.partition)
+    since = tick.now if sight.unknown_since is None else sight.unknown_since
+    led = state is not None and state.leader is not None
+    elects = sight.record is not None and sight.record.asked is RecoveryStep.ELECT
+    unclean = elects and not recovery.clean
+    return RecoveryArrivalPossible(
+        recovery.chosen,
+        led,
+        _better(recovery, sight.logs) if unclean else (),
+        seconds=tick.settings.quarantine_seconds - (tick.now - since),
+    )
+
+
+def _better(recovery: Recovery, logs: LogsFound) -> tuple[BrokerId, ...]:
+    """The brokers that said they have more than the plan knew, and than the chosen one."""
+    planned = {c.broker: c.known for c in recovery.candidates}
+    chosen = planned[recovery.chosen]
+    better = []
+    for broker, log in sorted(logs.items()):
+        known = planned.get(broker)
+        fresh = isinstance(log, ReplicaLog) and (known is None or log.rank > known.rank)
+        if fresh and isinstance(log, ReplicaLog) and (chosen is None or log.rank > chosen.rank):
+            better.append(broker)
+    return tuple(better)
+
+
+def _shown(recovery: Recovery, tick: TickInput) -> PartitionState | Verdict:
+    """The partition as a look shows it, or what follows where that is not as it may be on the way of a recovery."""
+    seen, name = tick.seen, recovery.partition
     if name in seen.unclear:
         return Hold(MetadataBehind())
     state = seen.partitions.get(name)
@@ -100,7 +177,8 @@ def judge_recovery(sight: RecoveryInput, tick: TickInput) -> Verdict:
         found = None if state is None else state.topic_id
         return _unsure(Status.STALE, NotAsPlanned(Fact.TOPIC, recovery.topic_id, found))
     if state.leader is not None:
-        return _led(sight, state, state.leader, tick)
+        behind = state.leader_epoch <= recovery.leader_epoch
+        return Hold(MetadataBehind()) if behind else state
     if state.running is not None:
         running = state.running
         other = OtherReassignment(running.target, running.adding, running.removing)
@@ -108,29 +186,37 @@ def judge_recovery(sight: RecoveryInput, tick: TickInput) -> Verdict:
     if state.replicas not in {recovery.original, recovery.order}:
         moved = NotAsPlanned(Fact.REPLICAS, recovery.original, state.replicas)
         return _unsure(Status.STALE, moved)
-    return _leaderless(sight, state, tick)
+    return state
 
 
-def _led(sight: RecoveryInput, state: PartitionState, leader: BrokerId, tick: TickInput) -> Verdict:
-    recovery, since = sight.recovery, sight.unknown_since
-    if state.leader_epoch <= recovery.leader_epoch:
-        return Hold(MetadataBehind())
-    if since is not None:
-        return Hold(ElectionArrivalPossible(tick.settings.quarantine_seconds - (tick.now - since)))
+def _led(sight: RecoveryInput, leader: BrokerId, tick: TickInput) -> Verdict:
+    recovery = sight.recovery
+    if sight.unknown_since is not None:
+        return Hold(arrival_possible(sight, tick))
     if leader != recovery.chosen:
         return _unsure(Status.STALE, LedByAnother(leader, recovery.chosen))
     if recovery.clean:
         return Measured(0)
     log = tick.logs.get(recovery.partition, {}).get(leader)
-    return Measured(lost_records(recovery, log) if isinstance(log, ReplicaLog) else None)
+    return Measured(
+        lost_records(recovery, log, sight.logs) if isinstance(log, ReplicaLog) else None
+    )
 
 
-def lost_records(recovery: Recovery, log: ReplicaLog) -> int | None:
+def lost_records(
+    recovery: Recovery, log: ReplicaLog, later: LogsFound = NOTHING_SAID
+) -> int | None:
     """What a new leader's log lacks of the best that was known: at least; None where it does not show any more.
 
-    The leader has kept what it had up to where the epoch of its last record ends now.
+    The leader has kept what it had up to where the epoch of its last record ends now. `later`: what was said after the
+    plan; what a replica has more since then counts.
     """
     logs = {c.broker: c.known for c in recovery.candidates if c.known is not None}
+    for broker, said in later.items():
+        known = logs.get(broker)
+        more = isinstance(said, ReplicaLog) and (known is None or said.rank > known.rank)
+        if broker != recovery.chosen and more and isinstance(said, ReplicaLog):
+            logs[broker] = said
     own = logs[recovery.chosen]
     kept = log.epochs.get(own.last_epoch) if own.end else 0
     if kept is None:
@@ -159,9 +245,15 @@ def _leaderless(sight: RecoveryInput, state: PartitionState, tick: TickInput) ->
     answer = sight.answer
     if isinstance(answer, Rejected) and answer.code not in LOOK_AGAIN:
         return rejected(answer)
-    recently = sight.asked_at is not None and (
-        tick.now - sight.asked_at < tick.settings.agreeing_seconds
-    )
+    return _again(step, sight, sight.record, tick)
+
+
+def _again(
+    step: RecoveryStep, sight: RecoveryInput, record: RecoveryRecord, tick: TickInput
+) -> Hold | RecoveryStep:
+    """A step, but not again before looks had the time to show it."""
+    asked_at = sight.asked_at if record.asked is step else None
+    recently = asked_at is not None and tick.now - asked_at < tick.settings.agreeing_seconds
     return Hold(RecoveryUnseen(step)) if recently else step
 
 

@@ -5,31 +5,33 @@ Here belongs what concerns several of them; `judge_recovery` says what follows f
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 from replan.applying.journal.ledger import Ledger, unended
-from replan.applying.journal.records import Order, changed
+from replan.applying.journal.records import Forget, Order, changed
 from replan.applying.journal.steps import RecoveryRecord, RecoveryStep, Status
 from replan.applying.observation.history import held_since
 from replan.applying.partitions.judge import End, Hold
+from replan.applying.reasons.ends import TakenBack
 from replan.applying.reasons.gates import Cancelling
-from replan.applying.reasons.recovery import (
-    LedAgain,
-)
+from replan.applying.reasons.recovery import LedAgain
 from replan.applying.reasons.requests import NextBatch
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.steps.judge_recovery import (
+    NOTHING_SAID,
     Measured,
     RecoveryInput,
     Unsure,
+    arrival_possible,
+    judge_cancelled,
     judge_recovery,
 )
 from replan.applying.tick_input import Job, TickInput
 from replan.model.control_plane import Answer, OutcomeUnknown
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.replica_logs import ReplicaLog
+from replan.model.replica_logs import LogsFound, ReplicaLog
 from replan.planning.recovery.recovery import Recovery
 
 
@@ -45,18 +47,19 @@ class Recovering:
     unknown_since: Mapping[TopicPartition, float] = field(default_factory=dict)
     """Partitions of which a request may still be on its way."""
     suspected: Mapping[tuple[TopicPartition, End], float] = field(default_factory=dict)
+    logs: Mapping[TopicPartition, LogsFound] = field(default_factory=dict)
+    """What replicas said last, while nobody led."""
 
     def answered(self, answers: Mapping[TopicPartition, Answer], now: float) -> "Recovering":
         """With the answers of one tick."""
         if not answers:
             return self
         unknown = {n: now for n, a in answers.items() if isinstance(a, OutcomeUnknown)}
-        return Recovering(
-            {**self.answers, **answers},
-            {**self.asked_at, **dict.fromkeys(answers, now)},
-            self.leaderless_since,
-            {**self.unknown_since, **unknown},
-            self.suspected,
+        return replace(
+            self,
+            answers={**self.answers, **answers},
+            asked_at={**self.asked_at, **dict.fromkeys(answers, now)},
+            unknown_since={**self.unknown_since, **unknown},
         )
 
 
@@ -64,7 +67,7 @@ class Recovering:
 class RecoveryTick:
     """What one tick decides of recoveries."""
 
-    records: list[RecoveryRecord | Order] = field(default_factory=list)
+    records: list[RecoveryRecord | Order | Forget] = field(default_factory=list)
     lists: dict[TopicPartition, Replicas] = field(default_factory=dict)
     unclean: list[TopicPartition] = field(default_factory=list)
     clean: list[TopicPartition] = field(default_factory=list)
@@ -72,6 +75,7 @@ class RecoveryTick:
     leaderless_since: Mapping[TopicPartition, float] = field(default_factory=dict)
     unknown_since: Mapping[TopicPartition, float] = field(default_factory=dict)
     suspected: Mapping[tuple[TopicPartition, End], float] = field(default_factory=dict)
+    logs: Mapping[TopicPartition, LogsFound] = field(default_factory=dict)
 
     @property
     def asks(self) -> bool:
@@ -80,12 +84,12 @@ class RecoveryTick:
 
     def after(self, known: Recovering) -> Recovering:
         """What the process knows then."""
-        return Recovering(
-            known.answers,
-            known.asked_at,
-            self.leaderless_since,
-            self.unknown_since,
-            self.suspected,
+        return replace(
+            known,
+            leaderless_since=self.leaderless_since,
+            unknown_since=self.unknown_since,
+            suspected=self.suspected,
+            logs=self.logs,
         )
 
 
@@ -135,10 +139,7 @@ def to_probe(
 def recovery_tick(
     tick: TickInput, ledger: Ledger, known: Recovering, closed: HoldReason | None
 ) -> RecoveryTick:
-    """Decide for each recovery that has not ended; `closed`: why nothing is to be asked for now, if so.
-
-    What was asked for goes on to its end where the application is cancelled: nothing can take it back.
-    """
+    """Decide for each recovery that has not ended; `closed`: why nothing is to be asked for now, if so."""
     waiting = pending(tick.job, ledger)
     states = tick.seen.partitions
     nobody = [
@@ -151,6 +152,7 @@ def recovery_tick(
             for n, at in known.unknown_since.items()
             if at > tick.now - tick.settings.quarantine_seconds
         },
+        logs={**known.logs, **{n: tick.logs[n] for n in nobody if n in tick.logs}},
     )
     per_leader, suspected = Counter[BrokerId](), list[tuple[TopicPartition, End]]()
     for recovery in waiting:
@@ -162,13 +164,19 @@ def recovery_tick(
             asked_at=known.asked_at.get(name),
             leaderless_since=found.leaderless_since.get(name),
             unknown_since=found.unknown_since.get(name),
+            logs=found.logs.get(name, NOTHING_SAID),
         )
-        verdict = judge_recovery(sight, tick)
+        begun = sight.record if isinstance(closed, Cancelling) else None
+        verdict = (
+            judge_recovery(sight, tick) if begun is None else judge_cancelled(sight, begun, tick)
+        )
         if isinstance(verdict, Unsure):
             suspicion = (recovery.partition, verdict.conclusion)
             suspected.append(suspicion)
             sure = tick.agreed(known.suspected, suspicion, listed=False)
             verdict = verdict.conclusion if sure else Hold(verdict.reason)
+        if isinstance(verdict, End) and sight.unknown_since is not None:
+            verdict = Hold(arrival_possible(sight, tick))
         _take(recovery, verdict, tick, ledger, found, closed, per_leader)
     found.suspected = held_since(known.suspected, suspected, tick.ended)
     return found
@@ -188,8 +196,8 @@ def _take(
     match verdict:
         case Hold(reason):
             into.holds[name] = reason
-        case RecoveryStep() if closed is not None and not (
-            record.asked is not None and isinstance(closed, Cancelling)
+        case RecoveryStep() as step if closed is not None and not (
+            step is RecoveryStep.BACK and tick.admitting
         ):
             into.holds[name] = closed
         case RecoveryStep() as step:
@@ -200,6 +208,8 @@ def _take(
             if step is RecoveryStep.LIST:
                 into.lists[name] = recovery.order
                 into.records.extend(_remembered(recovery, ledger))
+            elif step is RecoveryStep.BACK:
+                into.lists[name] = recovery.original
             else:
                 (into.clean if recovery.clean else into.unclean).append(name)
         case Measured(lost):
@@ -209,6 +219,8 @@ def _take(
         case End(status, reason):
             message = "" if reason is None else tick.job.end_text(name, reason)
             into.records.append(changed(record, status=status, message=message))
+            if reason == TakenBack(recovery.original, recovery.original):
+                into.records.extend(_forgotten(recovery, ledger))
 
 
 def _full(
@@ -220,7 +232,7 @@ def _full(
 ) -> bool:
     """Whether the requests of this tick have no room for it."""
     settings = tick.settings
-    if step is RecoveryStep.LIST:
+    if step is not RecoveryStep.ELECT:
         return len(into.lists) >= settings.batch
     if len(into.unclean) + len(into.clean) >= settings.elections:
         return True
@@ -258,3 +270,9 @@ def _remembered(recovery: Recovery, ledger: Ledger) -> Iterable[Order]:
     order = Order(recovery.partition, recovery.topic_id, recovery.original)
     whole = len(recovery.order) == len(recovery.original)
     return (order,) if whole and ledger.order(order.key) is None else ()
+
+
+def _forgotten(recovery: Recovery, ledger: Ledger) -> Iterable[Forget]:
+    """That order, once it is there again."""
+    order = Order(recovery.partition, recovery.topic_id, recovery.original)
+    return (Forget(order.key),) if ledger.order(order.key) == order else ()

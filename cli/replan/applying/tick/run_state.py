@@ -221,7 +221,7 @@ class RunState:
         return replace(
             self,
             answers=answers.partitions,
-            creating=replace(self.creating, answers={**self.creating.answers, **answers.creates}),
+            creating=self.creating.answered(answers.creates, now),
             standing=replace(self.standing, answers=answers.standing),
             recovering=self.recovering.answered(answers.recoveries, now),
             log_moving=self.log_moving.answered(answers.log_moves, now),
@@ -284,6 +284,9 @@ def first_state(job: Job, ledger: Ledger, now: float) -> RunState:
             throttled(ledger)
             | {(r.scope, r.name) for r in ledger.standing.values() if r.status is Status.OPEN},
             now,
+        ),
+        creating=Creating(
+            unknown_since={t: now for t, r in ledger.creates.items() if r.status is Status.OPEN}
         ),
         recovering=first_known(ledger, now),
         log_moving=LogMoving(

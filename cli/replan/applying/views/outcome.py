@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from replan.applying.journal.ledger import Ledger, StepRecord
@@ -50,6 +50,8 @@ class PartitionResult:
     """For how long it has waited for that; None where nobody has kept track."""
     last_step_at: str = ""
     """The date and time of its last step, where the journal says so."""
+    is_new: bool = False
+    """It is a partition that was to be created."""
 
     @property
     def subject(self) -> TopicPartition:
@@ -156,6 +158,8 @@ class Outcome:
     """The application that was cancelled, where this is about taking it back."""
     finished: tuple[TopicPartition, ...] = ()
     """What it had finished: that stays."""
+    kept: tuple[TopicPartition, ...] = ()
+    """The same of partitions that were created or led again, which nothing takes back."""
 
     @property
     def interrupted(self) -> bool:
@@ -183,7 +187,8 @@ def create_results(
     creates: Iterable[Create], ledger: Ledger, holds: Mapping[TopicPartition, HoldReason]
 ) -> tuple[PartitionResult, ...]:
     """How the new partitions of each topic stand, by the first of them."""
-    return tuple(_result(c.first, ledger.creates.get(c.topic), holds.get(c.first)) for c in creates)
+    found = (_result(c.first, ledger.creates.get(c.topic), holds.get(c.first)) for c in creates)
+    return tuple(replace(result, is_new=True) for result in found)
 
 
 def log_move_results(

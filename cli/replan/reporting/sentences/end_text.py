@@ -6,6 +6,7 @@ from replan.applying.reasons.ends import (
     EndReason,
     Fact,
     NotAsPlanned,
+    NotCreated,
     OtherLogDir,
     OtherPartitions,
     OtherReassignment,
@@ -53,17 +54,19 @@ def end_text(subject: TopicPartition | SettingName, reason: EndReason) -> str:
             text = recovery_reasons.end_text(reason)
         case NotAsPlanned():
             text = f"{_not_as_planned(reason)}; {REPLAN}"
-        case StaysInLogDir() | StaysUnset() | TakenBack():
+        case StaysInLogDir() | StaysUnset() | NotCreated() | TakenBack():
             text = f"cancelled; {_stays(reason)}"
     return f"{subject}: {text}"
 
 
-def _stays(reason: StaysInLogDir | StaysUnset | TakenBack) -> str:
+def _stays(reason: StaysInLogDir | StaysUnset | NotCreated | TakenBack) -> str:
     match reason:
         case StaysInLogDir(path):
             return f"its replica stays in {path}"
         case StaysUnset(before):
             return f"it stays as it was: {before or 'not set'}"
+        case NotCreated():
+            return "the new partitions were not created"
         case TakenBack(original, found) if found == original:
             return f"it is at its original {list(original)}"
         case TakenBack(original, found):

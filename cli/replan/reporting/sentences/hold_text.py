@@ -37,6 +37,7 @@ from replan.applying.reasons.recovery import RecoveryWait
 from replan.applying.reasons.requests import (
     ArrivalPossible,
     ClusterSilent,
+    CreateArrivalPossible,
     EffectUnseen,
     JournalSlow,
     MetadataBehind,
@@ -84,6 +85,7 @@ def hold_text(reason: HoldReason) -> str:
             | Cancelling()
             | TopicUnsettled()
             | PartitionsUnseen()
+            | CreateArrivalPossible()
         ):
             return _cluster(reason)
         case (
@@ -205,14 +207,7 @@ def _awaiting_sync(reason: AwaitingSync | NeverEnding | CopyStopsWrites) -> str:
     return "; ".join(parts)
 
 
-def _cluster(
-    reason: OthersUnderMinIsr
-    | ClusterSilent
-    | Paused
-    | Cancelling
-    | TopicUnsettled
-    | PartitionsUnseen,
-) -> str:
+def _creating(reason: TopicUnsettled | PartitionsUnseen | CreateArrivalPossible) -> str:
     match reason:
         case TopicUnsettled(running):
             return (
@@ -225,6 +220,25 @@ def _cluster(
                 if code is None
                 else f"Kafka answered {code} {name}; rechecking before partitions are asked for again"
             )
+        case CreateArrivalPossible(seconds):
+            return (
+                "the new partitions do not show, and the request for them may still arrive; "
+                f"watching for {seconds:.0f} s more"
+            )
+
+
+def _cluster(
+    reason: OthersUnderMinIsr
+    | ClusterSilent
+    | Paused
+    | Cancelling
+    | TopicUnsettled
+    | PartitionsUnseen
+    | CreateArrivalPossible,
+) -> str:
+    match reason:
+        case TopicUnsettled() | PartitionsUnseen() | CreateArrivalPossible():
+            return _creating(reason)
         case OthersUnderMinIsr(partitions, brokers):
             named = listed(capped(list(map(str, partitions)), limit=3))
             return (

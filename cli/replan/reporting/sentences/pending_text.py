@@ -6,6 +6,7 @@ from replan.applying.reasons.ends import (
     EndReason,
     Fact,
     NotAsPlanned,
+    NotCreated,
     OtherReassignment,
     PreferredUnavailable,
     StaysInLogDir,
@@ -76,4 +77,6 @@ def _suspected(reason: EndReason) -> str:
             text = "topic or brokers differ from the plan"
             if isinstance(reason, TakenBack | StaysInLogDir | StaysUnset):
                 text = "nothing runs on it"
+            elif isinstance(reason, NotCreated):
+                text = "there are no such partitions"
     return text

@@ -1,12 +1,12 @@
 """Sentences of why a partition without a leader waits, or how its recovery has ended."""
 
 from replan.applying.reasons.recovery import (
-    ElectionArrivalPossible,
     EvidenceChanged,
     LeaderlessTooShort,
     LedAgain,
     LedByAnother,
     LogsSilent,
+    RecoveryArrivalPossible,
     RecoveryUnseen,
     RecoveryWait,
 )
@@ -30,11 +30,21 @@ def wait_text(reason: RecoveryWait) -> str:
             )
         case RecoveryUnseen(step):
             return f"{step} shows no effect yet; rechecking"
-        case ElectionArrivalPossible(seconds):
-            return (
-                "led again; the outcome of an earlier request is unknown and it may still arrive; "
-                f"watching for {seconds:.0f} s more"
-            )
+        case RecoveryArrivalPossible():
+            return _arrival(reason)
+
+
+def _arrival(reason: RecoveryArrivalPossible) -> str:
+    ahead = f"watching for {reason.seconds:.0f} s more"
+    if reason.better and not reason.led:
+        one = len(reason.better) == 1
+        return (
+            f"the log{'' if one else 's'} of {listed(reason.better)} {'is' if one else 'are'} better than that of "
+            f"{reason.chosen}, but the unclean election of {reason.chosen} was asked for and may still arrive, which "
+            f"cuts what {reason.chosen} lacks; stop broker {reason.chosen} until this has ended to prevent it; {ahead}"
+        )
+    led = "led again" if reason.led else "no leader"
+    return f"{led}; the outcome of an earlier request is unknown and it may still arrive; {ahead}"
 
 
 def end_text(reason: LedAgain | LedByAnother | EvidenceChanged) -> str:
