@@ -30,6 +30,7 @@ from replan.simulator.cluster.faults import (
     Ask,
     At,
     DropFromIsr,
+    Fault,
     KillBroker,
     LagMetadata,
     LoseRequests,
@@ -63,13 +64,14 @@ def leaderless(dead: BrokerId | None = None) -> Lab:
     lags = {TWO: 1_000_000, THREE: 2_000_000} if dead is None else {TWO: 2_000_000, dead: 1_000_000}
     made = lab([state([1, 3, 2], size=3_000_000)], ())
     one = topic_change(NAME.topic, MIN_INSYNC_REPLICAS, ConfigOperation.SET, "1")
-    for fault in (
+    faults: tuple[Fault, ...] = (
         Ask(AlterConfigs((one,))),  # with 2 the eligible leader replicas would be recovered cleanly
         SlowBroker(TWO, 1),
         SlowBroker(THREE, 1),
         *(DropFromIsr(NAME, broker, lag) for broker, lag in lags.items()),
         *(KillBroker(broker) for broker in (dead, ONE) if broker is not None),
-    ):
+    )
+    for fault in faults:
         made.plane.inject(fault)
     made.clock.sleep(15)
     made.plan = planned(made, frozenset({ONE} if dead is None else {ONE, dead}))
