@@ -20,6 +20,8 @@ So a command is obeyed if and only if it is acknowledged, whatever fails:
 * The outcome of its commit is unknown: it repeats it (`kafka.journal`), and the sender waits for as long.
 * A sender that withdrew may have been obeyed in the same moment: it looks once more, and says so.
 * A command for another application than the open one, or one that cannot be understood, is not obeyed.
+* A rate that the command line refuses (0 freezes what runs; Kafka keeps a LONG) is answered as refused, and not obeyed:
+  whoever may write the journal may have written it by other means.
 
 A rate may hold for reassignments of other tools, too (`other_tools`).
 
@@ -44,7 +46,7 @@ from replan.applying.journal.records import (
     Verb,
     changed,
 )
-from replan.applying.reasons.notes import Obeyed
+from replan.applying.reasons.notes import Obeyed, RateRefused
 from replan.applying.settings import Settings
 from replan.model.placement import MoveThrottle, Side, SideRates
 
@@ -92,6 +94,8 @@ def for_application(application: Application | None, commands: Iterable[Command]
 def steered(application: Application, commands: Iterable[Command]) -> Application:
     """The application once these are obeyed, in their order."""
     for command in commands:
+        if command.wrong_rates:
+            continue
         match command.verb:
             case Verb.PAUSE:
                 application = changed(application, paused_by=command.sender or "unknown")
@@ -126,7 +130,7 @@ def acknowledged(
     old = [r for r in ledger.records.values() if isinstance(r, Command)]
     over = old[: max(0, len(old) + len(commands) - KEPT_COMMANDS)]
     application = () if after == ledger.application else (after,)
-    answered = (changed(c, obeyed_by=owner) for c in commands)
+    answered = (changed(c, obeyed_by=owner, refused=bool(c.wrong_rates)) for c in commands)
     return *application, *answered, *(Forget(c.key) for c in over)
 
 
@@ -174,9 +178,14 @@ def _number(rate: str) -> int | None:
     return None if rate == UNLIMITED else int(rate)
 
 
-def notes_of(commands: Iterable[Command]) -> tuple[Obeyed, ...]:
+def notes_of(commands: Iterable[Command]) -> tuple[Obeyed | RateRefused, ...]:
     """What the process that obeyed says about it."""
-    return tuple(Obeyed(c.verb, c.rate, c.sender, c.others) for c in commands)
+    return tuple(
+        RateRefused(c.wrong_rates, c.sender)
+        if c.wrong_rates
+        else Obeyed(c.verb, c.rate, c.sender, c.others)
+        for c in commands
+    )
 
 
 def keeps_throttles(planned: MoveThrottle | None, application: Application | None) -> bool:

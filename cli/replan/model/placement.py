@@ -72,6 +72,12 @@ class Side(StrEnum):
     FOLLOWER = "follower"
 
 
+SMALLEST_RATE = 1_000
+"""Bytes per second; Kafka itself would take 0, and nothing would move any more."""
+LARGEST_RATE = 2**63 - 1
+"""A LONG of Kafka's."""
+
+
 @dataclass(frozen=True, slots=True)
 class SideRates:
     """A broker's two rates, bytes per second; None means unlimited."""

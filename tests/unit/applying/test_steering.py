@@ -11,13 +11,14 @@ from replan.applying.journal.protocol import MemoryJournal
 from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
+    BrokerRates,
     Command,
     Forget,
     Record,
     Verb,
 )
 from replan.applying.reasons.gates import NoSlot, Paused
-from replan.applying.reasons.notes import Obeyed
+from replan.applying.reasons.notes import Obeyed, RateRefused
 from replan.applying.settings import Settings
 from replan.applying.steering import MoveRates, steered, taken_over, throttle_of
 from replan.applying.views.outcome import Ending, Result
@@ -299,3 +300,34 @@ def test_what_a_placement_declares_is_what_the_application_reads_back() -> None:
         opened = Application("a-1", ApplicationStatus.OPEN, "", "", "c", "ann")
         for planned in (None, MoveThrottle(FAST, {BrokerId(1): SLOW})):
             assert throttle_of(planned, steered(opened, [command])) == declared
+
+
+@pytest.mark.parametrize("rate", ["0", "999", "9223372036854775808", "9999999999999999999"])
+def test_a_rate_that_the_command_line_refuses_is_answered_and_not_obeyed(rate: str) -> None:
+    made = two_copies(FAST)
+    outcome = made.apply(arrived=at(made, (5, Verb.THROTTLE, rate)))
+    assert outcome.exit_code is Exit.OK
+    assert [r.result for r in outcome.results] == [Result.DONE, Result.DONE]
+    assert outcome.notes == (RateRefused((rate,), BOB),)
+
+
+def test_a_refused_command_says_who_refused_it_and_those_beside_it_are_obeyed() -> None:
+    made = two_copies(SLOW)
+    own = (BrokerRates(BrokerId(4), "0", "unlimited"),)
+
+    def arrived() -> Sequence[Command]:
+        opened = ledger_of(made).application_id
+        wrong = Command(opened, "1", Verb.THROTTLE, str(FAST), BOB, brokers=own)
+        sent = (wrong, Command(opened, "2", Verb.PAUSE, sender=BOB))
+        return [c for c in sent if c.key not in ledger_of(made).records]
+
+    made.apply(arrived=arrived, stop=made.stop_at(5))
+    ledger = ledger_of(made)
+    answers = [r for r in ledger.records.values() if isinstance(r, Command)]
+    assert [(c.id, c.refused, c.obeyed_by) for c in answers] == [
+        ("1", True, "ann@ops-1"),
+        ("2", False, "ann@ops-1"),
+    ]
+    assert ledger.application is not None
+    assert (ledger.application.rate, ledger.application.brokers) == ("", None)
+    assert ledger.application.paused_by == BOB

@@ -3,12 +3,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan.manifest.sections.units import (
-    LARGEST_RATE,
-    SMALLEST_RATE,
     format_rate,
     parse_expiry,
     parse_rate,
 )
+from replan.model.placement import LARGEST_RATE, SMALLEST_RATE
 from replan.reporting.quantities import rate as printed
 
 

@@ -15,6 +15,7 @@ from replan.applying.reasons.notes import (
     RateGivesWay,
     RateKept,
     RateLowered,
+    RateRefused,
     RateRemoved,
     RateUnused,
     ReadingsApart,
@@ -63,6 +64,12 @@ NOTES: list[tuple[Note, str]] = [
         (
             "follower.replication.throttled.rate of broker 4 was removed by another tool; "
             "it is left as it is (before this application it was not set)"
+        ),
+    ),
+    (
+        RateRefused(("0",), "bob@ops-2"),
+        (
+            "throttle 0 B/s, by bob@ops-2: not obeyed; a rate is 1000 to 9223372036854775807 B/s, or unlimited"
         ),
     ),
     (

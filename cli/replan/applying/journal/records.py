@@ -20,6 +20,7 @@ from replan.applying.journal.steps import (
 )
 from replan.documents.forms import Broker, Brokers, Form, Int32, Int64, ReplicaList, Text, once_each
 from replan.model.names import TopicId, TopicPartition
+from replan.model.placement import LARGEST_RATE, SMALLEST_RATE
 
 Entry = Annotated[str, msgspec.Meta(pattern="^[0-9]{1,10}:[0-9]{1,10}$")]
 """Of a throttled-replicas list: partition and broker."""
@@ -195,11 +196,22 @@ class Command(Form, frozen=True):
     sender: str = ""
     """Who and where, for people."""
     obeyed_by: str = ""
-    """Who obeyed, and where; empty while it waits."""
+    """Who obeyed, and where, or refused it; empty while it waits."""
     brokers: tuple[BrokerRates, ...] | None = None
     """Of `throttle`: the brokers with rates of their own; None leaves them as they are."""
     others: bool | None = None
     """Of `throttle`: whether the rate is to hold for reassignments of other tools; None leaves that as it is."""
+    refused: bool = False
+    """Whether it was answered and not obeyed, because it asks for a rate that no command line sends."""
+
+    @property
+    def wrong_rates(self) -> tuple[str, ...]:
+        """The rates that it asks for and that nothing is to be set to, in bytes per second."""
+        if self.verb is not Verb.THROTTLE:
+            return ()
+        asked = {self.rate, *(r for b in self.brokers or () for r in (b.leader, b.follower))}
+        numbers = (rate for rate in asked if rate.isdigit())
+        return tuple(sorted(r for r in numbers if not SMALLEST_RATE <= int(r) <= LARGEST_RATE))
 
     @property
     def key(self) -> str:

@@ -109,6 +109,15 @@ class Obeyed:
 
 
 @dataclass(frozen=True, slots=True)
+class RateRefused:
+    """A command that came through the inbox and was not obeyed, as it asks for rates at which nothing is to go."""
+
+    rates: tuple[str, ...]
+    """Bytes per second."""
+    sender: str
+
+
+@dataclass(frozen=True, slots=True)
 class ListsLeft:
     """Moves that were given up after they had begun to add replicas: their lists stay longer than they were."""
 
@@ -134,6 +143,7 @@ Note = (
     | RateLowered
     | ReadingsApart
     | Obeyed
+    | RateRefused
     | ListsLeft
     | ArrivedLate
 )

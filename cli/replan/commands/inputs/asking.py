@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from replan.commands.frame.output import note
 from replan.commands.inputs.target import Connection, Target
-from replan.errors import Held, ReplanError
+from replan.errors import BadUsage, Held, ReplanError
 
 if TYPE_CHECKING:
     from replan.applying.journal.records import Application, Command, Record, Verb
@@ -134,6 +134,11 @@ def _obeyed(records: "Iterable[Record]", command: "Command") -> str | None:
 
     for record in records:
         if isinstance(record, Command) and record.key == command.key:
+            if record.refused:
+                rates = ", ".join(record.wrong_rates)
+                raise BadUsage(
+                    f"{record.obeyed_by} refused the command: no rate may be {rates} B/s"
+                )
             return record.obeyed_by or None
         if isinstance(record, Application) and record.id == command.application:
             cancelled = record.status is ApplicationStatus.CANCELLED

@@ -60,7 +60,9 @@ class TopicJournal:
         """The commands that no append of this process has answered; what a commit without a known outcome did not."""
         self._reader.glance(self._clock.now())
         return [
-            changed(c, obeyed_by="") for c in self._reader.inbox() if c.key not in self._answered
+            changed(c, obeyed_by="", refused=False)
+            for c in self._reader.inbox()
+            if c.key not in self._answered
         ]
 
     def close(self) -> None:

@@ -11,11 +11,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 from replan.model.names import BrokerId
+from replan.model.placement import LARGEST_RATE, SMALLEST_RATE
 
 UNLIMITED = "unlimited"
-SMALLEST_RATE = 1_000
-"""Bytes per second; Kafka itself would take 0, and nothing would move any more."""
-LARGEST_RATE = 2**63 - 1
 
 _UNITS = {
     "B": 1,

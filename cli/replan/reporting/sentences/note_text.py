@@ -11,11 +11,13 @@ from replan.applying.reasons.notes import (
     RateGivesWay,
     RateKept,
     RateLowered,
+    RateRefused,
     RateRemoved,
     RateUnused,
     ReadingsApart,
     SlowerAlready,
 )
+from replan.model.placement import LARGEST_RATE, SMALLEST_RATE
 from replan.reporting.quantities import brokers, rate
 from replan.wording import capped
 
@@ -36,8 +38,8 @@ def note_text(note: Note | str) -> str:  # noqa: PLR0911  # one for each kind
             return _of_another_tool(note)
         case RateKept() | RateGivesWay() | RateUnused():
             return _not_in_force(note)
-        case Obeyed():
-            return _obeyed(note)
+        case Obeyed() | RateRefused():
+            return _sent(note)
         case ListsLeft(partitions):
             names = ", ".join(capped(list(map(str, partitions)), limit=20))
             return (
@@ -69,7 +71,11 @@ def _set(*, again: bool) -> str:
     return "set again, this once"
 
 
-def _obeyed(note: Obeyed) -> str:
+def _sent(note: Obeyed | RateRefused) -> str:
+    if isinstance(note, RateRefused):
+        named = ", ".join(f"{found} B/s" for found in note.rates)
+        limits = f"{SMALLEST_RATE} to {LARGEST_RATE} B/s, or unlimited"
+        return f"throttle {named}, by {note.sender or 'unknown'}: not obeyed; a rate is {limits}"
     to = ""
     if note.verb is Verb.THROTTLE:
         to = f" {rate(int(note.rate) if note.rate.isdigit() else None)}"

@@ -5,6 +5,7 @@ from tests.builders import TOPIC_ID
 from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
+    BrokerRates,
     Command,
     Order,
     OriginalsChunk,
@@ -64,4 +65,14 @@ RECORDS: tuple[Record, ...] = (
     Order(P0, TOPIC_ID, replicas(3, 1, 2)),
     OriginalsChunk("a-1", 0, "eJw="),
     Command("a-1", "01", Verb.THROTTLE, "5000", "bob@ops-2", "ann@ops-1"),
+    Command(
+        "a-1",
+        "02",
+        Verb.THROTTLE,
+        "0",
+        obeyed_by="ann@ops-1",
+        brokers=(BrokerRates(BrokerId(4), "5000", "unlimited"),),
+        others=True,
+        refused=True,
+    ),
 )
