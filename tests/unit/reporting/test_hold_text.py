@@ -30,6 +30,7 @@ from replan.applying.reasons.ends import (
     OtherValue,
     PreferredUnavailable,
     RejectedByKafka,
+    ReplicaGone,
     StaysInLogDir,
     StaysUnset,
     SubjectGone,
@@ -338,6 +339,10 @@ ENDS: list[tuple[EndReason, str]] = [
     (
         OtherLogDir("/d2", None),
         "its replica lay in /d2 when planned, and now lies in no log directory that works; make a new plan",
+    ),
+    (
+        ReplicaGone(BrokerId(4), replicas(5, 2, 3)),
+        "broker 4 has no replica of it any more: found replicas [5, 2, 3]; make a new plan",
     ),
     (SubjectGone(), "it does not exist any more; make a new plan"),
     (

@@ -107,6 +107,14 @@ class SubjectGone:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplicaGone:
+    """The broker has no replica of it any more, so nothing of it can move between its log directories."""
+
+    broker: BrokerId
+    found: Replicas
+
+
+@dataclass(frozen=True, slots=True)
 class OtherLogDir:
     """A replica lies in another log directory than when planned, or is on its way to one."""
 
@@ -162,6 +170,7 @@ EndReason = (
     | OtherPartitions
     | OtherValue
     | SubjectGone
+    | ReplicaGone
     | OtherLogDir
     | StaysInLogDir
     | StaysUnset

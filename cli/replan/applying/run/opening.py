@@ -64,7 +64,8 @@ def finished(plan: Plan, plan_digest: str, ledger: Ledger, cluster: ClusterReade
     created = {name for create in plan.creates for name in create.partitions}
     topics = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.TOPIC}
     brokers = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.BROKER}
-    touched = {m.partition for m in plan.moves} | {r.partition for r in plan.recoveries}
+    touched = {m.partition for m in (*plan.moves, *plan.log_moves)}
+    touched |= {r.partition for r in plan.recoveries}
     seen = cluster.look(
         Wanted(
             partitions=sorted(created | touched),
@@ -75,7 +76,7 @@ def finished(plan: Plan, plan_digest: str, ledger: Ledger, cluster: ClusterReade
     )
     if not all(is_set(wanted, seen) for wanted in plan.standing):
         return False
-    if not all(isinstance(judge_log_move(m, seen, None), End) for m in plan.log_moves):
+    if not all(judge_log_move(m, seen, None) == End(Status.DONE) for m in plan.log_moves):
         return False
     led = (seen.partitions.get(r.partition) for r in plan.recoveries)
     if not all(state is not None and state.leader is not None for state in led):

@@ -6,6 +6,9 @@ copy takes one slot of its broker, and starts only under the throttle that the p
 receives (`replica.alter.log.dirs.io.max.bytes.per.second`, saved and restored as the other rates). A partition that the
 plan moves to other brokers comes first.
 
+A replica is known by its partition and the topic's id: AlterReplicaLogDirs and DescribeLogDirs know names only, so the
+partition is looked at, too. One of a topic made anew, or that its broker has no more, is stale.
+
 While the application is cancelled (`cancelling`), none is begun, and one that was asked for
 
     lies where it was to go                        done: it stays
@@ -27,9 +30,16 @@ from replan.applying.journal.steps import LogMoveRecord, Status
 from replan.applying.observation.history import held_since
 from replan.applying.partitions.judge import End, Hold, rejected
 from replan.applying.reasons.copies import AwaitingThrottle, CopyingInBroker
-from replan.applying.reasons.ends import EndReason, OtherLogDir, StaysInLogDir, SubjectGone
+from replan.applying.reasons.ends import (
+    EndReason,
+    Fact,
+    NotAsPlanned,
+    OtherLogDir,
+    ReplicaGone,
+    StaysInLogDir,
+)
 from replan.applying.reasons.gates import Cancelling, MoveFirst
-from replan.applying.reasons.requests import Rechecking, ReplicaUnread
+from replan.applying.reasons.requests import MetadataBehind, Rechecking, ReplicaUnread
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.steps.rechecking import rechecked
 from replan.applying.throttles.broker_rates import Rate
@@ -176,6 +186,9 @@ def _cancel(
     move: LogMove, tick: TickInput, known: LogMoving, into: LogMoveTick
 ) -> Start | Hold | End:
     """The same of one that is to be cancelled: while it copies, its own directory is asked for."""
+    other = _another(move, tick.seen)
+    if other is not None:
+        return other
     place = tick.seen.places.get(move.broker, {}).get(move.partition)
     if place is not None and place.future_path == move.target:
         into.asks[move.replica] = move.source
@@ -190,10 +203,12 @@ def _cancel(
 
 def judge_log_move(move: LogMove, seen: Look, answer: Answer | None) -> Start | Hold | End:
     """What one look says of one replica; that it is stale, a later look must agree with."""
+    other = _another(move, seen)
+    if other is not None:
+        return other
     place = seen.places.get(move.broker, {}).get(move.partition)
     if place is None:
-        gone = move.broker not in seen.brokers
-        return End(Status.STALE, SubjectGone()) if gone else Hold(ReplicaUnread(move.broker))
+        return Hold(ReplicaUnread(move.broker))
     if place.future_path == move.target:
         return Hold(CopyingInBroker(place.future_bytes, max(place.bytes, move.bytes)))
     if place.path == move.target:
@@ -201,6 +216,22 @@ def judge_log_move(move: LogMove, seen: Look, answer: Answer | None) -> Start | 
     if place.future_path is not None or place.path != move.source:
         return End(Status.STALE, OtherLogDir(move.source, place.future_path or place.path))
     return rejected(answer) if isinstance(answer, Rejected) else Start()
+
+
+def _another(move: LogMove, seen: Look) -> Hold | End | None:
+    """What follows where the replica is not there any more, or is another topic's."""
+    if move.partition in seen.unclear:
+        return Hold(MetadataBehind())
+    state = seen.partitions.get(move.partition)
+    if state is None or state.topic_id != move.topic_id:
+        found = None if state is None else state.topic_id
+        return End(Status.STALE, NotAsPlanned(Fact.TOPIC, move.topic_id, found))
+    if move.broker not in seen.brokers:
+        unregistered = NotAsPlanned(Fact.REGISTRATION, True, False, move.broker)
+        return End(Status.STALE, unregistered)
+    if move.broker not in state.replicas:
+        return End(Status.STALE, ReplicaGone(move.broker, state.replicas))
+    return None
 
 
 def record_of(move: LogMove, ledger: Ledger, status: Status, message: str = "") -> LogMoveRecord:

@@ -44,6 +44,7 @@ def wanted(state: RunState, job: Job, candidates: Iterable[TopicPartition]) -> W
                 state.others.found,
                 looked_at(pending(job, state.ledger)),
                 (r.partition for r in pending_recoveries(job, state.ledger)),
+                (m.partition for m in within),
             )
         ),
         topics=sorted(topics),

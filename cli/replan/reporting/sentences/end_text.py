@@ -13,6 +13,7 @@ from replan.applying.reasons.ends import (
     OtherValue,
     PreferredUnavailable,
     RejectedByKafka,
+    ReplicaGone,
     StaysInLogDir,
     StaysUnset,
     SubjectGone,
@@ -48,7 +49,7 @@ def end_text(subject: TopicPartition | SettingName, reason: EndReason) -> str:
             )
         case OtherReassignment() | ChangedElsewhere() | EffectUndone() | OtherPartitions():
             text = _changed_elsewhere(reason)
-        case SubjectGone() | OtherLogDir() | OtherValue():
+        case SubjectGone() | ReplicaGone() | OtherLogDir() | OtherValue():
             text = f"{_elsewhere(reason)}; {REPLAN}"
         case LedAgain() | LedByAnother() | EvidenceChanged():
             text = recovery_reasons.end_text(reason)
@@ -73,10 +74,12 @@ def _stays(reason: StaysInLogDir | StaysUnset | NotCreated | TakenBack) -> str:
             return f"it goes from {list(found)} back to {list(original)}"
 
 
-def _elsewhere(reason: SubjectGone | OtherLogDir | OtherValue) -> str:
+def _elsewhere(reason: SubjectGone | ReplicaGone | OtherLogDir | OtherValue) -> str:
     match reason:
         case SubjectGone():
             return "it does not exist any more"
+        case ReplicaGone(broker, found):
+            return f"broker {broker} has no replica of it any more: found replicas {list(found)}"
         case OtherLogDir(planned, found):
             where = f"lies in {found}" if found else "lies in no log directory that works"
             return f"its replica lay in {planned} when planned, and now {where}"
