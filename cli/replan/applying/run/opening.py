@@ -64,8 +64,8 @@ def finished(plan: Plan, plan_digest: str, ledger: Ledger, cluster: ClusterReade
     created = {name for create in plan.creates for name in create.partitions}
     topics = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.TOPIC}
     brokers = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.BROKER}
-    touched = {m.partition for m in (*plan.moves, *plan.log_moves)}
-    touched |= {r.partition for r in plan.recoveries}
+    touched = {m.partition for m in plan.moves} | {r.partition for r in plan.recoveries}
+    touched |= {m.partition for m in plan.log_moves}
     seen = cluster.look(
         Wanted(
             partitions=sorted(created | touched),
