@@ -296,6 +296,13 @@ HOLDS: list[tuple[HoldReason, str]] = [
             "topic orders: leader.replication.throttled.replicas); find out which, then rerun to resume"
         ),
     ),
+    (
+        AwaitingThrottle(unanswered=replicas(4)),
+        (
+            "waiting for the throttle: 1 broker (4) did not answer when asked to set the rate; "
+            "the copy does not begin without its throttle"
+        ),
+    ),
     (AwaitingThrottle(), "waiting for the throttle to take effect"),
     (
         AwaitingThrottle(catching_up=(TopicPartition("orders", 0),)),

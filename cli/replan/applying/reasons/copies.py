@@ -58,6 +58,8 @@ class AwaitingThrottle:
     """Live brokers whose rate could not be read."""
     catching_up: tuple[TopicPartition, ...] = ()
     """Partitions that would come back at one of its rates, because of entries that replan did not set."""
+    unanswered: Replicas = ()
+    """Brokers that did not answer when they were last asked to set their rate."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,8 +102,8 @@ def is_routine(reason: HoldReason) -> bool:
             return not fenced and not unregistered and not without_log
         case EffectUnseen(_, code):
             return code is None
-        case AwaitingThrottle(unread, catching_up):
-            return not unread and not catching_up
+        case AwaitingThrottle(unread, catching_up, unanswered):
+            return not unread and not catching_up and not unanswered
         case Confirming() | MetadataBehind() | NextBatch() | Stopping():
             return True
         case SettingFirst() | RecoveryUnseen():

@@ -21,7 +21,7 @@ While the application is cancelled (`cancelling`), none is begun, and one that w
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from replan.applying.admission.slots import Slots
@@ -46,7 +46,7 @@ from replan.applying.throttles.broker_rates import Rate
 from replan.applying.tick_input import Job, TickInput
 from replan.model.configs import LOG_DIRS_RATE
 from replan.model.control_plane import Answer, Look, OutcomeUnknown, Rejected, ReplicaName
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.placement import MoveThrottle, Side
 from replan.planning.plans.log_dirs import LogMove
 
@@ -97,13 +97,23 @@ class LogMoveTick:
     def _all(self) -> Iterable[LogMove]:
         return (*self.running, *self.starting)
 
-    def ask(self, in_force: frozenset[Rate], throttle: MoveThrottle | None, ledger: Ledger) -> None:
-        """Ask for those whose throttle is in force, and write that down."""
+    def ask(
+        self,
+        in_force: frozenset[Rate],
+        throttle: MoveThrottle | None,
+        ledger: Ledger,
+        unanswered: Callable[[Replicas], Replicas],
+    ) -> None:
+        """Ask for those whose throttle is in force, and write that down.
+
+        `unanswered`: which of some brokers did not answer when they were last asked to set a throttle.
+        """
         rates = self.rates(throttle)
         for move in self.starting:
             where = (move.broker, LOG_DIRS_RATE)
             if where in rates and where not in in_force:
-                self.holds[move.replica] = AwaitingThrottle()
+                silent = unanswered((move.broker,))
+                self.holds[move.replica] = AwaitingThrottle(unanswered=silent)
                 continue
             self.asks[move.replica] = move.target
             self.holds[move.replica] = CopyingInBroker(0, move.bytes)

@@ -4,8 +4,9 @@ A pure function. Per partition `judge` decides; here is what concerns several of
 need, how many requests travel together, and what is written down. Nothing here asks, sleeps or writes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from replan.applying.admission.gates import closed_gate, others_by_topic, under_min_isr
 from replan.applying.admission.slots import Slots
@@ -80,6 +81,8 @@ from replan.applying.tick.verdicts import Unchanged, agreed, partition_input, qu
 from replan.applying.tick_input import TickInput
 from replan.model.names import TopicPartition
 from replan.planning.plans.requests import Request, RequestKind
+
+Subject = TypeVar("Subject", bound=Hashable)
 
 
 def decide(tick: TickInput, state: RunState) -> tuple[Decision, RunState]:
@@ -368,7 +371,7 @@ class TickBuilder:
             if self._throttled(name):
                 self._add(name, ask)
         ledger, in_force = self._state.ledger, self._throttles.rates_in_force
-        self._log_moves.ask(in_force, self._throttle, ledger)
+        self._log_moves.ask(in_force, self._throttle, ledger, self._state.unanswered)
         self._records.extend(self._log_moves.records)
 
     def _throttled(self, name: TopicPartition) -> bool:
@@ -379,8 +382,11 @@ class TickBuilder:
             return True
         refused = refused_setting(self._tick, self._state, move)
         if refused is None:
+            brokers = (*move.original, *move.new)
             self._holds[name] = AwaitingThrottle(
-                unread(copy, throttle, view), gives_way_to(copy, throttle, view)
+                unread(copy, throttle, view),
+                gives_way_to(copy, throttle, view),
+                self._state.unanswered(brokers),
             )
         else:
             self._end(name, Status.REJECTED, refused)
@@ -397,6 +403,9 @@ class TickBuilder:
 
     def decision(self) -> Decision:
         """The decision as it stands."""
+        state = self._state
+        self._standing.holds = _kept(self._standing.holds, state.setting_holds)
+        self._log_moves.holds = _kept(self._log_moves.holds, state.log_holds)
         touched = (p.record for p in self._phases.values() if isinstance(p, InFlight | Ended))
         moves = (changed(record, changed_at=self._tick.moment) for record in touched)
         return Decision(
@@ -411,10 +420,18 @@ class TickBuilder:
             throttles=self._throttles,
             notes=notes_of(self._tick.commands),
             phases=self._phases,
-            holds=self._holds,
+            holds=_kept(self._holds, state.holds),
             waits=self._unchanged.waits(),
             admission=self._admission,
             suspected=tuple(self._suspected),
             room=self._room,
             slots=self._slots,
         )
+
+
+def _kept(
+    found: Mapping[Subject, HoldReason], before: Mapping[Subject, HoldReason]
+) -> dict[Subject, HoldReason]:
+    """The reasons to wait; whoever leaves still says what held each before that."""
+    stopping = Stopping()
+    return {n: before.get(n, r) if r == stopping else r for n, r in found.items()}

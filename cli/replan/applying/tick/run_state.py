@@ -32,7 +32,7 @@ from replan.model.broker import LogDir
 from replan.model.configs import ConfigScope, SettingName
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected, ReplicaName
 from replan.model.layered import Layered
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.placement import MoveThrottle
 from replan.planning.plans.requests import Request
 
@@ -107,6 +107,8 @@ class RunState:
     """Settings that Kafka refused when they were last asked for."""
     refused_since: Mapping[Configured, float] = field(default_factory=dict)
     """Since when each of them was refused every time: one answer may come from a broker that was just restarting."""
+    unanswered_configs: frozenset[Configured] = frozenset()
+    """Places whose last change nobody answered."""
     missing_since: Mapping[str, float] = field(default_factory=dict)
     """Topics with throttles set by replan that no look has found."""
     unregistered_since: Mapping[BrokerId, float] = field(default_factory=dict)
@@ -128,6 +130,11 @@ class RunState:
         """In how long the last request of a partition may be sent again; None where its outcome is known."""
         repeat = self.repeats.get(name)
         return None if repeat is None else max(0.0, repeat.at - now)
+
+    def unanswered(self, brokers: Iterable[BrokerId]) -> Replicas:
+        """Those of these brokers that did not answer when they were last asked to change a setting."""
+        places = self.unanswered_configs
+        return tuple(sorted({b for b in brokers if (ConfigScope.BROKER, str(b)) in places}))
 
     def throttle(self, job: Job) -> MoveThrottle | None:
         """The throttle of copies now."""
@@ -205,12 +212,13 @@ class RunState:
     def answered(self, answers: Answers, now: float) -> "RunState":
         """Keep answers as hints for the next tick."""
         refused: dict[Configured, Rejected] = {}
-        unknown = dict(self.configs_unknown_since)
+        unknown, unanswered = dict(self.configs_unknown_since), set[Configured]()
         for resource, outcome in (*answers.configs.items(), *answers.standing.items()):
             if isinstance(outcome, Rejected) and resource in answers.configs:
                 refused[resource] = outcome
             if isinstance(outcome, OutcomeUnknown):
                 unknown[resource] = now
+                unanswered.add(resource)
         repeats = dict(self.repeats)
         for name, answer in answers.partitions.items():
             known = repeats.pop(name, None)
@@ -229,6 +237,7 @@ class RunState:
             unknown_since=dict(self.unknown_since)
             | {n: now for n, a in answers.partitions.items() if isinstance(a, OutcomeUnknown)},
             refused_configs=refused,
+            unanswered_configs=frozenset(unanswered),
             refused_since=held_since(self.refused_since, refused, now),
             configs_unknown_since=unknown,
         )

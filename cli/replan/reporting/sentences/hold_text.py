@@ -174,13 +174,15 @@ def _awaiting_throttle(reason: AwaitingThrottle) -> str:
             f"waiting for the throttle, which is lifted while {names} catches up: entries of throttled replicas that "
             "are not of its copies would hold it (replan throttle show)"
         )
-    if not reason.unread:
+    if reason.unread:
+        silent = f"{count(len(reason.unread), 'live broker')} ({listed(reason.unread)})"
+        what = f"{silent} did not answer when asked for the rate"
+    elif reason.unanswered:
+        silent = f"{count(len(reason.unanswered), 'broker')} ({listed(reason.unanswered)})"
+        what = f"{silent} did not answer when asked to set the rate"
+    else:
         return "waiting for the throttle to take effect"
-    silent = f"{count(len(reason.unread), 'live broker')} ({listed(reason.unread)})"
-    return (
-        f"waiting for the throttle: {silent} did not answer when asked for the rate; "
-        "the copy does not begin without its throttle"
-    )
+    return f"waiting for the throttle: {what}; the copy does not begin without its throttle"
 
 
 def _awaiting_sync(reason: AwaitingSync | NeverEnding | CopyStopsWrites) -> str:
