@@ -7,7 +7,7 @@ receives (`replica.alter.log.dirs.io.max.bytes.per.second`, saved and restored a
 plan moves to other brokers comes first.
 
 A replica is known by its partition and the topic's id: AlterReplicaLogDirs and DescribeLogDirs know names only, so the
-partition is looked at, too. One of a topic made anew, or that its broker has no more, is stale.
+partition is looked at, too. One of a recreated topic, or that its broker has no more, is stale.
 
 While the application is cancelled (`cancelling`), none is begun, and one that was asked for
 
