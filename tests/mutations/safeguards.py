@@ -107,9 +107,9 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "an entry that replan takes out itself was not removed by another tool",
-        "applying/throttles/tick.py",
-        "            entries[where] = frozenset(prior.ours) & frozenset(present) & wanted\n",
-        "            entries[where] = frozenset(prior.ours) & frozenset(present)\n",
+        "applying/throttles/replica_lists.py",
+        "        in_place=ours & present & wanted,\n",
+        "        in_place=ours & present,\n",
         (
             f"{SMALL_WORLD}[throttled, 4.3]",
             f"{STORY}[an-in-sync-flap-of-one-look-is-no-other-tools-doing]",
