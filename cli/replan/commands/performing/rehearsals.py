@@ -3,13 +3,15 @@
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from contextlib import closing
+from dataclasses import dataclass, replace
 
 from replan.applying.journal.records import Record
 from replan.applying.views.progress import Progress
 from replan.commands.frame.output import is_live, note, passing
 from replan.commands.inputs.journals import known_of
 from replan.commands.inputs.target import Target
+from replan.commands.performing.processes import cores, in_processes
 from replan.errors import BadFile, BadUsage
 from replan.faults.read import read_fault
 from replan.planning.plans.plan import Plan
@@ -25,6 +27,8 @@ from replan.simulator.open_file import open_simulated
 SHOWN_SECONDS = 0.2
 LOGGED_SECONDS = 5.0
 """Between lines where stderr is no terminal."""
+MUCH_SECONDS = 5.0
+"""Of CPU, from which on it pays to start processes: each takes about one to begin."""
 ALONE = (
     "no cluster is named: rehearsed on the partitions of the plan alone, as it knows them; "
     "--snapshot FILE makes it more exact"
@@ -81,24 +85,44 @@ def _stage(plan: Plan, cluster: Target, version: str | None) -> Simulation:
 
 def _report(plan: Plan, stage: Simulation, options: Options, seed: int | None, runs: int) -> Report:
     """The run as asked for, and those with random faults; a seed without --runs draws the faults of one run."""
+    began = time.process_time()
     rehearsed = rehearse_on(plan, stage, options, _Shown("").show)
     if seed is None and runs == 0:
         return report_on(plan, options, rehearsed)
-    first, horizon = seed or 0, rehearsed.seconds
-
-    def with_random(drawn_by: int) -> Options:
-        drawn = drawn_faults(drawn_by, plan, horizon, fault_context(stage))
-        return replace(options, faults=(*options.faults, *drawn))
-
+    first, random = seed or 0, WithRandomFaults(plan, stage, options, rehearsed.seconds)
     if runs == 0:
-        drawn = with_random(first)
+        drawn = random.options_of(first)
         again = rehearse_on(plan, stage, drawn, _Shown(f"seed {first}: ").show)
         return report_on(plan, drawn, again)
-    found = list[RandomRun]()
-    for each in range(first, first + runs):
-        shown = _Shown(f"run {len(found) + 1:,} of {runs:,}, seed {each}: ")
-        found.append(RandomRun(each, rehearse_on(plan, stage, with_random(each), shown.show)))
+    much = (time.process_time() - began) * runs >= MUCH_SECONDS
+    seeds, found = range(first, first + runs), list[RandomRun]()
+    shown = _Shown("runs with random faults: ")
+    with closing(in_processes(random, seeds, cores() if much else 1)) as made:
+        for run in made:
+            found.append(run)
+            shown.say(f"{len(found):,} of {runs:,} done")
     return report_on(plan, options, rehearsed, tuple(found))
+
+
+@dataclass(frozen=True, slots=True)
+class WithRandomFaults:
+    """Rehearses a plan with the faults that a seed draws."""
+
+    plan: Plan
+    stage: Simulation
+    options: Options
+    horizon_seconds: float
+    """How long the plan takes undisturbed."""
+
+    def __call__(self, seed: int) -> RandomRun:
+        """One run."""
+        return RandomRun(seed, rehearse_on(self.plan, self.stage, self.options_of(seed)))
+
+    def options_of(self, seed: int) -> Options:
+        """What one run assumes."""
+        context = fault_context(self.stage)
+        drawn = drawn_faults(seed, self.plan, self.horizon_seconds, context)
+        return replace(self.options, faults=(*self.options.faults, *drawn))
 
 
 class _Shown:
@@ -112,8 +136,18 @@ class _Shown:
 
     def show(self, progress: Progress) -> None:
         """Show it, if it is time."""
-        now = time.monotonic()
-        if now - self._shown_at >= self._every:
-            self._shown_at = now
-            show = passing if self._terminal else note
-            show(f"{self._before}{counts(progress)}")
+        if self._is_time():
+            self._say(counts(progress))
+
+    def say(self, text: str) -> None:
+        """Show something else, if it is time."""
+        if self._is_time():
+            self._say(text)
+
+    def _is_time(self) -> bool:
+        return time.monotonic() - self._shown_at >= self._every
+
+    def _say(self, text: str) -> None:
+        self._shown_at = time.monotonic()
+        show = passing if self._terminal else note
+        show(f"{self._before}{text}")

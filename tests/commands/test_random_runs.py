@@ -1,0 +1,110 @@
+"""`rehearse --runs` on several cores: the same result for any number of processes, and none is left behind."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.commandline import LIMIT_SECONDS, environment, replan
+from tests.unit.rehearsal.stages import SEEN, faults_of, plan_of
+
+from replan.commands.performing.processes import cores, in_processes
+from replan.commands.performing.rehearsals import WithRandomFaults
+from replan.errors import BadUsage, ReplanError
+from replan.rehearsal.options import Options
+from replan.rehearsal.outcome import report_on
+from replan.rehearsal.report.json import render_rehearsal_json
+from replan.rehearsal.setup import cluster_of
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
+PLAN = plan_of([1, 2, 4], [2, 3, 5])
+
+
+def test_any_number_of_processes_gives_the_same_report() -> None:
+    options = Options(produce=50_000.0, faults=faults_of("slow 4 to 5MB/s at 5s for 20s"))
+    random = WithRandomFaults(PLAN, cluster_of(SEEN), options, horizon_seconds=60.0)
+    texts = set()
+    for processes in (1, 2, 3):
+        with closing(in_processes(random, range(5, 11), processes)) as made:
+            runs = tuple(made)
+        assert [run.seed for run in runs] == [5, 6, 7, 8, 9, 10]
+        texts.add(render_rehearsal_json(report_on(PLAN, options, runs[0].rehearsal, runs)))
+    assert len(texts) == 1
+
+
+def test_what_the_work_raises_is_raised_where_it_was_given() -> None:
+    with pytest.raises(BadUsage, match="not 3"), closing(in_processes(_not_3, range(6), 2)) as made:
+        assert list(made) == []
+
+
+def test_a_process_that_ends_by_itself_is_an_error_that_says_so() -> None:
+    with (
+        pytest.raises(ReplanError, match="ended by itself, with code 7"),
+        closing(in_processes(_ends, range(2), 2)) as made,
+    ):
+        assert list(made) == []
+
+
+def _not_3(number: int) -> int:
+    if number == 3:
+        raise BadUsage("not 3")
+    return number
+
+
+def _ends(_number: int) -> int:
+    os._exit(7)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("cluster.json", "placement.yaml"):
+        shutil.copy(EXAMPLE / name, tmp_path / name)
+    planned = ("plan", "--snapshot", "cluster.json", "-o", "plan.json")
+    assert replan(*planned, folder=tmp_path).returncode == 2
+    return tmp_path
+
+
+@pytest.mark.command
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_no_process_is_left_behind(folder: Path, number: signal.Signals) -> None:
+    """^C reaches all processes of a terminal; SIGKILL this one alone."""
+    arguments = ("rehearse", "plan.json", "--snapshot", "cluster.json", "--runs", "100000")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "replan", *arguments],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    first = process.stderr.readline()
+    assert first.startswith("runs with random faults: ")
+    started = [pid for pid in _children(process.pid) if "spawn_main" in _command_line(pid)]
+    assert len(started) == (cores() if cores() > 1 else 0)
+    if number is signal.SIGINT:
+        os.killpg(process.pid, number)
+    else:
+        process.kill()
+    out, err = process.communicate(timeout=LIMIT_SECONDS)
+    assert process.returncode == (130 if number is signal.SIGINT else -number)
+    assert out == ""
+    assert "Traceback" not in err
+    assert not [pid for pid in started if "spawn_main" in _command_line(pid)]
+
+
+def _children(pid: int) -> list[int]:
+    return [int(n) for n in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _command_line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
