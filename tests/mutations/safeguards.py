@@ -205,8 +205,8 @@ SAFEGUARDS = (
     Safeguard(
         "fenced is not gone: before 4.1 brokers are asked for by name",
         "applying/tick/questions.py",
-        "        registered=job.plan.racks.keys(),\n",
-        "        registered=(),\n",
+        "        registered=job.plan.racks.keys() | {broker for broker, _ in state.ledger.rates},\n",
+        "        registered={broker for broker, _ in state.ledger.rates},\n",
         (
             f"{STORY}[before-4.1-a-broker-that-restarts-makes-no-move-stale]",
             HOSTILE,
