@@ -60,6 +60,7 @@ def test_a_code_becomes_an_answer(code: int, message: str | None, expected: Answ
         (UnknownBrokerIdError(3), True),
         (for_code(41)(), True),
         (for_code(-1)(), True),
+        (for_code(100)(), True),  # a topic that was created a moment ago
         (ClusterAuthorizationFailedError(), False),
         (SaslAuthenticationFailedError("no"), False),
         (IncompatibleBrokerVersion("old"), False),
