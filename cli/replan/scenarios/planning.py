@@ -84,6 +84,8 @@ def rollback(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str
         origins=found.origins,
         digest=hashlib.sha256(found.application.id.encode()).hexdigest(),
         grown=found.grown,
+        within=found.within,
+        recovered=found.recovered,
         settings=found.settings,
         throttle=found.throttle,
     )

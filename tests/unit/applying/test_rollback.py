@@ -24,6 +24,8 @@ def back(made: Lab, to: str | None = None) -> Plan:
         origins=found.origins,
         digest=hashlib.sha256(b"back").hexdigest(),
         throttle=found.throttle,
+        within=found.within,
+        recovered=found.recovered,
     )
     return way_back(wanted, made.plane.observe())
 

@@ -42,6 +42,10 @@ class Originals(msgspec.Struct, frozen=True):
     settings: list[ThrottleSetting] = []
     """Throttles that were set to stay."""
     throttle: MoveThrottle | None = None
+    within: list[str] = []
+    """Partitions with replicas that went to other log directories of their brokers: they stay there."""
+    recovered: list[str] = []
+    """Partitions that were led again by an election: that stays."""
 
     def origins(self) -> list[Origin]:
         """One value for each partition."""
@@ -66,15 +70,20 @@ def originals_of(ledger: Ledger, plan: Plan | None) -> Originals:
         topic.partitions.append(
             (name.partition, own.original, own.target, done, led.get(name, True))
         )
+    kept = {Status.OPEN, Status.DONE}
     creates = {} if plan is None else {c.topic: c for c in plan.creates}
     grown = [
         Grown(c.topic, creates[c.topic].present if c.topic in creates else 0, c.count)
         for c in ledger.creates.values()
-        if c.status in {Status.OPEN, Status.DONE}
+        if c.status in kept
     ]
     settings = [] if plan is None else [s for s in plan.standing if _is_done(s, ledger)]
     throttle = None if plan is None else plan.throttle
-    return Originals(list(topics.values()), grown, settings, throttle)
+    within = {str(r.partition) for r in ledger.log_moves.values() if r.status in kept}
+    recovered = [str(r.partition) for r in ledger.recoveries.values() if r.status in kept]
+    return Originals(
+        list(topics.values()), grown, settings, throttle, sorted(within), sorted(recovered)
+    )
 
 
 def _is_done(setting: ThrottleSetting, ledger: Ledger) -> bool:
@@ -124,6 +133,8 @@ class Before:
     settings: tuple[ThrottleSetting, ...]
     throttle: MoveThrottle | None
     """Of the latest of them."""
+    within: tuple[str, ...]
+    recovered: tuple[str, ...]
 
 
 def before(ledger: Ledger, to: str | None) -> Before:
@@ -164,6 +175,8 @@ def before(ledger: Ledger, to: str | None) -> Before:
         tuple(g for _, found in over for g in found.grown),
         tuple(settings.values()),
         over[-1][1].throttle,
+        tuple(dict.fromkeys(name for _, found in over for name in found.within)),
+        tuple(dict.fromkeys(name for _, found in over for name in found.recovered)),
     )
 
 

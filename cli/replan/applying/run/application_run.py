@@ -190,7 +190,7 @@ class ApplicationRun:
         restored = decision.throttles.quiet
         if self._leaving is not None:
             late = tick.now - self._leaving.since >= patience
-            return self._stopped(self._leaving, decision) if restored or late else None
+            return self._stopped(self._leaving, tick, decision) if restored or late else None
         if self._works() or lingering(tick, state) or may_arrive(state):
             return None
         if is_cancelled(state.ledger) and self._way_back is None:
@@ -328,9 +328,9 @@ class ApplicationRun:
     def _left(self, code: Exit, ending: Ending) -> Outcome:
         return left(self._job, self._state, self._ports.clock.now(), code, ending)
 
-    def _stopped(self, leaving: Leaving, decision: Decision) -> Outcome:
+    def _stopped(self, leaving: Leaving, tick: TickInput, decision: Decision) -> Outcome:
         whole = self._left(stopped_code(leaving), leaving.ending)
-        return stopped(whole, self._job, self._state, leaving, decision, self._looked.answering)
+        return stopped(whole, tick, self._state, leaving, decision, self._looked.answering)
 
     def _failed(self, ending: Ending, seconds: float, error: ReplanError) -> Outcome:
         asked = self._leaving is not None and self._leaving.ending is Ending.INTERRUPTED

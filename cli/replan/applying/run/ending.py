@@ -9,7 +9,7 @@ from replan.applying.reasons.notes import Leftover, RefusedSetting
 from replan.applying.throttles.broker_rates import leftovers
 from replan.applying.tick.next_state import Decision
 from replan.applying.tick.run_state import RunState
-from replan.applying.tick_input import Job
+from replan.applying.tick_input import Job, TickInput
 from replan.applying.views.outcome import (
     Ending,
     LogMoveResult,
@@ -104,18 +104,20 @@ def stopped_code(leaving: Leaving) -> Exit:
 
 def stopped(
     whole: Outcome,
-    job: Job,
+    tick: TickInput,
     state: RunState,
     leaving: Leaving,
     decision: Decision,
     answering: Collection[BrokerId],
 ) -> Outcome:
-    """The end of a process that leaves what runs to itself; `whole`: the application as it stands."""
-    running = {n for n, own in state.ledger.open.items() if own.expanding}
+    """The end of a process that leaves what runs to itself; `whole`: the application as it stands, `tick`: the last."""
+    begun = {n for n, own in state.ledger.open.items() if own.expanding}
+    running = begun & tick.seen.running.keys()
     return replace(
         whole,
         copying=tuple(sorted(running.union(state.others.found))),
-        throttled=state.throttle(job) is not None,
+        may_begin=tuple(sorted((begun - running) & state.unknown_since.keys())),
+        throttled=state.throttle(tick.job) is not None,
         seconds=leaving.still_seconds,
         admission=decision.admission,
         leftovers=left_behind(state, answering),

@@ -44,11 +44,12 @@ def rollback(
     """Plan the way back to what was there before an application.
 
     The journal keeps lists, orders and throttles from before the first effect, of the last ten applications. The plan
-    is like any other: review it, and apply it with `replan apply`. Partitions that were created stay, and are named; so
-    do those that somebody has changed since. The placement still declares the other state: change it, too.
+    is like any other: review it, and apply it with `replan apply`. Partitions that were created or led again stay so,
+    replicas stay in other log directories to which they went, and what somebody has changed since stays; all are named.
+    The placement still declares the other state: change it, too.
 
     Exit codes:
-      0  everything is as it was
+      0  everything that can go back is as it was
       1  an error, or the journal does not know the application
       2  there is something to go back (0 with --exit-zero)
       3  a safety rule refuses some partitions, and the plan has the others; or a limit refuses the whole plan
@@ -86,6 +87,8 @@ def rollback(
         origins=found.origins,
         digest=hashlib.sha256(f"back to before {found.application.id}".encode()).hexdigest(),
         grown=found.grown,
+        within=found.within,
+        recovered=found.recovered,
         settings=found.settings,
         throttle=found.throttle if placement is None else placement.move_throttle,
         limits={} if placement is None else raised(placement.limits, allowed),

@@ -5,11 +5,12 @@ plan like any other: its moves are judged by the same refusals, and the applier 
 
 A partition goes back only from where its own move can have led it: with the replicas that stay in any case, and none
 but those of the two lists (in any order: a cancelled reassignment loses the order). Everything else was changed by
-somebody since, and stays as it is. What was created stays: Kafka cannot remove partitions. Nor can it elect another
+somebody since, and stays as it is. What was created stays: Kafka cannot remove partitions. What was led again by an
+election stays led, and what went to another log directory stays there. Nor can it elect another
 replica than the first of a list while that one is in sync: what another one led before is named.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -42,6 +43,10 @@ class WayBack:
     digest: str
     """Takes the place of the digest of a placement."""
     grown: tuple[Grown, ...] = ()
+    within: tuple[str, ...] = ()
+    """Partitions with replicas that went to other log directories of their brokers."""
+    recovered: tuple[str, ...] = ()
+    """Partitions that were led again by an election."""
     settings: tuple[ThrottleSetting, ...] = ()
     """Throttles that were set to stay; from before to after."""
     throttle: MoveThrottle | None = None
@@ -90,6 +95,8 @@ def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
             *_warnings(wanted, snapshot, goes_back=bool(judged or standing)),
             *_left(WarningKind.CHANGED_SINCE, changed),
             *_left(WarningKind.FIRST_LEADS_ON, led_on),
+            *_left(WarningKind.LOG_DIRS_STAY, wanted.within),
+            *_left(WarningKind.RECOVERIES_STAY, wanted.recovered),
         ),
     )
 
@@ -133,7 +140,7 @@ def _move(
     return move_of(seen, origin.original, settings, back, nameable, elect=origin.led)
 
 
-def _left(kind: WarningKind, partitions: list[TopicPartition]) -> Iterator[PlanWarning]:
+def _left(kind: WarningKind, partitions: Sequence[TopicPartition | str]) -> Iterator[PlanWarning]:
     if partitions:
         named = tuple(str(name) for name in partitions[:SHOWN])
         yield PlanWarning(kind, {"partitions": named, "count": len(partitions)})

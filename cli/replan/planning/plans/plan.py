@@ -105,6 +105,10 @@ class WarningKind(StrEnum):
     """A plan goes back, and these were changed by somebody since: they are left as they are."""
     FIRST_LEADS_ON = "first-leads-on"
     """A plan goes back, and these were not led by the first of their list, as they are now."""
+    LOG_DIRS_STAY = "log-dirs-stay"
+    """A plan goes back, and replicas of these stay in the log directories of their broker where they lie now."""
+    RECOVERIES_STAY = "recoveries-stay"
+    """A plan goes back, and nothing takes back the elections by which these are led again."""
 
 
 Fact = int | str | tuple[int, ...] | tuple[str, ...]
@@ -166,6 +170,8 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.SETTING_CHANGED_SINCE: ("setting", "found"),
     WarningKind.CHANGED_SINCE: ("partitions", "count"),
     WarningKind.FIRST_LEADS_ON: ("partitions", "count"),
+    WarningKind.LOG_DIRS_STAY: ("partitions", "count"),
+    WarningKind.RECOVERIES_STAY: ("partitions", "count"),
 }
 """`partitions` and `topics` name the first twenty of `count`."""
 

@@ -120,6 +120,11 @@ def _goes_on(outcome: Outcome) -> list[str]:
         named = ", ".join(capped(list(map(str, outcome.copying)), limit=SHOWN))
         lines.append(f"These copies continue{', throttled' if outcome.throttled else ''}: {named}.")
         lines += [UNTIL_RESUMED] if outcome.throttled else []
+    if outcome.may_begin:
+        named = ", ".join(capped(list(map(str, outcome.may_begin)), limit=SHOWN))
+        lines.append(
+            f"No copy runs of these, and one may still begin, as a request without an answer may arrive: {named}."
+        )
     return [*lines, *map(leftover_text, outcome.leftovers), RESUME_HINT]
 
 

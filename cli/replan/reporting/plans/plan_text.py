@@ -10,7 +10,7 @@ from replan.model.rates import JudgedBy
 from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Plan, Refusal
+from replan.planning.plans.plan import Plan, Refusal, WarningKind
 from replan.planning.plans.plan_file import digest
 from replan.planning.plans.preview import estimate, planned_requests
 from replan.planning.plans.requests import Request, RequestKind
@@ -31,6 +31,21 @@ UNCLEAN_HINT = (
 SHOWN = 500
 """Moves that are listed one by one; the rest is counted (all of them with `show --all`)."""
 BY_ITSELF = "Kafka may also elect a new first replica by itself, within 300 s (auto.leader.rebalance.enable)."
+NOTHING_DIFFERS = (
+    "every declared partition has the replicas, the order and the leader that it should."
+)
+NOTHING_GOES_BACK = "all that can go back is as it was."
+GOES_BACK = frozenset(
+    {
+        WarningKind.PARTITIONS_STAY,
+        WarningKind.SETTING_CHANGED_SINCE,
+        WarningKind.CHANGED_SINCE,
+        WarningKind.FIRST_LEADS_ON,
+        WarningKind.LOG_DIRS_STAY,
+        WarningKind.RECOVERIES_STAY,
+    }
+)
+"""What only a plan back warns of."""
 FOR_GOOD = (
     "New partitions cannot be taken away again, and keys map to other partitions from then on."
 )
@@ -217,7 +232,8 @@ def _conflicts(plan: Plan) -> Iterator[str]:
 def summary(plan: Plan, findings: Sequence[str] = ()) -> Iterator[str]:
     """The closing lines: totals, throttle, what a rehearsal found, digest."""
     if plan.empty:
-        yield "No changes: every declared partition has the replicas, the order and the leader that it should."
+        goes_back = any(w.kind in GOES_BACK for w in plan.warnings)
+        yield f"No changes: {NOTHING_GOES_BACK if goes_back else NOTHING_DIFFERS}"
         return
     cost, left = estimate(plan), left_out_text(plan.refusals)
     if not plan.changes:

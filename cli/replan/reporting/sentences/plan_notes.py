@@ -205,6 +205,13 @@ WARNINGS: Mapping[WarningKind, str] = {
         "not led by the first of their list before, and led by it now, which stays so: Kafka elects no other replica "
         "while that one is in sync: {named}"
     ),
+    WarningKind.LOG_DIRS_STAY: (
+        "replicas that went to other log directories of their brokers stay there: {named}"
+    ),
+    WarningKind.RECOVERIES_STAY: (
+        "led again by an election, which nothing takes back: {named}; the next plan from the placement restores the "
+        "order of the list"
+    ),
 }
 
 
