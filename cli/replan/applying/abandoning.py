@@ -29,6 +29,7 @@ from replan.applying.settings import Settings
 from replan.applying.steps.log_moves import LogMoveTick
 from replan.applying.steps.standing_throttles import is_set
 from replan.applying.tick.next_state import Decision
+from replan.applying.tick.repeats import Repeats
 from replan.applying.views.outcome import (
     Outcome,
     create_results,
@@ -224,7 +225,7 @@ def _without_copies(
     outcome is not known.
     """
     began, reported = ports.clock.now(), False
-    since = began
+    since, repeats = began, Repeats()
     while True:
         late, until = ports.clock.now() - began, ports.clock.now() + settings.intent_seconds
         seen = ports.reader.look(
@@ -247,14 +248,15 @@ def _without_copies(
             report(_WATCHING.format(settings.quarantine_seconds))
             reported = True
         due = {n: own for n, own in ours.items() if not (own.list_pending and waits)}
-        if due or within:
+        decision = Decision(resizing=dict.fromkeys(due), log_moves=LogMoveTick(asks=dict(within)))
+        sent = repeats.due(decision, ports.clock.now())
+        if sent.resizing or sent.log_moves.asks:
             asked = [intent(own, CANCEL) for own in due.values()]
-            ports.journal.append([*asked, *(ledger.log_moves[replica] for replica in within)])
+            log_moves = [ledger.log_moves[replica] for replica in sent.log_moves.asks]
+            ports.journal.append([*asked, *log_moves])
             ledger = ledger.after(asked)
-            decision = Decision(
-                resizing=dict.fromkeys(due), log_moves=LogMoveTick(asks=dict(within))
-            )
-            answers = Sender(ports.writer, ports.clock, until).send(decision)
+            answers = Sender(ports.writer, ports.clock, until).send(sent)
+            repeats = repeats.after(decision, sent, answers, ports.clock.now())
             known = [
                 changed(own, asked=changed(own.asked, confirmed=True))
                 for n in due

@@ -24,6 +24,7 @@ from replan.applying.throttles.tick import (
     throttle_tick,
 )
 from replan.applying.tick.next_state import Decision
+from replan.applying.tick.repeats import Repeats
 from replan.applying.tick.run_state import throttled
 from replan.applying.views.outcome import Ending, Outcome
 from replan.errors import Exit
@@ -94,6 +95,7 @@ def restored(
     pending = abandoned and ledger.may_arrive
     missing: Mapping[Subject, float] = {}
     notes: dict[Note, None] = {}
+    repeats = Repeats()
     while True:
         late = ports.clock.now() - began
         waits = late < settings.quarantine_seconds and bool(touched or pending)
@@ -119,10 +121,12 @@ def restored(
             return replace(outcome, notes=tuple(notes)), ledger
         until = ports.clock.now() + settings.intent_seconds
         decision = Decision(records=tick.records, throttles=tick)
-        ports.journal.append(intents(decision, ledger))
+        sent = repeats.due(decision, ports.clock.now())
+        ports.journal.append(intents(sent, ledger))
         ledger = ledger.after(tick.records)
         notes |= dict.fromkeys(tick.notes)
-        Sender(ports.writer, ports.clock, until).send(decision)
+        answers = Sender(ports.writer, ports.clock, until).send(sent)
+        repeats = repeats.after(decision, sent, answers, ports.clock.now())
         ports.clock.sleep(settings.poll_seconds)
 
 

@@ -238,3 +238,18 @@ def test_a_copy_that_arrives_while_its_application_is_given_up_is_named_or_ended
     found.clock.sleep(120)
     assert lies(found) == {0: "/a", 1: "/a", 2: "/b"}
     assert not throttles_of(found.plane.simulation.cluster)
+
+
+def test_a_copy_that_a_broker_does_not_end_is_cancelled_again_with_longer_pauses() -> None:
+    found = half_way()
+    found.plane.inject(LoseRequests(RequestKind.MOVE_LOGS, 99, None))
+    boundary = Boundary()
+    found.apply(verb=Verb.CANCEL, boundary=boundary, stop=found.stop_at(found.clock.now() + 10))
+    asked = [tick for tick, did in enumerate(ticks(boundary.log)) if "move logs" in did]
+    assert asked == [0, 1, 3, 7]
+
+
+def ticks(log: list[str]) -> list[list[str]]:
+    """What crossed the boundary in each tick, a second apart."""
+    ends = [at for at, what in enumerate(log) if what == "tick"]
+    return [log[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]

@@ -36,6 +36,7 @@ from replan.applying.steps.standing_throttles import pending as still_to_set
 from replan.applying.tick.copies import lingering, may_arrive
 from replan.applying.tick.decide import decide
 from replan.applying.tick.next_state import Decision, too_slow
+from replan.applying.tick.repeats import Repeats
 from replan.applying.tick.run_state import Configured, first_state
 from replan.applying.tick_input import Job, TickInput
 from replan.applying.views.outcome import Ending, Outcome, exit_code_of, summary
@@ -69,6 +70,7 @@ class ApplicationRun:
         """Of a cancelled application: why nothing of it is to go back."""
         self._progress: Progress | None = None
         self._asked = False
+        self._repeats = Repeats()
         self._perhaps_obeyed: tuple[Command, ...] = ()
         self._perhaps_written: set[str] = set()
         """Keys of records whose append failed: the journal may have them all the same."""
@@ -109,8 +111,9 @@ class ApplicationRun:
         before = self._state = self._state.observed(tick)
         decision, after = decide(tick, before)
         began = self._ports.clock.now()
+        sent = self._repeats.due(decision, now)
         try:
-            self._write(intents(decision, before.ledger), before.ledger)
+            self._write(intents(sent, before.ledger), before.ledger)
         except (BadFile, ClusterUnreachable) as error:
             self._perhaps_obeyed = tuple(tick.commands)
             return self._unwritable(now, error)
@@ -120,9 +123,11 @@ class ApplicationRun:
         limit, appended = self._job.settings.intent_seconds, self._ports.clock.now()
         if appended - began > limit and decision.asks:
             decision, after = too_slow(decision, after, JournalSlow(appended - began, limit))
-        answers = Sender(self._ports.writer, self._ports.clock, began + limit).send(decision)
-        self._state = after.answered(answers, self._ports.clock.now())
-        self._asked = decision.asks and not self._state.refused_configs
+        answers = Sender(self._ports.writer, self._ports.clock, began + limit).send(sent)
+        answered = self._ports.clock.now()
+        self._state = after.answered(answers, answered)
+        self._repeats = self._repeats.after(decision, sent, answers, answered)
+        self._asked = sent.asks and not self._state.refused_configs
         self._changed = answers.configs.keys() | answers.standing.keys()
         self._progress = progress_of(
             tick, self._state, decision, self._began, reported, self._gives_up_at()
