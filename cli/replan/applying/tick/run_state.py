@@ -212,8 +212,10 @@ class RunState:
     def answered(self, answers: Answers, now: float) -> "RunState":
         """Keep answers as hints for the next tick."""
         refused: dict[Configured, Rejected] = {}
-        unknown, unanswered = dict(self.configs_unknown_since), set[Configured]()
-        for resource, outcome in (*answers.configs.items(), *answers.standing.items()):
+        unknown = dict(self.configs_unknown_since)
+        asked = (*answers.configs.items(), *answers.standing.items())
+        unanswered = set(self.unanswered_configs).difference(resource for resource, _ in asked)
+        for resource, outcome in asked:
             if isinstance(outcome, Rejected) and resource in answers.configs:
                 refused[resource] = outcome
             if isinstance(outcome, OutcomeUnknown):
