@@ -26,7 +26,6 @@ from replan.model.configs import (
 )
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
-from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
@@ -68,8 +67,12 @@ def snapshot_of(plan: Plan) -> Snapshot:
     for step in steps:
         of_topic.setdefault(step.partition.topic, {})[step.partition.partition] = step
     growing = {create.topic: create for create in plan.creates}
+    ids = {s.partition.topic: s.topic_id for s in (*plan.log_moves, *steps)}
+    ids |= {create.topic: create.topic_id for create in plan.creates}
     configured = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.TOPIC}
-    within: dict[TopicPartition, LogMove] = {m.partition: m for m in plan.log_moves}
+    within: dict[TopicPartition, list[LogMove]] = {}
+    for within_broker in plan.log_moves:
+        within.setdefault(within_broker.partition, []).append(within_broker)
     topics = sorted(of_topic.keys() | growing | configured | {n.topic for n in within})
     sizes = dict.fromkeys(configured, 1)
     for name in within:
@@ -85,13 +88,9 @@ def snapshot_of(plan: Plan) -> Snapshot:
     one = tuple(sorted(plan.racks))[:1]
     # Kafka takes new partitions only as long as the others of their topic.
     idle = [growing[name].lists[0] if name in growing else one for name in topics]
-    staying = [within.get(TopicPartition(topics[code], number)) for code, number, _ in rows]
+    staying = [within.get(TopicPartition(topics[code], number), ()) for code, number, _ in rows]
     lists = [
-        move.original
-        if move is not None
-        else (stays.broker, *idle[code])[: len(idle[code])]
-        if stays is not None
-        else idle[code]
+        move.original if move is not None else _lying([m.broker for m in stays], idle[code])
         for stays, (code, _, move) in zip(staying, rows, strict=True)
     ]
     of_row = [step for _, _, step in rows]
@@ -104,7 +103,7 @@ def snapshot_of(plan: Plan) -> Snapshot:
         observed_at="2026-01-01T00:00:00Z",
         features=Features(True, True),
         brokers=tuple(Broker(b, rack, fenced=b in down) for b, rack in sorted(plan.racks.items())),
-        topics=_topics(topics, of_topic, growing, before),
+        topics=_topics(topics, ids, of_topic, before),
         broker_configs=_broker_configs(before),
         log_dirs=_log_dirs(plan),
         partitions=partitions_table(
@@ -119,7 +118,7 @@ def snapshot_of(plan: Plan) -> Snapshot:
                 **dict.fromkeys(("adding", "removing", "elr", "last_known_elr"), nobody),
                 "bytes": pa.array(
                     [
-                        0 if (of := move or stays) is None else of.bytes
+                        max((m.bytes for m in stays), default=0) if move is None else move.bytes
                         for stays, (_, _, move) in zip(staying, rows, strict=True)
                     ],
                     pa.int64(),
@@ -177,16 +176,20 @@ def _broker_configs(settings: Mapping[SettingName, str]) -> dict[BrokerId, Confi
     return dict(found)
 
 
+def _lying(within: Sequence[BrokerId], idle: Replicas) -> Replicas:
+    """A list with the brokers within which its replicas move, as long as those of its topic."""
+    return tuple(dict.fromkeys((*within, *idle)))[: max(len(within), len(idle))]
+
+
 def _topics(
     names: list[str],
+    ids: Mapping[str, TopicId],
     of_topic: Mapping[str, Mapping[int, Move | Recovery]],
-    growing: Mapping[str, Create],
     settings: Mapping[SettingName, str],
 ) -> pa.Table:
     rows = []
     for name in names:
         steps = of_topic.get(name, {}).values()
-        topic_id = next((step.topic_id for step in steps), TopicId(name))
         move = next((step for step in steps if isinstance(step, Move)), None)
         listed = [
             settings.get(SettingName(ConfigScope.TOPIC, name, key))
@@ -195,7 +198,7 @@ def _topics(
         rows.append(
             {
                 "name": name,
-                "id": growing[name].topic_id if name in growing else topic_id,
+                "id": ids.get(name, TopicId(name)),
                 "min_insync_replicas": 1 if move is None else move.min_insync_replicas,
                 "min_insync_source": int(ConfigSource.TOPIC),
                 "unclean_election": move is not None and move.unclean_election,

@@ -8,7 +8,7 @@ from tests.unit.applying.lab import plan_of
 
 from replan.faults.read import read_fault
 from replan.model.configs import LEADER_RATE, LEADER_REPLICAS, ConfigScope, SettingName
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId, TopicId, TopicPartition
 from replan.model.replica_logs import ReplicaLog
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.plan import Plan
@@ -30,8 +30,9 @@ def test_standing_throttles_and_moves_between_directories_are_done() -> None:
             ThrottleSetting(SettingName(ConfigScope.BROKER, "2", LEADER_RATE), "9000", None),
         ),
         log_moves=(
-            LogMove(other, TOPIC_ID, BrokerId(4), "/a", "/b", 1_000_000),
+            LogMove(other, TopicId("clicks-topic-id-00000"), BrokerId(4), "/a", "/b", 1_000_000),
             LogMove(TopicPartition("orders", 0), TOPIC_ID, BrokerId(2), "/a", "/b", 1_000_000),
+            LogMove(other, TopicId("clicks-topic-id-00000"), BrokerId(1), "/a", "/b", 1_000_000),
         ),
     )
     assert plan.cluster_id == CLUSTER_ID
