@@ -1,7 +1,7 @@
 """What is remembered of a partition that waits never changes a decision; it only saves judging it again."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Application, ApplicationStatus, changed
 from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
 from replan.applying.observation.look import Observation
+from replan.applying.partitions.judge import PartitionInput
 from replan.applying.settings import Settings
 from replan.applying.tick.decide import decide
 from replan.applying.tick.run_state import Repeat, RunState, first_state
@@ -121,6 +122,13 @@ def test_a_decision_is_the_same_without_what_is_remembered(change: str) -> None:
     found, expected = decide(*given)[0], decide(*forgetful)[0]
     assert replace(found, waits=Waits()) == replace(expected, waits=Waits())
     assert found.waits == expected.waits
+
+
+def test_whoever_adds_something_to_judge_by_says_how_a_change_of_it_is_noticed() -> None:
+    known = {"own", "left_behind", "state", "settled", "seen"}
+    concerns = {"answer", "repeat_seconds", "quarantine_seconds", "logless"}
+    never_changes = {"move", "settle_seconds", "racks"}
+    assert {f.name for f in fields(PartitionInput)} == known | concerns | never_changes
 
 
 def test_it_is_not_judged_again_while_nothing_changes() -> None:

@@ -2,9 +2,10 @@
 
 Most that is in flight copies, or is in sync and being confirmed, and nothing of it changes from one tick to the next. A
 verdict is a pure function of `PartitionInput`. So a partition still waits, for the same reason, while all of these are
-the same: its record, its state as seen, whether it has settled, the values of its topic that are preconditions, and
-all brokers; and while nothing else concerns it: no answer, no request whose outcome is unknown or that is to be
-repeated, no reading that is unclear, no log that a broker does not show. No verdict but a wait is ever kept. Pure.
+the same: its record (the order that the journal remembers of it changes only with that), its state as seen, whether it
+has settled, the values of its topic that are preconditions, and all brokers; and while nothing else concerns it: no
+answer, no request whose outcome is unknown or that is to be repeated, no reading that is unclear, no log that a broker
+does not show. No verdict but a wait is ever kept. Pure.
 """
 
 from collections.abc import Mapping
