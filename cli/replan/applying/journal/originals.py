@@ -116,11 +116,11 @@ def unpacked(ledger: Ledger, application: Application) -> Originals | None:
         raise BadFile(f"journal, originals of application {application.id}: {problem}") from problem
 
 
-def finished_before(ledger: Ledger, application: Application) -> list[TopicPartition]:
-    """Of an application that takes another one back: what that one had finished."""
+def taken_back(ledger: Ledger, application: Application) -> Originals:
+    """Of an application that takes another one back: what is kept of that one."""
     known = ledger.records.get(f"app/{application.takes_back}")
     kept = unpacked(ledger, known) if isinstance(known, Application) else None
-    return [] if kept is None else [o.partition for o in kept.origins() if o.done]
+    return Originals([]) if kept is None else kept
 
 
 @dataclass(frozen=True, slots=True)

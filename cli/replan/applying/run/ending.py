@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from replan.applying.journal.originals import finished_before
+from replan.applying.journal.originals import Originals, taken_back
 from replan.applying.journal.steps import Status
 from replan.applying.reasons.notes import Leftover, RefusedSetting
 from replan.applying.throttles.broker_rates import leftovers
@@ -74,13 +74,15 @@ def left(job: Job, state: RunState, now: float, code: Exit, ending: Ending) -> O
     ledger = state.ledger
     application = ledger.application
     cancelled = "" if application is None else application.takes_back
-    finished = [] if application is None else finished_before(ledger, application)
-    results, kept = partition_results(job, state, now), set[TopicPartition]()
+    before = Originals([]) if application is None else taken_back(ledger, application)
+    finished = [o.partition for o in before.origins() if o.done]
+    kept = {*before.recovered, *(str(TopicPartition(g.topic, g.before)) for g in before.grown)}
+    results = partition_results(job, state, now)
     if application is not None and application.cancelled_by:
         cancelled = application.id
         finished = [own.partition for own in ledger.ended(Status.DONE)]
-        done = {r.partition for r in results if r.result is Result.DONE}
-        kept = done - set(finished)
+        done = (r.partition for r in results if r.result is Result.DONE)
+        kept = {str(name) for name in done if name not in finished}
     return Outcome(
         exit_code=code,
         ending=ending,

@@ -160,8 +160,8 @@ class Outcome:
     """The application that was cancelled, where this is about taking it back."""
     finished: tuple[TopicPartition, ...] = ()
     """What it had finished: that stays."""
-    kept: tuple[TopicPartition, ...] = ()
-    """The same of partitions that were created or led again, which nothing takes back."""
+    kept: tuple[str, ...] = ()
+    """The same of partitions that were created (the first of each topic) or led again, which nothing takes back."""
 
     @property
     def interrupted(self) -> bool:

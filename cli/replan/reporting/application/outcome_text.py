@@ -81,8 +81,9 @@ def _cancelled(outcome: Outcome, counts: str) -> list[str]:
     if not outcome.cancelled:
         return [counts]
     went = [r for r in outcome.results if r.result in {Result.DONE, Result.CANCELLED}]
-    elsewhere = {*outcome.finished, *outcome.kept, *(r.partition for r in outcome.refusals)}
-    back = sum(1 for r in went if r.partition not in elsewhere and not r.is_new)
+    elsewhere = {*map(str, outcome.finished), *outcome.kept}
+    elsewhere.update(str(r.partition) for r in outcome.refusals)
+    back = sum(1 for r in went if str(r.partition) not in elsewhere and not r.is_new)
     lines = [
         f"application {outcome.cancelled} is cancelled: {count(back, 'partition')} back at the original list"
     ]
@@ -96,7 +97,7 @@ def _cancelled(outcome: Outcome, counts: str) -> list[str]:
             f"Finished before, and left as they are: {named}. `replan rollback` plans the way back of these, too."
         )
     if outcome.kept:
-        named = ", ".join(capped(list(map(str, outcome.kept)), limit=SHOWN))
+        named = ", ".join(capped(list(outcome.kept), limit=SHOWN))
         lines.append(f"Created or led again, which nothing takes back: {named}.")
     return lines
 
