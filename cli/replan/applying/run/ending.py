@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from replan.applying.journal.originals import Originals, taken_back
 from replan.applying.journal.steps import Status
 from replan.applying.reasons.notes import Leftover, RefusedSetting
+from replan.applying.steps.log_moves import pending as logs_pending
 from replan.applying.throttles.broker_rates import leftovers
 from replan.applying.tick.next_state import Decision
 from replan.applying.tick.run_state import RunState
@@ -115,9 +116,16 @@ def stopped(
     """The end of a process that leaves what runs to itself; `whole`: the application as it stands, `tick`: the last."""
     begun = {n for n, own in state.ledger.open.items() if own.expanding}
     running = begun & tick.seen.running.keys()
+    within = {
+        m.partition
+        for m in logs_pending(tick.job, state.ledger)
+        if (place := tick.seen.places.get(m.broker, {}).get(m.partition)) is not None
+        and place.future_path == m.target
+    }
     return replace(
         whole,
         copying=tuple(sorted(running.union(state.others.found))),
+        copying_within=tuple(sorted(within)),
         may_begin=tuple(sorted((begun - running) & state.unknown_since.keys())),
         throttled=state.throttle(tick.job) is not None,
         seconds=leaving.still_seconds,

@@ -141,6 +141,8 @@ class Outcome:
     """What the cluster or the journal failed with."""
     copying: tuple[TopicPartition, ...] = ()
     """Copies that run on."""
+    copying_within: tuple[TopicPartition, ...] = ()
+    """The same within a broker, to another log directory."""
     may_begin: tuple[TopicPartition, ...] = ()
     """Copies that do not run, of which a request may be on its way."""
     throttled: bool = False

@@ -117,10 +117,11 @@ def _for(result: AnyResult) -> str:
 
 def _goes_on(outcome: Outcome) -> list[str]:
     lines = []
-    if outcome.copying:
-        named = ", ".join(capped(list(map(str, outcome.copying)), limit=SHOWN))
+    copying = sorted({*outcome.copying, *outcome.copying_within})
+    if copying:
+        named = ", ".join(capped(list(map(str, copying)), limit=SHOWN))
         lines.append(f"These copies continue{', throttled' if outcome.throttled else ''}: {named}.")
-        lines += [UNTIL_RESUMED] if outcome.throttled else []
+        lines += [UNTIL_RESUMED] if outcome.throttled and outcome.copying else []
     if outcome.may_begin:
         named = ", ".join(capped(list(map(str, outcome.may_begin)), limit=SHOWN))
         lines.append(
