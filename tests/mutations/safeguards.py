@@ -373,6 +373,7 @@ SAFEGUARDS = (
         "        return lists or False and any(\n",
         (
             f"{STORY}[abandon-waits-for-an-election-that-may-still-arrive]",
+            "tests/properties/test_giving_up.py",
             f"{UNIT}/test_killed_log_moves.py",
         ),
     ),
