@@ -76,8 +76,8 @@ def test_a_folder_without_permission_is_named(tmp_path: Path, inside: str) -> No
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("missing.yaml", "there is no such file or folder; check the path given with -f"),
-        ("file/below", "a part of this path is a file, not a folder; check the path given with -f"),
+        ("missing.yaml", "there is no such file or folder; check the path"),
+        ("file/below", "a part of this path is a file, not a folder; check the path"),
         ("loop", "cannot be read: "),
         ("n" * 300, "cannot be read: File name too long"),
         ("nul\0", "cannot be read: "),
@@ -96,7 +96,7 @@ def test_all_unreadable_files_are_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(BadManifest) as refused:
         load_placement([tmp_path / "missing.yaml", tmp_path / "binary.yaml"])
     assert str(refused.value).splitlines() == [
-        f"{tmp_path}/missing.yaml: there is no such file or folder; check the path given with -f",
+        f"{tmp_path}/missing.yaml: there is no such file or folder; check the path",
         f"{tmp_path}/binary.yaml:1:1: this is a binary file (it has a zero byte); a manifest is YAML text in UTF-8",
     ]
 

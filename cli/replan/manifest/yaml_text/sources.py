@@ -112,13 +112,13 @@ def _resolved(file: Path) -> Path:
 def _reason(problem: Exception) -> str:
     match problem:
         case FileNotFoundError():
-            return "there is no such file or folder; check the path given with -f"
+            return "there is no such file or folder; check the path"
         case PermissionError():
             return "no permission to read it; run as a user who may, or change its mode"
         case IsADirectoryError():
             return "this is a folder, where a file is expected; rename it"
         case NotADirectoryError():
-            return "a part of this path is a file, not a folder; check the path given with -f"
+            return "a part of this path is a file, not a folder; check the path"
         case OSError():
             return f"cannot be read: {problem.strerror or problem}"
         case _:
