@@ -22,6 +22,8 @@ from tests.kafka.harness.tools import run_tool_warm
 from tests.kafka.test_main_job import SETTLE, Site, filled, load_on, placement
 from tests.kafka.test_two_machines import moving
 
+from replan.model.configs import FOLLOWER_RATE
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HELD_BYTES = 40_000_000
 """A fetch passes any throttle (1 MiB) as soon as the one before it has left the window, in some 11 s."""
@@ -121,6 +123,7 @@ def behind(site: Site) -> set[int]:
 
 
 @pytest.mark.nightly
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", sorted(p.parent.name for p in EXAMPLES.glob("*/cluster.json")))
 def test_an_example_is_applied_and_rolled_back(
     layout: Layout, pytestconfig: pytest.Config, tmp_path: Path, name: str
@@ -144,6 +147,10 @@ def test_an_example_is_applied_and_rolled_back(
         site.replan("apply", "-f", "placement.yaml", "--auto-approve", *SETTLE, wanted=0)
         after = state(cluster, snapshot)
         assert after != before
+        assert site.leftovers() == throttles
+        for broker in {b for topic in snapshot["topics"] for b in out_of_sync(topic)}:
+            configure(site, "brokers", str(broker), f"{FOLLOWER_RATE}=1000000000")
+        throttles = site.leftovers()
         named = "not led by the first" in site.replan("rollback", "-o", "back.json", wanted=2)
         site.replan("apply", "back.json", *SETTLE, wanted=0)
         found = state(cluster, snapshot)
@@ -171,12 +178,10 @@ def made(site: Site, cluster: OneJvmCluster, topic: dict[str, Any]) -> None:
     create_topic(
         bootstrap, name, [longer(replicas, max(map(len, led))) for replicas in led], minimum
     )
-    out = {
-        b for each in wanted for b in set(each["replicas"]) - set(each.get("isr", each["replicas"]))
-    }
+    out = out_of_sync(topic)
     for broker in out:
         entries = ",".join(f"{p}:{broker}" for p, each in enumerate(wanted) if "isr" in each)
-        configure(site, "brokers", str(broker), "follower.replication.throttled.rate=1")
+        configure(site, "brokers", str(broker), f"{FOLLOWER_RATE}=1")
         configure(site, "topics", name, f"follower.replication.throttled.replicas=[{entries}]")
         cluster.stop(broker)  # a follower in sync is never throttled
     if not name.startswith("__"):  # Kafka takes nothing for them from a client
@@ -202,6 +207,12 @@ def made(site: Site, cluster: OneJvmCluster, topic: dict[str, Any]) -> None:
         f"{name} as in the example",
         limit_seconds=60,
     )
+
+
+def out_of_sync(topic: dict[str, Any]) -> set[int]:
+    """Brokers that a topic of a snapshot lists out of sync."""
+    of = topic["partitions"]
+    return {b for each in of for b in {*each["replicas"]} - {*each.get("isr", each["replicas"])}}
 
 
 def longer(replicas: list[int], count: int) -> list[int]:
