@@ -43,6 +43,7 @@ from replan.model.control_plane import (
     ClusterWriter,
     LogPlace,
     Look,
+    OutcomeUnknown,
     ReplicaName,
     Wanted,
 )
@@ -91,6 +92,7 @@ def restored(
     `since`: when the last request may have been sent whose outcome is not known; None is now.
     """
     began, reported = ports.clock.now() if since is None else since, False
+    started, longest = ports.clock.now(), settings.quarantine_seconds + settings.patience_seconds
     touched = frozenset(throttled(ledger))
     pending = abandoned and ledger.may_arrive
     missing: Mapping[Subject, float] = {}
@@ -115,7 +117,9 @@ def restored(
         )
         if tick.quiet and waits and not reported:
             reported = _report(report, settings.quarantine_seconds - late)
-        over = late >= settings.quarantine_seconds + settings.patience_seconds
+        now = ports.clock.now()
+        over = now - max(began, started) >= longest
+        over = over or now - started >= longest + settings.quarantine_seconds
         if (tick.quiet and not waits) or over:
             outcome = _outcome(ledger, copying, seen, history.unregistered)
             return replace(outcome, notes=tuple(notes)), ledger
@@ -127,6 +131,8 @@ def restored(
         notes |= dict.fromkeys(tick.notes)
         answers = Sender(ports.writer, ports.clock, until).send(sent)
         repeats = repeats.after(decision, sent, answers, ports.clock.now())
+        if any(isinstance(answer, OutcomeUnknown) for answer in answers.configs.values()):
+            began = ports.clock.now()
         ports.clock.sleep(settings.poll_seconds)
 
 
