@@ -316,9 +316,24 @@ def not_ended(
     if last.exit_code is Exit.OK or over:
         after, before = throttles_of(run.cluster.cluster), throttles_of(case.stage.cluster)
         theirs = frozenset(case.configured())
-        yield from throttles_are_known(before, after, theirs)
-    elif last.exit_code is Exit.HELD and not any(True for _ in case.by_others()) and not over:
+        yield from throttles_are_known(before, after, theirs | of_unregistered(case, run))
+    elif last.exit_code is Exit.HELD and not held_by_others(case, histories):
         yield Broken("it-ends", "", f"it ended with {last}")
+
+
+def held_by_others(case: Case, histories: dict[TopicPartition, Trajectory]) -> bool:
+    """Whether another tool, or what Kafka elects nobody for, may hold an application."""
+    stuck = (blocked(case, m, histories.get(m.partition)) for m in case.plan.moves)
+    return any(True for _ in case.by_others()) or any(stuck)
+
+
+def of_unregistered(case: Case, run: Run) -> frozenset[tuple[str, str, str]]:
+    """The rates of brokers that are gone, which the journal keeps until they are registered again."""
+    return frozenset(
+        ("broker", str(r.broker), r.config)
+        for r in run.lab.journal.read()
+        if isinstance(r, SavedRate) and r.kept and r.broker in case.unregistered()
+    )
 
 
 def not_created(case: Case, run: Run, result: PartitionResult) -> Iterator[Broken]:
