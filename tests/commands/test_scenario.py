@@ -46,6 +46,8 @@ def test_a_mistake_is_reported_with_its_line_and_the_other_stories_go_on(folder:
     done = replan("scenario", "run", "wrong.txt", "nowhere.txt", "sound.txt", folder=folder)
     assert (done.returncode, done.stdout) == (1, "")
     first, second, third = done.stderr.splitlines()
-    assert first.startswith("replan: wrong.txt:3: unknown command `teleport`; known: apply, at, ")
+    assert first.startswith(
+        "replan: wrong.txt:3: unknown command `teleport`; known: abandon, apply, "
+    )
     assert second == "replan: nowhere.txt: cannot read it: No such file or directory"
     assert third == "1 of 3 passed"

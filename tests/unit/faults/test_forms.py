@@ -52,7 +52,7 @@ EFFECTS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
         APPLY + "  throttles: {moves: {rate: 5MB/s}}\n{}\napply until orders-0 expanded",
         (
             "0s    answer for broker 4: outcome unknown, broker 4 does not answer",
-            "22s   asks orders-0: expand [1,2,3,4]",
+            "32s   asks orders-0: expand [1,2,3,4]",
         ),
     ),
     "fence BROKER [for TIME]": (
