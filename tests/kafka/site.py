@@ -183,6 +183,9 @@ class Site:
                 f"{text!r} in {file.name}",
                 limit_seconds=60,
             )
+        except TimeoutError as error:
+            process.kill()
+            raise AssertionError(f"{words}: {process.communicate()}") from error
         finally:
             process.kill()
             process.communicate()

@@ -20,7 +20,9 @@ def test_a_first_look_at_brokers(one_jvm: OneJvmCluster, tmp_path: Path) -> None
     assert found["permissions-to-plan"] == found["permissions-to-apply"] == "ok"
     assert found["brokers"] == found["journal"] == "ok"
     assert replan("init", *reach, folder=tmp_path).returncode == 0
-    assert replan("plan", *reach, folder=tmp_path).returncode == 0
+    planned = replan("plan", "--format", "json", *reach, folder=tmp_path)
+    assert planned.returncode in {0, 2}, planned.stderr  # 2: a leader is not the preferred one
+    assert all(m["original"] == m["target"] for m in json.loads(planned.stdout)["moves"])
 
 
 def test_where_nobody_answers_it_says_so(tmp_path: Path) -> None:

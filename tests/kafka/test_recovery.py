@@ -16,6 +16,7 @@ from tests.kafka.harness.tools import run_tool_warm
 from tests.unit.kafka.test_record_batches import CODECS, compacted, of_the_log
 
 from replan.commands.inputs.journal_place import DEFAULT_TOPIC
+from replan.errors import ClusterUnreachable
 from replan.kafka.control_plane import open_cluster
 from replan.kafka.record_batches import batches
 from replan.model.control_plane import Accepted, Wanted
@@ -278,6 +279,21 @@ def test_the_journals_own_topic_without_a_leader_is_led_again(
         client = admin(steady.bootstrap)
         for future in client.delete_topics([site.topic, "journalled"]).values():
             future.result(30)
+
+
+def test_who_can_go_on_without_a_journal_topic_waits_little_for_its_leader(
+    steady: OneJvmCluster, tmp_path: Path
+) -> None:
+    """Less than the patience, which is longer than a test may take."""
+    site = Site(steady, tmp_path, "left-alone")
+    site.create([1])
+    site.stop(1)
+    site.leaderless()
+    with open_cluster(steady.bootstrap, None, timeout_seconds=3600) as plane:
+        reader = plane.journal(site.topic).reader
+        with pytest.raises(ClusterUnreachable, match="no leader"):
+            reader.refresh(leaderless_seconds=1)
+    site.start(1)
 
 
 def test_batches_that_only_a_log_holds_are_taken_by_brokers_again(

@@ -1,4 +1,4 @@
-"""Write the manifest that describes a cluster as it is: loading and planning it changes nothing.
+"""Write the manifest that describes a cluster as it is: a plan of it copies nothing.
 
 Lists are written as they are, in their order, whoever leads now; while a reassignment runs, as it will
 end. What cannot be observed (reasons, throttles for moves, preferences by rule) is not made up.
@@ -78,7 +78,7 @@ MORE = """
 
 def _about(snapshot: Snapshot) -> Iterator[str]:
     """What the file is, and the brokers that it may name."""
-    yield f"# Where the replicas belong: the cluster as it was at {snapshot.observed_at}. A plan of it changes nothing."
+    yield f"# Where the replicas belong: the cluster as it was at {snapshot.observed_at}. A plan of it copies nothing."
     yield "# Lists are in order of preference: the first replica leads."
     yield "#"
     racks: dict[str, list[str]] = {}

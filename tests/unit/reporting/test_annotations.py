@@ -4,15 +4,18 @@ import json
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.builders import FILE, placement, snapshot, state
+from tests.builders import FILE, brokers, placement, snapshot, state
 
 from replan.errors import BadUsage, ReplanError
 from replan.manifest.read import read_sources
 from replan.manifest.yaml_text.events import fastest_parser
 from replan.manifest.yaml_text.sources import Source
+from replan.model.placement import Placement
 from replan.model.policy import Limit, Measure
+from replan.model.rules import Spread, TopicRule
 from replan.model.where import MistakenManifest, Where
 from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import Plan
 from replan.reporting.plans.annotations import (
     render_github,
     render_gitlab,
@@ -28,10 +31,15 @@ FINDINGS = [
 ]
 
 
+def refused(made: Plan, asked: Placement) -> list[Finding]:
+    """The findings but for the conflicts behind them."""
+    return [f for f in plan_findings(made, asked) if f.rule != "conflict"]
+
+
 def test_refusals_of_one_entry_are_one_finding_at_its_line() -> None:
     asked = placement({"orders": [[1, 2]] * 3})
     made = make_plan(asked, snapshot([state([1], partition=p) for p in range(3)]))
-    found = plan_findings(made, asked)
+    found = refused(made, asked)
     assert [(f.level, f.rule, f.where) for f in found] == [
         (Level.ERROR, "safe-start", Where(FILE, line, 5)) for line in (3, 4, 5)
     ]
@@ -39,9 +47,24 @@ def test_refusals_of_one_entry_are_one_finding_at_its_line() -> None:
     beyond = make_plan(
         placement({"orders": [[1, 2]] * 3}), snapshot([state([1], partition=p) for p in range(3)])
     )
-    grouped = plan_findings(beyond, one_line)
+    grouped = refused(beyond, one_line)
     assert [f.where for f in grouped] == [Where(FILE, 3, 5), Where(FILE, 2, 3)]
     assert grouped[1].text.endswith("; and 1 more partition")
+
+
+def test_a_conflict_is_shown_at_the_first_of_its_places_and_names_all() -> None:
+    at = {"replicationFactor": Where(FILE, 5, 5), "spread": Where(FILE, 6, 5)}
+    rule = TopicRule(
+        Where(FILE, 4, 3), "orders", replication_factor=4, spread=Spread.RACK, places=at
+    )
+    asked = placement(rules={"orders": rule})
+    made = make_plan(asked, snapshot([state([1, 2, 3])], registered=brokers(3)))
+    (found,) = [f for f in plan_findings(made, asked) if f.rule == "conflict"]
+    assert (found.level, found.where) == (Level.ERROR, at["replicationFactor"])
+    assert found.text == (
+        "orders-0: impossible while all of these hold: it needs 4 brokers, and 3 can hold it; "
+        f"replicationFactor: 4 ({FILE}:5:5)"
+    )
 
 
 def test_a_warning_is_shown_at_its_entry() -> None:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from replan.kafka.journal.topic import JournalTopic
 
 NOT_LOCKED = "note: the journal is a file on this machine: nothing is locked, and no other machine can resume"
+LEADERLESS_SECONDS = 5.0
+"""For a leader of the journal topic, by commands that go on without what it says. Another one is elected in less."""
 _PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 """Cluster ids: Kafka makes 22 characters of URL-safe Base64; some vendors make their own."""
 
@@ -71,7 +73,7 @@ def read_journal(cluster: Target, connection: Connection, cluster_id: str) -> Kn
     if where.path is not None:
         return Known(fold(peek(where.path, cluster_id)), holder(where.path))
     topic = topic_of(connection, where)
-    if not topic.reader.refresh():
+    if not topic.reader.refresh(LEADERLESS_SECONDS):
         _note_older(cluster_id)
         return Known()
     lock = topic.reader.lock
@@ -134,7 +136,7 @@ def _check_unlocked(cluster: LiveTarget, connection: Connection) -> None:
     note(NOT_LOCKED)
     reader = topic_of(connection, Place()).reader
     try:
-        if not reader.refresh():
+        if not reader.refresh(LEADERLESS_SECONDS):
             return
         opened = fold(reader.records()).application
     except (BadFile, ClusterRefused, ClusterUnreachable) as problem:

@@ -52,8 +52,8 @@ Annotations = Annotated[
         "--annotations",
         metavar="FORM[:FILE]",
         parser=wanted,
-        help="Write each refusal and warning with the line of the placement that causes it, also where there is no "
-        "plan: `github` (workflow commands on stderr), `gitlab:FILE` (code quality), `sarif:FILE`, `junit:FILE`; "
+        help="Write each refusal, conflict and warning with the line of the placement that causes it, also where there "
+        "is no plan: `github` (workflow commands on stderr), `gitlab:FILE` (code quality), `sarif:FILE`, `junit:FILE`; "
         "repeatable.",
     ),
 ]

@@ -44,8 +44,9 @@ def init(
 ) -> Exit:
     """Write what a repository of placements begins with.
 
-    The placement file describes the cluster as it is, so that a plan of it changes nothing. Beside it the schema, by
-    which editors complete and check, the settings that name it, and pipeline files if a forge is named.
+    The placement file describes the cluster as it is, so that a plan of it copies nothing; where another
+    replica than the first of its list leads, it elects that one. Beside it the schema, by which editors complete and
+    check, the settings that name it, and pipeline files if a forge is named.
 
     Exit codes:
       0  written

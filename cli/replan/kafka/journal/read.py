@@ -5,9 +5,10 @@ A cluster without the topic answers that in the metadata, and nothing more is as
 
 from collections.abc import Sequence
 from contextlib import suppress
+from math import inf
 from typing import Any
 
-from kafka.errors import KafkaConnectionError, KafkaError
+from kafka.errors import KafkaError, LeaderNotAvailableError
 
 from replan.applying.journal.records import INBOX, Command, Record
 from replan.errors import BadFile, ClusterUnreachable, ReplanError, WrongCluster
@@ -60,16 +61,18 @@ class TopicReader:
             if key != KEY
         ]
 
-    def refresh(self) -> bool:
+    def refresh(self, leaderless_seconds: float = inf) -> bool:
         """Read what was committed since; False where there is no such topic.
 
+        `leaderless_seconds`: how long to wait for a leader where nobody leads it; the patience bounds that, too.
+
         Raises:
-            ClusterUnreachable: its leader does not answer within the patience.
+            ClusterUnreachable: it has no leader for so long, or its leader does not answer within the patience.
             ClusterRefused: it must not be read.
             BadFile: it is another topic than before.
             WrongCluster: it was copied from another cluster.
         """
-        found = self._read_to_end()
+        found = self._read_to_end(leaderless_seconds)
         lock = self.lock
         if lock is not None and lock.cluster_id != self.cluster_id:
             raise WrongCluster(
@@ -100,7 +103,7 @@ class TopicReader:
                     found += [record] if isinstance(record, Command) else []
         return found
 
-    def _read_to_end(self) -> bool:
+    def _read_to_end(self, leaderless_seconds: float) -> bool:
         patience = Patience(self.clock, self._reads.patience_seconds)
         while True:
             try:
@@ -113,7 +116,8 @@ class TopicReader:
             except KafkaError as failure:
                 if not passes(failure):
                     raise refusal(FETCH, failure) from failure
-                if not patience.pause():
+                over = isinstance(failure, LeaderNotAvailableError) and patience.waited > leaderless_seconds
+                if over or not patience.pause():
                     raise ClusterUnreachable(
                         f"the journal topic {self.topic} cannot be read: {reason(failure)}"
                     ) from failure
@@ -140,7 +144,7 @@ class TopicReader:
         self._id = topic.topic_id
         partition = next(p for p in topic.partitions if p.partition_index == 0)
         if partition.leader_id < 0:
-            raise KafkaConnectionError("its partition has no leader")
+            raise LeaderNotAvailableError("its partition has no leader")
         return BrokerId(partition.leader_id)
 
     def _fetched(self, leader: BrokerId, limit_seconds: float = _BROKER_SECONDS) -> bool:

@@ -12,7 +12,9 @@ from replan.model.placement import Placement
 from replan.model.where import MistakenManifest, Where
 from replan.planning.findings.causes import Causes
 from replan.planning.making.limits import LimitExceeded, exceeded_text
+from replan.planning.plans.conflicts import Conflict
 from replan.planning.plans.plan import Plan, Refusal, RefusalRule
+from replan.reporting.sentences.conflict_text import conflict_with_constraints
 from replan.reporting.sentences.plan_notes import refusal_text, warning_text
 from replan.wording import left_out
 
@@ -37,7 +39,10 @@ class Finding:
 
 
 def plan_findings(plan: Plan, placement: Placement) -> list[Finding]:
-    """Refusals first; those of one rule at one place are one finding, so that a long topic is not a thousand."""
+    """Refusals, the conflicts behind them, and warnings.
+
+    Refusals of one rule at one place are one finding, so that a long topic is not a thousand.
+    """
     causes = Causes.of(placement, plan.refusals)
     groups: dict[tuple[Where | None, RefusalRule], list[Refusal]] = {}
     for refusal in plan.refusals:
@@ -51,7 +56,13 @@ def plan_findings(plan: Plan, placement: Placement) -> list[Finding]:
         )
         for (where, rule), members in groups.items()
     ]
-    return [*refused, *_warnings(plan, placement)]
+    return [*refused, *map(_conflict, plan.conflicts), *_warnings(plan, placement)]
+
+
+def _conflict(found: Conflict) -> Finding:
+    """At the first of its constraints that has a place; the text names the places of all."""
+    where = next((Where.read(c.where) for c in found.constraints if c.where), None)
+    return Finding(Level.ERROR, "conflict", where, conflict_with_constraints(found))
 
 
 def _warnings(plan: Plan, placement: Placement) -> Iterator[Finding]:

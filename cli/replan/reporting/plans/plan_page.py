@@ -27,7 +27,7 @@ from replan.reporting.plans.plan_script import SCRIPT
 from replan.reporting.plans.plan_text import create_text, log_move_text, setting_text, summary
 from replan.reporting.plans.recovery_text import loss_text
 from replan.reporting.quantities import brokers, changed, duration, rate, signed, size
-from replan.reporting.sentences.conflict_text import conflict_text, constraint_texts
+from replan.reporting.sentences.conflict_text import conflict_with_constraints
 from replan.reporting.sentences.move_reasons import reason_text
 from replan.reporting.sentences.plan_notes import refusal_text, warning_text
 from replan.reporting.sentences.price_text import cross_rack_bytes
@@ -56,10 +56,7 @@ def render_plan_page(plan: Plan, context: PlanContext = NOTHING_BESIDE) -> str:
         ),
         *_list("Look at this first", [risk_text(risk) for risk in risks(plan)], "bad"),
         *_list("Not planned", [f"{refusal_text(r)} [{r.rule}]" for r in plan.refusals]),
-        *_list(
-            "Why not, over all rules",
-            ["; ".join([conflict_text(c), *constraint_texts(c)]) for c in plan.conflicts],
-        ),
+        *_list("Why not, over all rules", list(map(conflict_with_constraints, plan.conflicts))),
         *_list("Warnings", [warning_text(warning) for warning in plan.warnings]),
         *_list("New partitions", list(_creates(plan))),
         *_list("Throttles that stay", [setting_text(s) for s in plan.standing]),

@@ -58,6 +58,11 @@ def conflict_lines(found: Conflict) -> list[str]:
     return [conflict_text(found), *shown, *(f"    {line}" for line in more)]
 
 
+def conflict_with_constraints(found: Conflict) -> str:
+    """All of it in one line."""
+    return "; ".join([conflict_text(found), *constraint_texts(found)])
+
+
 def constraint_texts(found: Conflict) -> list[str]:
     """Each constraint with its place in one line."""
     return [text + (f" ({c.where})" if c.where else "") for c, text in _constraints(found)]
