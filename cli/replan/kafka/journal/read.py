@@ -116,7 +116,10 @@ class TopicReader:
             except KafkaError as failure:
                 if not passes(failure):
                     raise refusal(FETCH, failure) from failure
-                over = isinstance(failure, LeaderNotAvailableError) and patience.waited > leaderless_seconds
+                over = (
+                    isinstance(failure, LeaderNotAvailableError)
+                    and patience.waited > leaderless_seconds
+                )
                 if over or not patience.pause():
                     raise ClusterUnreachable(
                         f"the journal topic {self.topic} cannot be read: {reason(failure)}"
