@@ -5,7 +5,8 @@ In words, for one partition of a plan from its original O to its target T:
 1. No worse: as long as nobody else changes its replica list, it is never worse off than the worse of the same partition
    at O and at T under the same faults: in live in-sync replicas and min ISR beyond 5 s, in leadership beyond 15 s, in
    committed log at all (`harms_nobody`). Where copies are throttled and nobody can lift that (no process runs, or none
-   that sees and writes), a replica that is out of sync comes back later, by so long at most (`slack`).
+   that sees and writes), a replica that is out of sync comes back later, by so long at most (`slack`). A copy that
+   stops writes as another tool raised min.insync.replicas is taken back once no earlier request may arrive (`allowed`).
 2. Nothing is dropped that was not replaced: Kafka is asked to drop a replica of O only when all of T had been in sync
    for the settle time, as far as it can be known (`drops_only_what_was_replaced`, `Blindness`).
 3. Written before sent: at every moment the journal knows every throttle setting that differs from what was there before
@@ -54,7 +55,14 @@ from replan.rehearsal.recording import throttles_of
 from replan.rehearsal.run import untouched
 from replan.rehearsal.setup import with_plan_applied
 from replan.simulator.cluster.apply_fault import scheduled
-from replan.simulator.cluster.faults import Ask, Disconnect, LagMetadata, LoseRequests, SlowLooks
+from replan.simulator.cluster.faults import (
+    Ask,
+    Disconnect,
+    DropFromIsr,
+    LagMetadata,
+    LoseRequests,
+    SlowLooks,
+)
 from replan.simulator.controller.commands import AlterConfigs, CordonDirs
 from replan.simulator.controller.versions import rules_of
 
@@ -117,8 +125,7 @@ def broken_by(case: Case) -> Iterator[Broken]:
             at_original=before_second(still[name], ours_until),
             at_target=before_second(there[name], ours_until),
         )
-        allowed = replace(slack(case, run), unclean=unclean_election(case, run, move))
-        yield from harms_nobody(ours, ends, allowed)
+        yield from harms_nobody(ours, ends, allowed(case, run, move))
         yield from drops_only_what_was_replaced(
             move, ours, SETTLE_SECONDS, blindness(case), unnameable(case, move)
         )
@@ -185,6 +192,44 @@ def unnameable(case: Case, move: Move) -> frozenset[BrokerId]:
     refused = rules_of(case.stage.cluster.version).refuses_cordoned
     cordoned = case.cordoned() if refused else case.cordoned() & move.unnameable
     return cordoned | case.unregistered()
+
+
+def allowed(case: Case, run: Run, move: Move) -> Slack:
+    """How long a partition may be worse off, and what may be lost of it."""
+    found = slack(case, run)
+    more = felt_here_alone(case, move) + taken_back_late(case, move)
+    return replace(
+        found,
+        in_sync_seconds=found.in_sync_seconds + more,
+        unclean=unclean_election(case, run, move),
+    )
+
+
+def felt_here_alone(case: Case, move: Move) -> float:
+    """How long a follower that fell behind catches up that would lead, or hold nothing, at either end of the move."""
+    speed = case.stage.world.speeds.network_bytes_per_second
+    drops = (at.fault for at in case.schedule if isinstance(at.fault, DropFromIsr))
+    return max(
+        (
+            d.lag_bytes / speed
+            for d in drops
+            if d.partition == move.partition
+            and (d.broker not in move.original or d.broker in {move.original[0], move.leader})
+            and (d.broker not in move.target or d.broker == move.target[0])
+        ),
+        default=0.0,
+    )
+
+
+def taken_back_late(case: Case, move: Move) -> float:
+    """How much later a copy is taken back that stops writes, while an earlier request may arrive once more."""
+    raised = any(
+        (c.name, c.key) == (move.partition.topic, MIN_INSYNC_REPLICAS)
+        and int(c.value) > len(move.original)
+        for _, c in case.changes()
+    )
+    unknown = case.kills or any(isinstance(at.fault, LoseRequests) for at in case.schedule)
+    return Settings().quarantine_seconds if raised and unknown else 0.0
 
 
 def slack(case: Case, run: Run) -> Slack:
@@ -393,5 +438,7 @@ def explained(case: Case, run: Run, move: Move) -> bool:
     lists = {LEADER_REPLICAS, FOLLOWER_REPLICAS}
     contested = any(key in lists or "rate" in key for _, _, key in case.configured())
     others_run = any(True for _ in run.cluster.cluster.reassigning())
-    gone = case.unregistered() & {*move.original, *move.target}
+    beside = (c.lists for c in case.plan.creates if c.topic == move.partition.topic)
+    new = {b for lists in beside for listed in lists for b in listed}  # they come first
+    gone = case.unregistered() & {*move.original, *move.target, *new}
     return contested or others_run or bool(gone)
