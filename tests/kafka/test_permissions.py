@@ -130,6 +130,20 @@ def test_with_describe_alone_it_plans_as_with_the_defaults_and_says_so(site: Sit
     assert "DescribeConfigs on Topic" in site.run("guest", "drift", wanted=1)
 
 
+def test_new_partitions_are_tried_by_who_may_add_them_and_none_is_made(site: Site) -> None:
+    (site.folder / "placement.yaml").write_text(
+        f"version: 1\nassignments: {{{site.topic}: {{partitions: [[1], [2]]}}}}\n"
+    )
+    untried = f"the new partitions of {site.topic} were not tried: that needs Alter on the topic"
+    site.give("planner", "plan")
+    assert untried in site.run("planner", "plan", wanted=2)
+    site.secured.allow("planner", ResourceType.TOPIC, site.topic, AclOperation.ALTER)
+    until(lambda: untried not in site.run("planner", "plan", wanted=2), "the ACL", limit_seconds=20)
+    assert "refuses the new partitions" not in site.run("planner", "plan", wanted=2)
+    assert site.replicas() == [1]
+    assert len(partition_metadata(admin(site.secured.plain), site.topic)) == 1
+
+
 @pytest.mark.nightly
 def test_every_command_runs_with_what_its_row_lists(site: Site) -> None:
     site.give("planner", "plan")
