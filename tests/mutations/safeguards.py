@@ -67,6 +67,13 @@ SAFEGUARDS = (
         (f"{SMALL_WORLD}[throttled, 4.3]", STORIES),
     ),
     Safeguard(
+        "a rate that was changed stays written down while the request for the one before may arrive",
+        "applying/throttles/broker_rates.py",
+        "() if may_arrive and wanted in prior.ours else _recorded(prior, wanted)",
+        "_recorded(prior, wanted)",
+        (f"{UNIT}/throttles/test_throttles.py",),
+    ),
+    Safeguard(
         "a rate is restored only while it has a value that replan set",
         "applying/throttles/broker_rates.py",
         "    if found not in prior.ours:\n        return RateStep(\n",

@@ -80,9 +80,15 @@ def step_aside(
 
 
 def raise_step(
-    where: Rate, rate: int, prior: SavedRate | None, configs: Configs, *, seen_in_place: bool
+    where: Rate,
+    rate: int,
+    prior: SavedRate | None,
+    configs: Configs,
+    *,
+    seen_in_place: bool,
+    may_arrive: bool = False,
 ) -> RateStep:
-    """What to do about a rate that is wanted."""
+    """What to do about a rate that is wanted; what was set before stays written down while a SET `may_arrive` yet."""
     found = own_value(configs, where[1])
     if prior is None:
         standing = effective_rate(configs, where[1])
@@ -91,7 +97,7 @@ def raise_step(
         return _set(where, SavedRate(*where, found, (str(rate),)), known=None)
     wanted = str(rate if prior.before is None else min(rate, int(prior.before)))
     if found == wanted:
-        return RateStep(_recorded(prior, wanted))
+        return RateStep(() if may_arrive and wanted in prior.ours else _recorded(prior, wanted))
     if found is not None and found != prior.before and found not in prior.ours:
         return RateStep(note=RateChanged(*where, found))
     wiped = seen_in_place and found not in prior.ours

@@ -234,7 +234,9 @@ def _rate_steps(
             yield where, step_aside(where, wanted[where], prior, configs, may_arrive=late)
         elif where in wanted:
             expected = where in view.history.rates and not late
-            step = raise_step(where, wanted[where], prior, configs, seen_in_place=expected)
+            step = raise_step(
+                *(where, wanted[where], prior, configs), seen_in_place=expected, may_arrive=late
+            )
             if step.wiped and not _may_raise(where, view.history):
                 step = RateStep(in_place=False, wiped=True)
             yield where, step

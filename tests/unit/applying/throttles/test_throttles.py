@@ -1,5 +1,7 @@
 """The throttle ledger as tables: what is ours, how it comes and how it goes."""
 
+from dataclasses import replace
+
 import pytest
 from tests.builders import move
 
@@ -489,6 +491,25 @@ def test_what_replan_takes_away_itself_was_not_taken_by_another_tool() -> None:
     )
     assert again.additions
     assert (again.wiped, again.notes) == (frozenset(), ())
+
+
+@pytest.mark.parametrize("wanted", [20, 50])
+def test_a_rate_of_before_that_arrives_late_is_known_to_be_of_replan(wanted: int) -> None:
+    """The rate was changed while the request for the one before had no answer: both stay written down until it cannot
+    arrive any more, so that it is taken away where it does arrive after the rate was put back."""
+    copy, throttle = Copy(move([1, 2], [1, 2, 4])), MoveThrottle(wanted)
+    prior = ours(None, "50", "20") if wanted == 20 else ours(None, "20", "50")
+    late = ThrottleHistory(may_arrive=frozenset({(ConfigScope.BROKER, "4")}))
+    in_force = ThrottleInput({"orders": TopicSettings()}, {B4: rate(str(wanted))}, late)
+
+    def rates_of(view: ThrottleInput) -> list[Record]:
+        tick = throttle_tick(
+            WantedThrottles.of([copy], throttle), fold([prior]), view, keep_rates=True
+        )
+        return [r for r in tick.records if isinstance(r, SavedRate) and r.broker == B4]
+
+    assert rates_of(in_force) == []
+    assert rates_of(replace(in_force, history=ThrottleHistory())) == [ours(None, str(wanted))]
 
 
 def test_nobody_is_blamed_while_a_change_of_replan_may_still_arrive() -> None:
