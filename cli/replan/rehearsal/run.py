@@ -17,6 +17,7 @@ from replan.applying.views.outcome import Ending, Outcome, Result
 from replan.applying.views.progress import Progress, Report
 from replan.faults.read import FaultSpec
 from replan.model.configs import ConfigScope
+from replan.model.garbage_collection import garbage_collection_paused
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
@@ -55,6 +56,7 @@ def rehearse(plan: Plan, snapshot: Snapshot, options: Options) -> Rehearsal:
     return rehearse_on(plan, cluster_of(snapshot, options.version), options)
 
 
+@garbage_collection_paused()  # it makes values by the million, and no cycles
 def rehearse_on(
     plan: Plan, simulation: Simulation, options: Options, report: Report = _silently
 ) -> Rehearsal:

@@ -36,6 +36,8 @@ from replan.model.snapshot import RememberedOrder
 
 StepRecord = CreateRecord | StandingRecord | RecoveryRecord | LogMoveRecord
 """What an application does beside moves."""
+Prior = SavedReplicaList | SavedRate
+"""What was there before a throttle setting that is replan's."""
 
 
 class _Steps(TypedDict):
@@ -62,6 +64,8 @@ class Ledger:
     owned: Mapping[TopicPartition, MoveRecord] = field(default_factory=dict)
     open: Mapping[TopicPartition, MoveRecord] = field(default_factory=dict)
     """Those of `owned` that have not ended."""
+    done: int = 0
+    """How many of `owned` are done."""
     entries: Mapping[tuple[str, str], SavedReplicaList] = field(default_factory=dict)
     """By topic and key."""
     rates: Mapping[tuple[BrokerId, str], SavedRate] = field(default_factory=dict)
@@ -81,9 +85,8 @@ class Ledger:
         return "" if self.application is None else self.application.id
 
     @property
-    def steps(self) -> Iterator[MoveRecord | StepRecord]:
-        """The records of all that the open application does."""
-        yield from self.owned.values()
+    def steps(self) -> Iterator[StepRecord]:
+        """The records of what the open application does beside moves."""
         yield from self.creates.values()
         yield from self.standing.values()
         yield from self.recoveries.values()
@@ -104,29 +107,34 @@ class Ledger:
         return sum(not saved.kept for saved in self.priors)
 
     @property
-    def priors(self) -> Iterator[SavedReplicaList | SavedRate]:
+    def priors(self) -> Iterator[Prior]:
         """What was there before each throttle setting that is replan's, kept ones too."""
         yield from self.entries.values()
         yield from self.rates.values()
 
     def after(self, records: Sequence[Record]) -> "Ledger":
-        """The ledger with more records."""
+        """The ledger with more records: what a fold of all gives, order included, at the cost of what is new."""
         if not records:
             return self
-        together = latest(dict(self.records), records)
-        if any(isinstance(r, Application | Forget) for r in records):
+        together = latest(self.records, records)
+        forgotten = [r for r in records if isinstance(r, Forget)]
+        only_priors = all(isinstance(self.records.get(r.key), Prior) for r in forgotten)
+        if not only_priors or any(isinstance(r, Application) for r in records):
             return _folded(together)
-        owned, still_open = dict(self.owned), dict(self.open)
+        owned, still_open, done = dict(self.owned), dict(self.open), self.done
         for record in records:
             if isinstance(record, MoveRecord) and self._is_open(record.application):
+                done += _is_done(record) - _is_done(owned.get(record.partition))
                 _place(record, owned, still_open)
+        if forgotten:  # one that was opened again goes back to its place, as in a fold
+            still_open = {n: r for n, r in owned.items() if r.status is Status.OPEN}
         entries, rates = self.entries, self.rates
-        if any(isinstance(r, SavedReplicaList | SavedRate) for r in records):
+        if any(isinstance(r, Prior | Forget) for r in records):
             entries, rates = dict(entries), dict(rates)
-            _place_priors(records, entries, rates)
+            _place_priors(records, entries, rates, self.records)
         touched = any(isinstance(r, StepRecord) for r in records)
         steps = _steps(together, self.application) if touched else self._steps
-        return Ledger(together, self.application, owned, still_open, entries, rates, **steps)
+        return Ledger(together, self.application, owned, still_open, done, entries, rates, **steps)
 
     def _is_open(self, application: str) -> bool:
         return self.application is not None and self.application.id == application
@@ -168,9 +176,7 @@ class Ledger:
         Of lists it says which outcomes are definite; of all else that is asked for only that it has not ended.
         """
         lists = any(own.list_pending for own in self.owned.values())
-        return lists or any(
-            step.status is Status.OPEN for step in self.steps if not isinstance(step, MoveRecord)
-        )
+        return lists or any(step.status is Status.OPEN for step in self.steps)
 
     def ended(self, status: Status) -> list[MoveRecord]:
         """The partitions of the open application that ended so."""
@@ -190,8 +196,9 @@ def _folded(together: dict[str, Kept]) -> Ledger:
         if isinstance(record, MoveRecord) and application and record.application == application.id:
             _place(record, owned, still_open)
     entries, rates = _priors(together)
+    done = sum(map(_is_done, owned.values()))
     steps = _steps(together, application)
-    return Ledger(together, application, owned, still_open, entries, rates, **steps)
+    return Ledger(together, application, owned, still_open, done, entries, rates, **steps)
 
 
 S = TypeVar("S", CreateRecord, StandingRecord, RecoveryRecord, LogMoveRecord)
@@ -243,12 +250,16 @@ def _place(
         still_open.pop(record.partition, None)
 
 
+def _is_done(record: MoveRecord | None) -> bool:
+    return record is not None and record.status is Status.DONE
+
+
 def _priors(
     together: Mapping[str, Kept],
 ) -> tuple[dict[tuple[str, str], SavedReplicaList], dict[tuple[BrokerId, str], SavedRate]]:
     entries: dict[tuple[str, str], SavedReplicaList] = {}
     rates: dict[tuple[BrokerId, str], SavedRate] = {}
-    _place_priors(together.values(), entries, rates)
+    _place_priors(together.values(), entries, rates, together)
     return entries, rates
 
 
@@ -256,9 +267,15 @@ def _place_priors(
     records: Iterable[Record],
     entries: dict[tuple[str, str], SavedReplicaList],
     rates: dict[tuple[BrokerId, str], SavedRate],
+    before: Mapping[str, Kept],
 ) -> None:
     for record in records:
-        if isinstance(record, SavedReplicaList):
+        forgotten = before.get(record.key) if isinstance(record, Forget) else None
+        if isinstance(forgotten, SavedReplicaList):
+            entries.pop((forgotten.topic, forgotten.config), None)
+        elif isinstance(forgotten, SavedRate):
+            rates.pop((forgotten.broker, forgotten.config), None)
+        elif isinstance(record, SavedReplicaList):
             entries[record.topic, record.config] = record
         elif isinstance(record, SavedRate):
             rates[record.broker, record.config] = record

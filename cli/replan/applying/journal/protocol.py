@@ -5,7 +5,7 @@ A journal keeps records so that they outlive the process; what they mean is in `
 How one is opened, closed, and read without being opened is each store's own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from replan.applying.journal.records import Command, Forget, Kept, Record
@@ -56,15 +56,19 @@ class MemoryJournal:
 
     def append(self, records: Sequence[Record]) -> None:
         """Keep records."""
-        self._latest = latest(self._latest, records)
+        _take_in(self._latest, records)
 
 
-def latest(before: dict[str, Kept], records: Sequence[Record]) -> dict[str, Kept]:
+def latest(before: Mapping[str, Kept], records: Sequence[Record]) -> dict[str, Kept]:
     """The latest record of every key, in the order in which the keys first came."""
     after = dict(before)
+    _take_in(after, records)
+    return after
+
+
+def _take_in(known: dict[str, Kept], records: Sequence[Record]) -> None:
     for record in records:
         if isinstance(record, Forget):
-            after.pop(record.key, None)
+            known.pop(record.key, None)
         else:
-            after[record.key] = record
-    return after
+            known[record.key] = record

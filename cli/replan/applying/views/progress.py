@@ -89,16 +89,18 @@ def progress_of(
     gives_up_at: float,
 ) -> Progress:
     """An application after a tick; `began`: when this run did, `reported`: how many notes were reported before."""
-    total = tick.job.plan.steps
-    owned = [r.status for r in state.ledger.steps]
-    done, running = owned.count(Status.DONE), owned.count(Status.OPEN)
+    total, ledger = tick.job.plan.steps, state.ledger
+    others = [r.status for r in ledger.steps]
+    done = ledger.done + others.count(Status.DONE)
+    running = len(ledger.open) + others.count(Status.OPEN)
+    owned = len(ledger.owned) + len(others)
     return Progress(
         at_seconds=tick.now - began,
         total=total,
         done=done,
-        stopped=len(owned) - running - done,
+        stopped=owned - running - done,
         running=running,
-        waiting=total - len(owned),
+        waiting=total - owned,
         copies=CopiesInProgress(tick, state, decision.holds),
         holds=decision.holds,
         now=tick.now,

@@ -1,16 +1,25 @@
 """What the records of a journal mean together."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.builders import TOPIC_ID
 from tests.unit.applying.journal.records import APP, P0, RECORDS
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import Journal, MemoryJournal
-from replan.applying.journal.records import Application, ApplicationStatus, Forget, Record
+from replan.applying.journal.records import (
+    Application,
+    ApplicationStatus,
+    Forget,
+    Record,
+    SavedRate,
+    SavedReplicaList,
+)
 from replan.applying.journal.steps import MoveRecord, Status
 from replan.errors import Held
 from replan.model.configs import FOLLOWER_REPLICAS, LEADER_RATE
-from replan.model.names import replicas
+from replan.model.names import BrokerId, replicas
 from replan.model.snapshot import RememberedOrder
 
 
@@ -47,6 +56,61 @@ def test_folding_step_by_step_is_folding_at_once() -> None:
     assert ledger.application is None
     assert ledger.owned == {}
     assert ledger.after([]) is ledger
+
+
+ANY_RECORD = st.one_of(
+    st.builds(
+        lambda app, number, status: MoveRecord(
+            app,
+            P0._replace(partition=number),
+            TOPIC_ID,
+            replicas(1, 2, 3),
+            replicas(4, 2, 5),
+            status,
+        ),
+        st.sampled_from(["a-1", "b-1"]),
+        st.integers(0, 3),
+        st.sampled_from([Status.OPEN, Status.DONE, Status.STALE]),
+    ),
+    st.builds(
+        lambda topic, ours: SavedReplicaList(topic, FOLLOWER_REPLICAS, False, ours),
+        st.sampled_from(["clicks", "orders"]),
+        st.sampled_from([("0:1",), ("0:1", "0:2")]),
+    ),
+    st.builds(
+        lambda broker, ours: SavedRate(BrokerId(broker), LEADER_RATE, None, ours),
+        st.integers(4, 6),
+        st.sampled_from([("10",), ("20",)]),
+    ),
+    st.builds(
+        Forget,
+        st.sampled_from(
+            [
+                "nothing/of/that/name",
+                f"own/a-1/{TOPIC_ID}-1",
+                *(f"prior/broker/{b}/{LEADER_RATE}" for b in (4, 5, 6)),
+                *(f"prior/topic/{t}/{FOLLOWER_REPLICAS}" for t in ("clicks", "orders")),
+            ]
+        ),
+    ),
+    st.sampled_from([APP, *RECORDS]),
+)
+
+
+@given(st.lists(st.lists(ANY_RECORD, max_size=4), max_size=12))
+def test_a_ledger_with_more_records_is_the_fold_of_all_in_the_same_order(
+    batches: list[list[Record]],
+) -> None:
+    ledger, so_far = fold([APP]), list[Record]([APP])
+    for batch in batches:
+        ledger, so_far = ledger.after(batch), [*so_far, *batch]
+        whole = fold(so_far)
+        assert ledger == whole
+        for of in ("records", "owned", "entries", "rates", "standing", "creates"):
+            assert list(getattr(ledger, of)) == list(getattr(whole, of)), of
+        assert ledger.done == len(ledger.ended(Status.DONE))
+        if any(isinstance(r, Forget) for r in batch):
+            assert list(ledger.open) == list(whole.open)
 
 
 def test_two_open_applications_are_refused_with_the_command_that_ends_both() -> None:
