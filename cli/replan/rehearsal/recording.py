@@ -20,7 +20,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import effective_min_isr
 from replan.planning.safety.run_invariants import Sample, Settings, Trajectory
 from replan.simulator.cluster.physical_state import ReplicaName, Simulation, World
-from replan.simulator.cluster.replication.copy_rates import leader_of
+from replan.simulator.cluster.replication.copy_rates import identical, leader_of
 from replan.simulator.controller.state import ClusterState, Partition, Topic, changed_partitions
 
 THROTTLES = frozenset(
@@ -59,7 +59,7 @@ class Recorder:
         """Take in a state, if anything that concerns us differs from the one before."""
         cluster, world = simulation.cluster, simulation.world
         key = (cluster, world.down, world.starting)
-        if all(a is b for a, b in zip(key, self._last, strict=True)):
+        if identical(key, self._last):
             return
         self._last, self.changed_at = key, world.now
         self._note_absent(world)
@@ -98,13 +98,16 @@ class Histories:
         self._topics: Mapping[str, Topic] = {}
         self._minimum: dict[str, int] = {}
         self._serving: frozenset[BrokerId] = frozenset()
+        self._processes: tuple[object, ...] = ()
+        """What it was concluded from who serves."""
         self._configs: object = None
 
     def note(self, simulation: Simulation) -> None:
         """Take in a state."""
         cluster, world = simulation.cluster, simulation.world
-        serving = frozenset(b for b in cluster.brokers if world.serves(b))
-        if serving != self._serving or cluster.configs is not self._configs:
+        processes = (cluster.brokers, world.down, world.starting)
+        if not identical(processes, self._processes) or cluster.configs is not self._configs:
+            serving = frozenset(b for b in cluster.brokers if world.serves(b))
             minimum = {
                 name: int(cluster.topic_config(name, MIN_INSYNC_REPLICAS, "1"))
                 for name in self._names
@@ -112,6 +115,7 @@ class Histories:
             if (serving, minimum) != (self._serving, self._minimum):
                 self._topics = {}
             self._serving, self._minimum, self._configs = serving, minimum, cluster.configs
+            self._processes = processes
         for name, partition in changed_partitions(self._topics, cluster.topics):
             if name in self._watched:
                 self._add(name, partition, world)
@@ -155,8 +159,6 @@ class Load:
         """Bytes of replicas beyond those of the beginning."""
         self.peak_held: dict[BrokerId, float] = defaultdict(float)
         self.busiest: dict[BrokerId, float] = {}
-        self.flowed_at = simulation.world.now
-        """Up to when bytes were copied."""
         self.replica_bytes: dict[ReplicaName, float] = defaultdict(float)
         """Bytes that each copy has fetched."""
         self._standing_out: dict[BrokerId, float] = {}
@@ -207,30 +209,33 @@ class Load:
         self, simulation: Simulation, speeds: Mapping[ReplicaName, float], until: float
     ) -> None:
         """Take in what flows during one stretch."""
-        world = simulation.world
-        seconds = until - world.now
+        cluster, world = simulation.cluster, simulation.world
+        seconds, lags, produce = until - world.now, world.lags, world.produce
+        sent, received, fetched = self.sent, self.received, self.replica_bytes
+        held = self.held
         out, into = dict(self._standing_out), dict(self._standing_in)
         for replica, speed in speeds.items():
-            leader, follower = leader_of(simulation.cluster, world, replica[0]), replica[1]
+            name, follower = replica
+            leader = leader_of(cluster, world, name)
             if leader is None:
                 continue
             out[leader] = out.get(leader, 0.0) + speed
             into[follower] = into.get(follower, 0.0) + speed
-            missing = world.lags[replica].remaining_bytes
-            moved = min(speed * seconds, missing + world.produce.get(replica[0], 0.0) * seconds)
-            self.flowed_at = until if moved > 0 else self.flowed_at
-            self.sent[leader] += moved
-            self.received[follower] += moved
-            self.replica_bytes[replica] += moved
-            self.held[follower] += moved
-        for peaks, now in ((self.peak_out, out), (self.peak_in, into)):
-            for broker, rate in now.items():
-                peaks[broker] = max(peaks[broker], rate)
+            missing, moved = lags[replica].remaining_bytes, speed * seconds
+            if produce:
+                missing += produce.get(name, 0.0) * seconds
+            if missing < moved:
+                moved = missing
+            sent[leader] += moved
+            received[follower] += moved
+            fetched[replica] += moved
+            held[follower] += moved
+        _raise(self.peak_out, out)
+        _raise(self.peak_in, into)
         self._note_held(world, until)
 
     def _note_held(self, world: World, until: float) -> None:
-        for broker, held in self.held.items():
-            self.peak_held[broker] = max(self.peak_held[broker], held)
+        _raise(self.peak_held, self.held)
         while self._dropped and self._dropped[0][0] <= until:
             _, broker, size = heappop(self._dropped)
             self.held[broker] -= size
@@ -246,6 +251,13 @@ class Load:
         for _, broker, size in self._dropped:
             final[broker] = final.get(broker, 0.0) - size
         return final
+
+
+def _raise(peaks: dict[BrokerId, float], now: Mapping[BrokerId, float]) -> None:
+    """Let the highest of each broker be at least what it has now."""
+    for broker, value in now.items():
+        if value > peaks[broker]:
+            peaks[broker] = value
 
 
 def throttles_of(cluster: ClusterState) -> Settings:

@@ -1,8 +1,9 @@
 """One look of a client at a simulated cluster: what runs as the controller has it, the rest as brokers show it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from replan.model.broker import Broker
 from replan.model.configs import ConfigScope, TopicSettings
 from replan.model.control_plane import Look, Wanted, agreeing
 from replan.model.names import BrokerId, TopicPartition
@@ -12,7 +13,7 @@ from replan.simulator.cluster.faults import Question
 from replan.simulator.cluster.future_logs import log_place
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.config_view import broker_configs, topic_settings
-from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Partition
+from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Partition, Topic
 from replan.simulator.persistence.to_snapshot import features_of
 
 NOTHING = Look(brokers={}, running={}, partitions={}, unclear=frozenset())
@@ -27,11 +28,18 @@ class LastLook:
     shown: ClusterState
     look: Look = NOTHING
 
-    def state(
-        self, shown: ClusterState, name: TopicPartition, partition: Partition
-    ) -> PartitionState:
-        """A partition as brokers show it now; what runs on it may be as of the look before."""
-        topic, before = shown.topics[name.topic], self.shown.topics.get(name.topic)
+    def states(
+        self, shown: ClusterState, names: Iterable[TopicPartition]
+    ) -> Iterator[tuple[TopicPartition, PartitionState]]:
+        """These partitions as brokers show them now; what runs on them may be as of the look before."""
+        for name in names:
+            topic = shown.topics.get(name.topic)
+            partition = None if topic is None else topic.partitions.get(name.partition)
+            if topic is not None and partition is not None:
+                yield name, self._state(name, topic, partition)
+
+    def _state(self, name: TopicPartition, topic: Topic, partition: Partition) -> PartitionState:
+        before = self.shown.topics.get(name.topic)
         same = before is topic or (
             before is not None
             and before.id == topic.id
@@ -39,6 +47,11 @@ class LastLook:
         )
         known = self.look.partitions.get(name) if same else None
         return seen(name, topic, partition) if known is None else known
+
+    def brokers(self, cluster: ClusterState, named: Iterable[BrokerId]) -> Mapping[BrokerId, Broker]:
+        """The brokers that a client sees."""
+        same = cluster.brokers is self.cluster.brokers and cluster.rules.lists_fenced
+        return self.look.brokers if same and self.look.brokers else brokers_shown(cluster, named)
 
     def settings(self, cluster: ClusterState, name: str) -> TopicSettings:
         """The settings of a topic."""
@@ -53,11 +66,7 @@ class LastLook:
 def look_at(simulation: Simulation, shown: ClusterState, wanted: Wanted, last: LastLook) -> Look:
     """What is wanted; `shown`: the state whose partitions brokers show, which may be an older one."""
     cluster = simulation.cluster
-    states = {
-        name: last.state(shown, name, partition)
-        for name in sorted(wanted.partitions)
-        if (partition := shown.partition(name)) is not None
-    }
+    states = dict(last.states(shown, sorted(wanted.partitions)))
     running = {
         name: Reassignment(p.replicas, p.adding, p.removing) for name, p in cluster.reassigning()
     }
@@ -69,7 +78,7 @@ def look_at(simulation: Simulation, shown: ClusterState, wanted: Wanted, last: L
     }
     answering = {q: {b for b in of if answers(simulation, b, q)} for q, of in asked.items()}
     return Look(
-        brokers=brokers_shown(cluster, {*members, *wanted.registered}),
+        brokers=last.brokers(cluster, {*members, *wanted.registered}),
         running=running,
         partitions=partitions,
         unclear=unclear,

@@ -8,6 +8,7 @@ decrease), so the number of copies finds by itself what a broker bears. Which mo
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from replan.applying.reasons.gates import NoSlot
 from replan.model.names import BrokerId, TopicPartition
@@ -36,8 +37,8 @@ class Slots:
         self._limits = limits
         self._default = default
         self._others = others or {}
-        self._taken = Counter(b for brokers in taken for b in set(brokers))
-        self._taken.update(b for brokers in self._others.values() for b in brokers)
+        self._taken = Counter(chain.from_iterable(map(set, taken)))
+        self._taken.update(chain.from_iterable(self._others.values()))
 
     def limit(self, broker: BrokerId) -> int:
         """How many copies it may take part in now."""

@@ -96,7 +96,10 @@ class PartitionHistory:
         share = settle_seconds / (AGREEING_LOOKS - 1)
         vouched = self.vouched + min(self.gap(began), share)
         seen_at = vouched + min(ended - began, share)
-        shown = {n: _in_sync(seen.partitions.get(n), seen) for n in moves if n not in seen.unclear}
+        live = frozenset(b for b, broker in seen.brokers.items() if broker.live)
+        shown = {
+            n: _in_sync(seen.partitions.get(n), live) for n in moves if n not in seen.unclear
+        }
         unclear = [n for n in moves if n in seen.unclear]
         return PartitionHistory(
             self._since(self.target_in_sync, unclear, shown, lambda n: moves[n].target, seen_at),
@@ -210,9 +213,9 @@ class PartitionHistory:
         return None
 
 
-def _in_sync(state: PartitionState | None, seen: Observation) -> frozenset[BrokerId]:
+def _in_sync(state: PartitionState | None, live: frozenset[BrokerId]) -> frozenset[BrokerId]:
     """The ISR as far as its brokers live: a broker that was just fenced may still be listed."""
-    return frozenset() if state is None else frozenset(b for b in state.isr if seen.live(b))
+    return frozenset() if state is None else live.intersection(state.isr)
 
 
 def _holding(

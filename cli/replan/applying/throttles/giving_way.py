@@ -35,6 +35,8 @@ def behind_entries_of_others(seen: Look, ledger: Ledger) -> Iterator[CatchingUp]
         if settings is None or state.leader is None:
             continue
         out = set(state.replicas).difference(state.isr, state.adding)
+        if not out:
+            continue
         for broker in sorted(b for b in out if seen.live(b)):
             for config, of, limit in (
                 (LEADER_REPLICAS, state.leader, LEADER_RATE),

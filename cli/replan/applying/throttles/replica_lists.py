@@ -74,18 +74,18 @@ def wanted_entries(copies: Iterable[Copy], throttle: MoveThrottle | None) -> Ent
     wanted: dict[List, set[str]] = {}
     if throttle is None:
         return {}
-    limited: dict[tuple[BrokerId, Side], bool] = {}
+    leaders, followers = dict[BrokerId, bool](), dict[BrokerId, bool]()
     for copy in copies:
         topic, number = copy.move.partition
-        for side, config, brokers in (
-            (Side.LEADER, LEADER_REPLICAS, copy.sources),
-            (Side.FOLLOWER, FOLLOWER_REPLICAS, copy.move.new),
+        for side, known, config, brokers in (
+            (Side.LEADER, leaders, LEADER_REPLICAS, copy.sources),
+            (Side.FOLLOWER, followers, FOLLOWER_REPLICAS, copy.move.new),
         ):
             entries = wanted.setdefault((topic, config), set())
             for broker in brokers:
-                if (broker, side) not in limited:
-                    limited[broker, side] = throttle.rate_of(broker, side) is not None
-                if limited[broker, side]:
+                if broker not in known:
+                    known[broker] = throttle.rate_of(broker, side) is not None
+                if known[broker]:
                     entries.add(f"{number}:{broker}")
     return {where: frozenset(entries) for where, entries in wanted.items() if entries}
 

@@ -71,6 +71,8 @@ def copy_of(tick: TickInput, state: RunState, move: Move) -> Copy:
     if isr is None:
         return Copy(move)
     out = set(move.original).difference(isr)
+    if not out:
+        return Copy(move)
     catching_up = out & move.kept or any(tick.seen.live(b) for b in out)
     return Copy(move, leader_throttle_suspended=bool(catching_up))
 
@@ -111,7 +113,7 @@ def source_of(tick: TickInput, move: Move) -> BrokerId:
 def _loads_now(tick: TickInput, state: RunState, move: Move) -> bool:
     """Until its new replicas are in sync, and unless it stands still."""
     found = tick.seen.partitions.get(move.partition)
-    if found is not None and set(move.new) <= set(found.isr):
+    if found is not None and set(found.isr).issuperset(move.new):
         return False
     stalled = state.history.stalled(move, tick.seen, tick.now, tick.settings.stalled_seconds)
     return move.partition in state.admitted or stalled is None

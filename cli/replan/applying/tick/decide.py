@@ -433,5 +433,4 @@ def _kept(
     found: Mapping[Subject, HoldReason], before: Mapping[Subject, HoldReason]
 ) -> dict[Subject, HoldReason]:
     """The reasons to wait; whoever leaves still says what held each before that."""
-    stopping = Stopping()
-    return {n: before.get(n, r) if r == stopping else r for n, r in found.items()}
+    return {n: before.get(n, r) if isinstance(r, Stopping) else r for n, r in found.items()}

@@ -167,7 +167,7 @@ def _holds_after(
     They are as many as moves wait, so only what changes is gone through.
     """
     before, since = state.holds, state.held_since
-    fresh = {n: r for n, r in found.items() if before.get(n) != r}
+    fresh = {n: r for n, r in found.items() if (b := before.get(n)) is not r and b != r}
     gone = {n for n in over if n in before}
     if not fresh and not gone:
         return before, since

@@ -44,6 +44,8 @@ class Lookahead:
         self._next: tuple[Simulation, float] | None = None
         self._none_caught_up: object = None
         """Lags of which none has caught up."""
+        self.settled: Simulation | None = None
+        """A cluster to which nothing happens now: all that was due at its moment has happened."""
 
     def next_moment(self, simulation: Simulation) -> float:
         """When something happens to the cluster if no request comes before."""
@@ -82,10 +84,13 @@ def advance(
     """
     lookahead = Lookahead() if lookahead is None else lookahead
     while True:
-        before = simulation.cluster
-        simulation = _settle_due(simulation, lookahead)
-        if watch is not None and simulation.cluster is not before:
-            watch(simulation)
+        if simulation is not lookahead.settled:
+            before = simulation
+            simulation = _settle_due(before, lookahead)
+            if watch is not None and simulation.cluster is not before.cluster:
+                watch(simulation)
+            if simulation is before:
+                lookahead.settled = simulation
         if simulation.world.now >= until:
             return simulation
         moment = min(until, lookahead.next_moment(simulation))

@@ -143,13 +143,16 @@ class Flows:
         absent = world.down.keys() | world.starting.keys()
         able = {b for b in cluster.brokers if b not in absent and cluster.active(b)}
         found, topics, now, known = [], cluster.topics, world.now, self._known
+        lost_dirs = world.lost_dirs
         for replica, lag in world.lags.items():
             (topic, number), follower = replica
             if lag.fetches_from > now or follower not in able or topic not in topics:
                 continue
             partition = topics[topic].partitions.get(number)
             leader = None if partition is None else partition.leader
-            if leader is None or leader in absent or lies_on_lost_disk(world, replica):
+            if leader is None or leader in absent:
+                continue
+            if lost_dirs and lies_on_lost_disk(world, replica):
                 continue
             copy = known.get(replica)
             if copy is None or copy.leader != leader:
@@ -160,10 +163,7 @@ class Flows:
     def _shared(self, world: World, in_sync: Mapping[Link, float]) -> Mapping[ReplicaName, float]:
         links = [copy.links for copy in self._copies]
         many = Counter(chain.from_iterable(links))
-        wide = {
-            number: self._width(world, in_sync.get(self._links[number], 0.0), number, n)
-            for number, n in many.items()
-        }
+        wide = self._widths_of(world, in_sync, many)
         links = self._without_idle(links, many, wide)
         useful = useful_share(world.speeds.batch_bytes)
         shares = fair_shares(links, wide)
@@ -172,13 +172,19 @@ class Flows:
             copy.replica: share * useful for copy, share in zip(self._copies, shares, strict=True)
         }
 
-    def _width(self, world: World, counted: float, number: int, copies: int) -> float:
-        """Bytes per second that so many copies get through a link together, beside what is counted in it."""
-        key = (number, copies, counted, self._links[number][1] in self._spent)
-        found = self._widths.get(key)
-        if found is None:
-            found = self._widths[key] = self._measured(world, counted, self._links[number], copies)
-        return found
+    def _widths_of(
+        self, world: World, in_sync: Mapping[Link, float], many: Mapping[int, int]
+    ) -> dict[int, float]:
+        """Bytes per second that so many copies get through each link together, beside what is counted in it."""
+        links, known, spent, wide = self._links, self._widths, self._spent, dict[int, float]()
+        for number, copies in many.items():
+            link = links[number]
+            counted = in_sync.get(link, 0.0)
+            key = (number, copies, counted, link[1] in spent)
+            if key not in known:
+                known[key] = self._measured(world, counted, link, copies)
+            wide[number] = known[key]
+        return wide
 
     def _measured(self, world: World, counted: float, link: Link, copies: int) -> float:
         rate = self._rates.get(link)

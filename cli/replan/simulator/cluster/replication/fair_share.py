@@ -15,7 +15,7 @@ def fair_shares(links: Sequence[Sequence[int]], wide: Mapping[int, float]) -> li
     shrinks while copies elsewhere are filled, so a heap with outdated entries finds the tightest link: one that has
     grown since it was put there goes back.
     """
-    users: list[list[int]] = [[] for _ in range(1 + max((max(used) for used in links), default=-1))]
+    users: list[list[int]] = [[] for _ in range(1 + max(wide, default=-1))]
     for copy, used in enumerate(links):
         for link in used:
             users[link].append(copy)
