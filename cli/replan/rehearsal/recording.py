@@ -28,6 +28,9 @@ THROTTLES = frozenset(
 )
 
 
+Found = tuple[TopicPartition, Partition]
+
+
 class Recorder:
     """Takes in every stretch of a run."""
 
@@ -40,6 +43,7 @@ class Recorder:
         self._throttles = throttles_of(simulation.cluster)
         self._configs = simulation.cluster.configs
         self._throttled = False
+        self._topics: Mapping[str, Topic] = {}
         self._last: tuple[object, object, object] = (None, None, None)
         self._down: frozenset[BrokerId] = frozenset()
         self.changed_at = simulation.world.now
@@ -66,8 +70,10 @@ class Recorder:
         if cluster.configs is not self._configs:
             self._configs = cluster.configs
             self._throttled = throttles_of(cluster) != self._throttles
-        self._histories.note(simulation)
-        self.load.note(simulation)
+        found = list(changed_partitions(self._topics, cluster.topics))
+        self._topics = cluster.topics
+        self._histories.note(simulation, found)
+        self.load.note(simulation, found)
 
     def changed(self, simulation: Simulation) -> float:
         """When the cluster last changed, up to this state."""
@@ -95,15 +101,14 @@ class Histories:
         self._watched = frozenset(watched)
         self._names = {n.topic for n in self._watched}
         self._samples: dict[TopicPartition, list[Sample]] = defaultdict(list)
-        self._topics: Mapping[str, Topic] = {}
         self._minimum: dict[str, int] = {}
         self._serving: frozenset[BrokerId] = frozenset()
         self._processes: tuple[object, ...] = ()
         """What it was concluded from who serves."""
         self._configs: object = None
 
-    def note(self, simulation: Simulation) -> None:
-        """Take in a state."""
+    def note(self, simulation: Simulation, found: Iterable[Found]) -> None:
+        """Take in a state; `found`: the partitions that differ from the state before."""
         cluster, world = simulation.cluster, simulation.world
         processes = (cluster.brokers, world.down, world.starting)
         if not identical(processes, self._processes) or cluster.configs is not self._configs:
@@ -113,13 +118,12 @@ class Histories:
                 for name in self._names
             }
             if (serving, minimum) != (self._serving, self._minimum):
-                self._topics = {}
+                found = changed_partitions({}, cluster.topics)
             self._serving, self._minimum, self._configs = serving, minimum, cluster.configs
             self._processes = processes
-        for name, partition in changed_partitions(self._topics, cluster.topics):
+        for name, partition in found:
             if name in self._watched:
                 self._add(name, partition, world)
-        self._topics = cluster.topics
 
     def _add(self, name: TopicPartition, partition: Partition, world: World) -> None:
         """Add a sample where it says something else than the one before; of one moment the last counts."""
@@ -164,18 +168,19 @@ class Load:
         self._standing_out: dict[BrokerId, float] = {}
         self._standing_in: dict[BrokerId, float] = {}
         self._replicas: dict[TopicPartition, tuple[BrokerId, ...]] = {}
-        self._topics: Mapping[str, Topic] = {}
         self._dropped: list[tuple[float, BrokerId, float]] = []
         self._sizes: Mapping[TopicPartition, float] = simulation.world.sizes
         self._lags = simulation.world.lags
-        self.note(simulation)
+        self.note(simulation, changed_partitions({}, simulation.cluster.topics))
 
-    def note(self, simulation: Simulation) -> None:
-        """Take in a state of the controller: who replicates what, and what was dropped."""
+    def note(self, simulation: Simulation, found: Iterable[Found]) -> None:
+        """Take in a state of the controller: who replicates what, and what was dropped.
+
+        `found`: the partitions that differ from the state before.
+        """
         cluster, world = simulation.cluster, simulation.world
-        for name, partition in changed_partitions(self._topics, cluster.topics):
+        for name, partition in found:
             self._note_lists(name, partition, world)
-        self._topics = cluster.topics
         if world.produce:
             self._note_replication(cluster, world)
 
@@ -209,16 +214,16 @@ class Load:
         self, simulation: Simulation, speeds: Mapping[ReplicaName, float], until: float
     ) -> None:
         """Take in what flows during one stretch."""
-        cluster, world = simulation.cluster, simulation.world
+        topics, world = simulation.cluster.topics, simulation.world
         seconds, lags, produce = until - world.now, world.lags, world.produce
         sent, received, fetched = self.sent, self.received, self.replica_bytes
         held = self.held
         out, into = dict(self._standing_out), dict(self._standing_in)
         for replica, speed in speeds.items():
             name, follower = replica
-            leader = leader_of(cluster, world, name)
+            leader = topics[name.topic].partitions[name.partition].leader
             if leader is None:
-                continue
+                continue  # nothing is copied from nobody
             out[leader] = out.get(leader, 0.0) + speed
             into[follower] = into.get(follower, 0.0) + speed
             missing, moved = lags[replica].remaining_bytes, speed * seconds

@@ -25,7 +25,9 @@ class Waits:
         """Take in one report."""
         at = self._began + progress.at_seconds
         for name, reason in (progress.holds or {}).items():
-            self._note(name, at, reason)
+            known = self._mentions.get(name)
+            if known is None or known[-1][1] is not reason:
+                self._note(name, at, reason)
         if progress.admission is not None and progress.holds is not None:
             for name in progress.holds:
                 self._note(name, at, progress.admission)

@@ -150,6 +150,8 @@ class PartitionHistory:
         if state is None:
             return None
         before = self.isr.get(move.partition, ())
+        if before == state.isr:
+            return None
         lost = tuple(b for b in before if b not in state.isr and b in state.replicas)
         settings = seen.topics.get(move.partition.topic)
         m = move.min_insync_replicas if settings is None else settings.min_insync_replicas
@@ -177,6 +179,8 @@ class PartitionHistory:
         now: float,
     ) -> "PartitionHistory":
         """Take in the sizes of the replicas of running copies, and who shows none of a partition that others show."""
+        if not read:
+            return self
         sizes, totals, misses = dict(self.sizes), dict(self.totals), dict(self.misses)
         for name in {name for of in read.values() for name in of if name in moves}:
             for broker in moves[name].target:

@@ -40,9 +40,8 @@ class Readings:
         """
         due = now - self.rates_at >= settings.rates_seconds
         rates_of = [b for b in every_tick.rates_of if due or b in urgent or b not in self.rates]
-        sizes_of = by_broker(copying)
-        if now - self.sizes_at < settings.sizes_period(len(sizes_of)):
-            sizes_of = {}
+        period = settings.sizes_period(len(set().union(*copying.values())))
+        sizes_of = {} if now - self.sizes_at < period else by_broker(copying)
         return replace(every_tick, rates_of=rates_of, sizes_of=sizes_of)
 
     def after(

@@ -247,6 +247,8 @@ class RunState:
     def without_old_unknowns(self, now: float, quarantine_seconds: float) -> "RunState":
         """After the quarantine a request is no longer on its way."""
         long_ago = now - quarantine_seconds
+        if not self.unknown_since and not self.configs_unknown_since:
+            return self
         return replace(
             self,
             unknown_since={n: at for n, at in self.unknown_since.items() if at > long_ago},

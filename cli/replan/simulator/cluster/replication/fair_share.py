@@ -26,7 +26,8 @@ def fair_shares(links: Sequence[Sequence[int]], wide: Mapping[int, float]) -> li
     shares = [-1.0] * len(links)
     while waiting:
         share, link = waiting[0]
-        now = max(0.0, left[link] / count[link]) if count[link] else share
+        now = left[link] / count[link] if count[link] else share
+        now = now if now > 0 else 0.0
         if now > share:
             heapreplace(waiting, (now, link))
             continue
