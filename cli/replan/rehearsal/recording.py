@@ -229,8 +229,7 @@ class Load:
             missing, moved = lags[replica].remaining_bytes, speed * seconds
             if produce:
                 missing += produce.get(name, 0.0) * seconds
-            if missing < moved:
-                moved = missing
+            moved = min(moved, missing)
             sent[leader] += moved
             received[follower] += moved
             fetched[replica] += moved
@@ -261,8 +260,7 @@ class Load:
 def _raise(peaks: dict[BrokerId, float], now: Mapping[BrokerId, float]) -> None:
     """Let the highest of each broker be at least what it has now."""
     for broker, value in now.items():
-        if value > peaks[broker]:
-            peaks[broker] = value
+        peaks[broker] = max(peaks[broker], value)
 
 
 def throttles_of(cluster: ClusterState) -> Settings:

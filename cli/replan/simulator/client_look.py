@@ -48,7 +48,9 @@ class LastLook:
         known = self.look.partitions.get(name) if same else None
         return seen(name, topic, partition) if known is None else known
 
-    def brokers(self, cluster: ClusterState, named: Iterable[BrokerId]) -> Mapping[BrokerId, Broker]:
+    def brokers(
+        self, cluster: ClusterState, named: Iterable[BrokerId]
+    ) -> Mapping[BrokerId, Broker]:
         """The brokers that a client sees."""
         same = cluster.brokers is self.cluster.brokers and cluster.rules.lists_fenced
         return self.look.brokers if same and self.look.brokers else brokers_shown(cluster, named)

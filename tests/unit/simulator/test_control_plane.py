@@ -1,6 +1,8 @@
 """The port over a simulated cluster: what a client sees, and how its requests get lost."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.builders import snapshot, state
 from tests.readings import rates_of, sizes_of
 
@@ -17,20 +19,23 @@ from replan.model.control_plane import (
 )
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition, replicas
 from replan.model.partition import Reassignment
+from replan.model.snapshot import Features
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.faults import (
     Ask,
     At,
     Disconnect,
+    Fault,
     KillBroker,
     LagMetadata,
     LoseRequests,
     RepeatRequests,
     RequestKind,
+    StartBroker,
 )
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.controller.commands import AlterReassignments, CreateTopic
+from replan.simulator.controller.commands import AlterReassignments, CreateTopic, DeleteTopic
 from replan.simulator.persistence.from_snapshot import from_snapshot
 
 P0 = TopicPartition("orders", 0)
@@ -148,6 +153,45 @@ def test_another_process_may_be_shown_what_is_older_than_what_the_one_before_was
     assert plane.look(Wanted(partitions=[P0])).partitions[P0].replicas == (1, 2, 3)
     plane.clock.sleep(6)
     assert plane.look(Wanted(partitions=[P0])).partitions[P0].replicas == (3, 2, 1)
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                KillBroker(BrokerId(2)),
+                StartBroker(BrokerId(2)),
+                Ask(AlterReassignments(((P0, replicas(1, 2, 4)),))),
+                Ask(AlterReassignments(((P0, None),))),
+                Ask(DeleteTopic("orders")),
+                Ask(CreateTopic("orders", TopicId("AnotherTopicId00000000"), (replicas(2, 3),))),
+                LagMetadata(3),
+                None,
+            ]
+        ),
+        max_size=8,
+    ),
+    st.sampled_from(["3.9", "4.3"]),
+)
+def test_a_look_shows_the_same_whatever_was_looked_at_before(
+    faults: list[Fault | None], version: str
+) -> None:
+    states = [state([1, 2, 3], size=100), state([2, 3, 1], partition=1)]
+    seen = snapshot(states, features=Features(version == "4.3", version == "4.3"))
+    plane = SimulatedControlPlane(from_snapshot(seen, version), VirtualClock())
+    wanted = Wanted(
+        partitions=[P0, P0._replace(partition=1)],
+        topics=["orders"],
+        registered=[BrokerId(b) for b in range(1, 6)],
+    )
+    for fault in faults:
+        plane.clock.sleep(4)
+        if fault is not None:
+            plane.inject(fault)
+        found = plane.look(wanted)
+        if not plane.simulation.world.metadata_lag_seconds:
+            afresh = SimulatedControlPlane(plane.simulation, plane.clock)
+            assert found == afresh.look(wanted)
 
 
 def test_other_tools_act_when_their_time_comes() -> None:

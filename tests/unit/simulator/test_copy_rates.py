@@ -146,7 +146,12 @@ def test_remembering_changes_no_speed(
     simulation = _copying()
     lookahead = Lookahead()
     for fault in faults:
-        simulation = advance(simulation, simulation.world.now + 1.7, lookahead=lookahead)
+        moment = simulation.world.now + 1.7
+        afresh = advance(simulation, moment)
+        simulation = advance(simulation, moment, lookahead=lookahead)
+        assert (simulation.cluster, simulation.world.lags) == (afresh.cluster, afresh.world.lags)
+        for _ in range(2):
+            assert advance(simulation, moment, lookahead=lookahead) == advance(simulation, moment)
         if isinstance(fault, ConfigChange):
             simulation, _ = ask(simulation, AlterConfigs((fault,)))
         elif fault is not None:

@@ -97,9 +97,7 @@ class PartitionHistory:
         vouched = self.vouched + min(self.gap(began), share)
         seen_at = vouched + min(ended - began, share)
         live = frozenset(b for b, broker in seen.brokers.items() if broker.live)
-        shown = {
-            n: _in_sync(seen.partitions.get(n), live) for n in moves if n not in seen.unclear
-        }
+        shown = {n: _in_sync(seen.partitions.get(n), live) for n in moves if n not in seen.unclear}
         unclear = [n for n in moves if n in seen.unclear]
         return PartitionHistory(
             self._since(self.target_in_sync, unclear, shown, lambda n: moves[n].target, seen_at),
