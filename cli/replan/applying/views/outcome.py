@@ -15,7 +15,7 @@ from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
-from replan.planning.plans.plan import Refusal
+from replan.planning.plans.plan import Refusal, left_out_text
 from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.planning.recovery.recovery import Recovery
 from replan.wording import count
@@ -261,12 +261,3 @@ def summary(results: Iterable[AnyResult], refusals: Iterable[Refusal] = (), othe
     found = ", ".join(f"{counts[kind]} {kind}" for kind in Result if kind in counts)
     beside = f"{count(others, 'reassignment')} of other tools throttled" if others else ""
     return "; ".join(filter(None, [found, left_out_text(refusals), beside])) or "nothing to do"
-
-
-def left_out_text(refusals: Iterable[Refusal]) -> str:
-    """How many partitions a plan leaves out: `1 partition refused, 2 held`; empty where none."""
-    found = {r.partition: r.held for r in refusals}
-    held = sum(found.values())
-    parts = [f"{count(len(found) - held, 'partition')} refused"] if len(found) > held else []
-    parts += [f"{count(held, 'partition')} held"] if held else []
-    return ", ".join(parts)

@@ -4,15 +4,9 @@ import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.views.known_snapshot import as_planned_from
-from replan.applying.views.standing import (
-    OpenApplication,
-    knows_nothing,
-    open_application,
-    unknown_throttles,
-)
 from replan.commands.frame.output import note
 from replan.commands.inputs.journals import Known, known_of
 from replan.commands.inputs.rates import leaders_log_ends
@@ -23,15 +17,19 @@ from replan.model.names import TopicPartition
 from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
-from replan.reporting.cluster.application_text import headline
 from replan.wording import capped, count, listed
 
+if TYPE_CHECKING:
+    from replan.applying.views.standing import OpenApplication
 
-def application_of(known: Known, reader: ClusterReader | None = None) -> OpenApplication | None:
+
+def application_of(known: Known, reader: ClusterReader | None = None) -> "OpenApplication | None":
     """The open application; with what its partitions wait for where there is a cluster to look at."""
     ledger = known.ledger
     if ledger.application is None:
         return None
+    from replan.applying.views.standing import open_application
+
     plan = _plan_of(ledger)
     if plan is None or reader is None:
         return open_application(ledger, plan, known.holder)
@@ -60,7 +58,7 @@ class Observed:
 
     snapshot: Snapshot
     """As `known_snapshot` says: without the throttles that moves have set."""
-    application: OpenApplication | None = None
+    application: "OpenApplication | None" = None
     """The one that is open there."""
     ledger: Ledger = field(default_factory=Ledger)
     """What its journal says."""
@@ -92,6 +90,9 @@ def observed(
     """
     if cluster.snapshot is not None:
         return Observed(cluster.observe())
+    from replan.applying.views.known_snapshot import as_planned_from
+    from replan.applying.views.standing import knows_nothing, unknown_throttles
+
     with cluster.connect() as connection:
         plane = connection.control_plane
         allowed = connection.observe_allowed if lenient else None
@@ -106,6 +107,8 @@ def observed(
             "defaults (min.insync.replicas 1, no unclean election, no throttles); `apply` leaves out what is otherwise"
         )
     if application is not None:
+        from replan.reporting.cluster.application_text import headline
+
         note(f"note: {headline(application, resume_command(cluster))}")
     left, unknown = ledger.throttles, unknown_throttles(seen, ledger)
     if left and application is None:

@@ -13,7 +13,7 @@ from replan.applying.run.opening import check_same, open_plan
 from replan.applying.settings import Settings
 from replan.applying.steering import MoveRates, throttle_of
 from replan.applying.views.known_snapshot import as_planned_from
-from replan.applying.views.outcome import Outcome, left_out_text
+from replan.applying.views.outcome import Outcome
 from replan.applying.views.progress import Report
 from replan.applying.views.standing import knows_nothing, unknown_throttles
 from replan.commands.frame.output import note, report_outcome, result, save
@@ -32,7 +32,7 @@ from replan.manifest.load import load_placement
 from replan.model.placement import MoveThrottle, Placement
 from replan.model.rates import Rates
 from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan import Plan, left_out_text
 from replan.planning.plans.plan_file import digest
 from replan.reporting.application.junit import render_junit
 from replan.reporting.application.outcome_text import refused_line, render_outcome

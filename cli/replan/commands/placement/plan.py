@@ -85,7 +85,6 @@ def plan(
       replan plan --measure 30s --bootstrap-server kafka-1:9092 -o plan.json
       replan plan -f placements/ --snapshot cluster.json --max-snapshot-age 24h --format markdown
     """
-    from replan.applying.views.outcome import left_out_text
     from replan.commands.inputs.observed import observed
     from replan.commands.inputs.permissions import note_missing
     from replan.commands.inputs.plans import (
@@ -102,6 +101,7 @@ def plan(
     from replan.manifest.load import load_placement
     from replan.planning.making.planner import make_plan
     from replan.planning.plans import plan_file
+    from replan.planning.plans.plan import left_out_text
 
     files = placement_files(files, cluster)
     inputs = [*files, cluster.simulated, cluster.snapshot]

@@ -7,7 +7,7 @@ The written form is in `plan_file`; its requests are derived by `preview`; safet
 `safety`. Refusals and warnings are values: the sentences are `reporting`'s.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -22,6 +22,7 @@ from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
 from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.planning.recovery.recovery import Recovery
+from replan.wording import count
 
 
 class RefusalRule(StrEnum):
@@ -264,3 +265,12 @@ class Plan:
     def empty(self) -> bool:
         """Whether there is nothing to do and nothing was refused."""
         return not self.changes and not self.refusals
+
+
+def left_out_text(refusals: Iterable[Refusal]) -> str:
+    """How many partitions a plan leaves out: `1 partition refused, 2 held`; empty where none."""
+    found = {r.partition: r.held for r in refusals}
+    held = sum(found.values())
+    parts = [f"{count(len(found) - held, 'partition')} refused"] if len(found) > held else []
+    parts += [f"{count(held, 'partition')} held"] if held else []
+    return ", ".join(parts)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from replan.applying.views.outcome import left_out_text
+from replan.planning.plans.plan import left_out_text
 from replan.rehearsal.outcome import Report
 from replan.rehearsal.report.sentences import (
     assumptions,

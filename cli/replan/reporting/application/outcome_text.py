@@ -7,10 +7,9 @@ from replan.applying.views.outcome import (
     Outcome,
     PartitionResult,
     Result,
-    left_out_text,
     summary,
 )
-from replan.planning.plans.plan import Refusal
+from replan.planning.plans.plan import Refusal, left_out_text
 from replan.reporting.quantities import duration
 from replan.reporting.sentences.hold_text import hold_text, result_text
 from replan.reporting.sentences.note_text import note_text

@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from replan.applying.views.standing import OpenApplication
 from replan.model.policy import Prices
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.reporting.sentences.price_text import price_lines
+
+if TYPE_CHECKING:
+    from replan.applying.views.standing import OpenApplication
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class PlanContext:
     """The picture of that rehearsal, as SVG."""
     network: float | None = None
     """Bytes per second and direction that were assumed where a side of a broker has no throttle; None: nothing was."""
-    own: OpenApplication | None = None
+    own: "OpenApplication | None" = None
     """replan's own open application, so that it is not called another party."""
     prices: Prices | None = None
 

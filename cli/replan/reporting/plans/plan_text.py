@@ -4,13 +4,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from replan.applying.settings import Settings
-from replan.applying.views.outcome import left_out_text
 from replan.model.configs import ConfigScope
 from replan.model.rates import JudgedBy
 from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Plan, Refusal, WarningKind
+from replan.planning.plans.plan import Plan, Refusal, WarningKind, left_out_text
 from replan.planning.plans.plan_file import digest
 from replan.planning.plans.preview import estimate, planned_requests
 from replan.planning.plans.requests import Request, RequestKind
