@@ -368,6 +368,18 @@ def test_a_store_whose_jars_are_missing_is_said_with_the_way_out() -> None:
     assert said_by(OSError("[CODE] no such table\nmore")) == "[CODE] no such table"
 
 
+def test_what_a_python_worker_raised_is_said_without_its_calls() -> None:
+    from replan.fleet.spark.session import said_by
+
+    raised = (
+        "\n  An exception was thrown from the Python worker. Please see the stack trace below.\n"
+        'Traceback (most recent call last):\n  File "on_spark.py", line 70, in _performed\n    raise ReplanError(x)\n'
+    )
+    shared = "/lake: executors do not see this folder; it must be shared"
+    assert said_by(OSError(f"{raised}replan.errors.ReplanError: {shared}\n")) == shared
+    assert said_by(OSError(f"{raised}OSError: disk full\n")) == "OSError: disk full"
+
+
 @pytest.mark.parametrize(
     ("where", "partitions", "expected"),
     [

@@ -8,6 +8,8 @@ import pytest
 from replan.errors import ReplanError
 from replan.fleet.spark.java import Java, class_archive, find_java
 
+JARS = Path("/spark/jars")
+
 
 def installed(home: Path, version: str | None) -> Path:
     (home / "bin").mkdir(parents=True)
@@ -68,25 +70,27 @@ def test_an_old_java_is_named(tmp_path: Path) -> None:
 def test_the_archive_is_made_by_the_second_run_and_used_from_the_third_on(tmp_path: Path) -> None:
     java, environment = Java(Path("/jdk"), 'JAVA_VERSION="17"'), {"XDG_CACHE_HOME": str(tmp_path)}
 
-    first = class_archive(java, "4.1.4", environment)
+    first = class_archive(java, "4.1.4", JARS, environment)
     assert first is not None
     assert first.options() == ()
     first.keep()
 
-    second = class_archive(java, "4.1.4", environment)
+    second = class_archive(java, "4.1.4", JARS, environment)
     assert second is not None
     assert second.options() == (f"-XX:ArchiveClassesAtExit={second.being_made}",)
     second.being_made.touch()
     second.keep()
 
-    third = class_archive(java, "4.1.4", environment)
+    third = class_archive(java, "4.1.4", JARS, environment)
     assert third is not None
     assert third.options() == (f"-XX:SharedArchiveFile={third.file}", "-Xshare:auto")
     assert sorted(p.suffix for p in (tmp_path / "replan").iterdir()) == [".jsa", ".seen"]
 
 
 def test_what_a_killed_run_left_is_removed_after_an_hour(tmp_path: Path) -> None:
-    archive = class_archive(Java(Path("/jdk"), "17"), "4.1.4", {"XDG_CACHE_HOME": str(tmp_path)})
+    archive = class_archive(
+        Java(Path("/jdk"), "17"), "4.1.4", JARS, {"XDG_CACHE_HOME": str(tmp_path)}
+    )
     assert archive is not None
     left, written = (tmp_path / "replan" / f".spark-4-java-x.{n}.jsa" for n in "ab")
     for file, age in ((left, 4000), (written, 3000)):
@@ -96,19 +100,35 @@ def test_what_a_killed_run_left_is_removed_after_an_hour(tmp_path: Path) -> None
     assert [file.exists() for file in (left, written)] == [False, True]
 
 
-def test_another_build_of_java_or_spark_has_another_archive(tmp_path: Path) -> None:
+def test_another_build_of_java_or_installation_of_spark_has_another_archive(tmp_path: Path) -> None:
     environment = {"XDG_CACHE_HOME": str(tmp_path)}
     found = {
         archive.file
         for release in ("17.0.1", "17.0.2")
         for spark in ("4.1.4", "4.1.5")
-        if (archive := class_archive(Java(Path("/jdk"), release), spark, environment))
+        for jars in (Path("/a/jars"), Path("/b/jars"))
+        if (archive := class_archive(Java(Path("/jdk"), release), spark, jars, environment))
     }
-    assert len(found) == 4
+    assert len(found) == 8
+
+
+def test_jars_that_were_installed_again_have_another_archive(tmp_path: Path) -> None:
+    environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    jars = tmp_path / "jars"
+    jars.mkdir()
+    first = class_archive(Java(Path("/jdk"), "17"), "4.1.4", jars, environment)
+    os.utime(jars, (0, 0))
+    again = class_archive(Java(Path("/jdk"), "17"), "4.1.4", jars, environment)
+    assert first is not None
+    assert again is not None
+    assert first.file != again.file
 
 
 def test_without_a_release_file_or_a_cache_folder_there_is_no_archive(tmp_path: Path) -> None:
-    assert class_archive(Java(Path("/jdk"), ""), "4.1.4", {"XDG_CACHE_HOME": str(tmp_path)}) is None
+    assert (
+        class_archive(Java(Path("/jdk"), ""), "4.1.4", JARS, {"XDG_CACHE_HOME": str(tmp_path)})
+        is None
+    )
     (tmp_path / "file").touch()
     environment = {"XDG_CACHE_HOME": str(tmp_path / "file")}
-    assert class_archive(Java(Path("/jdk"), "17"), "4.1.4", environment) is None
+    assert class_archive(Java(Path("/jdk"), "17"), "4.1.4", JARS, environment) is None

@@ -87,7 +87,7 @@ def test_executors_elsewhere_need_an_output_that_they_see() -> None:
         done_by(Where(master="spark://host:7077"), todo, DRIFT_STAGES)
     assert str(refused.value) == (
         "with --master spark://host:7077 the executors need a folder that all of them see: "
-        "give --output a path there"
+        "a lake there, or with two folders an --output there"
     )
 
 

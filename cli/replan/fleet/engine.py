@@ -64,7 +64,7 @@ def done_by(where: Where, todo: Todo, stages: Sequence[Stage]) -> Rows:
     if where.between is None and (where.remote is not None or not alone(master)):
         raise BadUsage(
             f"with {'--remote' if where.remote else '--master'} {where.remote or master} the executors need a folder "
-            "that all of them see: give --output a path there"
+            "that all of them see: a lake there, or with two folders an --output there"
         )
     length = Length.LONG if todo.partitions > LONG_PARTITIONS else Length.SHORT
     with spark_session(master, length, where.remote) as spark:

@@ -62,7 +62,7 @@ def perform(task: Task, stages: Sequence[Stage]) -> Rows:
     found: dict[str, pa.Table] = {}
     errors: list[tuple[str, str]] = []
     for stage in stages:
-        rows = or_message(_stage(stage), work)
+        rows = or_message(stage_function(stage), work)
         if not isinstance(rows, str):
             found |= {name: rows[name] for name in WRITES[stage]}
         elif rows not in (message for _, message in errors):
@@ -91,7 +91,8 @@ def or_message(stage: Callable[[Work], Rows], work: Work) -> Rows | str:
 
 
 @cache
-def _stage(stage: Stage) -> Callable[[Work], Rows]:
+def stage_function(stage: Stage) -> Callable[[Work], Rows]:
+    """What does a stage; its modules are imported here."""
     match stage:
         case Stage.RATES:
             from replan.fleet.stages.rates import rates

@@ -1,8 +1,8 @@
 """The Java that Spark runs on: where it is, whether it is new enough, and its archive of loaded classes.
 
 Spark spends most of a short run loading classes. An archive of them (application class-data sharing, JEP 350)
-halves that. It fits one build of Java and one of Spark, so it is kept in a cache folder under a name made of
-both. Making it takes some ten seconds, therefore only the second run does: where the cache does not outlive a
+halves that. It fits one build of Java and one installation of Spark, so it is kept in a cache folder under a name
+made of both. Making it takes some ten seconds, therefore only the second run does: where the cache does not outlive a
 run, as in most CI jobs, nobody pays for an archive that nobody uses. Without Java's `release` file there is none.
 """
 
@@ -107,9 +107,9 @@ class ClassArchive:
 
 
 def class_archive(
-    java: Java, spark_version: str, environment: Mapping[str, str]
+    java: Java, spark_version: str, jars: Path, environment: Mapping[str, str]
 ) -> ClassArchive | None:
-    """The archive for this Java and this Spark; None where there can be none."""
+    """The archive for this Java and this Spark with its folder of jars; None where there can be none."""
     if not java.release:
         return None
     folder = cache_folder(environment)
@@ -119,9 +119,16 @@ def class_archive(
         return None
     if not os.access(folder, os.W_OK):
         return None
-    build = sha256(f"{java.home}\n{java.release}".encode()).hexdigest()[:12]
+    build = sha256(f"{java.home}\n{java.release}\n{jars}\n{_installed(jars)}".encode()).hexdigest()[
+        :12
+    ]
     name = f"spark-{spark_version}-java-{build}"
     return ClassArchive(folder / f"{name}.jsa", folder / f".{name}.{token_hex(4)}.jsa")
+
+
+def _installed(jars: Path) -> int:
+    """When the jars came there: Java refuses an archive of others, even of the same release."""
+    return jars.stat().st_mtime_ns if jars.is_dir() else 0
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path:

@@ -34,6 +34,7 @@ EXIT_SECONDS = 60
 SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """What spark-submit sets for the program that it starts."""
 LINES_SHOWN = 10
+SPARK = Path(pyspark.__file__).parent
 ASKED = re.compile("An error occurred while calling ")
 NO_STORE = re.compile(
     r"FileSystem not found|No FileSystem for scheme|UNSUPPORTED_FILE_?SYSTEM", re.IGNORECASE
@@ -42,6 +43,7 @@ JARS = (
     "Spark itself reads this store by jars that it has not: name them in `spark.jars.packages` of a "
     "`spark-defaults.conf`, in the folder SPARK_CONF_DIR"
 )
+RAISED = re.compile(r"^Traceback .*\n(?:[ \t].*\n)+(?:replan\.errors\.\w+: )?(.+)", re.MULTILINE)
 CALL = re.compile(r"\s+at |\s+\.\.\. \d+ more")
 
 QUIET = """\
@@ -75,7 +77,7 @@ def spark_session(master: str, length: Length, remote: str | None = None) -> Ite
         return
     java = find_java(os.environ)
     here = alone(master)
-    archive = class_archive(java, pyspark.__version__, os.environ) if here else None
+    archive = class_archive(java, pyspark.__version__, SPARK / "jars", os.environ) if here else None
     with tempfile.TemporaryDirectory(prefix="replan-spark-") as folder:
         home = Path(folder)
         settings = _settings(master, home)
@@ -169,6 +171,10 @@ def _settings_in_one_process(
         "spark.sql.shuffle.partitions": "16",
         # Workers import this very package, wherever it runs from.
         "spark.executorEnv.PYTHONPATH": str(package_folder().parent),
+        "spark.python.daemon.module": "replan.fleet.spark.daemon",
+        # Generating and compiling code costs more than it saves: no rows of size pass through Java.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     }
 
 
@@ -182,7 +188,9 @@ def _variables(master: str) -> dict[str, str]:
         # Without it Spark looks for an address of this host and warns if it finds loopback.
         "SPARK_LOCAL_IP": "127.0.0.1",
         # Another Spark that is installed here has jars of another version.
-        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "SPARK_HOME": str(SPARK),
+        # The Java that only puts together the command line of the other.
+        "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
 
 
@@ -263,6 +271,10 @@ def _failed(what: str, problem: Exception, settings: Mapping[str, str], log: Pat
 
 def said_by(problem: Exception) -> str:
     """What Spark says of a failure in one line, with the way out where a store's own jars are missing."""
-    lines = (line.strip().removeprefix(": ") for line in str(problem).splitlines())
+    words = str(problem)
+    raised = RAISED.search(words)  # in a Python worker: the line after its calls
+    lines = (
+        line.strip().removeprefix(": ") for line in (raised[1] if raised else words).splitlines()
+    )
     said = next((line for line in lines if line and not ASKED.match(line)), type(problem).__name__)
     return f"{said}; {JARS}" if NO_STORE.search(said) else said
