@@ -406,6 +406,8 @@ def not_there(
 ) -> Iterator[Broken]:
     name = result.partition
     match result.result:
+        case Result.CANCELLED if not cancelled(run.lab):
+            pass  # still on its way back, which whoever holds the application holds (`held_by_others`)
         case Result.DONE | Result.CANCELLED:
             refused = (
                 {r.partition for r in run.outcomes[-1].refusals} if cancelled(run.lab) else set()
