@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.properties.hostile import Case, cases
 from tests.unit.applying.lab import Boundary, Killed, Lab
 
-from replan.applying.abandoning import RunningCopies, abandon
+from replan.applying.abandoning import RunningCopies
 from replan.applying.journal.ledger import fold
 from replan.applying.settings import Settings
 from replan.applying.views.outcome import Outcome
@@ -86,14 +86,7 @@ def given_up(made: Lab, copies: RunningCopies) -> Outcome | None:
     for _ in range(TRIES):
         made.plane.connect_again()
         with suppress(Held, ClusterUnreachable):
-            return abandon(
-                made.plane,
-                made.plane,
-                made.journal,
-                made.clock,
-                settings=made.settings,
-                copies=copies,
-            )
+            return made.abandon(copies)
         made.clock.sleep(60)
     return None
 

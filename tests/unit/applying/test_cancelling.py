@@ -8,7 +8,7 @@ from tests.unit.applying.lab import Boundary, Killed, Lab
 from tests.unit.applying.test_kill_points import MOVES, three_moves
 from tests.unit.applying.test_steering import at, ledger_of
 
-from replan.applying.abandoning import RunningCopies, abandon
+from replan.applying.abandoning import RunningCopies
 from replan.applying.journal.file import FileJournal
 from replan.applying.journal.originals import unpacked
 from replan.applying.journal.records import Application, ApplicationStatus, Command, Verb
@@ -165,17 +165,12 @@ def test_a_cancel_lifts_the_pause() -> None:
     assert is_back(made)
 
 
-def given_up(made: Lab, copies: RunningCopies) -> Outcome:
-    plane, journal, clock = made.plane, made.journal, made.clock
-    return abandon(plane, plane, journal, clock, settings=made.settings, copies=copies)
-
-
 def test_while_copies_run_nothing_is_given_up_unless_somebody_says_what_becomes_of_them() -> None:
     made = three_moves()
     made.apply(stop=made.stop_at(COPYING))
     records, configs = made.journal.read(), made.configs()
     with pytest.raises(Held, match="orders-0, orders-2"):
-        given_up(made, RunningCopies.REFUSED)
+        made.abandon(RunningCopies.REFUSED)
     assert (made.journal.read(), made.configs()) == (records, configs)
 
 
@@ -186,7 +181,7 @@ def test_given_up_its_throttles_are_gone_and_copies_are_as_somebody_says(
     made = three_moves()
     before = made.configs()
     made.apply(stop=made.stop_at(COPYING))
-    outcome = given_up(made, copies)
+    outcome = made.abandon(copies)
     assert (outcome.exit_code, outcome.ending) == (Exit.OK, Ending.RESTORED)
     assert made.configs() == before
     assert ledger_of(made).application is None
@@ -205,7 +200,7 @@ def test_a_process_at_work_leaves_the_application_to_whoever_gives_it_up() -> No
     assert made.reports[-1].at_seconds <= COPYING + 5
     (command,) = [r for r in made.journal.read() if isinstance(r, Command)]
     assert command.obeyed_by == "ann@ops-1"
-    outcome = given_up(made, RunningCopies.CANCELLED)
+    outcome = made.abandon(RunningCopies.CANCELLED)
     assert outcome.exit_code is Exit.OK
     assert not [note for note in outcome.notes if isinstance(note, ListsLeft)]
 
@@ -215,7 +210,7 @@ def test_a_cancel_of_copies_whose_request_may_be_on_its_way_waits_until_it_is_no
     with pytest.raises(Killed):
         made.apply(boundary=Boundary(kill_before=expand_effect()))
     began = made.clock.now()
-    assert given_up(made, RunningCopies.CANCELLED).exit_code is Exit.OK
+    assert made.abandon(RunningCopies.CANCELLED).exit_code is Exit.OK
     assert made.clock.now() - began >= made.settings.quarantine_seconds
 
 

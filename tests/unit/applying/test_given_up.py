@@ -7,7 +7,6 @@ import pytest
 from tests.builders import FILE, brokers, placement, state
 from tests.unit.applying.lab import MB, Lab, lab
 
-from replan.applying.abandoning import RunningCopies, abandon
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Order
 from replan.applying.reasons.notes import ListsLeft
@@ -51,14 +50,7 @@ def planned(made: Lab, asked: Placement) -> Plan:
 def given_up() -> Lab:
     """The same, abandoned, and its copy has ended."""
     made = begun()
-    outcome = abandon(
-        made.plane,
-        made.plane,
-        made.journal,
-        made.clock,
-        settings=made.settings,
-        copies=RunningCopies.UNTHROTTLED,
-    )
+    outcome = made.abandon()
     assert outcome.notes == (ListsLeft((NAME,)),)
     made.clock.sleep(100)
     found = made.plane.observe().partition(NAME)

@@ -6,11 +6,11 @@ import pytest
 from tests.builders import TOPIC, TOPIC_ID, brokers, move, snapshot, state
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab
 
-from replan.applying.abandoning import RunningCopies, abandon
+from replan.applying.abandoning import RunningCopies
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Application, ApplicationStatus, Verb
 from replan.applying.settings import Settings
-from replan.applying.views.outcome import Outcome, Result
+from replan.applying.views.outcome import Result
 from replan.errors import Exit, Held
 from replan.model.broker import LogDir
 from replan.model.control_plane import Wanted
@@ -197,19 +197,9 @@ def test_what_has_arrived_stays_when_the_rest_is_cancelled() -> None:
 def test_given_up_its_copy_is_named_or_ended() -> None:
     found = half_way()
 
-    def give_up(copies: RunningCopies) -> None:
-        abandon(
-            found.plane,
-            found.plane,
-            found.journal,
-            found.clock,
-            settings=found.settings,
-            copies=copies,
-        )
-
     with pytest.raises(Held, match=f"{TOPIC}-0"):
-        give_up(RunningCopies.REFUSED)
-    give_up(RunningCopies.CANCELLED)
+        found.abandon(RunningCopies.REFUSED)
+    found.abandon(RunningCopies.CANCELLED)
     assert lies(found) == {0: "/a", 1: "/a", 2: "/b"}
     assert not throttles_of(found.plane.simulation.cluster)
 
@@ -220,20 +210,10 @@ def test_a_copy_that_arrives_while_its_application_is_given_up_is_named_or_ended
     asked = Boundary()
     found.apply(boundary=asked, stop=lambda: "move logs" in asked.log)
 
-    def give_up(copies: RunningCopies) -> Outcome:
-        return abandon(
-            found.plane,
-            found.plane,
-            found.journal,
-            found.clock,
-            settings=found.settings,
-            copies=copies,
-        )
-
     with pytest.raises(Held, match=f"{TOPIC}-0"):
-        give_up(RunningCopies.REFUSED)
+        found.abandon(RunningCopies.REFUSED)
     assert fold(found.journal.read()).application is not None
-    outcome = give_up(RunningCopies.CANCELLED)
+    outcome = found.abandon(RunningCopies.CANCELLED)
     assert [r.result for r in outcome.log_moves] == [Result.RUNNING, Result.RUNNING]
     found.clock.sleep(120)
     assert lies(found) == {0: "/a", 1: "/a", 2: "/b"}

@@ -9,7 +9,6 @@ from tests.unit.applying.test_cancelling import COPYING, applications, cancelled
 from tests.unit.applying.test_kill_points import MOVES, stands_at_the_target, three_moves
 from tests.unit.applying.test_steering import ledger_of
 
-from replan.applying.abandoning import RunningCopies, abandon
 from replan.applying.journal.originals import before
 from replan.errors import BadUsage, Exit, Held
 from replan.model.names import replicas
@@ -75,14 +74,7 @@ def test_a_cancelled_application_is_rolled_back_as_far_as_it_was_finished() -> N
 def test_an_abandoned_application_is_rolled_back_from_the_middle() -> None:
     made = three_moves()
     made.apply(stop=made.stop_at(COPYING))
-    abandon(
-        made.plane,
-        made.plane,
-        made.journal,
-        made.clock,
-        settings=made.settings,
-        copies=RunningCopies.UNTHROTTLED,
-    )
+    made.abandon()
     assert made.apply(back(made)).exit_code is Exit.OK
     assert is_as_before(made)
 

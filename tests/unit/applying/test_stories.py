@@ -7,7 +7,6 @@ import pytest
 from tests.builders import move, state
 from tests.unit.applying.lab import MB, Boundary, Killed, lab, plan_of
 
-from replan.applying.abandoning import RunningCopies, abandon
 from replan.applying.clear import throttle_clear
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.originals import unpacked
@@ -354,14 +353,7 @@ def test_an_abandoned_application_leaves_its_moves_and_takes_its_throttles() -> 
     made = lab([state([1, 2, 3], size=50 * MB)], [GROW], throttle=SLOW)
     before = made.configs()
     made.apply(stop=made.stop_at(5))
-    outcome = abandon(
-        made.plane,
-        made.plane,
-        made.journal,
-        made.clock,
-        settings=made.settings,
-        copies=RunningCopies.UNTHROTTLED,
-    )
+    outcome = made.abandon()
     assert (outcome.exit_code, outcome_text(outcome)) == (
         Exit.OK,
         "abandoned: 1 running\nthrottles set by replan: all restored to what was there before",
@@ -369,14 +361,7 @@ def test_an_abandoned_application_leaves_its_moves_and_takes_its_throttles() -> 
     assert made.configs() == before
     assert made.partition(GROW).replicas == GROW.expanded
     with pytest.raises(BadUsage, match="no application is open on this cluster"):
-        abandon(
-            made.plane,
-            made.plane,
-            made.journal,
-            made.clock,
-            settings=made.settings,
-            copies=RunningCopies.UNTHROTTLED,
-        )
+        made.abandon()
 
 
 def test_abandon_and_clear_need_no_plan_that_they_can_read() -> None:
@@ -393,14 +378,7 @@ def test_abandon_and_clear_need_no_plan_that_they_can_read() -> None:
     )
     throttle_clear(made.plane, made.plane, made.journal, made.clock, settings=made.settings)
     assert made.configs()[ConfigScope.TOPIC, "orders"][FOLLOWER_REPLICAS] == "0:4"
-    outcome = abandon(
-        made.plane,
-        made.plane,
-        made.journal,
-        made.clock,
-        settings=made.settings,
-        copies=RunningCopies.UNTHROTTLED,
-    )
+    outcome = made.abandon()
     assert outcome.exit_code is Exit.OK
     assert made.configs() == before
 
@@ -410,14 +388,7 @@ def test_abandon_stays_until_the_last_request_can_no_longer_arrive() -> None:
     made.plane.schedule((At(0, LoseRequests(RequestKind.REASSIGN, 1, 60.0)),))
     made.apply(stop=lambda: bool(fold(made.journal.read()).owned))
     began = made.clock.now()
-    abandon(
-        made.plane,
-        made.plane,
-        made.journal,
-        made.clock,
-        settings=made.settings,
-        copies=RunningCopies.UNTHROTTLED,
-    )
+    made.abandon()
     assert made.clock.now() - began >= made.settings.quarantine_seconds
     assert fold(made.journal.read()).application is None
     assert made.partition(GROW).replicas == GROW.expanded
@@ -448,14 +419,7 @@ def test_abandon_is_the_way_out_where_two_applications_are_open() -> None:
         made.apply()
     other = plan_of([move([1, 2, 3], [1, 2, 5])])
     made.journal.append([PlanChunk("b-1", 0, dumps(other))])
-    outcome = abandon(
-        made.plane,
-        made.plane,
-        made.journal,
-        made.clock,
-        settings=made.settings,
-        copies=RunningCopies.UNTHROTTLED,
-    )
+    outcome = made.abandon()
     assert outcome.exit_code is Exit.OK
     assert made.configs() == before
     kept = fold(made.journal.read())

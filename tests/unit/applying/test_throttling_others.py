@@ -6,7 +6,7 @@ import pytest
 from tests.builders import CLUSTER_ID, move, state
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab
 
-from replan.applying.abandoning import RunningCopies, abandon
+from replan.applying.abandoning import RunningCopies
 from replan.applying.clear import throttle_clear
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Application, ApplicationStatus, Command, Verb
@@ -272,21 +272,11 @@ def test_abandoned_it_names_the_copies_and_restores_all_where_they_may_run_free(
     made = copying()
     made.apply(others=True, stop=made.stop_at(3))
 
-    def give_up(copies: RunningCopies) -> None:
-        abandon(
-            made.plane,
-            made.plane,
-            made.journal,
-            made.clock,
-            settings=made.settings,
-            copies=copies,
-        )
-
     for copies in (RunningCopies.REFUSED, RunningCopies.CANCELLED):
         with pytest.raises(Held, match="orders-0"):
-            give_up(copies)
+            made.abandon(copies)
     assert made.configs()
-    give_up(RunningCopies.UNTHROTTLED)
+    made.abandon(RunningCopies.UNTHROTTLED)
     assert not throttles_of(made.plane.simulation.cluster)
 
 
