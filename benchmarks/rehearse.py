@@ -8,9 +8,7 @@ fifths of the average.
 """
 
 import argparse
-import base64
 import cProfile
-import hashlib
 import pstats
 import resource
 import sys
@@ -30,6 +28,7 @@ from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
 from replan.rehearsal.options import Options
 from replan.rehearsal.run import rehearse
+from replan.snapshots.json_topics import derived_topic_id
 
 RUNS = ((1_000, 1.0), (10_000, 0.1), (10_000, 1.0))
 """Moves, and gigabytes of each on average."""
@@ -71,7 +70,7 @@ def planned(moves: int, gigabytes: float) -> tuple[Plan, Snapshot]:
             state(
                 before,
                 topic=name.topic,
-                topic_id=topic_id(name.topic),
+                topic_id=TopicId(derived_topic_id(name.topic)),
                 partition=name.partition,
                 size=int((20 + i * 7919 % 60) / 50 * gigabytes * 1e9),
             )
@@ -85,12 +84,6 @@ def planned(moves: int, gigabytes: float) -> tuple[Plan, Snapshot]:
     return make_plan(
         replace(placement(wanted), move_throttle=MoveThrottle(BYTES_PER_SECOND)), seen
     ), seen
-
-
-def topic_id(topic: str) -> TopicId:
-    """An id of its own for each topic."""
-    digest = hashlib.sha256(topic.encode()).digest()[:16]
-    return TopicId(base64.urlsafe_b64encode(digest).decode().rstrip("="))
 
 
 if __name__ == "__main__":

@@ -4,10 +4,11 @@ Here belong the journals that are slow or fail, and the run itself: an applicati
 happen to the cluster is in `hostile_faults`, what must hold of a run in `test_hostile`.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hypothesis import assume, note
+from hypothesis import Phase, assume, note, settings
 from hypothesis import strategies as st
 from tests.builders import brokers, placement, snapshot
 from tests.properties.clusters import VERSIONS, clusters, lists
@@ -58,6 +59,13 @@ from replan.simulator.controller.commands import (
 )
 from replan.simulator.controller.versions import rules_of
 from replan.simulator.persistence.from_snapshot import from_snapshot
+
+
+def as_found(**cases: int) -> settings:
+    """So many cases in each profile, as in `ci` where there is no other; to shrink one takes longer than a test may."""
+    profile = os.environ.get("HYPOTHESIS_PROFILE", "ci")
+    phases = (Phase.explicit, Phase.reuse, Phase.generate)
+    return settings(max_examples=cases.get(profile, cases["ci"]), phases=phases)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,13 @@
    the application arrives any more.
 """
 
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from hypothesis import Phase, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.properties.hostile import Case, cases
+from tests.properties.hostile import Case, as_found, cases
 from tests.unit.applying.lab import Boundary, Killed, Lab
 
 from replan.applying.abandoning import RunningCopies
@@ -24,17 +23,13 @@ from replan.errors import ClusterUnreachable, Exit, Held
 from replan.model.names import Replicas, TopicPartition
 from replan.planning.safety.plan_laws import Broken
 from replan.planning.safety.run_invariants import throttles_are_known
-from replan.rehearsal.recording import throttles_of
+from replan.rehearsal.recording import known_throttles, throttles_of
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.apply_fault import scheduled
 from replan.simulator.cluster.faults import LoseRequests, RequestKind
 from replan.simulator.control_plane import SimulatedControlPlane
 
-CASES = {"fast": 10, "ci": 40, "nightly": 3_000}
-AS_FOUND = (Phase.explicit, Phase.reuse, Phase.generate)  # to shrink takes longer than a test may
-HARD = settings(
-    max_examples=CASES.get(os.environ.get("HYPOTHESIS_PROFILE", "ci"), 40), phases=AS_FOUND
-)
+HARD = as_found(fast=10, ci=40, nightly=3_000)
 TRIES = 10
 LATE = 60.0
 LATER = 300.0
@@ -103,9 +98,7 @@ def unknown_throttles(
     made: Lab, before: Mapping[tuple[str, str, str], str], *, restored: bool
 ) -> list[Broken]:
     """What differs from before, and the journal does not know; it knows nothing where all is restored."""
-    ledger = fold(made.journal.read())
-    known = {("broker", str(broker), config) for broker, config in ledger.rates}
-    known |= {("topic", *where) for where in ledger.entries}
+    known = known_throttles(made.journal.read())
     assert not (restored and known)
     now = throttles_of(made.plane.simulation.cluster)
-    return list(throttles_are_known(before, now, frozenset(known)))
+    return list(throttles_are_known(before, now, known))

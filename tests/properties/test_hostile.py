@@ -18,17 +18,17 @@ In words, for one partition of a plan from its original O to its target T:
    not ended by then has a reason, and something outside that explains it.
 """
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 
-from hypothesis import Phase, given, settings
-from tests.properties.hostile import Case, Run, cancelled, cases, performed
+from hypothesis import given
+from tests.properties.hostile import Case, Run, as_found, cancelled, cases, performed
 
 from replan.applying.journal.ledger import fold
-from replan.applying.journal.records import SavedRate, SavedReplicaList
+from replan.applying.journal.records import SavedRate
 from replan.applying.reasons.notes import EntriesRemoved, RateRemoved
 from replan.applying.settings import Settings
+from replan.applying.steps.creating import brokers_of
 from replan.applying.views.outcome import Outcome, PartitionResult, Result
 from replan.errors import Exit
 from replan.model.configs import (
@@ -51,7 +51,7 @@ from replan.planning.safety.run_invariants import (
     harms_nobody,
     throttles_are_known,
 )
-from replan.rehearsal.recording import throttles_of
+from replan.rehearsal.recording import known_throttles, throttles_of
 from replan.rehearsal.run import untouched
 from replan.rehearsal.setup import with_plan_applied
 from replan.simulator.cluster.apply_fault import scheduled
@@ -66,11 +66,7 @@ from replan.simulator.cluster.faults import (
 from replan.simulator.controller.commands import AlterConfigs, CordonDirs
 from replan.simulator.controller.versions import rules_of
 
-CASES = {"fast": 10, "ci": 250, "nightly": 20_000}
-AS_FOUND = (Phase.explicit, Phase.reuse, Phase.generate)  # to shrink takes longer than a test may
-HARD = settings(
-    max_examples=CASES.get(os.environ.get("HYPOTHESIS_PROFILE", "ci"), 250), phases=AS_FOUND
-)
+HARD = as_found(fast=10, ci=250, nightly=20_000)
 SLACK = Slack(in_sync_seconds=5, leaderless_seconds=15)
 SETTLE_SECONDS = Settings().settle_seconds
 
@@ -129,13 +125,7 @@ def broken_by(case: Case) -> Iterator[Broken]:
         yield from drops_only_what_was_replaced(
             move, ours, SETTLE_SECONDS, blindness(case), unnameable(case, move)
         )
-    known = frozenset(
-        ("topic", r.topic, r.config)
-        if isinstance(r, SavedReplicaList)
-        else ("broker", str(r.broker), r.config)
-        for r in run.lab.journal.read()
-        if isinstance(r, SavedReplicaList | SavedRate)
-    )
+    known = known_throttles(run.lab.journal.read())
     theirs = frozenset(case.configured())
     yield from throttles_are_known(before, throttles_of(run.cluster.cluster), known | theirs)
     for outcome in run.outcomes:
@@ -168,19 +158,23 @@ def raised_from(case: Case, move: Move, ours: Trajectory) -> float:
     Another tool raised min.insync.replicas above their number. A copy that runs is taken back then; what is in sync
     already stays in the list, and stops writes if it falls out of sync later.
     """
-    raised = (
-        at
-        for at, c in case.changes()
-        if (c.name, c.key) == (move.partition.topic, MIN_INSYNC_REPLICAS)
-        and int(c.value) > len(move.original)
-    )
-    since = min(raised, default=float("inf"))
+    since = min(raised_at(case, move), default=float("inf"))
     whole = (
         s.at
         for s in ours.samples
         if s.at >= since and not s.adding and {*s.replicas} - {*move.original}
     )
     return next(whole, float("inf"))
+
+
+def raised_at(case: Case, move: Move) -> Iterator[float]:
+    """When another tool raises min.insync.replicas above the number of replicas of the original."""
+    return (
+        at
+        for at, c in case.changes()
+        if (c.name, c.key) == (move.partition.topic, MIN_INSYNC_REPLICAS)
+        and int(c.value) > len(move.original)
+    )
 
 
 def blocked(case: Case, move: Move, ours: Trajectory | None) -> bool:
@@ -223,13 +217,13 @@ def felt_here_alone(case: Case, move: Move) -> float:
 
 def taken_back_late(case: Case, move: Move) -> float:
     """How much later a copy is taken back that stops writes, while an earlier request may arrive once more."""
-    raised = any(
-        (c.name, c.key) == (move.partition.topic, MIN_INSYNC_REPLICAS)
-        and int(c.value) > len(move.original)
-        for _, c in case.changes()
-    )
-    unknown = case.kills or any(isinstance(at.fault, LoseRequests) for at in case.schedule)
+    raised = any(True for _ in raised_at(case, move))
+    unknown = case.kills or loses_requests(case)
     return Settings().quarantine_seconds if raised and unknown else 0.0
+
+
+def loses_requests(case: Case) -> bool:
+    return any(isinstance(at.fault, LoseRequests) for at in case.schedule)
 
 
 def slack(case: Case, run: Run) -> Slack:
@@ -247,7 +241,6 @@ def slack(case: Case, run: Run) -> Slack:
 def unclean_election(case: Case, run: Run, move: Move) -> UncleanElection:
     """A copy is taken back when a session is over, looks have agreed, and no earlier request may arrive any more."""
     blind, settings = blindness(case), Settings()
-    late = any(isinstance(at.fault, LoseRequests) for at in case.schedule)
     changes = [
         (seconds, change.value == "true")
         for seconds, change in case.changes()
@@ -258,7 +251,7 @@ def unclean_election(case: Case, run: Run, move: Move) -> UncleanElection:
         + settings.agreeing_seconds
         + blind.unseen_seconds
         + blind.unknown_seconds
-        + (settings.quarantine_seconds if late else 0.0)
+        + (settings.quarantine_seconds if loses_requests(case) else 0.0)
     )
     return UncleanElection(
         switched=((0.0, move.unclean_election), *changes),
@@ -440,7 +433,7 @@ def explained(case: Case, run: Run, move: Move) -> bool:
     lists = {LEADER_REPLICAS, FOLLOWER_REPLICAS}
     contested = any(key in lists or "rate" in key for _, _, key in case.configured())
     others_run = any(True for _ in run.cluster.cluster.reassigning())
-    beside = (c.lists for c in case.plan.creates if c.topic == move.partition.topic)
-    new = {b for lists in beside for listed in lists for b in listed}  # they come first
+    beside = (c for c in case.plan.creates if c.topic == move.partition.topic)
+    new = {b for create in beside for b in brokers_of(create)}  # they come first
     gone = case.unregistered() & {*move.original, *move.target, *new}
     return contested or others_run or bool(gone)

@@ -14,8 +14,6 @@ from tests.builders import brokers, judged_in, placement, snapshot
 from tests.properties.clusters import BROKERS, VERSIONS, clusters, lists
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab
 
-from replan.applying.journal.protocol import Journal
-from replan.applying.journal.records import SavedRate, SavedReplicaList
 from replan.applying.settings import Settings
 from replan.applying.views.outcome import Outcome, Result
 from replan.errors import ClusterUnreachable
@@ -37,7 +35,7 @@ from replan.planning.safety.run_invariants import (
     harms_nobody,
     throttles_are_known,
 )
-from replan.rehearsal.recording import Recorder, throttles_of
+from replan.rehearsal.recording import Recorder, known_throttles, throttles_of
 from replan.rehearsal.run import untouched
 from replan.rehearsal.setup import with_plan_applied
 from replan.reporting.application.outcome_text import outcome_text
@@ -187,21 +185,11 @@ class Run:
     outcome: Outcome | None = None
 
     def known(self) -> frozenset[tuple[str, str, str]]:
-        return known_throttles(self.made.journal)
+        return known_throttles(self.made.journal.read())
 
     def histories(self) -> dict[TopicPartition, Trajectory]:
         self.recorder.note(self.made.plane.simulation)
         return self.recorder.trajectories()
-
-
-def known_throttles(journal: Journal) -> frozenset[tuple[str, str, str]]:
-    return frozenset(
-        ("topic", r.topic, r.config)
-        if isinstance(r, SavedReplicaList)
-        else ("broker", str(r.broker), r.config)
-        for r in journal.read()
-        if isinstance(r, SavedReplicaList | SavedRate)
-    )
 
 
 def performed(case: Case, plan: Plan, broken: list[Broken]) -> Run:

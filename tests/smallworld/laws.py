@@ -8,7 +8,6 @@ from tests.smallworld.steps import THROTTLES, Steps
 from tests.smallworld.world import Ghost, SmallWorld, State
 
 from replan.applying.journal.ledger import fold
-from replan.applying.journal.records import SavedRate, SavedReplicaList
 from replan.applying.journal.steps import Status
 from replan.applying.reasons.copies import NeverEnding
 from replan.applying.reasons.notes import EntriesRemoved, RateRemoved
@@ -18,6 +17,7 @@ from replan.model.control_plane import Look
 from replan.model.names import Replicas
 from replan.model.partition import effective_min_isr
 from replan.planning.plans.moves import Move
+from replan.rehearsal.recording import known_throttles
 from replan.simulator.controller.commands import AlterReassignments
 from replan.simulator.controller.state import ClusterState
 
@@ -117,13 +117,7 @@ def _unknown_throttles(
     initial, now = _throttles(world.cluster), _throttles(cluster)
     if initial == now:
         return
-    known = {
-        ("topic", r.topic, r.config)
-        if isinstance(r, SavedReplicaList)
-        else ("broker", str(r.broker), r.config)
-        for r in process.records
-        if isinstance(r, SavedReplicaList | SavedRate)
-    }
+    known = known_throttles(process.records)
     for where in {*initial, *now} - known:
         if initial.get(where) != now.get(where):
             yield f"{where} is {now.get(where)!r} and was {initial.get(where)!r}, and the journal does not know"

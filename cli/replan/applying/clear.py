@@ -117,9 +117,8 @@ def restored(
         )
         if tick.quiet and waits and not reported:
             reported = _report(report, settings.quarantine_seconds - late)
-        now = ports.clock.now()
-        over = now - max(began, started) >= longest
-        over = over or now - started >= longest + settings.quarantine_seconds
+        last = min(max(began, started), started + settings.quarantine_seconds)
+        over = ports.clock.now() - last >= longest
         if (tick.quiet and not waits) or over:
             outcome = _outcome(ledger, copying, seen, history.unregistered)
             return replace(outcome, notes=tuple(notes)), ledger

@@ -21,19 +21,31 @@ def write_file(path: Path, content: str) -> None:
             path.write_text(content, encoding="utf-8")
             return
         target = path.resolve()
-        partial = _partial(target)
-        try:
-            with partial.open("x", encoding="utf-8") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(target)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+        replace_file(target, lambda partial: _write(partial, content))
         sync(target.parent)
     except OSError as problem:
         raise cannot("write", path, problem) from problem
+
+
+def _write(path: Path, content: str) -> None:
+    with path.open("x", encoding="utf-8") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def replace_file(target: Path, fill: Callable[[Path], None]) -> None:
+    """Let `fill` write a file, then put it at `target`; it outlives a power cut if `fill` sees to that.
+
+    Raises OSError.
+    """
+    partial = _partial(target)
+    try:
+        fill(partial)
+        partial.replace(target)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def publish_folder(path: Path, fill: Callable[[Path], None], mine: Callable[[Path], bool]) -> None:

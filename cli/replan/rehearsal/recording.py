@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from heapq import heappop, heappush
 
+from replan.applying.journal.records import Record, SavedRate, SavedReplicaList
 from replan.model.configs import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
@@ -15,6 +16,7 @@ from replan.model.configs import (
     LEADER_REPLICAS,
     LOG_DIRS_RATE,
     MIN_INSYNC_REPLICAS,
+    ConfigScope,
 )
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import effective_min_isr
@@ -261,6 +263,17 @@ def _raise(peaks: dict[BrokerId, float], now: Mapping[BrokerId, float]) -> None:
     """Let the highest of each broker be at least what it has now."""
     for broker, value in now.items():
         peaks[broker] = max(peaks[broker], value)
+
+
+def known_throttles(records: Iterable[Record]) -> frozenset[tuple[str, str, str]]:
+    """The throttle settings that the records of a journal say are replan's, named as in `throttles_of`."""
+    return frozenset(
+        (ConfigScope.TOPIC.value, r.topic, r.config)
+        if isinstance(r, SavedReplicaList)
+        else (ConfigScope.BROKER.value, str(r.broker), r.config)
+        for r in records
+        if isinstance(r, SavedReplicaList | SavedRate)
+    )
 
 
 def throttles_of(cluster: ClusterState) -> Settings:

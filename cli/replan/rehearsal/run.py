@@ -10,13 +10,12 @@ from functools import partial
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import MemoryJournal
-from replan.applying.journal.records import Record, SavedRate, SavedReplicaList
+from replan.applying.journal.records import Record
 from replan.applying.journal.steps import Status
 from replan.applying.run.loop import apply_plan
 from replan.applying.views.outcome import Ending, Outcome, Result
 from replan.applying.views.progress import Progress, Report
 from replan.faults.read import FaultSpec
-from replan.model.configs import ConfigScope
 from replan.model.garbage_collection import garbage_collection_paused
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot
@@ -26,7 +25,7 @@ from replan.planning.safety.run_invariants import Trajectory
 from replan.rehearsal.event_skipping_clock import EventSkippingClock
 from replan.rehearsal.findings import Finding, Run, rehearsal_of
 from replan.rehearsal.options import Options
-from replan.rehearsal.recording import Recorder, throttles_of
+from replan.rehearsal.recording import Recorder, known_throttles, throttles_of
 from replan.rehearsal.refused import Refused
 from replan.rehearsal.result import Rehearsal
 from replan.rehearsal.setup import cluster_of, with_assumptions, with_plan_applied
@@ -127,7 +126,7 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
         waits=tuple(waits.found(histories, clock.now())),
         throttles=throttles_of(plane.simulation.cluster),
         places=plane.simulation.world.placed,
-        journalled=frozenset(map(_configured, _priors(journal))),
+        journalled=known_throttles(journal.read()),
         refused=refused.refusals,
         done_before=_done(options.journal),
         unnameable=_unnameable(plan, stage, plane.simulation),
@@ -190,16 +189,6 @@ def _left_open(outcome: Outcome) -> bool:
     return outcome.ending is Ending.STAYS_OPEN or (
         outcome.interrupted and outcome.ending is not Ending.GAVE_UP
     )
-
-
-def _priors(journal: MemoryJournal) -> list[SavedReplicaList | SavedRate]:
-    return [r for r in journal.read() if isinstance(r, SavedReplicaList | SavedRate)]
-
-
-def _configured(prior: SavedReplicaList | SavedRate) -> tuple[str, str, str]:
-    if isinstance(prior, SavedReplicaList):
-        return ConfigScope.TOPIC.value, prior.topic, prior.config
-    return ConfigScope.BROKER.value, str(prior.broker), prior.config
 
 
 def _moments(at: At) -> tuple[float, ...]:

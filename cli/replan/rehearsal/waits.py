@@ -34,8 +34,7 @@ class Waits:
 
     def _note(self, name: TopicPartition, at: float, reason: HoldReason) -> None:
         mentions = self._mentions[name]
-        last = mentions[-1][1] if mentions else None
-        if last is not reason and last != reason:
+        if not mentions or mentions[-1][1] != reason:
             mentions.append((at, reason))
 
     def found(self, histories: Mapping[TopicPartition, Trajectory], ended: float) -> list[Waited]:

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from replan.documents.atomic import replace_file
 from replan.errors import ReplanError
 from replan.fleet.frames import columns_of
 from replan.fleet.perform import Rows, Stage, in_order, perform, written_by
@@ -63,16 +63,14 @@ def _performed(
     for batch in batches:
         for number in batch.column(0).to_pylist():
             for name, rows in perform(tasks[number], stages).items():
-                _keep(rows, place / f"{name}-{number:06}.arrow")
+                replace_file(place / f"{name}-{number:06}.arrow", partial(_keep, rows))
         yield batch
 
 
 def _keep(rows: pa.Table, file: Path) -> None:
-    partial_file = file.with_suffix(f".{token_hex(4)}")
     compressed = pa.ipc.IpcWriteOptions(compression="lz4")
-    with pa.ipc.new_file(partial_file, rows.schema, options=compressed) as target:
+    with pa.ipc.new_file(file, rows.schema, options=compressed) as target:
         target.write_table(rows)
-    partial_file.replace(file)
 
 
 def _kept(place: Path, name: str) -> list[pa.Table]:

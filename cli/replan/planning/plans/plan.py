@@ -4,7 +4,8 @@ state are the same bytes.
 A refused partition has no move, and no move waits for another one: the moves are what can be done without it.
 
 The written form is in `plan_file`; its requests are derived by `preview`; safety and refusals by
-`safety`. Refusals and warnings are values: the sentences are `reporting`'s.
+`safety`. Refusals and warnings are values: the sentences are `reporting`'s, but for
+`left_out_text`, which the applier writes into the journal, too.
 """
 
 from collections.abc import Iterable, Mapping
