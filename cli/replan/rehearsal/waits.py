@@ -10,7 +10,7 @@ from replan.applying.reasons.kinds import kind_of
 from replan.applying.reasons.waits import HoldReason, is_routine
 from replan.applying.views.progress import Progress
 from replan.model.names import TopicPartition
-from replan.planning.safety.run_invariants import Trajectory
+from replan.planning.safety.trajectory import Trajectory
 from replan.rehearsal.result import Waited
 
 

@@ -1,160 +1,19 @@
 """How partitions fared over a run, and the laws that hold of it: above all, that no plan makes a partition worse off.
 
-Here belong the history of one partition as a value, and laws over histories as pure functions that return what they
-find broken. Who records a history (the simulator's rehearsal, a test) fills in the values; nothing here lets time pass.
-Laws over a plan that was not run are in `plan_invariants`.
+Here belong laws over histories (`trajectory`) as pure functions that return what they find broken, but for what is
+allowed (`slack`). Laws over a plan that was not run are in `plan_invariants`.
 """
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.names import BrokerId
 from replan.planning.plans.moves import Move
 from replan.planning.recovery.recovery import Recovery
 from replan.planning.safety.plan_laws import Broken
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """A partition from one moment on, until the next sample."""
-
-    at: float
-    """Seconds."""
-    replicas: Replicas
-    in_sync: Replicas
-    """Members of the ISR whose process serves: a killed broker stays listed until its session ends, and is no help."""
-    leader: BrokerId | None
-    """None also where the leader that is listed does not serve."""
-    min_in_sync: int
-    """The effective minimum min(m, assigned) (Partition.effectiveMinIsr since 3.7)."""
-    log_end: float = 0.0
-    """Bytes of the committed log."""
-    not_serving: Replicas = ()
-    """Members of the ISR whose process does not serve: nobody can know it before their session ends."""
-    adding: Replicas = ()
-    removing: Replicas = ()
-
-    @property
-    def margin(self) -> int:
-        """How many in-sync replicas may be lost before writes stop; negative where they have."""
-        return len(self.in_sync) - self.min_in_sync
-
-
-@dataclass(frozen=True, slots=True)
-class Trajectory:
-    """One partition from the beginning to the end of a run; samples are in order of time, at least one."""
-
-    partition: TopicPartition
-    samples: tuple[Sample, ...]
-    ended: float
-
-    def at(self, seconds: float) -> Sample:
-        """The sample that holds at a moment."""
-        after = bisect_right(self.samples, seconds, key=lambda s: s.at)
-        return self.samples[max(0, after - 1)]
-
-    def seconds_where(self, holds: Callable[[Sample], bool]) -> float:
-        """How long something held, in all."""
-        ends = [*(s.at for s in self.samples[1:]), self.ended]
-        return sum(
-            max(0.0, end - sample.at)
-            for sample, end in zip(self.samples, ends, strict=True)
-            if holds(sample)
-        )
-
-    @property
-    def under_min_isr_seconds(self) -> float:
-        """How long writes with acks=all could not succeed for want of replicas."""
-        return self.seconds_where(lambda s: s.margin < 0)
-
-    @property
-    def leaderless_seconds(self) -> float:
-        """How long nobody led."""
-        return self.seconds_where(lambda s: s.leader is None)
-
-    @property
-    def lost_bytes(self) -> float:
-        """What was cut off the committed log."""
-        return self.lost_bytes_but(None)
-
-    def lost_bytes_but(self, unclean: "UncleanElection | None") -> float:
-        """What was cut off the committed log, but for what an unclean election excuses."""
-        return sum(
-            max(0.0, a.log_end - b.log_end)
-            for a, b in pairwise(self.samples)
-            if unclean is None or not unclean.excuses(self, b.at)
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ends:
-    """The same partition under the same faults, without the plan: at its original, and at its target.
-
-    A move leads from one to the other, so a fault that only the target can meet is no harm done by the steps.
-    """
-
-    at_original: Trajectory
-    at_target: Trajectory
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slack:
-    """How long a difference may last before it counts: what recovers by itself in this time is not our doing."""
-
-    in_sync_seconds: float = 3.0
-    """A follower's first fetch, a leader's retry."""
-    leaderless_seconds: float = 12.0
-    """The session of a dead leader (9 s), whichever broker it was."""
-    unattended: Sequence[tuple[float, float]] = ()
-    """When nobody could lift the throttle of the copies: no process ran, or no broker answered it. A replica that is
-    out of sync meanwhile catches up under it, and is late by so long at most."""
-
-    unclean: "UncleanElection | None" = None
-    """None: no loss is excused."""
-
-    def late_seconds(self, since: float, until: float) -> float:
-        """How late the throttle may make a replica that is out of sync from one moment to another."""
-        return sum(end - begin for begin, end in self.unattended if begin < until and end > since)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UncleanElection:
-    """When unclean election is on for a topic, and how soon a copy can be taken back that it might choose.
-
-    Where all live replicas in sync die sooner, Kafka may elect the copy, whatever an applier does.
-    """
-
-    switched: Sequence[tuple[float, bool]]
-    """From when on it is on or off, in order of time."""
-    noticed_seconds: float
-    """From the moment in which one replica alone serves in sync until the copy is taken back."""
-    unattended: Sequence[tuple[float, float]] = ()
-    """When nobody could take it back."""
-
-    def excuses(self, ours: Trajectory, at: float) -> bool:
-        """Whether the log was cut at a moment by an election that came too soon to be prevented."""
-        since = next((s for s, on in reversed(self.switched) if s <= at and on), None)
-        if since is None or not any(s.at < at for s in ours.samples):
-            return False
-        before = [s for s in ours.samples if s.at < at]
-        if before[-1].in_sync:
-            return False
-        began = (
-            next((i for i in reversed(range(len(before))) if len(before[i].in_sync) > 1), -1) + 1
-        )
-        ends = [*(s.at for s in before[began + 1 :]), at]
-        alone = (
-            (max(s.at, since), end)
-            for s, end in zip(before[began:], ends, strict=True)
-            if s.in_sync and s.leader is not None
-        )
-        return sum(self._attended(*span) for span in alone) <= self.noticed_seconds
-
-    def _attended(self, begin: float, end: float) -> float:
-        away = sum(max(0.0, min(end, b) - max(begin, a)) for a, b in self.unattended)
-        return max(0.0, end - begin - away)
+from replan.planning.safety.slack import Slack
+from replan.planning.safety.trajectory import Ends, Sample, Trajectory
 
 
 def harms_nobody(ours: Trajectory, ends: Ends, slack: Slack) -> Iterator[Broken]:
@@ -195,13 +54,20 @@ def harms_nobody(ours: Trajectory, ends: Ends, slack: Slack) -> Iterator[Broken]
                     f"at its target {_shown(target.at(begin))}",
                 )
     spared = max(original.lost_bytes, target.lost_bytes)
-    lost = ours.lost_bytes_but(slack.unclean)
+    lost = _lost_bytes(ours, slack)
     if lost > spared + 1:
         yield Broken(
             "shorter-log",
             str(name),
             f"{name}: {lost:.0f} bytes of its committed log were lost, {spared:.0f} without any step",
         )
+
+
+def _lost_bytes(ours: Trajectory, slack: Slack) -> float:
+    """What was cut off the committed log, but for what an unclean election excuses."""
+    return sum(
+        cut for at, cut in ours.cuts if slack.unclean is None or not slack.unclean.excuses(ours, at)
+    )
 
 
 def _out_since(history: Trajectory, until: float) -> float:
