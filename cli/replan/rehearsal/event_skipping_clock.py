@@ -1,13 +1,18 @@
-"""Virtual time in long strides while nothing happens.
+"""Virtual time in long strides while nothing happens, or little beside what runs.
 
 Copies run for hours, and nothing changes for the applier between two events. Once it has been quiet for longer than any
 of its patience, a sleep goes on to the next event, or to the moment in which the applier gives up. Strides stay short
 enough for what it measures by itself.
+
+With many moves it is never quiet. A sleep then takes up to a twentieth of what one of them takes on average: each is
+seen to be done so much later at most, and ten times the bytes need no more looks. Such a sleep ends with the next
+fault; after one, and while a replica comes back that was there before, the applier looks when it would.
 """
 
 import math
 from collections.abc import Callable, Collection
 
+from replan.applying.views.progress import Progress
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.advance import next_moment
 from replan.simulator.cluster.physical_state import Simulation
@@ -15,6 +20,17 @@ from replan.simulator.control_plane import SimulatedControlPlane
 
 AFTER_FAULT_SECONDS = 120.0
 """The quarantine of a request whose outcome is unknown (90 s) and some."""
+LOOKS_IN_A_MOVE = 20
+
+
+def busy_stride(progress: Progress) -> float:
+    """Seconds between two looks while copies run; 0 while too few moves are done to tell.
+
+    How long a move takes follows from how many run and how many are done (Little's law).
+    """
+    if progress.done <= progress.running:
+        return 0.0
+    return progress.running * progress.at_seconds / progress.done / LOOKS_IN_A_MOVE
 
 
 class EventSkippingClock:
@@ -41,6 +57,10 @@ class EventSkippingClock:
         self._began = clock.now()
         self.gives_up_at = math.inf
         """When the applier gives up if nothing moves: no stride goes beyond."""
+        self.busy_stride_seconds = 0.0
+        """What a sleep may take while copies run, if that is longer than the applier asks for."""
+        self.longest_busy_seconds = 0.0
+        """The longest such sleep."""
 
     def now(self) -> float:
         """Virtual seconds."""
@@ -54,15 +74,35 @@ class EventSkippingClock:
     def _stride(self, seconds: float) -> float:
         now = self.now()
         simulation = self._plane.simulation
-        if (
-            now - self._changed_at(simulation) < self._quiet_seconds
-            or simulation.world.metadata_lag_seconds
-        ):
+        if simulation.world.metadata_lag_seconds:
             return seconds
         if any(at <= now < at + AFTER_FAULT_SECONDS for at in self._faults):
             return seconds
+        if now - self._changed_at(simulation) < self._quiet_seconds:
+            return self._busy(seconds)
         if self._longest_stride_seconds <= seconds:
             return seconds
         longest = max(self._longest_stride_seconds, (now - self._began) / 100)
         ahead = min(longest, next_moment(simulation) - now, self.gives_up_at - now)
         return max(seconds, math.floor(ahead / seconds) * seconds)
+
+    def _busy(self, seconds: float) -> float:
+        if self.busy_stride_seconds <= seconds or _replica_comes_back(self._plane.simulation):
+            return seconds
+        now = self.now()
+        coming = min((at for at in self._faults if at >= now), default=math.inf)
+        longest = min(self.busy_stride_seconds, self._longest_stride_seconds)
+        ahead = min(longest, coming - now, self.gives_up_at - now)
+        if ahead <= seconds:
+            return seconds
+        self.longest_busy_seconds = max(self.longest_busy_seconds, ahead)
+        return ahead
+
+
+def _replica_comes_back(simulation: Simulation) -> bool:
+    """Whether one that is not new is out of sync: the applier may have to lift its throttle."""
+    for name, follower in simulation.world.lags:
+        partition = simulation.cluster.partition(name)
+        if partition is None or follower not in partition.adding:
+            return True
+    return False

@@ -1,7 +1,7 @@
 """From what was recorded to what a person wants to know: a pure function."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from replan.applying.views.outcome import Outcome, Result
 from replan.faults.read import FaultSpec
@@ -19,6 +19,7 @@ from replan.planning.safety.run_invariants import (
 )
 from replan.planning.safety.slack import Slack
 from replan.planning.safety.trajectory import Ends, Trajectory
+from replan.rehearsal.crowding import crowding_by_broker
 from replan.rehearsal.recording import Recorder, throttles_of
 from replan.rehearsal.result import (
     Absent,
@@ -62,6 +63,8 @@ class Run:
     """What the journal counted as done before the run; its leader may have changed since."""
     unattended: tuple[tuple[float, float], ...]
     """When nobody could lift the throttle of the copies: no process was at work, or no broker answered it."""
+    longest_look_seconds: float
+    """The most between two looks while copies ran; 0 where the applier looked when it would."""
     places: Mapping[ReplicaName, str]
     """The log directories of the replicas that were made."""
 
@@ -88,7 +91,7 @@ class Finding:
 
 def rehearsal_of(finding: Finding) -> Rehearsal:
     """Put everything together; times count from the beginning."""
-    run, began = finding.run, finding.began
+    run, began, copies = finding.run, finding.began, tuple(_copies(finding))
     stopped = tuple(r for r in run.outcome.results if r.result is not Result.DONE)
     return Rehearsal(
         completed=not stopped and run.outcome.exit_code is finding.plan.left_out,
@@ -99,13 +102,14 @@ def rehearsal_of(finding: Finding) -> Rehearsal:
         seconds=run.ended - began,
         moves=len(finding.plan.moves),
         changes=finding.plan.steps,
-        copied_bytes=round(sum(c.bytes for c in _copies(finding))),
+        copied_bytes=round(sum(c.bytes for c in copies)),
         throttled_seconds=run.recorder.throttled_seconds,
+        longest_look_seconds=run.longest_look_seconds,
         smallest_headroom=_smallest_headroom(run.histories, began),
         harm=_harm(run.histories),
         without=_harm(finding.still),
         brokers=tuple(_brokers(run.recorder)),
-        copies=tuple(_copies(finding)),
+        copies=copies,
         recovered=tuple(_recovered(finding)),
         absent=tuple(
             Absent(b, at - began, None if until is None else until - began)
@@ -115,7 +119,7 @@ def rehearsal_of(finding: Finding) -> Rehearsal:
         waits=run.waits,
         faults=tuple(_injected(finding)),
         notes=(*map(note_text, run.outcome.notes), *_held_back(finding)),
-        broken=tuple(_broken(finding)),
+        broken=tuple(_broken(finding, copies)),
     )
 
 
@@ -219,9 +223,11 @@ def _leaders(histories: Histories, began: float) -> Iterator[LeaderChange]:
     return iter(sorted(changes, key=lambda c: (c.at_seconds, c.partition)))
 
 
-def _broken(finding: Finding) -> Iterator[Broken]:
+def _broken(finding: Finding, copies: Sequence[Copied]) -> Iterator[Broken]:
     """The invariants of a run, of every partition that no other tool has changed."""
     run = finding.run
+    span = finding.began, run.ended
+    crowding = crowding_by_broker(finding.stage, finding.faults, copies, span)
     results = {r.partition: r.result for r in run.outcome.results}
     for move in finding.plan.moves:
         name, history = move.partition, run.histories.get(move.partition)
@@ -232,7 +238,8 @@ def _broken(finding: Finding) -> Iterator[Broken]:
             move, history, finding.settle_seconds, unnameable=run.unnameable
         )
         if (ends := _ends(finding, name)) is not None:
-            yield from harms_nobody(history, ends, _slack(finding))
+            crowded = [crowding.get(b, ()) for b in (*move.original, *move.new)]
+            yield from harms_nobody(history, ends, replace(_slack(finding), crowded=crowded))
         if result is Result.DONE and name not in run.done_before:
             yield from arrived(move, history)
     for recovery in finding.plan.recoveries:

@@ -32,5 +32,7 @@ class Options:
     limit_seconds: float = 30 * DAY
     longest_stride_seconds: float = 60.0
     """How long nothing may be looked at while nothing happens; in long runs up to a hundredth of what has passed."""
+    exact_steps: int = 1_000
+    """Up to so many steps of the plan, the applier looks when it would; beyond, up to a twentieth of a move apart."""
     limit_looks: int | None = None
     """Looks at the cluster after which it is given up, for callers that must stay quick."""

@@ -138,6 +138,8 @@ class Rehearsal:
     """All that the plan does: its moves, and creates, settings, recoveries, moves between log directories."""
     copied_bytes: int
     throttled_seconds: float
+    longest_look_seconds: float
+    """The most between two looks while copies ran; 0 where the applier looked when it would."""
     smallest_headroom: Headroom | None
     """Where it was met first; None where nothing is moved."""
     harm: Harm

@@ -22,7 +22,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
 from replan.planning.safety.trajectory import Trajectory
-from replan.rehearsal.event_skipping_clock import EventSkippingClock
+from replan.rehearsal.event_skipping_clock import EventSkippingClock, busy_stride
 from replan.rehearsal.findings import Finding, Run, rehearsal_of
 from replan.rehearsal.options import Options
 from replan.rehearsal.recording import Recorder, known_throttles, throttles_of
@@ -60,7 +60,7 @@ def rehearse_on(
     plan: Plan, simulation: Simulation, options: Options, report: Report = _silently
 ) -> Rehearsal:
     """Perform a plan on a copy of a simulated cluster; `report` gets its progress."""
-    stage = with_assumptions(simulation, options)
+    stage = with_assumptions(simulation, options, exact=plan.steps <= options.exact_steps)
     run = perform(plan, stage, options, report)
     ends = (stage, with_plan_applied(stage, plan, run.places))
     still, there = (untouched(plan, s, run.ended) for s in ends)
@@ -82,6 +82,8 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
     def on_progress(progress: Progress) -> None:
         waits(progress)
         quick.gives_up_at = progress.gives_up_at
+        if plan.steps > options.exact_steps:
+            quick.busy_stride_seconds = busy_stride(progress)
         report(progress)
 
     clock = VirtualClock(began)
@@ -131,6 +133,7 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
         done_before=_done(options.journal),
         unnameable=_unnameable(plan, stage, plane.simulation),
         unattended=(*alone, *_silences(options.faults, began)),
+        longest_look_seconds=quick.longest_busy_seconds,
     )
 
 

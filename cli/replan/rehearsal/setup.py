@@ -38,6 +38,7 @@ from replan.simulator.controller.state import Partition, Topic
 from replan.simulator.persistence.from_snapshot import check, from_snapshot, initial_lags
 from replan.simulator.persistence.snapshot_log_dirs import with_directories
 
+COARSE_GRAIN_SECONDS = 0.5
 NOWHERE: Mapping[ReplicaName, str] = MappingProxyType({})
 
 
@@ -236,8 +237,11 @@ def fault_context(simulation: Simulation) -> FaultContext:
     return FaultContext(simulation.cluster, new_topic_id)
 
 
-def with_assumptions(simulation: Simulation, options: Options) -> Simulation:
-    """The cluster with speeds, produce rates and faults as they are assumed; faults count from its present."""
+def with_assumptions(simulation: Simulation, options: Options, *, exact: bool) -> Simulation:
+    """The cluster with speeds, produce rates and faults as they are assumed; faults count from its present.
+
+    Unless it is to be `exact`, copies that end close together end at once.
+    """
     world = simulation.world
     produce = dict(world.produce)
     if options.produce is not None:
@@ -247,6 +251,7 @@ def with_assumptions(simulation: Simulation, options: Options) -> Simulation:
         world.speeds,
         network_bytes_per_second=options.network,
         disk_bytes_per_second=options.disk,
+        grain_seconds=world.speeds.grain_seconds if exact else COARSE_GRAIN_SECONDS,
     )
     world = replace(world, speeds=speeds, produce={n: r for n, r in produce.items() if r})
     schedule = tuple(

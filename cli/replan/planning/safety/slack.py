@@ -48,6 +48,22 @@ class UncleanElection:
         return max(0.0, end - begin - away)
 
 
+@dataclass(frozen=True, slots=True)
+class Crowding:
+    """A copy of the plan that uses a network which a replica that comes back needs, too."""
+
+    began: float
+    ended: float
+    seconds: float
+    """How long its bytes would take that network alone."""
+
+    def within(self, since: float, until: float) -> float:
+        """How much of that falls between two moments."""
+        lasted = self.ended - self.began
+        overlap = min(until, self.ended) - max(since, self.began)
+        return 0.0 if lasted <= 0 else self.seconds * max(0.0, overlap) / lasted
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slack:
     """How long a difference may last before it counts: what recovers by itself in this time is not our doing."""
@@ -60,9 +76,14 @@ class Slack:
     """When nobody could lift the throttle of the copies: no process ran, or no broker answered it. A replica that is
     out of sync meanwhile catches up under it, and is late by so long at most."""
 
+    crowded: Sequence[Sequence[Crowding]] = ()
+    """The copies on the network of each of the partition's brokers: a replica that comes back shares it with them."""
     unclean: UncleanElection | None = None
     """None: no loss is excused."""
 
     def late_seconds(self, since: float, until: float) -> float:
-        """How late the throttle may make a replica that is out of sync from one moment to another."""
-        return sum(end - begin for begin, end in self.unattended if begin < until and end > since)
+        """How late the throttle, and the copies, may make a replica that is out of sync between two moments."""
+        throttled = sum(
+            end - begin for begin, end in self.unattended if begin < until and end > since
+        )
+        return throttled + sum(c.within(since, until) for on in self.crowded for c in on)

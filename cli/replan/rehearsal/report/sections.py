@@ -10,6 +10,7 @@ from replan.rehearsal.report.sentences import (
     harm,
     headroom,
     injected,
+    looks,
     random_runs,
     refused,
     stopped,
@@ -79,6 +80,7 @@ def footer(report: Report) -> list[str]:
     """The lines at the bottom."""
     return [
         assumptions(report.options),
+        *looks(report),
         f"Plan {report.plan_digest[:16]}, cluster {report.cluster_id}.",
     ]
 

@@ -150,6 +150,17 @@ def assumptions(options: Options) -> str:
     return f"Assumed: {kafka}{network}; {disk}; {produce}."
 
 
+def looks(report: Report) -> Iterator[str]:
+    """How much less closely a long plan is looked at, if it is."""
+    seconds = report.rehearsal.longest_look_seconds
+    if seconds:
+        most = count(report.options.exact_steps, "step")
+        yield (
+            f"Looked at up to {seconds:.1f} s apart while copies ran, as the plan has more than {most}: "
+            "the time is that much less exact for each move, and more rather than less."
+        )
+
+
 def random_runs(report: Report) -> Iterator[str]:
     """What the runs with random faults came to, beside how long they took."""
     if not report.runs:

@@ -13,7 +13,7 @@ from replan.planning.safety.run_invariants import (
     harms_nobody,
     throttles_are_known,
 )
-from replan.planning.safety.slack import Slack, UncleanElection
+from replan.planning.safety.slack import Crowding, Slack, UncleanElection
 from replan.planning.safety.trajectory import Ends, Sample, Trajectory
 
 NAME = TopicPartition("orders", 0)
@@ -109,6 +109,33 @@ def test_what_catches_up_throttled_may_be_late_by_as_long_as_nobody_could_lift_t
     )
     ours = history(sample(0, (1, 2, 3)), sample(20, (1, 2, 3, 4), (1, 3)), sample(42, (1, 2, 3)))
     slack = Slack(unattended=((left, left + 20),))
+    assert [b.law for b in harms_nobody(ours, ends, slack)] == ([] if late else ["fewer-in-sync"])
+
+
+@pytest.mark.parametrize(
+    ("copy", "late"),
+    [
+        (Crowding(10.0, 60.0, 40.0), True),  # 17.6 s of it fall between seconds 20 and 42
+        (Crowding(10.0, 60.0, 30.0), False),
+        (Crowding(10.0, 20.0, 40.0), False),
+        (Crowding(42.0, 60.0, 40.0), False),
+        (Crowding(30.0, 30.0, 40.0), False),
+    ],
+)
+def test_a_replica_may_be_late_by_what_copies_took_of_its_network(
+    copy: Crowding, *, late: bool
+) -> None:
+    """Out of sync from second 20, back at 22 without any step, and at 42 with them."""
+    ends = Ends(
+        at_original=history(
+            sample(0, (1, 2, 3)), sample(20, (1, 2, 3), (1, 3)), sample(22, (1, 2, 3))
+        ),
+        at_target=history(
+            sample(0, (4, 2, 5)), sample(20, (4, 2, 5), (4, 5)), sample(22, (4, 2, 5))
+        ),
+    )
+    ours = history(sample(0, (1, 2, 3)), sample(20, (1, 2, 3, 4), (1, 3)), sample(42, (1, 2, 3)))
+    slack = Slack(crowded=((copy,), ()))
     assert [b.law for b in harms_nobody(ours, ends, slack)] == ([] if late else ["fewer-in-sync"])
 
 
