@@ -24,7 +24,7 @@ What holds, whatever is killed when:
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from replan.applying.journal.ledger import Ledger
@@ -139,7 +139,7 @@ class OtherCopies:
 
 
 def rates_of_others(
-    copies: list[Copy], throttle: MoveThrottle | None, ledger: Ledger, view: ThrottleInput
+    copies: Sequence[Copy], throttle: MoveThrottle | None, ledger: Ledger, view: ThrottleInput
 ) -> Iterator[Note]:
     """What is said of the rates that another tool has set where these copy."""
     for where, rate in sorted(WantedThrottles.of(copies, throttle).rates.items()):

@@ -72,7 +72,7 @@ def rehearse_on(
 def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _silently) -> Run:
     """Let the applier perform a plan, and record what happens."""
     began = stage.world.now
-    recorder, waits = Recorder(_watched(plan), stage), Waits(began)
+    recorder, waits = Recorder(_watched(plan), stage), Waits()
     refused = Refused(options.faults, stage)
 
     def meter(simulation: Simulation, speeds: Mapping[ReplicaName, float], until: float) -> None:

@@ -17,13 +17,12 @@ from replan.rehearsal.result import Waited
 class Waits:
     """Takes in the reports of an application."""
 
-    def __init__(self, began: float) -> None:
-        self._began = began
+    def __init__(self) -> None:
         self._mentions: dict[TopicPartition, list[tuple[float, HoldReason]]] = defaultdict(list)
 
     def __call__(self, progress: Progress) -> None:
         """Take in one report."""
-        at = self._began + progress.at_seconds
+        at = progress.now  # a second run of the command counts its own seconds from its beginning
         for name, reason in (progress.holds or {}).items():
             known = self._mentions.get(name)
             if known is None or known[-1][1] is not reason:

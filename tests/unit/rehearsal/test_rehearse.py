@@ -13,6 +13,7 @@ from replan.applying.journal.steps import Status
 from replan.applying.partitions.intents import begun
 from replan.applying.reasons.copies import AwaitingSync
 from replan.applying.reasons.gates import NoSlot
+from replan.applying.reasons.requests import ClusterSilent
 from replan.applying.run.opening import opening
 from replan.applying.settings import Settings
 from replan.errors import Exit
@@ -59,6 +60,15 @@ def test_the_throttle_of_the_plan_holds_copies_up_and_is_in_place_until_the_end(
     assert found.seconds > 100
     assert load_of(found, 1).peak_out <= 12 * MB
     assert found.seconds - 30 < found.throttled_seconds <= found.seconds
+
+
+def test_a_wait_lasts_across_the_runs_of_the_command() -> None:
+    """Nobody answers from second 20 on; the command leaves, and is run again after the last fault."""
+    found = rehearsed(plan_of([1, 2, 4], [3, 1, 2], rate=10 * MB), "silence at 20s for 3m")
+    assert found.completed
+    assert any("run again" in note for note in found.notes)
+    (silent,) = (w for w in found.waits if isinstance(w.reason, ClusterSilent))
+    assert silent.longest_seconds >= 180.0
 
 
 def test_the_smallest_headroom_has_its_partition_and_its_time() -> None:

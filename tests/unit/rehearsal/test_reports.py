@@ -156,14 +156,14 @@ def test_every_form_has_the_distribution_and_the_worst_seed() -> None:
 
 
 def test_each_wait_has_the_reason_of_the_one_that_waited_longest() -> None:
-    waits = Waits(0.0)
+    waits = Waits()
     first, second = TopicPartition("orders", 1), TopicPartition("orders", 2)
     looks: list[tuple[float, dict[TopicPartition, HoldReason]]] = [
         (0.0, {first: NoSlot(BrokerId(4), 5, 5), second: NoSlot(BrokerId(5), 5, 5)}),
         (9.0, {first: NoLeader()}),
     ]
     for at, holds in looks:
-        waits(Progress(at, 2, 0, 0, 0, 2, holds=holds))
+        waits(Progress(at, 2, 0, 0, 0, 2, holds=holds, now=at))
     (longest, *_) = waits.found({}, 20.0)
     assert longest == Waited(NoSlot(BrokerId(5), 5, 5), 2, second, 20.0)
 

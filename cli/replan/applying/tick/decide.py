@@ -5,14 +5,13 @@ need, how many requests travel together, and what is written down. Nothing here 
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from replan.applying.admission.gates import closed_gate, others_by_topic, under_min_isr
 from replan.applying.admission.slots import Slots
 from replan.applying.journal.records import Record, changed
 from replan.applying.journal.steps import MoveRecord, Status
-from replan.applying.other_tools import rates_of_others, throttles_others
+from replan.applying.other_tools import throttles_others
 from replan.applying.partitions.intents import begun, forgetting, intent, left_behind, remembering
 from replan.applying.partitions.judge import End, Hold, Suspect, Verdict
 from replan.applying.partitions.judge_cancelled import judge_cancelled
@@ -27,9 +26,7 @@ from replan.applying.partitions.phase import (
     Waiting,
 )
 from replan.applying.reasons.copies import AwaitingThrottle, CopyGoesOn
-from replan.applying.reasons.ends import (
-    EndReason,
-)
+from replan.applying.reasons.ends import EndReason
 from replan.applying.reasons.gates import (
     Cancelling,
     OthersUnderMinIsr,
@@ -43,7 +40,6 @@ from replan.applying.reasons.requests import ArrivalPossible
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.steering import (
     acknowledged,
-    keeps_throttles,
     notes_of,
     steered,
     throttle_of,
@@ -52,31 +48,19 @@ from replan.applying.steps.creating import CreateTick, create_tick, pending
 from replan.applying.steps.log_moves import LogMoveTick, log_move_tick
 from replan.applying.steps.recovering import RecoveryTick, recovery_tick
 from replan.applying.steps.standing_throttles import StandingTick, first_of, standing_tick
-from replan.applying.throttles.tick import (
-    ThrottleInput,
-    ThrottleTick,
-    WantedThrottles,
-    admission_closed,
-    gives_way_to,
-    in_place,
-    throttle_tick,
-    unread,
-    with_kept,
-)
+from replan.applying.throttles.tick import ThrottleTick, admission_closed
 from replan.applying.tick.batches import Batches
 from replan.applying.tick.copies import (
     copies_under_throttle,
-    copy_of,
     lingering,
     may_arrive,
     others_suffer,
-    refused_setting,
     slots_of,
     source_of,
 )
 from replan.applying.tick.next_state import Decision, next_state
-from replan.applying.tick.questions import standing_places
 from replan.applying.tick.run_state import RunState
+from replan.applying.tick.throttling import Throttled, throttle_missing, throttles_now
 from replan.applying.tick.verdicts import Unchanged, agreed, partition_input, quarantine_left
 from replan.applying.tick_input import TickInput
 from replan.model.names import TopicPartition
@@ -343,25 +327,17 @@ class TickBuilder:
         }
         admitted.update(self._to_start)  # one that was taken back is in flight, and begins again
         ended = {n for n, phase in self._phases.items() if isinstance(phase, Ended)}
-        copies = copies_under_throttle(tick, state, admitted, ended)
-        view, released = self._throttle_input(), standing_places(tick.job, state.ledger)
-        keeps = keeps_throttles(self._throttle, state.ledger.application)
-        cancelling = isinstance(self._admission, Cancelling)
-        wanted = WantedThrottles.of([*copies, *self._other_copies], self._throttle)
-        wanted = replace(wanted, rates={**wanted.rates, **self._log_moves.rates(self._throttle)})
-        if keeps:
-            wanted = with_kept(wanted, copies, state.ledger, view, released)
-        waiting = tick.admitting and state.copies_waiting > 0 and not cancelling
-        self._throttles = throttle_tick(
-            wanted, state.ledger, view, keep_rates=keeps or waiting, released=released
+        self._throttles = throttles_now(
+            tick,
+            state,
+            Throttled(
+                self._throttle,
+                copies_under_throttle(tick, state, admitted, ended),
+                self._other_copies,
+                self._log_moves.rates(self._throttle),
+            ),
+            cancelling=isinstance(self._admission, Cancelling),
         )
-        found = rates_of_others(self._other_copies, self._throttle, state.ledger, view)
-        self._throttles = replace(self._throttles, notes=(*self._throttles.notes, *found))
-
-    def _throttle_input(self) -> ThrottleInput:
-        seen = self._tick.seen
-        live = {b for b, broker in seen.brokers.items() if broker.live}
-        return ThrottleInput(seen.topics, seen.rates, self._state.throttle_history, live)
 
     def ask(self) -> None:
         """Fill the requests of this tick up to their limits, and write down what they ask."""
@@ -376,20 +352,16 @@ class TickBuilder:
 
     def _throttled(self, name: TopicPartition) -> bool:
         """Whether the throttle of a copy is in force; holds it if not, or ends it where it never will be."""
-        move, throttle = self._tick.job.moves[name], self._throttle
-        copy, view = copy_of(self._tick, self._state, move), self._throttle_input()
-        if in_place(copy, throttle, self._throttles, view):
-            return True
-        refused = refused_setting(self._tick, self._state, move)
-        if refused is None:
-            brokers = (*move.original, *move.new)
-            self._holds[name] = AwaitingThrottle(
-                unread(copy, throttle, view),
-                gives_way_to(copy, throttle, view),
-                self._state.unanswered(brokers),
-            )
-        else:
-            self._end(name, Status.REJECTED, refused)
+        missing = throttle_missing(
+            self._tick, self._state, self._tick.job.moves[name], self._throttle, self._throttles
+        )
+        match missing:
+            case None:
+                return True
+            case AwaitingThrottle():
+                self._holds[name] = missing
+            case _:
+                self._end(name, Status.REJECTED, missing)
         return False
 
     def _add(self, name: TopicPartition, ask: Request) -> None:
