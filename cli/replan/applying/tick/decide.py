@@ -9,24 +9,20 @@ from typing import TypeVar
 
 from replan.applying.admission.gates import closed_gate, others_by_topic, under_min_isr
 from replan.applying.admission.slots import Slots
-from replan.applying.journal.records import Record, changed
-from replan.applying.journal.steps import MoveRecord, Status
+from replan.applying.journal.records import changed
+from replan.applying.journal.steps import Status
 from replan.applying.other_tools import throttles_others
-from replan.applying.partitions.intents import begun, forgetting, intent, left_behind, remembering
-from replan.applying.partitions.judge import End, Hold, Suspect, Verdict
+from replan.applying.partitions.intents import intent, remembering
+from replan.applying.partitions.judge import End, Hold, Suspect
 from replan.applying.partitions.judge_cancelled import judge_cancelled
 from replan.applying.partitions.judge_copying import judge_while_copying
 from replan.applying.partitions.phase import (
     Admitted,
-    Deferred,
     Ended,
     InFlight,
     Parked,
-    Phase,
-    Waiting,
 )
 from replan.applying.reasons.copies import AwaitingThrottle, CopyGoesOn
-from replan.applying.reasons.ends import EndReason
 from replan.applying.reasons.gates import (
     Cancelling,
     OthersUnderMinIsr,
@@ -58,10 +54,11 @@ from replan.applying.tick.copies import (
     slots_of,
     source_of,
 )
+from replan.applying.tick.draft import Draft
 from replan.applying.tick.next_state import Decision, next_state
 from replan.applying.tick.run_state import RunState
 from replan.applying.tick.throttling import Throttled, throttle_missing, throttles_now
-from replan.applying.tick.verdicts import Unchanged, agreed, partition_input, quarantine_left
+from replan.applying.tick.verdicts import Unchanged, partition_input, quarantine_left
 from replan.applying.tick_input import TickInput
 from replan.model.names import TopicPartition
 from replan.planning.plans.requests import Request, RequestKind
@@ -90,11 +87,7 @@ class TickBuilder:
 
     def __init__(self, tick: TickInput, state: RunState) -> None:
         self._tick, self._state = tick, state
-        self._phases: dict[TopicPartition, Phase] = {}
-        self._records: list[Record] = []
-        """Beside those of the phases."""
-        self._holds: dict[TopicPartition, HoldReason] = {}
-        self._suspected: list[tuple[TopicPartition, Request | End]] = []
+        self._draft = Draft(tick, state)
         self._to_start: dict[TopicPartition, Request] = {}
         """Lists that add replicas; whoever asks for one passes the gates, whatever was asked before."""
         self._to_ask: dict[TopicPartition, Request] = {}
@@ -106,7 +99,7 @@ class TickBuilder:
             admission_closed(state.throttle_history) if tick.admitting else None
         )
         if application is not None:
-            self._records += acknowledged(
+            self._draft.records += acknowledged(
                 state.ledger, application, tick.commands, tick.settings.owner
             )
             if application.paused_by:
@@ -143,108 +136,66 @@ class TickBuilder:
         self._standing = standing_tick(
             self._tick, state.ledger, state.standing, late, self._nothing_new()
         )
-        self._records.extend(self._standing.records)
+        self._draft.records.extend(self._standing.records)
 
     def create(self) -> None:
         """Creates come before any move of their topic."""
         ledger, closed = self._state.ledger, self._nothing_new()
         self._creates = create_tick(self._tick, ledger, self._state.creating, closed)
         self._growing = {create.topic for create in pending(self._tick.job, ledger)}
-        self._holds.update(self._creates.holds)
-        self._records.extend(self._creates.records)
+        self._draft.holds.update(self._creates.holds)
+        self._draft.records.extend(self._creates.records)
 
     def recover(self) -> None:
         """Partitions without a leader wait for nothing else."""
         state, closed = self._state, self._nothing_new()
         self._recoveries = recovery_tick(self._tick, state.ledger, state.recovering, closed)
-        self._holds.update(self._recoveries.holds)
-        self._records.extend(self._recoveries.records)
+        self._draft.holds.update(self._recoveries.holds)
+        self._draft.records.extend(self._recoveries.records)
 
     def judge(self, name: TopicPartition) -> None:
         """Judge one partition, and put what it needs where it belongs."""
         known = self._state.ledger.owned.get(name)
         if known is None and name.topic in self._growing:
-            self._holds.setdefault(name, PartitionsFirst())
+            self._draft.holds.setdefault(name, PartitionsFirst())
             return
         cancelling = self._admission if isinstance(self._admission, Cancelling) else None
         if cancelling is not None and known is None:
-            self._put_back(name, self._deferred(), cancelling)
+            self._draft.put_back(name, self._draft.deferred(), cancelling)
             return
         if (still := self._unchanged.wait(name, known)) is not None:
-            self._holds[name] = still.reason
+            self._draft.holds[name] = still.reason
             return
         sight = partition_input(self._tick, self._state, name, known)
         record, verdict = (
             judge_while_copying(sight) if cancelling is None else judge_cancelled(sight)
         )
         if record is not None and record != known:
-            self._phases[name] = InFlight(record)
-        match self._concluded(name, verdict):
+            self._draft.phases[name] = InFlight(record)
+        match self._draft.concluded(name, verdict):
             case End(status, reason):
-                self._end(name, status, reason)
+                self._draft.end(name, status, reason)
             case Suspect(_, reason):
-                self._holds[name] = reason
+                self._draft.holds[name] = reason
             case Hold(reason, soon):
-                self._hold(name, reason, soon=soon)
+                self._draft.hold(name, reason, soon=soon)
                 if record == known:
                     self._unchanged.keep(name, known, reason)
             case Request() as ask:
                 self._sort(name, ask)
 
-    def _hold(self, name: TopicPartition, reason: HoldReason, *, soon: bool) -> None:
-        self._holds[name] = reason
-        if not soon and isinstance(self._phase(name), Waiting):
-            self._phases[name] = self._deferred()
-
-    def _concluded(self, name: TopicPartition, verdict: Verdict) -> Verdict:
-        """A suspicion becomes its conclusion once looks have agreed on it for long enough."""
-        if not isinstance(verdict, Suspect):
-            return verdict
-        self._suspected.append((name, verdict.conclusion))
-        return verdict.conclusion if agreed(self._tick, self._state, name, verdict) else verdict
-
-    def _phase(self, name: TopicPartition) -> Phase:
-        return self._phases.get(name) or self._state.phase(name)
-
-    def _deferred(self) -> Deferred:
-        return Deferred(self._tick.now + self._tick.settings.retry_seconds)
-
-    def _put_back(self, name: TopicPartition, phase: Phase, reason: HoldReason) -> None:
-        """Let a partition wait; what is in flight stays so."""
-        self._holds[name] = reason
-        if not isinstance(self._phase(name), InFlight):
-            self._phases[name] = phase
-
-    def _end(self, name: TopicPartition, status: Status, reason: EndReason | None) -> None:
-        job, ledger = self._tick.job, self._state.ledger
-        message = "" if reason is None else job.end_text(name, reason)
-        record = changed(self._record(name), status=status, message=message)
-        self._holds.pop(name, None)
-        self._phases[name] = Ended(record)
-        found = self._tick.seen.partitions.get(name)
-        if status is not Status.DONE:
-            there = found is not None and found.topic_id == record.topic_id
-            self._records.extend(left_behind(record, ledger) if there else ())
-        elif name not in job.plan.remember:
-            self._records.extend(forgetting(job.moves[name], ledger))
-
-    def _record(self, name: TopicPartition) -> MoveRecord:
-        """The record of a partition so far."""
-        phase = self._phase(name)
-        if isinstance(phase, InFlight | Ended):
-            return phase.record
-        return begun(self._tick.job.moves[name], self._state.ledger)
-
     def _sort(self, name: TopicPartition, ask: Request) -> None:
         found = self._tick.seen.partitions[name]
         if not self._tick.admitting:
-            self._holds[name] = Stopping()
-        elif isinstance(self._admission, Paused) and not isinstance(self._phase(name), InFlight):
-            self._put_back(name, self._deferred(), self._admission)
+            self._draft.holds[name] = Stopping()
+        elif isinstance(self._admission, Paused) and not isinstance(
+            self._draft.phase(name), InFlight
+        ):
+            self._draft.put_back(name, self._draft.deferred(), self._admission)
         elif not set(ask.replicas) <= set(found.replicas):
             self._to_start[name] = ask
         elif (closed := self._closed(name, ask)) is not None:
-            self._put_back(name, self._deferred(), closed)
+            self._draft.put_back(name, self._draft.deferred(), closed)
         else:
             self._to_ask[name] = ask
 
@@ -259,7 +210,7 @@ class TickBuilder:
     def watch(self) -> None:
         """Say what an ended partition keeps the application for."""
         for name in lingering(self._tick, self._state):
-            self._holds[name] = CopyGoesOn()
+            self._draft.holds[name] = CopyGoesOn()
         for name in may_arrive(self._state):
             asked, left = (
                 self._state.ledger.owned[name].asked,
@@ -267,7 +218,7 @@ class TickBuilder:
             )
             ended = name not in self._state.ledger.open
             if ended and asked is not None and left is not None:
-                self._holds[name] = ArrivalPossible(asked.kind, asked.replicas, left)
+                self._draft.holds[name] = ArrivalPossible(asked.kind, asked.replicas, left)
 
     def admit(self) -> None:
         """Give slots to copies that are to start or start again, in this order: begun, admitted, waiting."""
@@ -301,32 +252,32 @@ class TickBuilder:
         tick, move = self._tick, self._tick.job.moves[name]
         brokers = (source_of(tick, move), *move.new)
         if self._admission is not None and not self._heals(name):
-            self._put_back(name, self._deferred(), self._admission)
+            self._draft.put_back(name, self._draft.deferred(), self._admission)
         elif (first := first_of(move, self._standing.first)) is not None:
-            self._put_back(name, self._deferred(), SettingFirst(first))
+            self._draft.put_back(name, self._draft.deferred(), SettingFirst(first))
         elif (full := self._slots.first_full(brokers)) is not None:
-            self._put_back(name, Parked(full), self._slots.why_full(full))
+            self._draft.put_back(name, Parked(full), self._slots.why_full(full))
             if self._state.queue.starving(tick.job.places[name]):
                 self._slots.reserve(brokers)
         elif (closed := self._closed(name, ask)) is not None:
-            self._put_back(name, self._deferred(), closed)
+            self._draft.put_back(name, self._draft.deferred(), closed)
         else:
             self._slots.take(brokers)
             size = max(move.bytes, tick.seen.partitions[name].bytes)
             self._room = self._room.reserve(name, move.new, size)
-            if not isinstance(self._phase(name), InFlight | Admitted):
-                self._phases[name] = Admitted()
+            if not isinstance(self._draft.phase(name), InFlight | Admitted):
+                self._draft.phases[name] = Admitted()
             return True
         return False
 
     def throttle(self) -> None:
         """What the copies that run or are about to need of throttles."""
         tick, state = self._tick, self._state
-        admitted = {n for n in state.admitted if n not in self._phases} | {
-            n for n, phase in self._phases.items() if isinstance(phase, Admitted)
+        admitted = {n for n in state.admitted if n not in self._draft.phases} | {
+            n for n, phase in self._draft.phases.items() if isinstance(phase, Admitted)
         }
         admitted.update(self._to_start)  # one that was taken back is in flight, and begins again
-        ended = {n for n, phase in self._phases.items() if isinstance(phase, Ended)}
+        ended = {n for n, phase in self._draft.phases.items() if isinstance(phase, Ended)}
         self._throttles = throttles_now(
             tick,
             state,
@@ -348,7 +299,7 @@ class TickBuilder:
                 self._add(name, ask)
         ledger, in_force = self._state.ledger, self._throttles.rates_in_force
         self._log_moves.ask(in_force, self._throttle, ledger, self._state.unanswered)
-        self._records.extend(self._log_moves.records)
+        self._draft.records.extend(self._log_moves.records)
 
     def _throttled(self, name: TopicPartition) -> bool:
         """Whether the throttle of a copy is in force; holds it if not, or ends it where it never will be."""
@@ -359,29 +310,29 @@ class TickBuilder:
             case None:
                 return True
             case AwaitingThrottle():
-                self._holds[name] = missing
+                self._draft.holds[name] = missing
             case _:
-                self._end(name, Status.REJECTED, missing)
+                self._draft.end(name, Status.REJECTED, missing)
         return False
 
     def _add(self, name: TopicPartition, ask: Request) -> None:
         job = self._tick.job
         if (full := self._batches.add(name, ask, self._tick.seen, job.settings)) is not None:
-            self._holds[name] = full
+            self._draft.holds[name] = full
             return
-        self._phases[name] = InFlight(intent(self._record(name), ask))
+        self._draft.phases[name] = InFlight(intent(self._draft.record(name), ask))
         if name in job.plan.remember:
-            self._records.extend(remembering(job.moves[name], self._state.ledger))
+            self._draft.records.extend(remembering(job.moves[name], self._state.ledger))
 
     def decision(self) -> Decision:
         """The decision as it stands."""
         state = self._state
         self._standing.holds = _kept(self._standing.holds, state.setting_holds)
         self._log_moves.holds = _kept(self._log_moves.holds, state.log_holds)
-        touched = (p.record for p in self._phases.values() if isinstance(p, InFlight | Ended))
+        touched = (p.record for p in self._draft.phases.values() if isinstance(p, InFlight | Ended))
         moves = (changed(record, changed_at=self._tick.moment) for record in touched)
         return Decision(
-            records=(*moves, *self._records, *self._throttles.records),
+            records=(*moves, *self._draft.records, *self._throttles.records),
             resizing=self._batches.resizing,
             same_size=self._batches.same_size,
             elections=tuple(self._batches.elections),
@@ -391,11 +342,11 @@ class TickBuilder:
             log_moves=self._log_moves,
             throttles=self._throttles,
             notes=notes_of(self._tick.commands),
-            phases=self._phases,
-            holds=_kept(self._holds, state.holds),
+            phases=self._draft.phases,
+            holds=_kept(self._draft.holds, state.holds),
             waits=self._unchanged.waits(),
             admission=self._admission,
-            suspected=tuple(self._suspected),
+            suspected=tuple(self._draft.suspected),
             room=self._room,
             slots=self._slots,
         )
