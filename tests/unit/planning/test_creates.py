@@ -131,6 +131,17 @@ def test_fewer_than_there_are_is_refused_and_nothing_else_is() -> None:
     assert not plan.moves
 
 
+def test_what_has_more_partitions_than_declared_is_drained_all_the_same() -> None:
+    asked = placement(
+        rules=ruled(partition_count=1), replica_blacklist=(ReplicaBlacklist(BrokerId(4), HERE),)
+    )
+    plan = make_plan(asked, seen())
+
+    assert [r.rule for r in plan.refusals] == [RefusalRule.FEWER_PARTITIONS]
+    assert [(m.partition.partition, m.leaving) for m in plan.moves] == [(1, (4,))]
+    assert loads(dumps(plan), "plan.json") == plan
+
+
 def test_a_topic_on_which_something_runs_waits_for_the_next_plan() -> None:
     running = [TWO[0], state([2, 3, 4, 5], [2, 3, 4], partition=1, adding=[5])]
     before = snapshot(running, registered=brokers(6, "abc"))

@@ -67,6 +67,14 @@ def test_what_fits_nowhere_is_refused_by_name() -> None:
     assert len(find_drift(drained("/a"), at).log_dirs) == 2
 
 
+def test_a_replica_that_fits_nowhere_keeps_no_move_of_its_partition_back() -> None:
+    at = seen([500], log_dir("/a", 500, 0), log_dir("/b", 300))
+    entry = ReplicaBlacklist(BrokerId(2), HERE)
+    plan = make_plan(replace(drained("/a"), replica_blacklist=(entry,)), at)
+    assert [r.rule for r in plan.refusals] == [RefusalRule.NO_ROOM_IN_LOG_DIRS]
+    assert [(m.partition.partition, m.leaving) for m in plan.moves] == [(0, (2,))]
+
+
 def test_an_empty_directory_is_no_drift_and_no_plan() -> None:
     at = seen([50], log_dir("/a", 900), log_dir("/b", 800, 0))
     assert make_plan(drained("/a"), at).empty

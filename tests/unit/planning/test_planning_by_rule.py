@@ -412,6 +412,23 @@ def test_an_order_by_racks_is_declared_by_its_entry() -> None:
     assert (move.target, move.reason) == ((1, 3, 2), MoveReason(ReasonKind.ORDER, rule="ord*"))
 
 
+@pytest.mark.parametrize("entry", ["orders", "ord*"])
+def test_balanced_leaders_that_another_broker_gets_more_than_one_of(entry: str) -> None:
+    seen = snapshot(
+        [state([1, 2, 3], partition=n) for n in range(9)], registered=brokers(3, "abc")
+    )
+    asked = placement(leader_rules={entry: LeaderRule(HERE, entry, balanced=True)})
+    plan = make_plan(asked, seen)
+    assert Counter(m.target[0] for m in plan.moves) == {2: 3, 3: 3}
+    assert make_plan(asked, after(plan, seen)).empty
+
+
+def test_more_replicas_than_any_cluster_has_brokers_are_refused() -> None:
+    seen = snapshot([state([1, 2])], registered=brokers(3, "abc"))
+    [refusal] = make_plan(placement(rules=ruled(replication_factor=2**31 - 1)), seen).refusals
+    assert refusal.rule is RefusalRule.TOO_FEW_BROKERS
+
+
 def test_balanced_leaders_beside_a_leader_blacklist() -> None:
     seen = snapshot([state([1, 2, 3], partition=i) for i in range(6)], registered=brokers(3))
     asked = placement(

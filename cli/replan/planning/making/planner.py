@@ -116,7 +116,8 @@ def make_plan(
     planned_or_lacking = [move for move, _ in judged]
     judged = [(move, seen) for move, seen in judged if move.partition not in without]
     recovered = _recoveries(placement, snapshot, within)
-    refused = [r for r in refused if r.partition not in recovered.about] + [*recovered.refused]
+    refused = [r for r in refused if r.partition not in recovered.about or not r.of_the_list]
+    refused += recovered.refused
     standing = tuple(
         s
         for s in standing_differences(placement, snapshot)

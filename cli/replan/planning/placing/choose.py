@@ -17,7 +17,8 @@ def choose(problem: PlacementProblem) -> Choice:
     """
     at = Positions.of(problem)
     settled = in_place(problem, at)
-    lists = widened(base_lists(problem), int(problem.partitions.factor.max(initial=0)))
+    longest = min(int(problem.partitions.factor.max(initial=0)), len(problem.brokers.ids))
+    lists = widened(base_lists(problem), longest)
     filler = Filler(problem, at, settled)
     for row in by_size(np.flatnonzero(~settled), problem):
         found = filler.fill(int(row))

@@ -1,7 +1,7 @@
 """A plan as a value: what was read, what was decided, and nothing of when or by whom, so that two plans of one
 state are the same bytes.
 
-A refused partition has no move, and no move waits for another one: the moves are what can be done without it.
+A partition whose list is refused has no move, and no move waits for another one: the moves are what can be done without it.
 
 The written form is in `plan_file`; its requests are derived by `preview`; safety and refusals by
 `safety`. Refusals and warnings are values: the sentences are `reporting`'s, but for
@@ -185,6 +185,11 @@ class Refusal:
     partition: TopicPartition
     rule: RefusalRule
     facts: Facts
+
+    @property
+    def of_the_list(self) -> bool:
+        """Whether it is about the partition's replica list, so that no move can be planned beside it."""
+        return self.rule not in {RefusalRule.FEWER_PARTITIONS, RefusalRule.NO_ROOM_IN_LOG_DIRS}
 
     @property
     def held(self) -> bool:

@@ -118,6 +118,7 @@ def arrives(
         explicit=placement.explicit.take(pa.array(rows[rows >= 0])),
         balance=None,  # it is about all partitions together, as are balanced leaders: those are taken as chosen
         preferred_leaders={**placement.preferred_leaders, **_balanced(placement, judged)},
+        leader_rules={p: r for p, r in placement.leader_rules.items() if not r.balanced},
     )
     asked = wanted(Alignment.of(declared, after))
     left = compare(asked.table, after.partitions, asked.rows).table

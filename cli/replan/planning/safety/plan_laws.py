@@ -48,7 +48,7 @@ def listed(broken: Sequence[Broken]) -> str:
 
 def lawful_alone(plan: Plan) -> Iterator[Broken]:
     """What is broken of the laws that can be judged from the plan alone, whatever cluster it was made from."""
-    refused, names = {r.partition for r in plan.refusals}, set[TopicPartition]()
+    refused, names = {r.partition for r in plan.refusals if r.of_the_list}, set[TopicPartition]()
     for move in plan.moves:
         name = move.partition
         if name in names or name in refused:
