@@ -414,9 +414,7 @@ def test_an_order_by_racks_is_declared_by_its_entry() -> None:
 
 @pytest.mark.parametrize("entry", ["orders", "ord*"])
 def test_balanced_leaders_that_another_broker_gets_more_than_one_of(entry: str) -> None:
-    seen = snapshot(
-        [state([1, 2, 3], partition=n) for n in range(9)], registered=brokers(3, "abc")
-    )
+    seen = snapshot([state([1, 2, 3], partition=n) for n in range(9)], registered=brokers(3, "abc"))
     asked = placement(leader_rules={entry: LeaderRule(HERE, entry, balanced=True)})
     plan = make_plan(asked, seen)
     assert Counter(m.target[0] for m in plan.moves) == {2: 3, 3: 3}
