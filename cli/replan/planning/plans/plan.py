@@ -1,7 +1,8 @@
 """A plan as a value: what was read, what was decided, and nothing of when or by whom, so that two plans of one
 state are the same bytes.
 
-A partition whose list is refused has no move, and no move waits for another one: the moves are what can be done without it.
+A partition whose list is refused has no move, and no move waits for another one: the moves are what can be done
+without it.
 
 The written form is in `plan_file`; its requests are derived by `preview`; safety and refusals by
 `safety`. Refusals and warnings are values: the sentences are `reporting`'s, but for
