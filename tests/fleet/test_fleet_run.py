@@ -15,7 +15,7 @@ from tests.commandline import replan
 from tests.fleet.fleets import drawn_snapshot
 
 from replan.errors import BadFile, ClusterUnreachable
-from replan.fleet.collect import collect
+from replan.fleet.collect import Observe, collect
 from replan.fleet.engine import Engine, Where
 from replan.fleet.fleet_file import FleetCluster, read_fleet
 from replan.fleet.lake.delta import Hour, Lake
@@ -279,6 +279,40 @@ def test_an_error_of_an_hour_before_the_newest_comparison_is_over(home: Path) ->
     assert [c.errors for c in gather(lake, fleet).clusters] == [()] * 4
     run_collect(fleet, lake, _refusing, Hour.of("", "2026-11-21T02:00:00Z"))
     assert [len(c.errors) for c in gather(lake, fleet).clusters] == [1] * 4
+
+
+def test_an_error_is_over_when_its_stage_is_done_with_an_older_snapshot(home: Path) -> None:
+    fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
+
+    def at_hour(hour: int, observe: Observe) -> list[str]:
+        now = Hour.of("", f"2026-11-22T{hour:02}:00:00Z")
+        run_collect(fleet, lake, observe, now)
+        todo = from_lake(fleet, lake)
+        write(
+            *(lake, todo, run_stages(todo, DRIFT_STAGES, Where(Engine.LOCAL), now)),
+            *(DRIFT_STAGES, now),
+        )
+        (us,) = [c for c in gather(lake, fleet).clusters if c.name == "us"]
+        return [error["stage"] for error in us.errors]
+
+    def from_file(cluster: FleetCluster) -> Seen:
+        return _refusing(cluster) if cluster.name == "gone" else Seen(seen_at(1, [1, 2, 4], 0))
+
+    assert at_hour(3, _refusing) == ["collect", "diff"]
+    assert at_hour(4, from_file) == []  # of hour 1 of the day before
+    assert at_hour(5, _refusing) == ["collect"]
+
+
+def test_a_snapshot_of_which_a_file_is_cut_is_an_error_of_its_cluster(home: Path) -> None:
+    fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
+    for name in ("eu", "us"):
+        keep_snapshot(lake, seen_at(1, [1, 2, 3], 0), name)
+    (file,) = (home / "lake/snapshots/cluster=us").rglob("*.parquet")
+    file.write_bytes(file.read_bytes()[:50])
+    todo = from_lake(fleet, lake)
+    assert [task.cluster for task in todo.tasks] == ["eu"]
+    (error,) = [e for e in todo.errors if e.cluster == "us"]
+    assert error.message.startswith(f"{lake.place(SNAPSHOTS)}: ")
 
 
 def _refusing(_cluster: FleetCluster) -> Seen:

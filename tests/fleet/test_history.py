@@ -4,6 +4,7 @@ import csv
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from replan.fleet.engine import Engine, Where
 from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.history import kept_spells
-from replan.fleet.lake.tables import APPLICATIONS, HISTORY, RATES
+from replan.fleet.lake.tables import APPLICATIONS, ERRORS, HISTORY, JUDGED, PLANS, RATES, TABLES
 from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.reports.facts import gather
 from replan.fleet.reports.files import rendered
@@ -260,3 +261,70 @@ def test_drift_of_one_cluster_says_since_when(home: Path) -> None:
     elsewhere = replan(*drift[:-1], "nowhere", folder=home)
     assert (elsewhere.returncode, elsewhere.stdout) == (1, "")
     assert "never compared" in elsewhere.stderr
+
+
+def kept(lake: Lake) -> tuple[Any, ...]:
+    row = history(lake)
+    return tuple(row[k] for k in ("first_seen", "since", "spells", "open", "resolved_at"))
+
+
+def test_what_was_put_right_stays_in_the_history_when_its_days_are_removed(home: Path) -> None:
+    one = moved(application("a-1", 1, 2))
+    lake = judge(home, look(1, BAD), look(3, GOOD, **one), look(30, GOOD))
+    before = history(lake)
+    assert before["resolved_by"] == "a-1"
+    list(lake.maintain(1, date(2026, 11, 22)))
+    run_history(lake, ["eu"])
+    assert history(lake) == before
+    judge(home, look(31, BAD))
+    assert kept(lake) == (moment(1), moment(31), 2, True, None)
+
+
+def test_the_history_outlives_all_comparisons(home: Path) -> None:
+    lake = judge(home, look(1, BAD), look(2, BAD))
+    before = history(lake)
+    list(lake.maintain(1, date(2026, 12, 24)))  # the cluster has not answered for a month
+    run_history(lake, ["eu"])
+    assert history(lake) == before
+    judge(home, look(9 * 24, GOOD))
+    assert kept(lake) == (moment(1), moment(1), 1, False, moment(9 * 24))
+
+
+def test_maintenance_that_was_killed_between_two_tables_ends_no_spell(home: Path) -> None:
+    lake = judge(home, look(1, BAD), look(30, BAD))
+    run = lake.maintain(1, date(2026, 11, 22))
+    for done in run:
+        run_history(lake, ["eu"])
+        assert kept(lake) == (moment(1), moment(1), 1, True, None), done
+
+
+def test_an_hour_that_is_judged_again_takes_back_what_it_found(home: Path) -> None:
+    lake = judge(home, look(1, BAD))
+    (home / "eu.yaml").write_text(
+        "version: 1\nassignments: {orders: {partitions: [[1, 2, 3]]}}\n", encoding="utf-8"
+    )
+    again = look(1, BAD)
+    later = replace(again.snapshot, observed_at=moment(1).replace(":00Z", ":30Z"))
+    judge(home, Seen(later))
+    assert lake.read(HISTORY).num_rows == 0
+
+
+def test_a_run_that_cannot_judge_keeps_what_the_hour_has(home: Path) -> None:
+    lake = judge(home, look(1, BAD), look(2, GOOD), look(3, BAD), stages=list(Stage))
+    names = ("declared", "differences", "drift", "judged", "costs", "plans", "history")
+    before = {name: lake.read(TABLES[name]) for name in names}
+    whole = (home / "eu.yaml").read_text(encoding="utf-8")
+    (home / "eu.yaml").write_text("version: 1\nassignment: {}\n", encoding="utf-8")
+    judge(home, look(3, BAD), stages=list(Stage))
+    assert {name: lake.read(TABLES[name]) for name in names} == before
+    (error,) = lake.read(ERRORS).to_pylist()
+    assert error["stage"] == "diff"
+
+    # What cannot be planned is judged all the same: then the plan of before is of another placement.
+    limits = "limits: {partitions: 0}\n"
+    (home / "eu.yaml").write_text(whole + limits, encoding="utf-8")
+    judge(home, look(3, BAD), stages=list(Stage))
+    assert lake.read(JUDGED, "hour = 3").num_rows == 1
+    assert lake.read(PLANS, "hour = 3").num_rows == 0
+    (error,) = lake.read(ERRORS).to_pylist()
+    assert error["stage"] == "plan"

@@ -54,10 +54,7 @@ def written_by(stages: Iterable[Stage]) -> list[str]:
 
 
 def perform(task: Task, stages: Sequence[Stage]) -> Rows:
-    """The rows of all stages; one that fails leaves its own rows out, and says why in `errors`.
-
-    Each failed part says the same in each stage that needs it; only the first of them is kept.
-    """
+    """The rows of all stages; one that fails leaves its own rows out, and says why in `errors`."""
     work = Work(task)
     found: dict[str, pa.Table] = {}
     errors: list[tuple[str, str]] = []
@@ -65,7 +62,7 @@ def perform(task: Task, stages: Sequence[Stage]) -> Rows:
         rows = or_message(stage_function(stage), work)
         if not isinstance(rows, str):
             found |= {name: rows[name] for name in WRITES[stage]}
-        elif rows not in (message for _, message in errors):
+        else:
             errors.append((stage.value, rows))
     places = (task.placement, task.lake or "", task.snapshot or "")
     default = task.snapshot or task.placement

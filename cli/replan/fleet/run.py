@@ -4,9 +4,10 @@ Each stage reads tables, and writes whole hours of tables: one that is done agai
 leaves the same tables.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,7 +18,7 @@ from replan.fleet.engine import Where, done_by
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Hour, Lake, quoted
 from replan.fleet.lake.tables import DIFFERENCES, ERRORS, HISTORY, JUDGED, TABLES
-from replan.fleet.perform import Rows, Stage, in_order
+from replan.fleet.perform import WRITES, Rows, Stage, in_order
 from replan.fleet.seen import keep_seen
 from replan.fleet.stages.classify import ACKNOWLEDGED
 from replan.fleet.tasks.pairs import FleetError
@@ -36,6 +37,8 @@ class FleetRun:
     """Clusters with a snapshot that no placement is about."""
     older: int = 0
     """Snapshots that were not looked at, because there is a newer one of their cluster."""
+    failed: frozenset[tuple[Hour, str]] = frozenset()
+    """The stages that failed, each for a cluster and an hour."""
 
     @property
     def errors(self) -> pa.Table:
@@ -71,9 +74,24 @@ class FleetRun:
 def run_stages(todo: Todo, stages: Sequence[Stage], where: Where, now: Hour) -> FleetRun:
     """The rows of these stages for all tasks; raises ReplanError where the engine fails."""
     rows = done_by(where, todo, stages)
+    said = rows[ERRORS.name].to_pylist()
+    failed = frozenset((_hour(row), row["stage"]) for row in said)
     unpaired = error_rows(todo.errors, stages[0].value, now)
-    errors = in_order(ERRORS.name, [rows[ERRORS.name], unpaired])
-    return FleetRun({**rows, ERRORS.name: errors}, todo.undeclared, todo.older)
+    errors = in_order(ERRORS.name, [_once(said, stages), unpaired])
+    return FleetRun({**rows, ERRORS.name: errors}, todo.undeclared, todo.older, failed)
+
+
+def _once(errors: Iterable[dict[str, Any]], stages: Sequence[Stage]) -> pa.Table:
+    """Each failed part says the same in each stage that needs it; only the first of them is kept."""
+    order = [stage.value for stage in stages]
+    first: dict[tuple[Hour, str], dict[str, Any]] = {}
+    for row in sorted(errors, key=lambda row: order.index(row["stage"])):
+        first.setdefault((_hour(row), row["message"]), row)
+    return pa.Table.from_pylist(list(first.values()), schema=ERRORS.schema)
+
+
+def _hour(row: Mapping[str, Any]) -> Hour:
+    return Hour(row["cluster"], row["day"], row["hour"])
 
 
 def error_rows(errors: Iterable[FleetError], stage: str, now: Hour) -> pa.Table:
@@ -95,34 +113,56 @@ def error_rows(errors: Iterable[FleetError], stage: str, now: Hour) -> pa.Table:
 def write(lake: Lake, todo: Todo, run: FleetRun, stages: Sequence[Stage], now: Hour) -> None:
     """Put the rows of a run into the lake, a commit for each table; raises BadFile.
 
-    `judged` and `errors` come last: an hour that is in one of them has all that was found of it.
+    A cluster that cannot be judged keeps what its hour has. `judged` and `errors` come last: an hour that is in one of
+    them has all that was found of it.
     """
-    hours = [task.hour for task in todo.tasks]
-    for name in sorted(
-        run.rows.keys() - {ERRORS.name}, key=lambda name: (name == JUDGED.name, name)
+    for stage, name in sorted(
+        ((stage, name) for stage in stages for name in WRITES[stage]),
+        key=lambda written: (written[1] == JUDGED.name, written[1]),
     ):
+        hours = [task.hour for task in todo.tasks if not _keeps(run, task.hour, stage)]
         lake.replace(TABLES[name], run.rows[name], hours)
+    hours = [task.hour for task in todo.tasks]
     failed = [Hour(error.cluster, now.day, now.hour) for error in todo.errors]
-    write_errors(lake, run.errors, [*hours, *failed], [stage.value for stage in stages])
+    over = {hour.cluster: hour for hour in hours} if todo.of_newest else {}
+    write_errors(lake, run.errors, [*hours, *failed], [stage.value for stage in stages], over)
 
 
-def write_errors(lake: Lake, rows: pa.Table, hours: Iterable[Hour], stages: Iterable[str]) -> None:
-    """Put the errors of some stages in the place of those that they had in these hours."""
-    named = ", ".join(quoted(stage) for stage in stages)
-    lake.replace(ERRORS, rows, hours, only=f"stage IN ({named})")
+def _keeps(run: FleetRun, hour: Hour, stage: Stage) -> bool:
+    """Whether this stage failed, and there is no new comparison either that an earlier result would contradict."""
+    compared = JUDGED.name in run.rows and (hour, Stage.CLASSIFY.value) not in run.failed
+    return (hour, stage.value) in run.failed and not compared
+
+
+def write_errors(
+    lake: Lake,
+    rows: pa.Table,
+    hours: Iterable[Hour],
+    stages: Iterable[str],
+    over: Mapping[str, Hour],
+) -> None:
+    """Put the errors of some stages in the place of those that they had in these hours.
+
+    `over`: by cluster, since when errors of these stages are over, as the stages were done with a snapshot of that hour.
+    """
+    named = f"stage IN ({', '.join(quoted(stage) for stage in stages)})"
+    known = map(_hour, lake.read(ERRORS, named, ["cluster", "day", "hour"]).to_pylist()) if over else ()
+    past = [hour for hour in known if hour.cluster in over and hour >= over[hour.cluster]]
+    lake.replace(ERRORS, rows, [*hours, *past], only=named)
 
 
 def run_collect(fleet: Fleet, lake: Lake, observe: Observe, now: Hour) -> pa.Table:
     """Ask all clusters that are to be asked, and keep what they answer; the errors, which are kept as well."""
     asked = [cluster for cluster in fleet.clusters.values() if cluster.is_asked]
     errors = []
+    kept: dict[str, Hour] = {}
     for answer in collect(asked, observe):
         if isinstance(answer.found, str):
             errors.append(FleetError(answer.cluster, _address(fleet, answer.cluster), answer.found))
         else:
-            keep_seen(lake, answer.found, answer.cluster)
+            kept[answer.cluster] = keep_seen(lake, answer.found, answer.cluster)
     rows = in_order(ERRORS.name, [error_rows(errors, COLLECT, now)])
-    write_errors(lake, rows, [Hour(c.name, now.day, now.hour) for c in asked], [COLLECT])
+    write_errors(lake, rows, [Hour(c.name, now.day, now.hour) for c in asked], [COLLECT], kept)
     return rows
 
 

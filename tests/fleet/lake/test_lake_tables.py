@@ -2,8 +2,10 @@
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import jsonschema
@@ -146,3 +148,19 @@ def test_a_copied_lake_is_a_lake(lake: Lake, tmp_path: Path) -> None:
     lake.replace(ERRORS, errors(EU, "one"), [EU])
     shutil.copytree(lake.place(ERRORS), tmp_path / "copy" / "errors")
     assert messages(Lake(str(tmp_path / "copy"))) == ["one"]
+
+
+def test_a_table_that_several_writers_create_at_the_same_time_has_all_their_rows(
+    tmp_path: Path,
+) -> None:
+    hours = [Hour.of(f"c{n}", "2026-11-21T03:00:00Z") for n in range(8)]
+    for attempt in range(5):
+        lake, together = Lake(str(tmp_path / str(attempt))), Barrier(len(hours))
+
+        def feed(hour: Hour, lake: Lake = lake, together: Barrier = together) -> None:
+            together.wait()
+            lake.replace(ERRORS, errors(hour, hour.cluster), [hour])
+
+        with ThreadPoolExecutor(len(hours)) as pool:
+            list(pool.map(feed, hours))
+        assert messages(lake) == [hour.cluster for hour in hours]

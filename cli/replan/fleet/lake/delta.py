@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow as pa
 
 from replan.errors import BadFile, ReplanError
-from replan.fleet.lake.tables import TABLES, VERSION, LakeTable
+from replan.fleet.lake.tables import JUDGED, TABLES, VERSION, LakeTable
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable, QueryBuilder
@@ -126,9 +126,13 @@ class Lake:
         return _loose(pa.table(columns_there, schema=schema))
 
     def maintain(self, keep_days: int, today: date) -> Iterator[Maintained]:
-        """Remove rows older than so many days, merge small files, remove files that no state needs; by table."""
+        """Remove rows older than so many days, merge small files, remove files that no state needs; by table.
+
+        `judged` comes first: a history that is made meanwhile, or after a crash, leaves out drift of an hour that is
+        not there, while an hour without its drift would end all spells.
+        """
         oldest = today - timedelta(days=keep_days)
-        for table in TABLES.values():
+        for table in sorted(TABLES.values(), key=lambda table: table is not JUDGED):
             with _explained(self.place(table)):
                 known = self._open(table)
                 if known is None:
@@ -159,16 +163,25 @@ class Lake:
         return known
 
     def _created(self, table: LakeTable) -> "DeltaTable":
-        from deltalake import DeltaTable
+        from deltalake import CommitProperties, DeltaTable
+        from deltalake.exceptions import CommitFailedError
 
-        return DeltaTable.create(
-            self.place(table),
-            _loose(table.schema.empty_table()).schema,
-            mode="ignore",
-            partition_by=table.divided_by,
-            name=f"replan.{table.name}",
-            description=f"{table.about} version {VERSION}",
-        )
+        try:
+            return DeltaTable.create(
+                self.place(table),
+                _loose(table.schema.empty_table()).schema,
+                mode="ignore",
+                partition_by=table.divided_by,
+                name=f"replan.{table.name}",
+                description=f"{table.about} version {VERSION}",
+                # Tried again, it would commit its metadata over those of another process, whose writers then fail.
+                commit_properties=CommitProperties(max_commit_retries=0),
+            )
+        except CommitFailedError:
+            known = self._open(table)
+            if known is None:
+                raise
+            return known
 
 
 def _loose(rows: pa.Table) -> pa.Table:

@@ -3,7 +3,7 @@
 Made of the whole table `drift` of a cluster, not of the last run alone: so a late snapshot falls into its place, and
 one that came twice changes nothing. What drifts in two comparisons that follow each other drifts in one spell; a
 comparison in between without it ends the spell. What the tables no longer have, because its days were removed, is
-carried over from the history that there is.
+carried over from the history that there is: the beginning of what still drifts, and the whole row of what had gone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,6 +26,7 @@ KEYS = ("topic", "partition", "broker", "kind")
 FLAPPING_SPELLS = 3
 FLAPPING_TIME = timedelta(days=7)
 """What begins so often within so long flaps."""
+_HOUR = len("2026-11-21T03")
 _ITEM = ("topic", "partition", "broker", "class", "kind")
 
 
@@ -81,6 +82,8 @@ def spells(
                 **_spell(began, int(at[end - 1]), seen, carried.get(_key(row))),
             }
         )
+    found = {_key(row) for row in rows}
+    rows += [_gone(row, seen) for row in before.to_pylist() if _is_older(row, seen) and _key(row) not in found]
     rows.sort(key=lambda r: [(r[k] is None, r[k]) for k in (*_ITEM, "first_seen")])
     return pa.Table.from_pylist(rows, schema=HISTORY.schema)
 
@@ -102,7 +105,7 @@ def _spell(
         "resolved_at": None if is_open else seen[last + 1],
         "flapping": _is_flapping([seen[n] for n in began], seen[-1]),
     }
-    if known is None or known["first_seen"] >= seen[0]:
+    if known is None or not _is_older(known, seen):
         return found
     later = sum(n > 0 and seen[n] > known["last_seen"] for n in began)
     found |= {
@@ -114,6 +117,26 @@ def _spell(
             known["first_seen"] if known["spells"] == 1 else seen[0]
         )
     return found
+
+
+def _is_older(known: Mapping[str, Any], seen: Sequence[str]) -> bool:
+    """Whether it was there in an hour before the oldest comparison that is left, if one is left."""
+    return not seen or bool(known["first_seen"][:_HOUR] < seen[0][:_HOUR])
+
+
+def _gone(known: Mapping[str, Any], seen: Sequence[str]) -> Mapping[str, Any]:
+    """The row of a thing that no comparison that is left has found: it was gone at the oldest of them at the latest."""
+    if not seen:
+        return known
+    since = known["since"] or known["first_seen"]
+    quiet = datetime.fromisoformat(since) <= datetime.fromisoformat(seen[-1]) - FLAPPING_TIME
+    return {
+        **known,
+        "last_seen": min(known["last_seen"], seen[0]),
+        "open": False,
+        "resolved_at": min(known["resolved_at"] or seen[0], seen[0]),
+        "flapping": bool(known["flapping"]) and not quiet,
+    }
 
 
 def _is_flapping(began: Sequence[str], newest: str) -> bool:

@@ -1,14 +1,15 @@
 """What is to be done for a fleet: a task for each cluster, out of two folders or out of a lake and its fleet file."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from replan.errors import BadFile
 from replan.fleet.fleet_file import Fleet
-from replan.fleet.lake.delta import Lake
+from replan.fleet.lake.delta import Lake, quoted
 from replan.fleet.lake.snapshots import Kept, kept_snapshots
+from replan.fleet.lake.tables import SNAPSHOTS
 from replan.fleet.tasks.heads import head_of
 from replan.fleet.tasks.pairs import FleetError, pair_up
 from replan.fleet.tasks.sources import find_placements, find_snapshots
@@ -31,6 +32,8 @@ class Todo:
     """Snapshots that are not looked at, because there is a newer one of their cluster."""
     partitions: int = 0
     """About how many there are in all."""
+    of_newest: bool = False
+    """Whether each task has the newest snapshot of its cluster in the lake: what failed after that is over."""
 
 
 def from_folders(snapshots: Path, placements: Path) -> Todo:
@@ -63,11 +66,11 @@ def from_folders(snapshots: Path, placements: Path) -> Todo:
 
 
 def from_lake(fleet: Fleet, lake: Lake, unanswered: Collection[str] = ()) -> Todo:
-    """The newest snapshot of each cluster of the fleet; raises BadFile.
+    """The newest snapshot of each cluster of the fleet; raises BadFile where the table of snapshots cannot be read.
 
     That there is none is no error of its own where the cluster is among the `unanswered` of this run.
     """
-    newest = newest_of(lake)
+    newest, torn = newest_of(lake, fleet.clusters)
     tasks: list[Task] = []
     errors: list[FleetError] = []
     undeclared: list[str] = []
@@ -75,6 +78,8 @@ def from_lake(fleet: Fleet, lake: Lake, unanswered: Collection[str] = ()) -> Tod
         kept = newest.get(name)
         if cluster.placement is None:
             undeclared.append(name)
+        elif name in torn:
+            errors.append(FleetError(name, lake.place(SNAPSHOTS), torn[name]))
         elif kept is None and name in unanswered:
             continue
         elif kept is None:
@@ -88,6 +93,7 @@ def from_lake(fleet: Fleet, lake: Lake, unanswered: Collection[str] = ()) -> Tod
         tuple(errors),
         tuple(undeclared),
         partitions=sum(newest[task.cluster].partitions for task in tasks),
+        of_newest=True,
     )
 
 
@@ -105,9 +111,23 @@ def task_of(fleet: Fleet, lake: Lake, kept: Kept) -> Task:
     )
 
 
-def newest_of(lake: Lake) -> Mapping[str, Kept]:
-    """The newest snapshot of each cluster."""
-    return {kept.at.cluster: kept for kept in kept_snapshots(lake)}
+def newest_of(
+    lake: Lake, clusters: Iterable[str]
+) -> tuple[Mapping[str, Kept], Mapping[str, str]]:
+    """The newest snapshot of each cluster, and of which clusters files cannot be read; raises BadFile where of none."""
+    try:
+        return {kept.at.cluster: kept for kept in kept_snapshots(lake)}, {}
+    except BadFile:
+        found: dict[str, Kept] = {}
+        torn: dict[str, str] = {}
+        for name in clusters:
+            try:
+                found |= {name: kept for kept in kept_snapshots(lake, f"cluster = {quoted(name)}")}
+            except BadFile as problem:
+                torn[name] = str(problem)
+        if not found:
+            raise
+        return found, torn
 
 
 def _size(path: Path) -> int:
