@@ -116,11 +116,9 @@ def write(lake: Lake, todo: Todo, run: FleetRun, stages: Sequence[Stage], now: H
     A cluster that cannot be judged keeps what its hour has. `judged` and `errors` come last: an hour that is in one of
     them has all that was found of it.
     """
-    for stage, name in sorted(
-        ((stage, name) for stage in stages for name in WRITES[stage]),
-        key=lambda written: (written[1] == JUDGED.name, written[1]),
-    ):
-        hours = [task.hour for task in todo.tasks if not _keeps(run, task.hour, stage)]
+    writes = {name: stage for stage in stages for name in WRITES[stage]}
+    for name in sorted(writes, key=lambda name: (name == JUDGED.name, name)):
+        hours = [task.hour for task in todo.tasks if not _keeps(run, task.hour, writes[name])]
         lake.replace(TABLES[name], run.rows[name], hours)
     hours = [task.hour for task in todo.tasks]
     failed = [Hour(error.cluster, now.day, now.hour) for error in todo.errors]
@@ -143,10 +141,12 @@ def write_errors(
 ) -> None:
     """Put the errors of some stages in the place of those that they had in these hours.
 
-    `over`: by cluster, since when errors of these stages are over, as the stages were done with a snapshot of that hour.
+    `over`: by cluster, from which hour on errors of these stages are over: that of the newest snapshot.
     """
     named = f"stage IN ({', '.join(quoted(stage) for stage in stages)})"
-    known = map(_hour, lake.read(ERRORS, named, ["cluster", "day", "hour"]).to_pylist()) if over else ()
+    known = (
+        map(_hour, lake.read(ERRORS, named, ["cluster", "day", "hour"]).to_pylist()) if over else ()
+    )
     past = [hour for hour in known if hour.cluster in over and hour >= over[hour.cluster]]
     lake.replace(ERRORS, rows, [*hours, *past], only=named)
 

@@ -83,7 +83,11 @@ def spells(
             }
         )
     found = {_key(row) for row in rows}
-    rows += [_gone(row, seen) for row in before.to_pylist() if _is_older(row, seen) and _key(row) not in found]
+    rows += [
+        _gone(row, seen)
+        for row in before.to_pylist()
+        if _is_older(row, seen) and _key(row) not in found
+    ]
     rows.sort(key=lambda r: [(r[k] is None, r[k]) for k in (*_ITEM, "first_seen")])
     return pa.Table.from_pylist(rows, schema=HISTORY.schema)
 
@@ -124,7 +128,7 @@ def _is_older(known: Mapping[str, Any], seen: Sequence[str]) -> bool:
     return not seen or bool(known["first_seen"][:_HOUR] < seen[0][:_HOUR])
 
 
-def _gone(known: Mapping[str, Any], seen: Sequence[str]) -> Mapping[str, Any]:
+def _gone(known: dict[str, Any], seen: Sequence[str]) -> dict[str, Any]:
     """The row of a thing that no comparison that is left has found: it was gone at the oldest of them at the latest."""
     if not seen:
         return known

@@ -111,23 +111,25 @@ def task_of(fleet: Fleet, lake: Lake, kept: Kept) -> Task:
     )
 
 
-def newest_of(
-    lake: Lake, clusters: Iterable[str]
-) -> tuple[Mapping[str, Kept], Mapping[str, str]]:
+def newest_of(lake: Lake, clusters: Iterable[str]) -> tuple[Mapping[str, Kept], Mapping[str, str]]:
     """The newest snapshot of each cluster, and of which clusters files cannot be read; raises BadFile where of none."""
     try:
-        return {kept.at.cluster: kept for kept in kept_snapshots(lake)}, {}
+        return _by_name(kept_snapshots(lake)), {}
     except BadFile:
         found: dict[str, Kept] = {}
         torn: dict[str, str] = {}
         for name in clusters:
             try:
-                found |= {name: kept for kept in kept_snapshots(lake, f"cluster = {quoted(name)}")}
+                found.update(_by_name(kept_snapshots(lake, f"cluster = {quoted(name)}")))
             except BadFile as problem:
                 torn[name] = str(problem)
         if not found:
             raise
         return found, torn
+
+
+def _by_name(oldest_first: Iterable[Kept]) -> Mapping[str, Kept]:
+    return {kept.at.cluster: kept for kept in oldest_first}
 
 
 def _size(path: Path) -> int:
