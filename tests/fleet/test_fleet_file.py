@@ -88,6 +88,12 @@ def test_a_cluster_that_the_fleet_has_not(tmp_path: Path) -> None:
             "us: {commandConfig: a, snapshot",
             ["14:8: clusters.us.commandConfig: goes with bootstrapServers"],
         ),
+        (
+            "bootstrapServers: kafka-1:9092",
+            "bootstrapServers: u:hunter2@kafka-1:9092",
+            ["8:5: clusters.eu.bootstrapServers: these are HOST:PORT"],
+        ),
+        ("timeout: 1m", f"timeout: {'9' * 30}h", ["3:10: timeout: "]),
         ("currency: USD, ", "", ["13:30: clusters.sim.prices: `currency` is missing"]),
     ],
 )
@@ -99,5 +105,6 @@ def test_what_is_wrong_has_its_place(
         read_fleet(file)
     found = str(refused.value).splitlines()
     assert len(found) == len(places), found
+    assert "hunter2" not in str(refused.value)
     for line, place in zip(found, places, strict=True):
         assert line.startswith(f"{file}:{place}"), line

@@ -13,8 +13,8 @@ from tests.commandline import replan, start
 from replan.fleet.fleet_file import read_fleet
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.snapshots import keep_snapshot
-from replan.fleet.lake.tables import DRIFT, HISTORY, JUDGED
-from replan.fleet.watch import judge_batch
+from replan.fleet.lake.tables import DRIFT, ERRORS, HISTORY, JUDGED
+from replan.fleet.watch import judge_batch, log_of
 
 BAD, GOOD = [1, 2, 3], [1, 2, 4]
 
@@ -61,6 +61,25 @@ def test_what_arrives_is_judged_once_and_a_replaced_snapshot_again(home: Path) -
     (history,) = lake.read(HISTORY).to_pylist()
     assert (history["spells"], history["open"]) == (2, True)
     assert lake.read(DRIFT).num_rows == 2
+
+
+def test_a_cut_file_of_one_cluster_stops_no_watch(home: Path) -> None:
+    fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
+    arrive(home, 3, BAD, "us")
+    (file,) = (home / "lake/snapshots").rglob("*.parquet")
+    file.write_bytes(file.read_bytes()[:50])
+    first = arrive(home, 3, BAD)
+    days = [("eu", "2026-11-21"), ("us", "2026-11-21")]
+    for number in (0, 1):
+        done = judge_batch(days, fleet, lake, number)
+        assert [row["cluster"] for row in done.errors.to_pylist()] == ["us"]
+        assert done.hours == ((first,) if number == 0 else ())
+    (error,) = lake.read(ERRORS).to_pylist()
+    assert (error["cluster"], error["stage"]) == ("us", "diff")
+
+
+def test_the_log_of_a_lake_elsewhere_keeps_its_store() -> None:
+    assert log_of(Lake("s3a://ops/replan")) == "s3a://ops/replan/snapshots/_delta_log"
 
 
 @pytest.mark.spark

@@ -99,6 +99,10 @@ def _note_contradictions(root: YamlMapping, source: Source, problems: Problems) 
             path = ("clusters", name, key)
             text = f"{named[0]} says already how the cluster is reached; keep one of them"
             problems.add(source.where(key_place_of(root, path)), path, text)
+        if "@" in str(entry.get("bootstrapServers", "")):
+            path = ("clusters", name, "bootstrapServers")
+            text = "these are HOST:PORT with commas between them; what a client logs in with belongs in commandConfig"
+            problems.add(source.where(key_place_of(root, path)), path, text)
         if "commandConfig" in entry and "bootstrapServers" not in entry:
             path = ("clusters", name, "commandConfig")
             text = "goes with bootstrapServers; add them, or remove this key"

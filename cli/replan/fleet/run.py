@@ -75,7 +75,7 @@ def run_stages(todo: Todo, stages: Sequence[Stage], where: Where, now: Hour) -> 
     """The rows of these stages for all tasks; raises ReplanError where the engine fails."""
     rows = done_by(where, todo, stages)
     said = rows[ERRORS.name].to_pylist()
-    failed = frozenset((_hour(row), row["stage"]) for row in said)
+    failed = frozenset((hour_of(row), row["stage"]) for row in said)
     unpaired = error_rows(todo.errors, stages[0].value, now)
     errors = in_order(ERRORS.name, [_once(said, stages), unpaired])
     return FleetRun({**rows, ERRORS.name: errors}, todo.undeclared, todo.older, failed)
@@ -86,11 +86,12 @@ def _once(errors: Iterable[dict[str, Any]], stages: Sequence[Stage]) -> pa.Table
     order = [stage.value for stage in stages]
     first: dict[tuple[Hour, str], dict[str, Any]] = {}
     for row in sorted(errors, key=lambda row: order.index(row["stage"])):
-        first.setdefault((_hour(row), row["message"]), row)
+        first.setdefault((hour_of(row), row["message"]), row)
     return pa.Table.from_pylist(list(first.values()), schema=ERRORS.schema)
 
 
-def _hour(row: Mapping[str, Any]) -> Hour:
+def hour_of(row: Mapping[str, Any]) -> Hour:
+    """The hour of a row of any table that is divided by day."""
     return Hour(row["cluster"], row["day"], row["hour"])
 
 
@@ -145,7 +146,9 @@ def write_errors(
     """
     named = f"stage IN ({', '.join(quoted(stage) for stage in stages)})"
     known = (
-        map(_hour, lake.read(ERRORS, named, ["cluster", "day", "hour"]).to_pylist()) if over else ()
+        map(hour_of, lake.read(ERRORS, named, ["cluster", "day", "hour"]).to_pylist())
+        if over
+        else ()
     )
     past = [hour for hour in known if hour.cluster in over and hour >= over[hour.cluster]]
     lake.replace(ERRORS, rows, [*hours, *past], only=named)

@@ -9,17 +9,28 @@ rows: every snapshot has its effect exactly once, whether it comes late, twice o
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from replan.errors import BadUsage
+import pyarrow as pa
+
+from replan.errors import BadFile, BadUsage
 from replan.fleet.engine import Engine, Where
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Hour, Lake, quoted
 from replan.fleet.lake.snapshots import Kept, kept_snapshots
-from replan.fleet.lake.tables import JUDGED, SNAPSHOTS
-from replan.fleet.perform import DRIFT_STAGES, Stage
-from replan.fleet.run import FleetRun, run_history, run_stages, write
+from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS
+from replan.fleet.perform import DRIFT_STAGES, Stage, in_order
+from replan.fleet.run import (
+    error_rows,
+    hour_of,
+    run_history,
+    run_stages,
+    write,
+    write_errors,
+)
+from replan.fleet.tasks.pairs import FleetError
 from replan.fleet.tasks.todo import Todo, task_of
 
 if TYPE_CHECKING:
@@ -39,7 +50,7 @@ class Batch:
     number: int
     hours: tuple[Hour, ...]
     """The snapshots that were judged."""
-    run: FleetRun | None
+    errors: pa.Table
 
 
 def watch(
@@ -56,12 +67,12 @@ def watch(
 
     Raises BadUsage where there is no lake yet; `checkpoint` is a folder of this watch alone.
     """
-    log = Path(lake.place(SNAPSHOTS), "_delta_log")
-    if "://" not in lake.address and not log.is_dir():
+    log = log_of(lake)
+    if "://" not in log and not Path(log).is_dir():
         raise BadUsage(
             f"{lake.address}: there are no snapshots yet; `replan fleet collect` takes some"
         )
-    commits = spark.readStream.schema(COMMIT).option("pathGlobFilter", "*.json").json(str(log))
+    commits = spark.readStream.schema(COMMIT).option("pathGlobFilter", "*.json").json(log)
 
     def judge(batch: "DataFrame", number: int) -> None:
         on_batch(judge_batch(_touched(batch), fleet, lake, number))
@@ -73,6 +84,11 @@ def watch(
     while not query.awaitTermination(POLL_SECONDS):
         if stop():
             query.stop()  # after the batch that runs
+
+
+def log_of(lake: Lake) -> str:
+    """The folder of the commits of the snapshots, as Spark names it."""
+    return f"{lake.place(SNAPSHOTS)}/_delta_log"
 
 
 def touched(commits: "DataFrame") -> "DataFrame":
@@ -91,17 +107,17 @@ def _touched(batch: "DataFrame") -> Sequence[tuple[str, str]]:
 def judge_batch(
     touched_days: Sequence[tuple[str, str]], fleet: Fleet, lake: Lake, number: int
 ) -> Batch:
-    """Judge the snapshots of these days that were not judged yet, or are not those that were; raises BadFile."""
-    found = [
-        kept
-        for cluster, day in touched_days
-        if cluster in fleet.clusters and fleet.cluster(cluster).placement is not None
-        for kept in _unjudged(lake, cluster, day)
-    ]
+    """Judge the snapshots of these days that were not judged yet, or are not those that were; raises BadFile.
+
+    A day of which a file cannot be read is an error of its cluster, and ends nothing for the others.
+    """
+    lake.read(SNAPSHOTS, "false", ["cluster"])  # where this fails it is the table itself
+    found, errors = _arrived(touched_days, fleet, lake)
+    write_errors(lake, errors, map(hour_of, errors.to_pylist()), [DRIFT_STAGES[0].value], {})
     clusters = sorted({name for name, _ in touched_days if name in fleet.clusters})
     if not found:
         run_history(lake, clusters)  # a batch that was killed may have come so far
-        return Batch(number, (), None)
+        return Batch(number, (), errors)
     todo = Todo(
         tuple(task_of(fleet, lake, kept) for kept in found),
         partitions=sum(kept.partitions for kept in found),
@@ -110,7 +126,24 @@ def judge_batch(
     run = run_stages(todo, STAGES, Where(Engine.LOCAL), newest)
     write(lake, todo, run, STAGES, newest)
     run_history(lake, clusters)
-    return Batch(number, tuple(kept.at for kept in found), run)
+    return Batch(number, tuple(kept.at for kept in found), run.with_errors(errors).errors)
+
+
+def _arrived(
+    touched_days: Sequence[tuple[str, str]], fleet: Fleet, lake: Lake
+) -> tuple[list[Kept], pa.Table]:
+    """What is to be judged, and the errors of the days that cannot be read, each at the beginning of its day."""
+    found: list[Kept] = []
+    torn: list[pa.Table] = []
+    for cluster, day in touched_days:
+        if cluster in fleet.clusters and fleet.cluster(cluster).placement is not None:
+            try:
+                found += _unjudged(lake, cluster, day)
+            except BadFile as problem:
+                error = FleetError(cluster, lake.place(SNAPSHOTS), str(problem))
+                beginning = Hour(cluster, date.fromisoformat(day), 0)
+                torn.append(error_rows([error], DRIFT_STAGES[0].value, beginning))
+    return found, in_order(ERRORS.name, torn)
 
 
 def _unjudged(lake: Lake, cluster: str, day: str) -> Iterator[Kept]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from replan.errors import BadFile
+from replan.errors import BadFile, BadUsage
 from replan.fleet.lake.delta import Hour, Lake, at
 from replan.fleet.lake.tables import ERRORS, HISTORY, TABLES
 from replan.manifest.schema.schemas import read_schema
@@ -164,3 +164,13 @@ def test_a_table_that_several_writers_create_at_the_same_time_has_all_their_rows
         with ThreadPoolExecutor(len(hours)) as pool:
             list(pool.map(feed, hours))
         assert messages(lake) == [hour.cluster for hour in hours]
+
+
+def test_the_address_of_a_lake_has_no_password(tmp_path: Path) -> None:
+    with pytest.raises(BadUsage, match="environment variables of the store") as refused:
+        Lake("s3a://KEY:hunter2@ops/replan")
+    assert "hunter2" not in str(refused.value)
+    assert Lake("abfss://ops@account.dfs.core.windows.net/replan").address
+    for folder in ("feature%2Flake", "lake[1]"):
+        with pytest.raises(BadUsage, match="choose another"):
+            Lake(str(tmp_path / folder))

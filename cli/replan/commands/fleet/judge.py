@@ -162,7 +162,7 @@ def plan(
             "-o",
             "--output",
             metavar="DIR",
-            help="Write each plan to a file CLUSTER.plan.json here.",
+            help="Write each plan to a file CLUSTER.plan.json here; an earlier one of who has none now is removed.",
         ),
     ] = None,
     tolerate: Tolerate = 0,
@@ -183,7 +183,7 @@ def plan(
     opened, lake = opened_lake(fleet)
     found = perform_and_write(opened, lake, [Stage.PLAN], choice)
     if output is not None:
-        save_plans(found, output)
+        save_plans(opened, found, output)
     return _summarised(found, tolerate)
 
 
@@ -255,9 +255,11 @@ def perform_and_write(
     return found
 
 
-def save_plans(found: "FleetRun", folder: Path) -> None:
-    """Write the plan of each cluster to a file of its own; raises BadFile."""
-
+def save_plans(fleet: "Fleet", found: "FleetRun", folder: Path) -> None:
+    """Write the plan of each cluster to a file of its own, and remove the file of those without; raises BadFile."""
     folder.mkdir(parents=True, exist_ok=True)
+    planned = set(found.rows["plans"].column("cluster").to_pylist())
+    for name in fleet.clusters.keys() - planned:
+        (folder / f"{name}.plan.json").unlink(missing_ok=True)
     for row in found.rows["plans"].select(["cluster", "document"]).to_pylist():
         save(row["document"], folder / f"{row['cluster']}.plan.json")

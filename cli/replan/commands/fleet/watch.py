@@ -60,7 +60,7 @@ def watch(
     def seen(batch: Batch) -> None:
         for hour in batch.hours:
             note(f"judged {hour.cluster} {hour.day} {hour.hour:02}h")
-        for error in batch.run.errors.to_pylist() if batch.run is not None else ():
+        for error in batch.errors.to_pylist():
             note(f"{error['cluster']}, {error['stage']}: {error['message']}")
 
     with spark_session(choice.master or LOCAL_MASTER, Length.SHORT, choice.remote) as spark:

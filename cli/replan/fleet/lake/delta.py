@@ -17,14 +17,16 @@ from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
-from replan.errors import BadFile, ReplanError
-from replan.fleet.lake.tables import JUDGED, TABLES, VERSION, LakeTable
+from replan.errors import BadFile, BadUsage, ReplanError
+from replan.fleet.lake.tables import JUDGED, SNAPSHOTS, TABLES, VERSION, LakeTable
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable, QueryBuilder
 
 COMPRESSION: Literal["ZSTD"] = "ZSTD"
 CAUSE = re.compile(r"\x1b\[[0-9;]*m|↳|^Kernel error -> ")
+UNREADABLE = re.compile(r"[\[\]\\]|%[0-9A-Fa-f]{2}")
+"""What the library takes for something else in a local path."""
 DOCS = 'docs/fleet.md, "Where"'
 RETAINED_HOURS = 7 * 24
 """How long files that a commit removed are kept for readers that have begun (Delta's own default)."""
@@ -68,6 +70,16 @@ class Lake:
         if find_spec("deltalake") is None:
             raise ReplanError(
                 "a lake needs deltalake, which is not installed: pip install 'replan[fleet]'"
+            )
+        store, found, rest = self.address.partition("://")
+        if not found and (wrong := UNREADABLE.search(self.place(SNAPSHOTS))):
+            raise BadUsage(
+                f"{self.address}: tables of Delta cannot be in a folder with {wrong[0]} in its path; choose another"
+            )
+        if found and ":" in rest.partition("/")[0].rpartition("@")[0]:
+            raise BadUsage(
+                f"{store}://…: credentials of a lake come from the environment variables of the store, "
+                f"not from its address, which is written down; {DOCS}"
             )
         # Its library would write warnings of each try to stderr; read when it is imported.
         os.environ.setdefault("RUST_LOG", "off")

@@ -68,7 +68,7 @@ def _cell(value: object) -> object:
             return str(value).lower()
         case list():
             return brokers(tuple(value)) if value else ""
-        case str() if value[:1] in {"=", "+", "-", "@"}:
+        case str() if value[:1] in {"=", "+", "-", "@", "\t", "\r"}:
             return f"'{value}"
         case _:
             return value

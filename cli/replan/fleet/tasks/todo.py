@@ -112,10 +112,11 @@ def task_of(fleet: Fleet, lake: Lake, kept: Kept) -> Task:
 
 
 def newest_of(lake: Lake, clusters: Iterable[str]) -> tuple[Mapping[str, Kept], Mapping[str, str]]:
-    """The newest snapshot of each cluster, and of which clusters files cannot be read; raises BadFile where of none."""
+    """The newest snapshot of each cluster, and why that of others cannot be read; raises BadFile of the table."""
     try:
         return _by_name(kept_snapshots(lake)), {}
     except BadFile:
+        lake.read(SNAPSHOTS, "false", ("cluster",))  # where this fails, too, it is the table itself
         found: dict[str, Kept] = {}
         torn: dict[str, str] = {}
         for name in clusters:
@@ -123,8 +124,6 @@ def newest_of(lake: Lake, clusters: Iterable[str]) -> tuple[Mapping[str, Kept], 
                 found.update(_by_name(kept_snapshots(lake, f"cluster = {quoted(name)}")))
             except BadFile as problem:
                 torn[name] = str(problem)
-        if not found:
-            raise
         return found, torn
 
 
