@@ -29,7 +29,8 @@ def kept_spells(lake: Lake, cluster_id: str) -> KeptSpells:
             f"{lake.place(HISTORY)}: cluster {cluster_id} was never compared; `replan fleet run` does that"
         )
     listed = ", ".join(quoted(name) for name in names)
-    rows = lake.read(HISTORY, f"cluster IN ({listed})").to_pylist()
+    found = lake.read(HISTORY, f"cluster IN ({listed})").to_pylist()
+    rows = [r for r in found if r["cluster_id"] in {None, cluster_id}]
     spells = {
         (r["topic"], r["partition"], r["broker"], r["kind"]): Spell(
             r["since"] or (r["first_seen"] if r["spells"] == 1 else r["last_seen"]),

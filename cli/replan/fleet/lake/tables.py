@@ -196,6 +196,7 @@ HISTORY = LakeTable(
             pa.field("owner", pa.string()),
             pa.field("since", pa.string()),  # when the newest spell began
             pa.field("flapping", pa.bool_()),  # began three times or more in a week
+            pa.field("cluster_id", pa.string()),  # null: of an earlier release
         ]
     ),
     keeps_days=False,

@@ -31,12 +31,22 @@ _ITEM = ("topic", "partition", "broker", "class", "kind")
 
 
 def history(lake: Lake, cluster: str) -> pa.Table:
-    """The history of one cluster; raises BadFile. Its class is the newest that a thing had."""
+    """The history of one cluster; raises BadFile. Its class is the newest that a thing had.
+
+    A cluster that was made anew under the same name has a history of its own, which takes the place of the other's.
+    """
     where = f"cluster = {quoted(cluster)}"
-    judged = lake.read(JUDGED, where, ["day", "hour", "observed_at"])
+    judged = lake.read(JUDGED, where, ["day", "hour", "observed_at", "cluster_id"])
     moments = sorted(judged.to_pylist(), key=lambda r: (r["day"], r["hour"]))
-    drifted = lake.read(DRIFT, where, ["day", "hour", *_ITEM, "owner", "acknowledged_until"])
     before = lake.read(HISTORY, where)
+    if moments:
+        newest = moments[-1]["cluster_id"]
+        moments = [moment for moment in moments if moment["cluster_id"] == newest]
+        where += f" AND cluster_id = {quoted(newest)}"
+        before = before.filter(
+            pc.fill_null(pc.equal(before["cluster_id"], newest), fill_value=True)
+        )
+    drifted = lake.read(DRIFT, where, ["day", "hour", *_ITEM, "owner", "acknowledged_until"])
     found = spells(cluster, moments, drifted, before)
     return resolved(found, lake.read(APPLICATIONS, where), before)
 
@@ -78,6 +88,7 @@ def spells(
         rows.append(
             {
                 "cluster": cluster,
+                "cluster_id": moments[0]["cluster_id"],
                 **{k: row[k] for k in (*_ITEM, "acknowledged_until", "owner")},
                 **_spell(began, int(at[end - 1]), seen, carried.get(_key(row))),
             }
