@@ -330,10 +330,10 @@ def test_a_run_that_cannot_judge_keeps_what_the_hour_has(home: Path) -> None:
     assert error["stage"] == "plan"
 
 
-def test_a_cluster_that_was_made_anew_under_the_same_name_has_its_own_history(home: Path) -> None:
+def test_a_cluster_that_was_created_again_under_the_same_name_has_its_own_history(home: Path) -> None:
     lake = judge(home, look(1, BAD), look(2, BAD))
-    anew = [Seen(replace(look(n, BAD).snapshot, cluster_id="id-new")) for n in (3, 4)]
-    judge(home, *anew)
+    again = [Seen(replace(look(n, BAD).snapshot, cluster_id="id-new")) for n in (3, 4)]
+    judge(home, *again)
     assert kept(lake) == (moment(3), moment(3), 1, True, None)
     assert [s.since for s in kept_spells(lake, "id-new").spells.values()] == [moment(3)]
     assert kept_spells(lake, "id-eu").spells == {}

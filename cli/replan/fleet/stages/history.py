@@ -33,7 +33,7 @@ _ITEM = ("topic", "partition", "broker", "class", "kind")
 def history(lake: Lake, cluster: str) -> pa.Table:
     """The history of one cluster; raises BadFile. Its class is the newest that a thing had.
 
-    A cluster that was made anew under the same name has a history of its own, which takes the place of the other's.
+    A cluster that was created again under the same name has a history of its own, which takes the place of the other's.
     """
     where = f"cluster = {quoted(cluster)}"
     judged = lake.read(JUDGED, where, ["day", "hour", "observed_at", "cluster_id"])
