@@ -330,7 +330,9 @@ def test_a_run_that_cannot_judge_keeps_what_the_hour_has(home: Path) -> None:
     assert error["stage"] == "plan"
 
 
-def test_a_cluster_that_was_created_again_under_the_same_name_has_its_own_history(home: Path) -> None:
+def test_a_cluster_that_was_created_again_under_the_same_name_has_its_own_history(
+    home: Path,
+) -> None:
     lake = judge(home, look(1, BAD), look(2, BAD))
     again = [Seen(replace(look(n, BAD).snapshot, cluster_id="id-new")) for n in (3, 4)]
     judge(home, *again)
