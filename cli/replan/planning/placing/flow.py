@@ -105,7 +105,8 @@ class _Paths:
 
     def _shorter(self, costs: Costs) -> bool:
         """One round over all edges; whether any way became shorter."""
-        bytes_ = np.minimum(self.bytes[:, None] + costs.bytes, FAR)
+        there = (self.bytes[:, None] < FAR) & (costs.bytes < FAR)
+        bytes_ = np.where(there, self.bytes[:, None] + costs.bytes, FAR)
         least = bytes_.min(axis=0)
         equal = bytes_ == least
         changes = np.where(equal, self._changes[:, None] + costs.changes, FAR)

@@ -103,8 +103,9 @@ def problems(draw: st.DrawFn, *, tight: bool = False, balanced: bool = False) ->
     ]
     least = max(1, count - 2) if tight else 1
     kinds = [Lie.RACK, Lie.NONE] if balanced else [Lie.RACK, Lie.NONE, Lie.IN_RACK]
+    weights = st.dictionaries(st.sampled_from(ids), st.sampled_from([2, 5, 50]), max_size=2)
     return problem(
-        brokers(racks, closed=draw(some)),
+        brokers(racks, closed=draw(some), weights=draw(weights) if balanced else None),
         lists,
         lie=draw(st.sampled_from(kinds)),
         factor=draw(st.integers(least if tight else 1, min(4, count))),

@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 from hypothesis import assume, given, settings
@@ -57,6 +58,18 @@ def test_balance_costs_what_it_costs_an_exact_solver(asked: PlacementProblem) ->
     assert (best is None) == bool(found.impossible)
     if best is not None:
         assert cost_of(asked, found.lists) == best
+
+
+def test_a_share_that_no_broker_can_hold_is_impossible_whatever_could_go_back() -> None:
+    """Partitions have one replica on a broker at most; going back to where one came from saves bytes."""
+    asked = problem(
+        brokers("bba", weights={1: 5}),
+        [[3, 1], [3, 1], [3, 1, 2], [1, 3]],
+        lie=Lie.NONE,
+        factor=2,
+        tolerance=Tolerance(replicas=Fraction(0)),
+    )
+    assert [obstacle for obstacle, *_ in reasons(asked)] == [Obstacle.BALANCE_IMPOSSIBLE]
 
 
 def _compare(asked: PlacementProblem) -> None:
