@@ -1,5 +1,6 @@
 """Topics with more partitions declared than they have: what is created, what moves afterwards, what is refused."""
 
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -13,7 +14,7 @@ from replan.errors import BadManifest
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.placement import LeaderBlacklist, Placement
 from replan.model.policy import Limit, Measure
-from replan.model.rules import Balance, ReplicaBlacklist, Spread, TopicRule
+from replan.model.rules import Balance, LeaderRule, ReplicaBlacklist, Spread, TopicRule
 from replan.model.snapshot import Snapshot
 from replan.model.where import Where
 from replan.planning.findings.drift import find_drift
@@ -21,6 +22,7 @@ from replan.planning.making.limits import LimitExceeded
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan, RefusalRule
 from replan.planning.plans.plan_file import dumps, loads
+from replan.snapshots.json_form import from_document, to_document
 
 HERE = Where(FILE, 9, 3)
 TWO = [state([1, 2, 3]), state([2, 3, 4], partition=1)]
@@ -69,6 +71,41 @@ def test_a_count_alone_adds_partitions_where_the_least_lies_and_moves_nothing() 
     assert {len(listed) for listed in create.lists} == {3}
     assert {5, 6} <= set(create.lists[0])
     assert plan.moves == ()
+
+
+def test_new_partitions_are_led_by_who_leads_least_of_their_topic() -> None:
+    """A rule leaves the order free, and Kafka lets the first of each list lead."""
+    rule = placement(rules=ruled(partition_count=7))
+    before = snapshot(TWO[:1], registered=brokers(3, "abc"))
+    plan = arrives(rule, before)
+    assert Counter(listed[0] for listed in plan.creates[0].lists) == {1: 2, 2: 2, 3: 2}
+
+    demoted = replace(rule, leader_blacklist=(LeaderBlacklist(BrokerId(3), HERE),))
+    heads = Counter(listed[0] for listed in make_plan(demoted, before).creates[0].lists)
+    assert heads == {1: 3, 2: 3}
+
+
+@pytest.mark.parametrize("entry", ["orders", "*"])
+def test_new_partitions_let_balanced_leaders_stay(entry: str) -> None:
+    lists = [[1, 2, 3], [2, 3, 1], [3, 1, 2], [1, 2, 3]]
+    states = [state(listed, partition=n) for n, listed in enumerate(lists)]
+    states += [state([1, 2, 3], topic="clicks"), state([2, 1, 3], topic="clicks", partition=1)]
+    asked = placement(
+        rules=ruled(partition_count=9),
+        leader_rules={entry: LeaderRule(HERE, entry, balanced=True)},
+    )
+    plan = arrives(asked, snapshot(states, registered=brokers(3, "abc")))
+    assert len(plan.creates[0].lists) == 5
+    assert plan.moves == ()
+
+
+def test_a_topic_that_shows_no_partitions_gets_none() -> None:
+    document = to_document(seen())
+    without = from_document({**document, "topics": [{"name": "orders"}]}, "cluster.json")
+    plan = make_plan(placement(rules=ruled(partition_count=3)), without)
+    assert [(str(r.partition), r.rule) for r in plan.refusals] == [
+        ("orders-0", RefusalRule.NO_PARTITIONS)
+    ]
 
 
 def test_the_list_form_says_where_they_lie() -> None:

@@ -7,6 +7,7 @@ sees the topics as they are once the partitions are there (`Growth.snapshot`).
 Not here: fewer partitions than a topic has, which Kafka cannot make of it.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,7 +21,9 @@ from replan.model.placement import Placement
 from replan.model.rules import TopicRule
 from replan.model.snapshot import Snapshot, partitions_table, topic_codes
 from replan.planning.comparison.alignment import Alignment
+from replan.planning.comparison.blacklist import blacklist_reaches
 from replan.planning.comparison.chosen import LIES, among, broker_table
+from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.comparison.overlays import wanted
 from replan.planning.findings.drift import counted
 from replan.planning.placing.problem import Impossible, PartitionTable, PlacementProblem, Rule
@@ -82,6 +85,7 @@ def grown(
     lists |= chosen
     lacking = [k for k in lacking if k.topic in lists]
     lists = {k.topic: _fitted(lists[k.topic], k, placement, snapshot) for k in lacking}
+    lists |= _led_evenly(placement, snapshot, [k for k in lacking if k.rule], lists)
     lists = _overlaid(placement, snapshot, lacking, lists, heading)
     creates = tuple(Create(k.topic, k.topic_id, k.present, lists[k.topic]) for k in lacking)
     return Growth(_with(snapshot, lacking, lists), creates, tuple(refusals))
@@ -116,6 +120,8 @@ def _lack(topic: str, count: int, rule: TopicRule | None, snapshot: Snapshot) ->
     """What a topic lacks, or why it cannot get it now."""
     states = list(snapshot.states(snapshot.topic_rows(topic)))
     first = TopicPartition(topic, len(states))
+    if not states:
+        return Refusal(first, RefusalRule.NO_PARTITIONS, {})
     running = [str(s.partition) for s in states if s.adding or s.removing]
     if running:
         facts: Facts = {"partitions": tuple(running[:SHOWN]), "count": len(running)}
@@ -172,16 +178,16 @@ def _chosen(
             drained,
         )
     )
-    lists: dict[str, tuple[Replicas, ...]] = {}
+    lists: dict[str, list[Replicas]] = {}
     for at, number in enumerate(new):
-        topic = lacking[number].topic
-        lists[topic] = (*lists.get(topic, ()), replicas(*row(choice.lists, at)))
+        lists.setdefault(lacking[number].topic, []).append(replicas(*row(choice.lists, at)))
     refused = {
         lacking[new[at]].topic: _refused(lacking[new[at]], reason)
         for reason in choice.impossible
         for at in reason.partitions
     }
-    return {t: of for t, of in lists.items() if t not in refused}, list(refused.values())
+    placed = {topic: tuple(of) for topic, of in lists.items() if topic not in refused}
+    return placed, list(refused.values())
 
 
 def _refused(lack: _Lack, reason: Impossible) -> Refusal:
@@ -198,6 +204,40 @@ def _fitted(
     return tuple(
         (*listed, *(b for b in others if b not in listed))[: lack.factor] for listed in lists
     )
+
+
+def _led_evenly(
+    placement: Placement,
+    snapshot: Snapshot,
+    lacking: Sequence[_Lack],
+    lists: Mapping[str, tuple[Replicas, ...]],
+) -> dict[str, tuple[Replicas, ...]]:
+    """The same with who leads least of the topic first, since a rule leaves the order free.
+
+    Where `preferredLeaders` balances topics together, of all of them: so the new ones do not make others change.
+    """
+    matrix = to_matrix(snapshot.partitions["replicas"])
+    rules = leader_rules(placement, snapshot.topics.column("name").to_pylist())
+    balanced = {topic: rule.pattern for topic, rule in rules.items() if rule.balanced}
+    led: dict[str, Counter[int]] = {}
+    found: dict[str, tuple[Replicas, ...]] = {}
+    for lack in lacking:
+        group = balanced.get(lack.topic)
+        if group is None or group not in led:
+            alike = (
+                [lack.topic] if group is None else [t for t, of in balanced.items() if of == group]
+            )
+            rows = np.concatenate([snapshot.topic_rows(topic) for topic in alike])
+            led[group or lack.topic] = Counter(matrix[rows, 0].tolist())
+        counts = led[group or lack.topic]
+        last = {e.broker for e in placement.leader_blacklist if blacklist_reaches(e, lack.topic)}
+        ordered = []
+        for listed in lists[lack.topic]:
+            head = min(listed, key=lambda b: (b in last, counts[b]))
+            counts[head] += 1
+            ordered.append((head, *(b for b in listed if b != head)))
+        found[lack.topic] = tuple(ordered)
+    return found
 
 
 def _overlaid(

@@ -51,6 +51,8 @@ class RefusalRule(StrEnum):
     """It is to be created, and a reassignment runs on its topic: held rather than refused."""
     FACTORS_DIFFER = "factors-differ"
     """It is to be created, and the partitions of its topic have different numbers of replicas."""
+    NO_PARTITIONS = "no-partitions"
+    """The same where its topic shows none, so that nobody knows how many replicas Kafka wants."""
     NO_ROOM = "no-room"
     NO_ROOM_BEFORE = "no-room-before"
     """Its room is taken by a replica that waits for room itself: that one must be moved aside first."""
@@ -135,6 +137,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     RefusalRule.NO_RACK_IS_LARGE_ENOUGH: ("rule", "needed", "available"),
     RefusalRule.TOPIC_RUNNING: ("partitions", "count"),
     RefusalRule.FACTORS_DIFFER: ("factors",),
+    RefusalRule.NO_PARTITIONS: (),
     RefusalRule.NO_ROOM: ("broker", "path", "bytes", "usable"),
     RefusalRule.NO_ROOM_BEFORE: ("broker", "path", "bytes", "usable", "aside"),
     RefusalRule.NO_ROOM_IN_LOG_DIRS: ("broker", "path", "bytes", "largest"),

@@ -77,9 +77,11 @@ def balance_text(reason: Impossible) -> str:
                 "is none; raise the tolerance of `balance.bytes`"
             )
         case _:
-            brokers = ", ".join(map(str, reason.brokers))
+            named = ", ".join(map(str, reason.brokers))
+            several = len(reason.brokers) != 1
+            who = f"brokers {named} are together" if several else f"broker {named} is"
             return (
-                f"balance: brokers {brokers} are together {count(reason.needed, 'replica')} out of their bounds, and "
+                f"balance: {who} {count(reason.needed, 'replica')} out of {'their' if several else 'its'} bounds, and "
                 "the rules leave no way to change that; raise the tolerance of `balance.replicas`, or name "
                 "more `brokers`"
             )

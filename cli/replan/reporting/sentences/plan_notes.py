@@ -94,6 +94,10 @@ REFUSALS: Mapping[RefusalRule, str] = {
         "broker {brokers} would lead it and does not say what its log holds; silence is not taken for an empty log: "
         "find out why, or name another replica with `replan elect designated`"
     ),
+    RefusalRule.NO_PARTITIONS: (
+        "its topic shows no partition, and Kafka gives a new one as many replicas as the others have; look again, and "
+        "create the topic anew if it has none"
+    ),
     RefusalRule.NO_ROOM: (
         "broker {broker} has no room for its {bytes} bytes: {path}, where Kafka makes its next replica, takes {usable} "
         "with a tenth kept free, when everything that can leave it has left; make room, or choose another broker"
