@@ -188,7 +188,7 @@ def test_a_balance_that_cannot_be_reached_refuses_the_plan() -> None:
     asked = placement(
         rules=ruled(replication_factor=1), balance=Balance(HERE, replicas=Fraction(0))
     )
-    with pytest.raises(BalanceUnreachable, match="balance: brokers 1 ") as caught:
+    with pytest.raises(BalanceUnreachable, match="balance: broker 1 ") as caught:
         make_plan(asked, seen)
     [reason] = caught.value.reasons
     assert (reason.obstacle, reason.brokers, reason.needed) == (

@@ -96,7 +96,7 @@ REFUSALS: Mapping[RefusalRule, str] = {
     ),
     RefusalRule.NO_PARTITIONS: (
         "its topic shows no partition, and Kafka gives a new one as many replicas as the others have; look again, and "
-        "create the topic anew if it has none"
+        "create the topic again if it has none"
     ),
     RefusalRule.NO_ROOM: (
         "broker {broker} has no room for its {bytes} bytes: {path}, where Kafka makes its next replica, takes {usable} "
