@@ -11,10 +11,12 @@ from replan.errors import BadManifest
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.placement import Placement
+from replan.model.policy import Limit, Measure
 from replan.model.rules import LogDirBlacklist, ReplicaBlacklist
 from replan.model.snapshot import Snapshot
 from replan.model.where import Where
 from replan.planning.findings.drift import find_drift
+from replan.planning.making.limits import LimitExceeded
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.log_dirs import HEADROOM, log_drains
 from replan.planning.plans.plan import RefusalRule, WarningKind
@@ -73,6 +75,24 @@ def test_a_replica_that_fits_nowhere_keeps_no_move_of_its_partition_back() -> No
     plan = make_plan(replace(drained("/a"), replica_blacklist=(entry,)), at)
     assert [r.rule for r in plan.refusals] == [RefusalRule.NO_ROOM_IN_LOG_DIRS]
     assert [(m.partition.partition, m.leaving) for m in plan.moves] == [(0, (2,))]
+
+
+@pytest.mark.parametrize(
+    ("measure", "most"),
+    [
+        (Measure.BYTES, 299),
+        (Measure.BYTES_PER_BROKER, 299),
+        (Measure.PARTITIONS, 0),
+        (Measure.TOPICS, 0),
+    ],
+)
+def test_a_drain_counts_for_the_limits(measure: Measure, most: int) -> None:
+    at = seen([300], log_dir("/a", 500, 0), log_dir("/b", 900))
+    limited = replace(drained("/a"), limits={measure: Limit(measure, HERE, most)})
+    with pytest.raises(LimitExceeded):
+        make_plan(limited, at)
+    enough = replace(limited, limits={measure: Limit(measure, HERE, most + 1)})
+    assert len(make_plan(enough, at).log_moves) == 1
 
 
 def test_an_empty_directory_is_no_drift_and_no_plan() -> None:

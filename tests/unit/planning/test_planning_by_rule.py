@@ -421,6 +421,14 @@ def test_balanced_leaders_that_another_broker_gets_more_than_one_of(entry: str) 
     assert make_plan(asked, after(plan, seen)).empty
 
 
+def test_the_minimum_that_holds_is_that_of_the_list_that_a_refused_partition_keeps() -> None:
+    seen = snapshot([state([1, 2, 3])], registered=brokers(3, "abc"), min_insync_replicas=5)
+    plan = make_plan(placement(rules=ruled(replication_factor=1)), seen)
+    assert [r.rule for r in plan.refusals] == [RefusalRule.TARGET_BELOW_MIN_ISR]
+    [warning] = [w for w in plan.warnings if w.kind is WarningKind.MIN_ISR_ABOVE_REPLICAS]
+    assert (warning.facts["minInsyncReplicas"], warning.facts["replicas"]) == (5, 3)
+
+
 def test_more_replicas_than_any_cluster_has_brokers_are_refused() -> None:
     seen = snapshot([state([1, 2])], registered=brokers(3, "abc"))
     [refusal] = make_plan(placement(rules=ruled(replication_factor=2**31 - 1)), seen).refusals

@@ -1,7 +1,8 @@
 """How much a plan changes, against the limits that the placement sets: a plan beyond one is refused whole, never cut.
 
-Bytes are those that are copied; sizes that are not known count nothing. Leaders are those that may change: the
-controller's own preferred leader election follows the head of a list, whether we ask for an election or not.
+Bytes are those that are copied, between log directories of one broker too; sizes that are not known count nothing.
+Leaders are those that may change: the controller's own preferred leader election follows the head of a list, whether
+we ask for an election or not.
 """
 
 from collections import Counter
@@ -14,6 +15,7 @@ from replan.model.configs import ConfigScope
 from replan.model.names import TopicPartition
 from replan.model.policy import Limit, Limits, Measure
 from replan.planning.plans.creates import Create
+from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
 from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.planning.recovery.recovery import Recovery
@@ -73,6 +75,7 @@ class _Changes(NamedTuple):
     """Topics whose settings change."""
     recovered: Sequence[TopicPartition]
     """Partitions that get a leader again."""
+    log_moves: Sequence[LogMove]
 
 
 def check_limits(
@@ -81,10 +84,11 @@ def check_limits(
     creates: Sequence[Create] = (),
     standing: Sequence[ThrottleSetting] = (),
     recoveries: Sequence[Recovery] = (),
+    log_moves: Sequence[LogMove] = (),
 ) -> None:
     """Raise LimitExceeded with every limit that these exceed; a new partition counts as one that changes."""
     topics = {s.setting.name for s in standing if s.setting.scope is ConfigScope.TOPIC}
-    changes = _Changes(moves, creates, topics, [r.partition for r in recoveries])
+    changes = _Changes(moves, creates, topics, [r.partition for r in recoveries], log_moves)
     found = [_exceeded(changes, limit) for limit in limits.values()]
     exceeded = [e for e in found if e is not None]
     if exceeded:
@@ -107,15 +111,18 @@ def _exceeded(changes: _Changes, limit: Limit) -> Exceeded | None:
 
 def _parts(changes: _Changes, measure: Measure) -> Iterator[Offender]:
     """What each move and create adds to a measure, under the name that a reader looks for."""
-    moves, creates, configured, recovered = changes
+    moves, creates, configured, recovered, log_moves = changes
     match measure:
         case Measure.PARTITIONS:
-            names = {m.partition for m in moves}.union(recovered, *(c.partitions for c in creates))
+            names = {m.partition for m in moves} | {m.partition for m in log_moves}
+            names = names.union(recovered, *(c.partitions for c in creates))
             yield from ((name.topic, 1) for name in names)
         case Measure.BYTES:
             yield from ((str(m.partition), m.copies_bytes) for m in moves if m.new)
+            yield from ((str(m.partition), m.bytes) for m in log_moves)
         case Measure.BYTES_PER_BROKER:
             yield from ((f"broker {broker}", m.bytes) for m in moves for broker in m.new)
+            yield from ((f"broker {m.broker}", m.bytes) for m in log_moves)
         case Measure.LEADERS:
             yield from ((m.partition.topic, 1) for m in moves if may_change_leader(m))
             yield from ((name.topic, 1) for name in recovered)
@@ -123,7 +130,7 @@ def _parts(changes: _Changes, measure: Measure) -> Iterator[Offender]:
             yield from ((str(m.partition), 1) for m in moves if len(m.target) < len(m.original))
         case Measure.TOPICS:
             names_of = {m.partition.topic for m in moves} | {c.topic for c in creates} | configured
-            names_of |= {name.topic for name in recovered}
+            names_of |= {name.topic for name in recovered} | {m.partition.topic for m in log_moves}
             yield from ((topic, 1) for topic in sorted(names_of))
 
 

@@ -37,8 +37,12 @@ def plan_warnings(
     left: Unacknowledged,
     moves: Sequence[Move],
     recovered: Collection[TopicPartition] = (),
+    refused: Collection[TopicPartition] = (),
 ) -> Iterator[PlanWarning]:
-    """All warnings, the most pressing first; `recovered` partitions are led again, or refused, by name."""
+    """All warnings, the most pressing first.
+
+    `recovered` partitions are led again, or refused, by name; `refused` ones keep the list that they have.
+    """
     placement, snapshot, differs = aligned.placement, aligned.snapshot, left.differences
     yield from _leaderless(snapshot, asked, differs, recovered)
     for broker in sorted({b for m in moves for b in m.new} - snapshot.live_brokers()):
@@ -56,7 +60,7 @@ def plan_warnings(
             WarningKind.FEWER_DECLARED,
             {"topic": fewer.topic, "declared": fewer.declared, "observed": fewer.observed},
         )
-    yield from _min_isr_above_replicas(snapshot, asked)
+    yield from _min_isr_above_replicas(aligned, asked, refused)
     unread = {} if placement.standing is None else unread_brokers(placement.standing, snapshot)
     for broker, rate in unread.items():
         yield PlanWarning(WarningKind.STANDING_UNREAD, {"where": str(rate.where), "broker": broker})
@@ -68,17 +72,27 @@ def _listed_fewer(placement: Placement, found: PartitionCount) -> bool:
     return found.declared < found.observed and found.topic in placement.topics
 
 
-def _min_isr_above_replicas(snapshot: Snapshot, asked: Wanted) -> Iterator[PlanWarning]:
+def _min_isr_above_replicas(
+    aligned: Alignment, asked: Wanted, refused: Collection[TopicPartition]
+) -> Iterator[PlanWarning]:
     """Topics whose min.insync.replicas no list can reach: min(m, assigned) holds (Partition.effectiveMinIsr)."""
+    snapshot = aligned.snapshot
     names, codes = topics_of(asked.table)
-    lengths = np.asarray(pc.list_value_length(asked.table.column("replicas")), dtype=np.int64)
-    shortest = np.full(len(names), np.iinfo(np.int64).max)
-    np.minimum.at(shortest, codes, lengths)
+    wished = np.asarray(pc.list_value_length(asked.table.column("replicas")), dtype=np.int64)
+    lengths = wished.copy()
+    if refused:
+        stay = aligned.observed.rows(named_partitions(sorted(refused)))
+        kept = np.isin(asked.rows, stay[stay >= 0])
+        held = pc.list_value_length(snapshot.partitions.column("replicas"))
+        lengths[kept] = np.asarray(held, dtype=np.int64)[asked.rows[kept]]
+    shortest = np.full((2, len(names)), np.iinfo(np.int64).max)
+    for of, counted in zip(shortest, (wished, lengths), strict=True):
+        np.minimum.at(of, codes, counted)
     configured = snapshot.all_settings()
     alike: dict[tuple[int, int], list[str]] = {}
-    for topic, replicas in sorted(zip(names.to_pylist(), shortest.tolist(), strict=True)):
+    for topic, (wish, replicas) in sorted(zip(names.to_pylist(), shortest.T.tolist(), strict=True)):
         m = configured[topic].min_insync_replicas if topic in configured else 0
-        if m > replicas:
+        if m > max(wish, replicas):
             alike.setdefault((m, replicas), []).append(topic)
     for (m, replicas), topics in sorted(alike.items()):
         facts: Facts = {"minInsyncReplicas": m, "replicas": replicas}

@@ -123,15 +123,16 @@ def make_plan(
         for s in standing_differences(placement, snapshot)
         if not only or _within(s.setting, within)
     )
+    drains = log_drains(placement, snapshot, {m.partition: m.target for m, _ in judged})
+    log_moves = tuple(m for m in drains.moves if within(m.partition))
     check_limits(
         [move for move, _ in judged],
         raised(placement.limits, allowed),
         creates,
         standing,
         recovered.chosen,
+        log_moves,
     )
-    drains = log_drains(placement, snapshot, {m.partition: m.target for m, _ in judged})
-    log_moves = tuple(m for m in drains.moves if within(m.partition))
     refused += [r for r in map(_no_room, drains.no_room) if within(r.partition)]
     judged_by = None
     if rates is not None:
@@ -158,6 +159,7 @@ def make_plan(
                 replace(left, differences=differs),
                 [m for m, _ in judged],
                 recovered.about,
+                {r.partition for r in refused if r.of_the_list},
             ),
             *ended_entries(declared, snapshot),
             *log_dir_warnings(drains),

@@ -191,8 +191,10 @@ class Filler:
     ) -> list[int]:
         """Racks in the order in which they get one replica more, where that costs the same bytes.
 
-        First where dropping one would hurt most; then where one leaves; then the rack with the least loaded broker.
+        First where dropping one would hurt most, if one has to be dropped; then where one leaves; then the rack with
+        the least loaded broker.
         """
+        floor = partition.factor // len(racks)
         leaving = Counter(self._rack[b] for b in partition.base if b not in kept)
 
         def key(number: int) -> tuple[object, ...]:
@@ -201,8 +203,7 @@ class Filler:
             loads = [
                 self._loads.of(b, more=1) for b in able if self._rack[b] == rack and b not in kept
             ]
-            first = min(drops, default=(False, False, 0, 0))
-            hurt = tuple(-int(x) for x in first)
+            hurt = tuple(-int(x) for x in min(drops)) if len(drops) > floor else (0, 0, 0, 0)
             return (hurt, -leaving[rack], min(loads, default=0), number)
 
         return sorted(range(len(racks)), key=key)

@@ -108,7 +108,8 @@ REFUSALS: Mapping[RefusalRule, str] = {
     ),
     RefusalRule.NO_ROOM_IN_LOG_DIRS: (
         "its replica on broker {broker} is to leave {path} and does not fit into another directory there: it has "
-        "{bytes} bytes, and the largest of them takes {largest} with a tenth kept free; make room, or drain the broker"
+        "{bytes} bytes, and of those that take replicas (not cordoned, not offline) none takes more than {largest} "
+        "with a tenth kept free; make room, uncordon one, or drain the broker"
     ),
     RefusalRule.FEWER_PARTITIONS: (
         "`partitionCount` {declared} is below the {observed} partitions that the topic has ({rule}): Kafka cannot "

@@ -95,6 +95,12 @@ def test_the_substitute_takes_the_place_and_the_rack_of_the_drained_broker() -> 
     assert lists(problem(brokers("abcbb"), [[1, 2, 3]], drained=[2])) == [[1, 4, 3]]
 
 
+def test_under_a_rule_the_substitute_comes_from_the_rack_that_loses_one() -> None:
+    """Two of one rack and one of the other keep the rule either way; only one of the two crosses racks."""
+    assert lists(problem(brokers("ababab"), [[1, 2, 3]], drained=[1])) == [[5, 2, 3]]
+    assert lists(problem(brokers("ababab"), [[2, 1, 4]], drained=[2])) == [[6, 1, 4]]
+
+
 def test_a_declared_list_keeps_a_substitute_that_is_there_already() -> None:
     asked = problem(brokers("abcb"), [[1, 2, 3]], held=[[1, 4, 3]], lie=Lie.LISTED, drained=[2])
     assert lists(asked) == [[1, 4, 3]]
