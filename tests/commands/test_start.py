@@ -18,6 +18,7 @@ HEAVY = {
     *("pyarrow", "pyarrow.parquet", "pyspark", "rich", "yaml"),
     *(
         "replan.applying",
+        "replan.applying.journal.ledger",
         "replan.kafka",
         "replan.rehearsal",
         "replan.scenarios",
@@ -25,7 +26,8 @@ HEAVY = {
     ),
 }
 COLUMNS = {"numpy", "pyarrow"}
-APPLYING = {"msgspec", "replan.applying"}
+SETTINGS = {"msgspec", "replan.applying"}
+APPLYING = SETTINGS | {"replan.applying.journal.ledger"}
 FROM = ("--snapshot", "cluster.json")
 IMPORTS: dict[tuple[str, ...], set[str]] = {
     ("--version",): set(),
@@ -40,11 +42,11 @@ IMPORTS: dict[tuple[str, ...], set[str]] = {
     ("export", *FROM): COLUMNS,
     ("snapshot", *FROM, "-o", "copy.json"): COLUMNS,
     ("snapshot", *FROM, "-o", "copy"): COLUMNS | {"pyarrow.parquet"},
-    ("plan", *FROM, "-f", "as-it-is.yaml"): COLUMNS | {"yaml", *APPLYING},
+    ("plan", *FROM, "-f", "as-it-is.yaml"): COLUMNS | {"yaml", *SETTINGS},
     ("plan", *FROM): COLUMNS | {"yaml", *APPLYING, "replan.rehearsal", "replan.simulator"},
     ("drift", *FROM): COLUMNS | {"yaml", *APPLYING},
     ("status", *FROM): COLUMNS | APPLYING,
-    ("show", "plan.json"): COLUMNS | APPLYING,
+    ("show", "plan.json"): COLUMNS | SETTINGS,
     ("rehearse", "plan.json", *FROM): COLUMNS | {*APPLYING, "replan.rehearsal", "replan.simulator"},
 }
 """What each command imports of HEAVY; whatever else it comes to import shall be a decision."""

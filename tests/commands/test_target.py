@@ -6,7 +6,6 @@ import pytest
 from typer import BadParameter
 
 from replan.commands.inputs.journal_place import place
-from replan.commands.inputs.journals import place_of
 from replan.commands.inputs.options import DEFAULT_FILES, placement_files
 from replan.commands.inputs.target import (
     BOOTSTRAP_VARIABLE,
@@ -61,10 +60,10 @@ def test_a_later_command_is_typed_with_the_same_options() -> None:
 
 
 def test_the_journal_is_a_topic_of_a_real_cluster_and_a_file_beside_a_simulated_one() -> None:
-    assert str(place_of(LiveTarget(simulated=FILE))) == "file:cluster.json.journal"
-    assert str(place_of(LiveTarget("a:1"))) == "topic:__replan_journal"
-    assert str(place_of(LiveTarget("a:1", journal=place("topic:mine")))) == "topic:mine"
-    assert str(place_of(LiveTarget("a:1", journal=place("file:j:k")))) == "file:j:k"
+    assert str(LiveTarget(simulated=FILE).journal_place) == "file:cluster.json.journal"
+    assert str(LiveTarget("a:1").journal_place) == "topic:__replan_journal"
+    assert str(LiveTarget("a:1", journal=place("topic:mine")).journal_place) == "topic:mine"
+    assert str(LiveTarget("a:1", journal=place("file:j:k")).journal_place) == "file:j:k"
 
 
 @pytest.mark.parametrize("text", ["j", "topic:", "topic:a b", "topic:..", "file:", "dir:x", ""])

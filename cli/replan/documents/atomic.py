@@ -8,7 +8,6 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from secrets import token_hex
 
 from replan.documents.files import cannot
 from replan.errors import BadFile
@@ -93,7 +92,7 @@ def _exchange(partial: Path, target: Path) -> None:
 
 
 def _partial(target: Path) -> Path:
-    return target.with_name(f".{target.name}.{token_hex(4)}.partial")
+    return target.with_name(f".{target.name}.{os.urandom(4).hex()}.partial")
 
 
 def _sync_all(folder: Path) -> None:

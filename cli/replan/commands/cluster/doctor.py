@@ -49,11 +49,10 @@ def doctor(
 
 
 def _live(cluster: JournaledTarget, connection: Connection) -> "Iterator[Check]":
-    from replan.commands.inputs.journals import place_of
     from replan.planning.findings.access_checks import clock_check, permission_checks
     from replan.planning.findings.checkup import cluster_checks, unreadable_check
 
-    place = place_of(cluster)
+    place = cluster.journal_place
     if connection.access is not None:
         access = connection.access(place.topic, None)
         yield from permission_checks(access, None if place.path else place.topic)

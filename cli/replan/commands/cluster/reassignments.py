@@ -173,7 +173,7 @@ def _found(
     from replan.applying.reasons.gates import NewBrokerFenced
     from replan.applying.reasons.waits import HoldReason
     from replan.commands.inputs.journals import known_of
-    from replan.commands.inputs.observed import application_of, resume_command
+    from replan.commands.inputs.with_journal import application_of, resume_command
     from replan.model.names import TopicPartition
     from replan.planning.findings.replica_progress import Standing, replicas_of, rows_of, standing
     from replan.reporting.cluster.application_text import headline

@@ -68,7 +68,7 @@ def _of_cluster(
     from replan.applying.views.reading_progress import read_progress
     from replan.applying.views.standing import unknown_throttles
     from replan.commands.inputs.journals import known_of
-    from replan.commands.inputs.observed import application_of, resume_command
+    from replan.commands.inputs.with_journal import application_of, resume_command
     from replan.manifest.export import topics_named
     from replan.planning.findings.health import judge
     from replan.planning.findings.replica_progress import Asked, rows_of

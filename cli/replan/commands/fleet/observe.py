@@ -12,4 +12,5 @@ def seen_by(target: Target) -> Seen:
 
 def seen_of(found: Observed) -> Seen:
     """The same of what was observed."""
-    return Seen(found.snapshot, found.log_ends, tuple(ended_applications(found.ledger)))
+    ended = () if found.ledger is None else tuple(ended_applications(found.ledger))
+    return Seen(found.snapshot, found.log_ends, ended)

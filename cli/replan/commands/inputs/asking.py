@@ -86,9 +86,9 @@ def _inbox(cluster: Target, connection: Connection, cluster_id: str) -> _Inbox:
     from replan.applying.journal import file_inbox
     from replan.applying.journal.file import peek
     from replan.applying.journal.records import Forget
-    from replan.commands.inputs.journals import place_of, topic_of
+    from replan.commands.inputs.journals import topic_of
 
-    where = place_of(cluster)
+    where = cluster.journal_place
     if where.path is not None:
         path = where.path
         return _Inbox(

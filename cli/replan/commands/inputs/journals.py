@@ -40,15 +40,6 @@ class Known:
     holder: str | None = None
 
 
-def place_of(cluster: Target) -> Place:
-    """Where the journal of a cluster is."""
-    if cluster.journal is not None:
-        return cluster.journal
-    if cluster.simulated is not None:
-        return Place(path=cluster.simulated.with_name(cluster.simulated.name + ".journal"))
-    return Place()
-
-
 def owner() -> str:
     """Who this is, for people who read the journal."""
     try:
@@ -69,7 +60,7 @@ def known_of(cluster: Target, connection: Connection, cluster_id: str) -> Known:
 
 def read_journal(cluster: Target, connection: Connection, cluster_id: str) -> Known:
     """The same; raises ClusterRefused, ClusterUnreachable or BadFile where it cannot be read."""
-    where = place_of(cluster)
+    where = cluster.journal_place
     if where.path is not None:
         return Known(fold(peek(where.path, cluster_id)), holder(where.path))
     topic = topic_of(connection, where)
@@ -94,7 +85,7 @@ def owned_journal(
         Held: another process has it, or an application is open elsewhere.
         BadUsage: a file on a real cluster, without --unlocked.
     """
-    where = place_of(cluster)
+    where = cluster.journal_place
     if where.path is not None:
         if cluster.is_real:
             _check_unlocked(cluster, connection)

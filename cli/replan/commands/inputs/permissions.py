@@ -10,7 +10,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from replan.commands.frame.output import note
-from replan.commands.inputs.journals import place_of
 from replan.commands.inputs.target import Connection, Target
 from replan.errors import ClusterRefused, ClusterUnreachable
 
@@ -39,10 +38,10 @@ def check_allowed(
 
 def note_missing(plan: "Plan", cluster: Target) -> None:
     """Say what this user would lack to apply the plan; another one may apply it."""
-    from replan.reporting.cluster.checkup_text import missing_text
-
     if not plan.changes or not cluster.is_real:
         return
+    from replan.reporting.cluster.checkup_text import missing_text
+
     with suppress(ClusterRefused, ClusterUnreachable), cluster.connect() as connection:
         principal, missing = _missing(plan, cluster, connection)
         if missing:
@@ -57,7 +56,7 @@ def _missing(
 
     if connection.access is None:
         return "", ()
-    place = place_of(cluster)
+    place = cluster.journal_place
     access = connection.access(place.topic, topics_of(plan) | set(throttled))
     journal = None if place.path else place.topic
     return access.principal, missing_to_apply(plan, access, journal, throttled)

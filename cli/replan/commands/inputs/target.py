@@ -199,6 +199,15 @@ class Target:
         )
 
     @property
+    def journal_place(self) -> Place:
+        """Where the journal of the cluster is."""
+        if self.journal is not None:
+            return self.journal
+        if self.simulated is not None:
+            return Place(path=self.simulated.with_name(self.simulated.name + ".journal"))
+        return Place()
+
+    @property
     def is_real(self) -> bool:
         """Whether it is a real cluster rather than a file."""
         return self.bootstrap_server is not None

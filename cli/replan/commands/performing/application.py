@@ -18,12 +18,12 @@ from replan.applying.views.progress import Report
 from replan.applying.views.standing import knows_nothing, unknown_throttles
 from replan.commands.frame.output import note, report_outcome, result, save
 from replan.commands.frame.signals import asked_to_stop
-from replan.commands.inputs.journals import Known, known_of, owned_journal, owner, place_of
-from replan.commands.inputs.observed import for_placement
+from replan.commands.inputs.journals import Known, known_of, owned_journal, owner
 from replan.commands.inputs.options import Detail
 from replan.commands.inputs.permissions import check_allowed
 from replan.commands.inputs.plans import allowed_of
 from replan.commands.inputs.target import Connection, LiveTarget
+from replan.commands.inputs.with_journal import for_placement
 from replan.commands.performing.metrics import Metrics
 from replan.commands.performing.progress import progress_to
 from replan.errors import BadUsage, Exit, Held, UnsafePlan
@@ -122,7 +122,7 @@ def begun_plan(cluster: LiveTarget, connection: Connection, to: str = "resume") 
     cluster_id = connection.control_plane.cluster_id()
     plan = open_plan(known_of(cluster, connection, cluster_id).ledger)
     if plan is None:
-        where = place_of(cluster)
+        where = cluster.journal_place
         raise BadUsage(f"nothing to {to}: the journal {where} knows of no open application")
     return plan
 
@@ -207,7 +207,7 @@ def perform(
         report = metrics.also(progress)
         stop = asked_to_stop(connection.interrupt, note)
         if not detail.quiet:
-            note(f"journal: {place_of(cluster)}")
+            note(f"journal: {cluster.journal_place}")
         outcome = apply_plan(
             plan,
             connection.control_plane,

@@ -27,7 +27,7 @@ def journal_show(
       replan journal show --bootstrap-server kafka-1:9092
       replan journal show --simulated cluster.json --json
     """
-    from replan.commands.inputs.journals import known_of, place_of
+    from replan.commands.inputs.journals import known_of
     from replan.reporting.application.journal_text import render_journal, render_journal_json
 
     _check_live(cluster)
@@ -35,7 +35,7 @@ def journal_show(
         cluster_id = connection.control_plane.cluster_id()
         known = known_of(cluster, connection, cluster_id)
     render = render_journal_json if as_json else render_journal
-    result(render(known.ledger, known.holder, str(place_of(cluster))))
+    result(render(known.ledger, known.holder, str(cluster.journal_place)))
     return Exit.OK
 
 
@@ -51,11 +51,11 @@ def lock_show(*, cluster: JournaledTarget) -> Exit:
       replan lock show --simulated cluster.json
     """
     from replan.applying.journal.file import holder
-    from replan.commands.inputs.journals import place_of, topic_of
+    from replan.commands.inputs.journals import topic_of
     from replan.reporting.application.journal_text import NO_LOCK, render_lock
 
     _check_live(cluster)
-    where = place_of(cluster)
+    where = cluster.journal_place
     if where.path is not None:
         held = holder(where.path)
         result(f"{held}\n" if held else NO_LOCK)
@@ -93,9 +93,9 @@ def lock_release(
       replan lock release 3f9a1c02b7de --reason "the job hangs" --bootstrap-server kafka-1:9092
       replan lock release 3f9a1c02b7de --reason cancelled --bootstrap-server kafka-1:9092 --journal topic:moves
     """
-    from replan.commands.inputs.journals import owner, place_of, topic_of
+    from replan.commands.inputs.journals import owner, topic_of
 
-    where = place_of(cluster)
+    where = cluster.journal_place
     if where.path is not None or not cluster.is_real:
         raise BadUsage("the lock of a journal file ends with its process; stop that one")
     with cluster.connect() as connection:

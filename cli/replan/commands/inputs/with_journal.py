@@ -1,0 +1,97 @@
+"""A cluster as it is read for a plan, for drift or for status: with what its journal says of it."""
+
+import shlex
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from replan.applying.journal.ledger import Ledger
+from replan.applying.views.known_snapshot import as_planned_from
+from replan.applying.views.standing import knows_nothing, unknown_throttles
+from replan.commands.frame.output import note
+from replan.commands.inputs.journals import Known, known_of
+from replan.commands.inputs.observed import Observed
+from replan.commands.inputs.rates import leaders_log_ends
+from replan.commands.inputs.target import Target
+from replan.errors import BadFile, UnsafePlan
+from replan.model.control_plane import ClusterReader
+from replan.model.placement import Placement
+from replan.model.snapshot import Snapshot
+from replan.planning.plans.plan import Plan
+from replan.wording import capped, count, listed
+
+if TYPE_CHECKING:
+    from replan.applying.views.standing import OpenApplication
+
+
+def application_of(known: Known, reader: ClusterReader | None = None) -> "OpenApplication | None":
+    """The open application; with what its partitions wait for where there is a cluster to look at."""
+    ledger = known.ledger
+    if ledger.application is None:
+        return None
+    from replan.applying.views.standing import open_application
+
+    plan = _plan_of(ledger)
+    if plan is None or reader is None:
+        return open_application(ledger, plan, known.holder)
+    from replan.applying.views.waiting import holds_of
+
+    return open_application(ledger, plan, known.holder, holds_of(plan, ledger, reader))
+
+
+def _plan_of(ledger: Ledger) -> Plan | None:
+    """The plan of the open application; None where this release cannot read it."""
+    from replan.applying.run.opening import open_plan
+
+    with suppress(BadFile, UnsafePlan):
+        return open_plan(ledger)
+    return None
+
+
+def resume_command(cluster: Target, *words: str) -> str:
+    """What to type to go on with the open application, or to do something else to it."""
+    return shlex.join(["replan", *(words or ("resume",)), *cluster.words()])
+
+
+def for_placement(seen: Snapshot, placement: Placement | None, reader: ClusterReader) -> Snapshot:
+    """The snapshot with the logs of those partitions without a leader that `recovery` of a placement is about."""
+    if placement is None or not placement.recovery:
+        return seen
+    from replan.applying.steps.probing import with_logs
+    from replan.planning.making.recoveries import declared_wishes
+
+    return with_logs(reader, seen, declared_wishes(placement, seen))
+
+
+def observed_with_journal(
+    cluster: Target, placement: Placement | None, *, log_ends: bool, lenient: bool
+) -> Observed:
+    """A cluster that answers; its journal is read without its lock. As `observed` says."""
+    with cluster.connect() as connection:
+        plane = connection.control_plane
+        allowed = connection.observe_allowed if lenient else None
+        seen = for_placement((allowed or plane.observe)(), placement, plane)
+        known = known_of(cluster, connection, seen.cluster_id)
+        ends = leaders_log_ends(connection, seen) if log_ends else {}
+    ledger, application = known.ledger, application_of(known)
+    unread = [name for name, of in seen.all_settings().items() if of.is_unread] if lenient else []
+    if unread:
+        note(
+            f"warning: DescribeConfigs is not allowed on {listed(capped(unread, limit=20))}: planned as with Kafka's "
+            "defaults (min.insync.replicas 1, no unclean election, no throttles); `apply` leaves out what is otherwise"
+        )
+    if application is not None:
+        from replan.reporting.cluster.application_text import headline
+
+        note(f"note: {headline(application, resume_command(cluster))}")
+    left, unknown = ledger.throttles, unknown_throttles(seen, ledger)
+    if left and application is None:
+        note(
+            f"note: {count(left, 'throttle setting')} of replan in the cluster; "
+            f"`{resume_command(cluster, 'throttle', 'clear')}` restores what was there before"
+        )
+    if unknown and knows_nothing(ledger):
+        note(
+            f"note: {count(len(unknown), 'throttle setting')} in the cluster, and no journal that knows whose; "
+            f"`{resume_command(cluster, 'status')}` lists them"
+        )
+    return Observed(as_planned_from(seen, ledger), application, ledger, ends)
