@@ -47,6 +47,14 @@ def test_with_room_enough_the_order_stays() -> None:
     assert in_room_order(moves, []) == (moves, [])
 
 
+def test_what_fits_once_smaller_replicas_lie_in_the_directory_before_it_comes_behind_them() -> None:
+    """Kafka makes a replica in the directory with the fewest logs: the full one, until it has as many as the other."""
+    dirs = [disk(2, 20, "/full", logs=1), disk(2, 500, "/wide", logs=2)]
+    moves = [goes(0, 1, 2, 80), goes(1, 3, 2, 5), goes(2, 3, 2, 5)]
+    ordered, stuck = in_room_order(moves, dirs)
+    assert (numbers(ordered), stuck) == ([1, 2, 0], [])
+
+
 def test_too_little_room_is_no_knot() -> None:
     ordered, (stuck,) = in_room_order([goes(0, 1, 2, 80), goes(1, 3, 2, 30)], [disk(2, 50)])
     assert numbers(ordered) == [1]

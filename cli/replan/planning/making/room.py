@@ -1,11 +1,11 @@
 """Room on disks: moves in an order in which every copy fits where Kafka puts it, and those for which there is none.
 
 A new replica is made in the directory with the fewest logs (LogManager.nextLogDirs), beside the old ones: a replica
-that leaves gives its room back only when its files are deleted, after the move (file.delete.delay.ms). A tenth of every
-volume stays free. So a move that needs room comes behind those that make it: moves are taken in their order, one that
-does not fit waits at its broker, and is tried again whenever a replica has left that. What waits in the end has no
-room: because there is too little, whatever moves; or because moves wait for one another, and then a replica must be
-moved aside first.
+that leaves gives its room back only when its files are deleted, after the move (file.delete.delay.ms). A tenth of
+every volume stays free. So a move that needs room comes behind those that make it: moves are taken in their order, one
+that does not fit waits at its broker, and is tried again whenever a replica has left that, and at the end, as what was
+made meanwhile may let Kafka take another directory. What waits even then has no room: because there is too little,
+whatever moves; or because moves wait for one another, and then a replica must be moved aside first.
 
 Directories and sizes that are not known take everything. How far an application has got is what
 `applying.admission.disk_space` judges.
@@ -112,11 +112,17 @@ def in_room_order(
         return list(moves), []
     ordered: list[Move] = []
     parked: dict[BrokerId, deque[Move]] = defaultdict(deque)
-    for move in moves:
-        ordered.extend(_taken(move, disks, parked))
-    stuck = [move for waiting in parked.values() for move in waiting]
     place = {move.partition: number for number, move in enumerate(moves)}
-    stuck.sort(key=lambda m: place[m.partition])
+    stuck, count = list(moves), -1
+    while len(ordered) > count:
+        count = len(ordered)
+        for move in stuck:
+            ordered.extend(_taken(move, disks, parked))
+        stuck = sorted(
+            (move for waiting in parked.values() for move in waiting),
+            key=lambda m: place[m.partition],
+        )
+        parked.clear()
     return ordered, [_no_room(move, stuck, disks) for move in stuck]
 
 
