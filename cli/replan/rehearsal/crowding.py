@@ -1,9 +1,11 @@
 """What copies took of the networks that they share with replicas that come back, which are late by so much."""
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from replan.faults.read import FaultSpec
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, TopicPartition
 from replan.planning.safety.slack import Crowding
 from replan.rehearsal.result import Copied
 from replan.simulator.cluster.faults import SlowBroker
@@ -18,7 +20,8 @@ def crowding_by_broker(
 ) -> Mapping[BrokerId, Sequence[Crowding]]:
     """The copies that each broker sent or received; `span`: the seconds when the run began and ended.
 
-    Each is counted with the slowest network or disk that there was.
+    What is written and replicated has its part of a network in any case, whoever leads; copies are counted with what
+    that leaves of the slowest network or disk that there was.
     """
     began, ended = span
     speeds = stage.world.speeds
@@ -28,12 +31,28 @@ def crowding_by_broker(
         for at in fault.schedule
         if isinstance(at.fault, SlowBroker) and at.fault.bytes_per_second
     ]
-    least = min(speeds.network_bytes_per_second, speeds.disk_bytes_per_second, *slowed)
+    slowest = min(speeds.network_bytes_per_second, speeds.disk_bytes_per_second, *slowed)
+    taken = _taken_by_producing(stage, copies)
     found: dict[BrokerId, list[Crowding]] = {}
     for copy in copies:
         until = ended if copy.in_sync is None else began + copy.in_sync
-        took = Crowding(began + copy.began, until, copy.bytes / least)
         for broker in (copy.broker, copy.source):
             if broker is not None:
-                found.setdefault(broker, []).append(took)
+                left = slowest - taken[broker]
+                seconds = copy.bytes / left if left > 0 else math.inf
+                found.setdefault(broker, []).append(Crowding(began + copy.began, until, seconds))
     return found
+
+
+def _taken_by_producing(stage: Simulation, copies: Sequence[Copied]) -> Counter[BrokerId]:
+    """Bytes per second that each broker at most sends, or receives, of what is written."""
+    new: dict[TopicPartition, set[BrokerId]] = {}
+    for copy in copies:
+        new.setdefault(copy.partition, set()).add(copy.broker)
+    taken = Counter[BrokerId]()
+    for name, rate in stage.world.produce.items():
+        partition = stage.cluster.partition(name)
+        members = new.get(name, set()) | set(() if partition is None else partition.replicas)
+        for broker in members:
+            taken[broker] += math.ceil(rate * max(1, len(members) - 1))
+    return taken

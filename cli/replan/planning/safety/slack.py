@@ -55,13 +55,12 @@ class Crowding:
     began: float
     ended: float
     seconds: float
-    """How long its bytes would take that network alone."""
+    """How long its bytes would take what is free of that network; infinite where nothing is."""
 
     def within(self, since: float, until: float) -> float:
         """How much of that falls between two moments."""
-        lasted = self.ended - self.began
         overlap = min(until, self.ended) - max(since, self.began)
-        return 0.0 if lasted <= 0 else self.seconds * max(0.0, overlap) / lasted
+        return 0.0 if overlap <= 0 else self.seconds * overlap / (self.ended - self.began)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """Laws over histories, on histories that are written by hand."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -119,6 +120,8 @@ def test_what_catches_up_throttled_may_be_late_by_as_long_as_nobody_could_lift_t
         (Crowding(10.0, 60.0, 30.0), False),
         (Crowding(10.0, 20.0, 40.0), False),
         (Crowding(42.0, 60.0, 40.0), False),
+        (Crowding(41.0, 60.0, math.inf), True),
+        (Crowding(42.0, 60.0, math.inf), False),
         (Crowding(30.0, 30.0, 40.0), False),
     ],
 )
