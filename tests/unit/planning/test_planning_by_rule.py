@@ -429,6 +429,12 @@ def test_the_minimum_that_holds_is_that_of_the_list_that_a_refused_partition_kee
     assert (warning.facts["minInsyncReplicas"], warning.facts["replicas"]) == (5, 3)
 
 
+def test_with_fewer_replicas_the_preferred_leader_stays() -> None:
+    seen = snapshot([state([1, 2, 3])], registered=brokers(3, "abc"), min_insync_replicas=1)
+    asked = placement(rules=ruled(replication_factor=2), leaders={"orders-0": 3})
+    assert targets(asked, seen) == {"orders-0": [3, 1]}
+
+
 def test_more_replicas_than_any_cluster_has_brokers_are_refused() -> None:
     seen = snapshot([state([1, 2])], registered=brokers(3, "abc"))
     [refusal] = make_plan(placement(rules=ruled(replication_factor=2**31 - 1)), seen).refusals

@@ -19,6 +19,7 @@ from replan.model.columns import PAD, Ints, Matrix, same_width, to_matrix
 from replan.model.placement import Placement
 from replan.model.rules import BrokerRange, Spread, TopicRule
 from replan.model.snapshot import Snapshot, topic_codes
+from replan.planning.comparison.alignment import named_partitions, rows_of
 from replan.planning.placing.judge import Finding, judge
 from replan.planning.placing.problem import (
     NO_LIMIT,
@@ -143,7 +144,7 @@ class _Question:
                 factor=wanted[self.rows],
                 base=base[self.rows],
                 current=held[self.rows],
-                leader=np.asarray(partitions.column("leader"), dtype=np.int64)[self.rows],
+                leader=_leading(placement, snapshot, held)[self.rows],
                 bytes=sizes,
             ),
             rules,
@@ -259,6 +260,17 @@ def _room(table: BrokerTable, log_dirs: Iterable[LogDir], held: Matrix, sizes: I
             lies = int(sizes[(held == broker).any(axis=1)].sum())
             room[at] = lies + sum(max(0, take) for take in takes)
     return room
+
+
+def _leading(placement: Placement, snapshot: Snapshot, held: Matrix) -> Ints:
+    """Who leads each observed partition, or shall lead it by its id and holds it: who goes last where some must go."""
+    leading = np.asarray(snapshot.partitions.column("leader")).astype(np.int64)
+    wanted = placement.preferred_leaders
+    rows = rows_of(named_partitions(wanted), snapshot.partitions) if wanted else ()
+    for at, preferred in zip(rows, wanted.values(), strict=True):
+        if at >= 0 and preferred.broker in held[at]:
+            leading[at] = preferred.broker
+    return leading
 
 
 def _tolerance(placement: Placement) -> Tolerance:
