@@ -156,8 +156,8 @@ def looks(report: Report) -> Iterator[str]:
     if seconds:
         most = count(report.options.exact_steps, "step")
         yield (
-            f"Looked at up to {seconds:.1f} s apart while copies ran, as the plan has more than {most}: "
-            "the time is that much less exact for each move, and more rather than less."
+            f"Looked at up to {seconds:.1f} s apart while copies ran, as the plan has more than {most}; "
+            "the duration may be a twentieth too long."
         )
 
 
