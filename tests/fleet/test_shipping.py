@@ -25,7 +25,7 @@ from replan.manifest.load import load_placement
 import replan
 done = perform(Task("eu", "id", "2026-11-21T03:00:00Z", sys.argv[2], snapshot="nowhere.json"), list(Stage))
 print(replan.__file__.startswith(sys.argv[1]), load_placement([Path(sys.argv[2])]).explicit.num_rows)
-print(done["errors"].column("message").to_pylist())
+print(sorted(set(done["errors"].column("message").to_pylist())))
 """
     run = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path / "replan.zip"), str(placement)],
