@@ -21,10 +21,10 @@ import pyarrow as pa
 
 from replan.model.broker import Broker
 from replan.model.columns import EXPLICIT_SCHEMA, from_matrix
+from replan.model.declared.placement import Placement, TopicEntry
+from replan.model.declared.where import Where
 from replan.model.names import BrokerId
-from replan.model.placement import Placement, TopicEntry
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
-from replan.model.where import Where
 from replan.planning.comparison.diff import differing
 from replan.planning.making.planner import make_plan
 

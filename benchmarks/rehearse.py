@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.simulate_week import BROKERS, spread
 from tests.builders import brokers, placement, snapshot, state
 
+from replan.model.declared.placement import MoveThrottle
 from replan.model.names import TopicId
-from replan.model.placement import MoveThrottle
 from replan.model.snapshot import Snapshot
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan

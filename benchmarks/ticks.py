@@ -32,8 +32,8 @@ from replan.applying.views.progress import Progress  # noqa: E402
 from replan.kafka.clock import SystemClock  # noqa: E402
 from replan.kafka.control_plane import KafkaControlPlane, open_cluster  # noqa: E402
 from replan.model.control_plane import Wanted  # noqa: E402
+from replan.model.declared.placement import MoveThrottle  # noqa: E402
 from replan.model.names import BrokerId, TopicPartition  # noqa: E402
-from replan.model.placement import MoveThrottle  # noqa: E402
 from replan.planning.plans.move_reasons import MoveReason, ReasonKind  # noqa: E402
 from replan.planning.plans.moves import Move  # noqa: E402
 from replan.planning.plans.plan import Plan  # noqa: E402

@@ -8,6 +8,15 @@ import pyarrow as pa
 from replan.model.broker import Broker
 from replan.model.columns import EXPLICIT_SCHEMA, from_lists
 from replan.model.configs import ConfigSource
+from replan.model.declared.placement import (
+    LeaderBlacklist,
+    LeaderMove,
+    MoveThrottle,
+    Placement,
+    PreferredLeader,
+    TopicEntry,
+)
+from replan.model.declared.where import Where
 from replan.model.names import (
     BrokerId,
     Replicas,
@@ -17,14 +26,6 @@ from replan.model.names import (
     replicas,
 )
 from replan.model.partition import PartitionState
-from replan.model.placement import (
-    LeaderBlacklist,
-    LeaderMove,
-    MoveThrottle,
-    Placement,
-    PreferredLeader,
-    TopicEntry,
-)
 from replan.model.snapshot import (
     TOPICS_SCHEMA,
     Features,
@@ -32,7 +33,6 @@ from replan.model.snapshot import (
     Snapshot,
     partitions_table,
 )
-from replan.model.where import Where
 from replan.planning.comparison.alignment import named_partitions, rows_of
 from replan.planning.plans.move_reasons import MoveReason, ReasonKind
 from replan.planning.plans.moves import Election, Move

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from tests.builders import TOPIC_ID, listed_leader, placement, snapshot, state
 
 from replan.model.broker import Broker
+from replan.model.declared.placement import LeaderBlacklist, Placement
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.placement import LeaderBlacklist, Placement
 from replan.model.snapshot import RememberedOrder, Snapshot
 
 TOPICS = ("__offsets", "clicks", "orders", "orders.eu")

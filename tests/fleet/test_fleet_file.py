@@ -7,7 +7,7 @@ import pytest
 
 from replan.errors import BadManifest, BadUsage
 from replan.fleet.fleet_file import FleetCluster, read_fleet
-from replan.model.policy import Prices
+from replan.model.declared.policy import Prices
 
 WHOLE = """\
 version: 1

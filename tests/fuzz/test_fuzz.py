@@ -27,7 +27,7 @@ from replan.applying.settings import Settings
 from replan.commands.inputs.plans import read_plan
 from replan.errors import ReplanError
 from replan.manifest.load import load_placement
-from replan.model.placement import Placement
+from replan.model.declared.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan

@@ -28,9 +28,9 @@ from replan.model.configs import (
     ConfigScope,
 )
 from replan.model.control_plane import Clock
+from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.placement import MoveThrottle
 from replan.model.snapshot import Features
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan

@@ -22,7 +22,7 @@ from replan.errors import BadManifest, UnsafePlan
 from replan.manifest.load import load_sources
 from replan.manifest.yaml_text.events import fastest_parser
 from replan.manifest.yaml_text.sources import Source
-from replan.model.placement import Placement
+from replan.model.declared.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan

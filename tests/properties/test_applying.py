@@ -21,8 +21,8 @@ from replan.model.configs import (
     topic_change,
 )
 from replan.model.control_plane import Wanted
+from replan.model.declared.placement import MoveThrottle, SideRates
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.placement import MoveThrottle, SideRates
 from replan.planning.plans.moves import Move
 from replan.reporting.application.outcome_text import outcome_text
 from replan.simulator.clock import VirtualClock

@@ -18,8 +18,8 @@ from replan.applying.settings import Settings
 from replan.applying.views.outcome import Outcome, Result
 from replan.errors import ClusterUnreachable
 from replan.model.broker import LogDir
+from replan.model.declared.placement import MoveThrottle, Placement
 from replan.model.names import Replicas, TopicPartition
-from replan.model.placement import MoveThrottle, Placement
 from replan.model.snapshot import Features, Snapshot
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.moves import Move

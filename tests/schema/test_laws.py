@@ -27,8 +27,8 @@ from replan.manifest.load import load_sources
 from replan.manifest.schema.schemas import PLACEMENT, directory, read_schema
 from replan.manifest.yaml_text.events import EventParser, fastest_parser, python_parser
 from replan.manifest.yaml_text.sources import Source
-from replan.model.placement import Placement
-from replan.model.where import Where
+from replan.model.declared.placement import Placement
+from replan.model.declared.where import Where
 
 SCHEMAS = sorted(p.name for p in directory().iterdir() if p.name.endswith(".json"))
 

@@ -11,8 +11,8 @@ from tests.smallworld.search import Search
 from tests.smallworld.world import SmallWorld
 from tests.unit.applying.lab import MB, plan_of, simulation
 
+from replan.model.declared.placement import MoveThrottle
 from replan.model.names import Replicas, replicas
-from replan.model.placement import MoveThrottle
 from replan.planning.plans.plan import Plan
 from replan.simulator.controller.state import ClusterState
 

@@ -35,9 +35,9 @@ from replan.applying.throttles.broker_rates import effective_rate
 from replan.applying.throttles.replica_lists import Copy, RunningCopy
 from replan.applying.throttles.tick import ThrottleInput, WantedThrottles
 from replan.model.configs import own_value
+from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import Reassignment
-from replan.model.placement import MoveThrottle
 from replan.planning.plans.plan import Plan
 
 

@@ -48,7 +48,7 @@ from replan.applying.journal.records import (
 )
 from replan.applying.reasons.notes import Obeyed, RateRefused
 from replan.applying.settings import Settings
-from replan.model.placement import MoveThrottle, Side, SideRates
+from replan.model.declared.placement import MoveThrottle, Side, SideRates
 
 UNLIMITED = "unlimited"
 KEPT_COMMANDS = 20

@@ -16,8 +16,8 @@ from replan.manifest.yaml_text.events import fastest_parser, read_document
 from replan.manifest.yaml_text.problems import Problems
 from replan.manifest.yaml_text.sources import Source, read_source
 from replan.manifest.yaml_text.values import YamlMapping, key_place_of
-from replan.model.policy import Prices
-from replan.model.topic_patterns import winners
+from replan.model.declared.policy import Prices
+from replan.model.declared.topic_patterns import winners
 
 FLEET = "fleet.v1.json"
 DEFAULT_TIMEOUT_SECONDS = 60.0

@@ -19,8 +19,8 @@ from replan.manifest.load import load_sources
 from replan.manifest.yaml_text.events import fastest_parser
 from replan.manifest.yaml_text.scalars import means_itself
 from replan.manifest.yaml_text.sources import Source, find_files, read_source
+from replan.model.declared.placement import LeaderBlacklist, LeaderMove, Placement
 from replan.model.names import BrokerId
-from replan.model.placement import LeaderBlacklist, LeaderMove, Placement
 
 SECTION, LIST = "blacklists", "leaders"
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9 ._/%*-]*[A-Za-z0-9%*]|[A-Za-z]|\d{4}-\d\d-\d\d")

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from replan.model.columns import as_list_array
-from replan.model.placement import Placement
-from replan.model.where import Where
+from replan.model.declared.placement import Placement
+from replan.model.declared.where import Where
 
 FORMAT = "replan.placement.2"
 LATER = frozenset({"recovery"})

@@ -13,9 +13,9 @@ import pyarrow as pa
 from replan.errors import BadUsage
 from replan.manifest.schema.schemas import PLACEMENT
 from replan.manifest.yaml_text.scalars import means_itself
+from replan.model.declared.topic_patterns import is_pattern, matches
 from replan.model.names import Replicas, TopicPartition
 from replan.model.snapshot import Snapshot, topic_codes
-from replan.model.topic_patterns import is_pattern, matches
 
 _SAFE = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 

@@ -8,7 +8,7 @@ from replan.manifest.placement_of import placement_of
 from replan.manifest.read import read_files, read_sources
 from replan.manifest.yaml_text.events import EventParser
 from replan.manifest.yaml_text.sources import Source
-from replan.model.placement import Placement
+from replan.model.declared.placement import Placement
 
 
 def load_placement(paths: Sequence[Path]) -> Placement:

@@ -25,8 +25,7 @@ from replan.manifest.yaml_text.problems import KeyPath
 from replan.manifest.yaml_text.sources import Source
 from replan.manifest.yaml_text.values import Value
 from replan.model.columns import BROKERS, EXPLICIT_SCHEMA
-from replan.model.names import BrokerId, TopicPartition
-from replan.model.placement import (
+from replan.model.declared.placement import (
     LeaderBlacklist,
     MoveThrottle,
     Placement,
@@ -38,9 +37,16 @@ from replan.model.placement import (
     ThrottledReplicas,
     TopicEntry,
 )
-from replan.model.policy import Acknowledgement, Limit, Prices, Requirement
-from replan.model.recovery import RecoveryRule
-from replan.model.rules import Balance, LeaderRule, LogDirBlacklist, ReplicaBlacklist, TopicRule
+from replan.model.declared.policy import Acknowledgement, Limit, Prices, Requirement
+from replan.model.declared.recovery import RecoveryRule
+from replan.model.declared.rules import (
+    Balance,
+    LeaderRule,
+    LogDirBlacklist,
+    ReplicaBlacklist,
+    TopicRule,
+)
+from replan.model.names import BrokerId, TopicPartition
 
 Ints = npt.NDArray[np.int64]
 SmallInts = npt.NDArray[np.int32]

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from replan.manifest.merge import Merged
 from replan.manifest.sections.assignments import ExplicitTopic
 from replan.manifest.yaml_text.problems import KeyPath, Problems
-from replan.model.policy import Requirement, factor_too_small, spread_too_narrow
-from replan.model.rules import TopicRule
-from replan.model.topic_patterns import ties, winners
-from replan.model.where import Where
+from replan.model.declared.policy import Requirement, factor_too_small, spread_too_narrow
+from replan.model.declared.rules import TopicRule
+from replan.model.declared.topic_patterns import ties, winners
+from replan.model.declared.where import Where
 
 
 def note_unmet_requirements(merged: Merged, problems: Problems) -> None:

@@ -6,8 +6,8 @@ from enum import StrEnum
 import numpy as np
 
 from replan.model.columns import to_matrix
+from replan.model.declared.placement import LeaderBlacklist, Placement
 from replan.model.names import Replicas, TopicPartition
-from replan.model.placement import LeaderBlacklist, Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import expired
 from replan.planning.comparison.blacklist import has_ended, within

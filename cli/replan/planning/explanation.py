@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from replan.errors import BadUsage
+from replan.model.declared.placement import LeaderBlacklist, Placement, PreferredLeader
+from replan.model.declared.policy import Acknowledgement, Requirement
+from replan.model.declared.rules import LeaderRule, ReplicaBlacklist, TopicRule
+from replan.model.declared.topic_patterns import matches, winners
+from replan.model.declared.where import Where
 from replan.model.names import Replicas, TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
-from replan.model.placement import LeaderBlacklist, Placement, PreferredLeader
-from replan.model.policy import Acknowledgement, Requirement
-from replan.model.rules import LeaderRule, ReplicaBlacklist, TopicRule
 from replan.model.snapshot import Snapshot
-from replan.model.topic_patterns import matches, winners
-from replan.model.where import Where
 from replan.planning.comparison.acknowledged import acknowledgement_of
 from replan.planning.comparison.blacklist import blacklist_reaches
 from replan.planning.comparison.diff import DifferenceKind

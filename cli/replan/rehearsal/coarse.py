@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
+from replan.model.declared.placement import Side
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.placement import Side
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan

@@ -1,7 +1,7 @@
 """Bytes, rates and durations as people read them; decimal units, three significant digits."""
 
+from replan.model.declared.placement import SideRates
 from replan.model.names import Replicas
-from replan.model.placement import SideRates
 
 
 def size(count: int) -> str:

@@ -11,8 +11,8 @@ from replan.faults.token_reader import TokenReader
 from replan.manifest.load import load_sources
 from replan.manifest.yaml_text.events import fastest_parser
 from replan.manifest.yaml_text.sources import Source
+from replan.model.declared.placement import Placement
 from replan.model.names import BrokerId, parse_topic_partition
-from replan.model.placement import Placement
 from replan.planning.elections.preferred import preferred_elections
 from replan.planning.elections.recover import (
     RecoveryRequest,

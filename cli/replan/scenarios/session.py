@@ -19,8 +19,8 @@ from replan.errors import BadScenario
 from replan.faults.answers import refusals
 from replan.faults.kinds import FaultContext
 from replan.model.control_plane import ClusterReader
+from replan.model.declared.placement import Placement
 from replan.model.names import TopicId
-from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest

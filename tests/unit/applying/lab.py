@@ -24,9 +24,9 @@ from replan.model.control_plane import (
     ReplicaName,
     Wanted,
 )
+from replan.model.declared.placement import MoveThrottle
 from replan.model.names import Replicas, TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.placement import MoveThrottle
 from replan.model.snapshot import Features
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan

@@ -27,10 +27,10 @@ from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import LogDir
 from replan.model.configs import FOLLOWER_REPLICAS, ConfigScope, TopicSettings
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
+from replan.model.declared.placement import MoveThrottle
 from replan.model.layered import Layered
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState, Reassignment
-from replan.model.placement import MoveThrottle
 from replan.model.snapshot import Features
 from replan.planning.plans.moves import Move
 from replan.planning.plans.requests import Request, RequestKind

@@ -12,11 +12,11 @@ from replan.applying.journal.records import Order
 from replan.applying.reasons.notes import ListsLeft
 from replan.errors import Exit
 from replan.model.configs import MIN_INSYNC_REPLICAS, ConfigOperation, topic_change
+from replan.model.declared.placement import Placement
+from replan.model.declared.rules import ReplicaBlacklist
+from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.placement import Placement
-from replan.model.rules import ReplicaBlacklist
 from replan.model.snapshot import Snapshot
-from replan.model.where import Where
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan

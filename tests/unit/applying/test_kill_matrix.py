@@ -24,7 +24,7 @@ from replan.applying.settings import Settings
 from replan.errors import Exit
 from replan.kafka.journal.entries import entry, record_of
 from replan.manifest.load import load_placement
-from replan.model.placement import MoveThrottle
+from replan.model.declared.placement import MoveThrottle
 from replan.model.snapshot import Snapshot
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan

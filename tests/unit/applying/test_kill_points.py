@@ -12,8 +12,8 @@ from replan.model.configs import (
     broker_change,
     topic_change,
 )
+from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId
-from replan.model.placement import MoveThrottle
 from replan.reporting.application.outcome_text import outcome_text
 
 MOVES = (

@@ -14,8 +14,8 @@ from replan.applying.views.outcome import Result
 from replan.errors import Exit, Held
 from replan.model.broker import LogDir
 from replan.model.control_plane import Wanted
+from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.placement import MoveThrottle
 from replan.model.snapshot import Features
 from replan.planning.plans.log_dirs import LogMove
 from replan.rehearsal.recording import throttles_of

@@ -18,8 +18,8 @@ from replan.model.configs import (
     topic_change,
 )
 from replan.model.configs import ConfigOperation as Operation
+from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId
-from replan.model.placement import MoveThrottle
 from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.rehearsal.recording import throttles_of
 from replan.simulator.cluster.faults import (

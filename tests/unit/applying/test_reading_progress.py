@@ -8,8 +8,8 @@ from tests.unit.applying.lab import MB, Lab, lab
 
 from replan.applying.views.reading_progress import read_progress
 from replan.model.control_plane import Look
+from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.placement import MoveThrottle
 from replan.model.replica_logs import LogEnd
 from replan.planning.findings.replica_progress import (
     Asked,

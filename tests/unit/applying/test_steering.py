@@ -25,8 +25,8 @@ from replan.applying.views.outcome import Ending, Result
 from replan.applying.views.waiting import holds_of
 from replan.errors import BadFile, Exit
 from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigScope
+from replan.model.declared.placement import MoveThrottle, SideRates
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.placement import MoveThrottle, SideRates
 
 P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 SLOW, FAST = MB, 40 * MB

@@ -36,8 +36,8 @@ from replan.model.configs import (
     broker_change,
     topic_change,
 )
+from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, TopicId, replicas
-from replan.model.placement import MoveThrottle
 from replan.planning.plans import requests
 from replan.planning.plans.origins import Origin
 from replan.planning.plans.plan import Plan

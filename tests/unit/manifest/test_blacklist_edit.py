@@ -8,8 +8,8 @@ from tests.builders import listed_leader
 from replan.errors import BadUsage, ReplanError
 from replan.manifest.blacklist_edit import add, remove
 from replan.manifest.load import load_placement
+from replan.model.declared.placement import LeaderBlacklist
 from replan.model.names import BrokerId
-from replan.model.placement import LeaderBlacklist
 
 SEVEN = listed_leader(7, reason="disk at 92 %", expires="2026-12-01")
 WRITTEN = "{broker: 7, reason: disk at 92 %, expires: 2026-12-01}"

@@ -11,8 +11,8 @@ from replan.manifest.export import export_placement
 from replan.manifest.load import load_sources
 from replan.manifest.yaml_text.events import fastest_parser
 from replan.manifest.yaml_text.sources import Source
+from replan.model.declared.placement import Placement
 from replan.model.partition import PartitionState
-from replan.model.placement import Placement
 from replan.planning.making.planner import make_plan
 
 NAMES = st.one_of(

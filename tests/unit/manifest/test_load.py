@@ -7,8 +7,7 @@ from replan.manifest.load import load_placement, load_sources
 from replan.manifest.yaml_text.events import fastest_parser
 from replan.manifest.yaml_text.sources import Source
 from replan.model.columns import EXPLICIT_SCHEMA, as_list_array
-from replan.model.names import BrokerId, TopicPartition
-from replan.model.placement import (
+from replan.model.declared.placement import (
     LeaderBlacklist,
     MoveThrottle,
     Placement,
@@ -16,7 +15,8 @@ from replan.model.placement import (
     SideRates,
     TopicEntry,
 )
-from replan.model.where import Where
+from replan.model.declared.where import Where
+from replan.model.names import BrokerId, TopicPartition
 
 WHOLE = """\
 version: 1

@@ -12,11 +12,15 @@ from replan.manifest.sections.sections import read_small_sections
 from replan.manifest.yaml_text.events import fastest_parser, read_document
 from replan.manifest.yaml_text.problems import Problems
 from replan.manifest.yaml_text.sources import Source
-from replan.model.names import BrokerId
-from replan.model.placement import Placement, StandingRate, StandingThrottles, ThrottledReplicas
-from replan.model.policy import Acknowledgement, Limit, Measure, Prices, Requirement
-from replan.model.recovery import RecoveryStrategy
-from replan.model.rules import (
+from replan.model.declared.placement import (
+    Placement,
+    StandingRate,
+    StandingThrottles,
+    ThrottledReplicas,
+)
+from replan.model.declared.policy import Acknowledgement, Limit, Measure, Prices, Requirement
+from replan.model.declared.recovery import RecoveryStrategy
+from replan.model.declared.rules import (
     BrokerRange,
     LeaderRule,
     LogDirBlacklist,
@@ -24,7 +28,8 @@ from replan.model.rules import (
     Spread,
     TopicRule,
 )
-from replan.model.where import Where
+from replan.model.declared.where import Where
+from replan.model.names import BrokerId
 
 WHOLE = """\
 version: 1

@@ -7,7 +7,7 @@ from replan.manifest.sections.units import (
     parse_expiry,
     parse_rate,
 )
-from replan.model.placement import LARGEST_RATE, SMALLEST_RATE
+from replan.model.declared.placement import LARGEST_RATE, SMALLEST_RATE
 from replan.reporting.quantities import rate as printed
 
 

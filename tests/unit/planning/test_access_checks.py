@@ -8,8 +8,8 @@ from tests.builders import move, snapshot, state
 from tests.unit.applying.lab import plan_of
 
 from replan.model.access import Access, ClockDifference
+from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, TopicId, replicas
-from replan.model.placement import MoveThrottle
 from replan.model.snapshot import Features
 from replan.planning.findings.access_checks import clock_check, missing_to_apply, permission_checks
 from replan.planning.findings.checkup import CheckKind, Level, cluster_checks

@@ -3,10 +3,10 @@
 import pytest
 from tests.builders import FILE, placement
 
+from replan.model.declared.placement import Placement
+from replan.model.declared.rules import ReplicaBlacklist, TopicRule
+from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.placement import Placement
-from replan.model.rules import ReplicaBlacklist, TopicRule
-from replan.model.where import Where
 from replan.planning.findings.causes import Causes
 from replan.planning.plans.plan import Refusal, RefusalRule
 

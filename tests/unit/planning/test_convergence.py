@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from tests.builders import CLUSTER_ID, move, placement, snapshot, state
 
 from replan.errors import Exit, WrongCluster
+from replan.model.declared.placement import MoveThrottle, Side, SideRates
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.placement import MoveThrottle, Side, SideRates
 from replan.model.rates import JudgedBy, Rates
 from replan.planning.making.convergence import NeverConverges, TooSlow, check_convergence
 from replan.planning.making.planner import make_plan

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from tests.builders import FILE, brokers, placement, snapshot, state
 
 from replan.errors import BadManifest
+from replan.model.declared.placement import LeaderBlacklist, Placement
+from replan.model.declared.policy import Limit, Measure
+from replan.model.declared.rules import Balance, LeaderRule, ReplicaBlacklist, Spread, TopicRule
+from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.placement import LeaderBlacklist, Placement
-from replan.model.policy import Limit, Measure
-from replan.model.rules import Balance, LeaderRule, ReplicaBlacklist, Spread, TopicRule
 from replan.model.snapshot import Snapshot
-from replan.model.where import Where
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.limits import LimitExceeded
 from replan.planning.making.planner import make_plan

@@ -10,11 +10,11 @@ import pytest
 from tests.builders import brokers, listed_leader, placement, snapshot, state
 
 from replan.model.configs import LEADER_RATE, ConfigSource, ConfigValue
+from replan.model.declared.placement import Placement, StandingThrottles, ThrottledReplicas
+from replan.model.declared.where import Where
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
-from replan.model.placement import Placement, StandingThrottles, ThrottledReplicas
 from replan.model.snapshot import TOPICS_SCHEMA, Snapshot
-from replan.model.where import Where
 from replan.planning.findings.drift import find_drift
 from replan.planning.findings.drift_classes import CLASS_OF, Classified, DriftClass, Rule, classify
 

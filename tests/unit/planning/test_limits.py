@@ -4,8 +4,8 @@ import pytest
 from tests.builders import move, placement, snapshot, state
 
 from replan.errors import BadUsage, Exit
-from replan.model.policy import Limit, Limits, Measure
-from replan.model.where import Where
+from replan.model.declared.policy import Limit, Limits, Measure
+from replan.model.declared.where import Where
 from replan.planning.making.limits import Exceeded, LimitExceeded, check_limits, raised
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.moves import Move

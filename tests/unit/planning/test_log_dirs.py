@@ -9,12 +9,12 @@ from tests.builders import FILE, brokers, placement, snapshot, state
 
 from replan.errors import BadManifest
 from replan.model.broker import LogDir
+from replan.model.declared.placement import Placement
+from replan.model.declared.policy import Limit, Measure
+from replan.model.declared.rules import LogDirBlacklist, ReplicaBlacklist
+from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.placement import Placement
-from replan.model.policy import Limit, Measure
-from replan.model.rules import LogDirBlacklist, ReplicaBlacklist
 from replan.model.snapshot import Snapshot
-from replan.model.where import Where
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.limits import LimitExceeded
 from replan.planning.making.planner import make_plan

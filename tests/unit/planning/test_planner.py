@@ -5,8 +5,8 @@ from tests.builders import TOPIC_ID, brokers, listed_leader, placement, snapshot
 
 from replan.errors import BadManifest
 from replan.model.broker import Broker
+from replan.model.declared.placement import MoveThrottle, Placement
 from replan.model.names import BrokerId, TopicId, replicas
-from replan.model.placement import MoveThrottle, Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.move_reasons import MoveReason, ReasonKind

@@ -12,12 +12,19 @@ from hypothesis import strategies as st
 from tests.builders import FILE, brokers, placement, snapshot, state
 
 from replan.errors import BadManifest
+from replan.model.declared.placement import LeaderBlacklist, Placement
+from replan.model.declared.policy import Acknowledgement, Requirement
+from replan.model.declared.rules import (
+    Balance,
+    BrokerRange,
+    LeaderRule,
+    ReplicaBlacklist,
+    Spread,
+    TopicRule,
+)
+from replan.model.declared.where import Where
 from replan.model.names import BrokerId
-from replan.model.placement import LeaderBlacklist, Placement
-from replan.model.policy import Acknowledgement, Requirement
-from replan.model.rules import Balance, BrokerRange, LeaderRule, ReplicaBlacklist, Spread, TopicRule
 from replan.model.snapshot import RememberedOrder, Snapshot
-from replan.model.where import Where
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from tests.builders import TOPIC_ID, lists, move
 
-from replan.model.placement import MoveThrottle
-from replan.model.policy import Measure
+from replan.model.declared.placement import MoveThrottle
+from replan.model.declared.policy import Measure
 from replan.planning.findings.risks import RiskKind, risks
 from replan.planning.plans.creates import Create
 from replan.planning.plans.plan import Plan

@@ -9,10 +9,10 @@ from tests.unit.planning.test_planning_by_rule import drain, ruled, targets
 from tests.unit.planning.test_room import KEPT, TOTAL, disk
 
 from replan.model.broker import LogDir
+from replan.model.declared.placement import Placement
+from replan.model.declared.rules import Spread
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
-from replan.model.placement import Placement
-from replan.model.rules import Spread
 from replan.model.snapshot import Snapshot
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import RefusalRule

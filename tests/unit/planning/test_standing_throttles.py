@@ -19,11 +19,16 @@ from replan.model.configs import (
     ConfigSource,
     ConfigValue,
 )
+from replan.model.declared.placement import (
+    Placement,
+    StandingRate,
+    StandingThrottles,
+    ThrottledReplicas,
+)
+from replan.model.declared.policy import Limit, Measure
+from replan.model.declared.where import Where
 from replan.model.names import BrokerId
-from replan.model.placement import Placement, StandingRate, StandingThrottles, ThrottledReplicas
-from replan.model.policy import Limit, Measure
 from replan.model.snapshot import Snapshot
-from replan.model.where import Where
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.limits import LimitExceeded
 from replan.planning.making.planner import make_plan

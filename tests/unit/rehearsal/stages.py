@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from tests.builders import brokers, placement, snapshot, state
 
 from replan.faults.read import FaultSpec, read_fault
+from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId
-from replan.model.placement import MoveThrottle
 from replan.model.snapshot import Snapshot
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan

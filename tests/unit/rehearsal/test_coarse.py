@@ -6,8 +6,8 @@ import pytest
 from tests.builders import brokers, placement, snapshot, state
 from tests.unit.rehearsal.stages import MB, plan_of
 
+from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.placement import MoveThrottle, Side
 from replan.model.snapshot import Snapshot
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan

@@ -8,7 +8,7 @@ from tests.unit.rehearsal.stages import MB
 
 from replan.applying.views.progress import Progress
 from replan.faults.read import FaultSpec, read_fault
-from replan.model.placement import MoveThrottle
+from replan.model.declared.placement import MoveThrottle
 from replan.planning.making.planner import make_plan
 from replan.rehearsal.event_skipping_clock import LOOKS_IN_A_MOVE, busy_stride
 from replan.rehearsal.options import Options

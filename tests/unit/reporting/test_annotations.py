@@ -10,10 +10,10 @@ from replan.errors import BadUsage, ReplanError
 from replan.manifest.read import read_sources
 from replan.manifest.yaml_text.events import fastest_parser
 from replan.manifest.yaml_text.sources import Source
-from replan.model.placement import Placement
-from replan.model.policy import Limit, Measure
-from replan.model.rules import Spread, TopicRule
-from replan.model.where import MistakenManifest, Where
+from replan.model.declared.placement import Placement
+from replan.model.declared.policy import Limit, Measure
+from replan.model.declared.rules import Spread, TopicRule
+from replan.model.declared.where import MistakenManifest, Where
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
 from replan.reporting.plans.annotations import (

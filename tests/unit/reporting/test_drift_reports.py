@@ -9,9 +9,9 @@ import pytest
 from tests.builders import brokers, listed_leader, placement, snapshot, state
 from tests.unit.reporting.golden import check
 
+from replan.model.declared.placement import StandingThrottles, ThrottledReplicas
+from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.placement import StandingThrottles, ThrottledReplicas
-from replan.model.where import Where
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift_classes import Classified, DriftClass, OtherKind, Rule
 from replan.planning.findings.drift_report import DriftReport, Item, Spell, drift_report

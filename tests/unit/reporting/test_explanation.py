@@ -7,12 +7,12 @@ from tests.builders import FILE, listed_leader, placement, snapshot, state
 
 from replan.commands.inputs.plans import render_filtered
 from replan.errors import BadUsage
+from replan.model.declared.placement import Placement
+from replan.model.declared.policy import Acknowledgement, Limit, Measure, Requirement
+from replan.model.declared.rules import ReplicaBlacklist, TopicRule
+from replan.model.declared.where import Where
 from replan.model.names import BrokerId, parse_topic_partition, replicas
-from replan.model.placement import Placement
-from replan.model.policy import Acknowledgement, Limit, Measure, Requirement
-from replan.model.rules import ReplicaBlacklist, TopicRule
 from replan.model.snapshot import Snapshot
-from replan.model.where import Where
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.explanation import DeclaredList, Explanation, Overruled, explain
 from replan.planning.making.planner import make_plan

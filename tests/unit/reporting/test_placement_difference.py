@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from replan.manifest.load import load_sources
 from replan.manifest.yaml_text.events import fastest_parser
 from replan.manifest.yaml_text.sources import Source
-from replan.model.placement import Placement
+from replan.model.declared.placement import Placement
 from replan.reporting.plans.placement_difference import (
     ListChange,
     between,

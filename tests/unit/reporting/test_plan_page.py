@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from tests.builders import TOPIC_ID, lists, move
 
+from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.placement import MoveThrottle
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.plan import Plan
 from replan.planning.recovery.candidates import Candidate, Loss

@@ -9,8 +9,8 @@ from tests.builders import brokers, listed_leader, move, placement, snapshot, st
 from tests.unit.reporting.golden import check
 
 from replan.model.broker import Broker
+from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.placement import MoveThrottle
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.plans.plan_file import digest

@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 from tests.builders import move
 
+from replan.model.declared.policy import Prices
 from replan.model.names import BrokerId
-from replan.model.policy import Prices
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.reporting.sentences.price_text import cross_rack_bytes, price_lines, stored_bytes

@@ -16,8 +16,8 @@ from replan.applying.journal.records import Application, OriginalsChunk
 from replan.applying.journal.steps import Status
 from replan.errors import BadFile, BadUsage, Held
 from replan.model.configs import SettingName
+from replan.model.declared.placement import MoveThrottle
 from replan.model.names import Replicas, TopicId, TopicPartition
-from replan.model.placement import MoveThrottle
 from replan.planning.plans.origins import Grown, Origin
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.standing_throttles import ThrottleSetting

@@ -19,8 +19,8 @@ from replan.applying.journal.steps import (
     check_name,
 )
 from replan.documents.forms import Broker, Brokers, Form, Int32, Int64, ReplicaList, Text, once_each
+from replan.model.declared.placement import LARGEST_RATE, SMALLEST_RATE
 from replan.model.names import TopicId, TopicPartition
-from replan.model.placement import LARGEST_RATE, SMALLEST_RATE
 
 Entry = Annotated[str, msgspec.Meta(pattern="^[0-9]{1,10}:[0-9]{1,10}$")]
 """Of a throttled-replicas list: partition and broker."""

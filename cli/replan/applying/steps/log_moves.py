@@ -46,8 +46,8 @@ from replan.applying.throttles.broker_rates import Rate
 from replan.applying.tick_input import Job, TickInput
 from replan.model.configs import LOG_DIRS_RATE
 from replan.model.control_plane import Answer, Look, OutcomeUnknown, Rejected, ReplicaName
+from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.placement import MoveThrottle, Side
 from replan.planning.plans.log_dirs import LogMove
 
 LOOKED_AT = 4

@@ -25,8 +25,8 @@ from replan.model.configs import (
     broker_change,
     own_value,
 )
+from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId
-from replan.model.placement import MoveThrottle, Side
 
 Rate = tuple[BrokerId, str]
 """A broker and one of its two rate keys."""

@@ -21,8 +21,8 @@ from replan.model.configs import (
     elements,
     topic_change,
 )
+from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.placement import MoveThrottle, Side
 from replan.planning.plans.moves import Move
 
 List = tuple[str, str]

@@ -46,8 +46,8 @@ from replan.model.configs import (
     elements,
     override_of,
 )
+from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.placement import MoveThrottle
 
 Place = List | Rate
 

@@ -31,9 +31,9 @@ from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import LogDir
 from replan.model.configs import ConfigScope, SettingName
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected, ReplicaName
+from replan.model.declared.placement import MoveThrottle
 from replan.model.layered import Layered
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.placement import MoveThrottle
 from replan.planning.plans.requests import Request
 
 LEAST_WINDOW = 500

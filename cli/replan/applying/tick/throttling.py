@@ -26,7 +26,7 @@ from replan.applying.tick.copies import copy_of, refused_setting
 from replan.applying.tick.questions import standing_places
 from replan.applying.tick.run_state import RunState
 from replan.applying.tick_input import TickInput
-from replan.model.placement import MoveThrottle
+from replan.model.declared.placement import MoveThrottle
 from replan.planning.plans.moves import Move
 
 

@@ -81,7 +81,7 @@ def progress(
       replan progress --bootstrap-server kafka-1:9092 --watch
       replan progress --topic orders --simulated cluster.json --format json
     """
-    from replan.model.topic_patterns import is_pattern
+    from replan.model.declared.topic_patterns import is_pattern
     from replan.reporting.cluster import replica_progress_text
 
     if cluster.snapshot is not None:
@@ -116,8 +116,8 @@ Scope = Callable[["Reading"], list["Asked"]]
 
 def _scope(topics: list[str], partitions: list[str], file: Path | None) -> Scope:
     """What is asked for, once it is known what runs. Raises BadUsage and BadFile."""
+    from replan.model.declared.topic_patterns import matches
     from replan.model.names import parse_topic_partition
-    from replan.model.topic_patterns import matches
     from replan.planning.findings.replica_progress import Asked
 
     if file is not None:

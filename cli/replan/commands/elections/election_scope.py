@@ -12,7 +12,7 @@ from replan.commands.inputs.target import LiveTarget
 from replan.errors import BadUsage
 
 if TYPE_CHECKING:
-    from replan.model.placement import Placement
+    from replan.model.declared.placement import Placement
     from replan.planning.elections.selection import Selection
     from replan.planning.plans.plan import Plan
 
@@ -70,8 +70,8 @@ class ElectionScope:
 
     def selection(self) -> "Selection":
         """What is asked for; raises BadUsage and BadFile."""
+        from replan.model.declared.topic_patterns import is_pattern
         from replan.model.names import TopicPartition, parse_topic_partition
-        from replan.model.topic_patterns import is_pattern
         from replan.planning.elections.selection import Selection
 
         if self.everything:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replan.commands.inputs.target import Target
+from replan.model.declared.placement import Placement
 from replan.model.names import TopicPartition
-from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
 
 if TYPE_CHECKING:

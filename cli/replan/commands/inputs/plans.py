@@ -15,9 +15,9 @@ from replan.documents.files import read_text
 from replan.errors import BadUsage, Exit, UnsafePlan
 from replan.manifest.sections.units import parse_size
 from replan.model.configs import ConfigScope, SettingName
+from replan.model.declared.placement import Placement
+from replan.model.declared.policy import Measure
 from replan.model.names import TopicPartition
-from replan.model.placement import Placement
-from replan.model.policy import Measure
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning.plans import plan_file
@@ -185,7 +185,7 @@ def render_filtered(
     made: Plan, topics: Sequence[str], brokers: Sequence[int], *, everything: bool
 ) -> str:
     """The moves and refusals of a plan that concern these topics and brokers, as text."""
-    from replan.model.topic_patterns import matches
+    from replan.model.declared.topic_patterns import matches
     from replan.reporting.plans.plan_text import render_part
 
     def shown(name: TopicPartition, concerned: Iterable[int]) -> bool:
@@ -209,7 +209,7 @@ def render_filtered(
 
 def _concerns(setting: SettingName, topics: Sequence[str], brokers: Sequence[int]) -> bool:
     """Whether a throttle setting is of one of these topics or brokers."""
-    from replan.model.topic_patterns import matches
+    from replan.model.declared.topic_patterns import matches
 
     if setting.scope is ConfigScope.BROKER:
         return not topics and int(setting.name) in brokers

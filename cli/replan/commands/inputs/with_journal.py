@@ -14,7 +14,7 @@ from replan.commands.inputs.rates import leaders_log_ends
 from replan.commands.inputs.target import Target
 from replan.errors import BadFile, UnsafePlan
 from replan.model.control_plane import ClusterReader
-from replan.model.placement import Placement
+from replan.model.declared.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.wording import capped, count, listed

@@ -29,7 +29,7 @@ from replan.commands.performing.progress import progress_to
 from replan.errors import BadUsage, Exit, Held, UnsafePlan
 from replan.manifest.digest import digest_of
 from replan.manifest.load import load_placement
-from replan.model.placement import MoveThrottle, Placement
+from replan.model.declared.placement import MoveThrottle, Placement
 from replan.model.rates import Rates
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan, left_out_text

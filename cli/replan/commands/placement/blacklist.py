@@ -88,9 +88,9 @@ def add(
     """
     from replan.manifest import blacklist_edit
     from replan.manifest.sections.units import parse_expiry
+    from replan.model.declared.placement import LeaderBlacklist, LeaderMove
+    from replan.model.declared.where import Where
     from replan.model.names import BrokerId
-    from replan.model.placement import LeaderBlacklist, LeaderMove
-    from replan.model.where import Where
 
     try:
         ends = None if expires is None else parse_expiry(expires)

@@ -13,7 +13,7 @@ from replan.errors import BadManifest, BadUsage, Exit
 
 if TYPE_CHECKING:
     from replan.manifest.yaml_text.sources import Source
-    from replan.model.placement import Placement
+    from replan.model.declared.placement import Placement
 
 
 def diff(

@@ -13,8 +13,8 @@ from replan.fleet.frames import rows_frame
 from replan.fleet.lake.tables import COSTS
 from replan.fleet.stages.classify import classified
 from replan.fleet.tasks.work import Work
+from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId
-from replan.model.placement import MoveThrottle, Side
 from replan.planning.comparison.diff import MOVABLE
 
 if TYPE_CHECKING:

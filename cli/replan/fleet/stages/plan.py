@@ -10,8 +10,8 @@ import pyarrow as pa
 from replan.fleet.frames import rows_frame
 from replan.fleet.lake.tables import PLANS
 from replan.fleet.tasks.work import Work
+from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId
-from replan.model.placement import MoveThrottle, Side
 from replan.planning.making.planner import make_plan
 from replan.planning.plans import plan_file
 from replan.planning.plans.plan import Plan

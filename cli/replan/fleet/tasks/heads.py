@@ -14,7 +14,7 @@ from replan.manifest.load import load_placement, load_sources
 from replan.manifest.yaml_text.events import fastest_parser
 from replan.manifest.yaml_text.sources import Source as ManifestSource
 from replan.manifest.yaml_text.sources import find_files, read_source
-from replan.model.placement import Placement
+from replan.model.declared.placement import Placement
 from replan.snapshots.files import read_identity
 
 CLUSTER_BLOCK = re.compile(r"^cluster[ \t]*:.*\n?(?:(?:[ \t#].*)?\n)*(?:[ \t].*)?", re.MULTILINE)

@@ -19,8 +19,8 @@ from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.snapshots import read_kept
 from replan.fleet.lake.tables import LakeTable
 from replan.manifest.load import load_placement
-from replan.model.placement import Placement
-from replan.model.policy import Prices
+from replan.model.declared.placement import Placement
+from replan.model.declared.policy import Prices
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.blacklist import without_ended

@@ -12,7 +12,7 @@ from replan.manifest.yaml_text.plain_rows import LARGEST_ID
 from replan.manifest.yaml_text.problems import KeyPath, Problems, show
 from replan.manifest.yaml_text.sources import Source
 from replan.manifest.yaml_text.values import Value, YamlList, YamlMapping
-from replan.model.where import Where
+from replan.model.declared.where import Where
 
 OWN_KEYS = frozenset({"partitions", "belowMinIsr"})
 

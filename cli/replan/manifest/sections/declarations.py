@@ -4,11 +4,22 @@ from dataclasses import dataclass
 
 from replan.manifest.sections.assignments import ExplicitTopic
 from replan.manifest.yaml_text.problems import KeyPath
-from replan.model.placement import LeaderBlacklist, PreferredLeader, StandingRate, ThrottledReplicas
-from replan.model.policy import Acknowledgement, Limit, Prices, Requirement
-from replan.model.recovery import RecoveryRule
-from replan.model.rules import Balance, LeaderRule, LogDirBlacklist, ReplicaBlacklist, TopicRule
-from replan.model.where import Where
+from replan.model.declared.placement import (
+    LeaderBlacklist,
+    PreferredLeader,
+    StandingRate,
+    ThrottledReplicas,
+)
+from replan.model.declared.policy import Acknowledgement, Limit, Prices, Requirement
+from replan.model.declared.recovery import RecoveryRule
+from replan.model.declared.rules import (
+    Balance,
+    LeaderRule,
+    LogDirBlacklist,
+    ReplicaBlacklist,
+    TopicRule,
+)
+from replan.model.declared.where import Where
 
 
 @dataclass(frozen=True, slots=True)

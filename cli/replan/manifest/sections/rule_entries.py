@@ -10,9 +10,9 @@ from replan.manifest.sections.declarations import Declaration
 from replan.manifest.sections.units import parse_broker_range
 from replan.manifest.yaml_text.sources import Source
 from replan.manifest.yaml_text.values import YamlList, YamlMapping
+from replan.model.declared.rules import BrokerRange, LeaderRule, Spread, TopicRule
+from replan.model.declared.where import Where
 from replan.model.names import BrokerId
-from replan.model.rules import BrokerRange, LeaderRule, Spread, TopicRule
-from replan.model.where import Where
 
 
 def read_rules(

@@ -21,8 +21,7 @@ from replan.manifest.sections.units import (
 from replan.manifest.yaml_text.problems import KeyPath
 from replan.manifest.yaml_text.sources import Source
 from replan.manifest.yaml_text.values import YamlList, YamlMapping, place_of
-from replan.model.names import BrokerId
-from replan.model.placement import (
+from replan.model.declared.placement import (
     ALL_REPLICAS,
     LeaderBlacklist,
     LeaderMove,
@@ -30,10 +29,11 @@ from replan.model.placement import (
     StandingRate,
     ThrottledReplicas,
 )
-from replan.model.policy import Acknowledgement, Limit, Measure, Prices, Requirement
-from replan.model.recovery import RecoveryRule, RecoveryStrategy
-from replan.model.rules import Balance, LogDirBlacklist, ReplicaBlacklist
-from replan.model.where import Where
+from replan.model.declared.policy import Acknowledgement, Limit, Measure, Prices, Requirement
+from replan.model.declared.recovery import RecoveryRule, RecoveryStrategy
+from replan.model.declared.rules import Balance, LogDirBlacklist, ReplicaBlacklist
+from replan.model.declared.where import Where
+from replan.model.names import BrokerId
 
 
 def read_small_sections(

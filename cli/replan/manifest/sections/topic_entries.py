@@ -13,10 +13,10 @@ from replan.manifest.yaml_text.plain_rows import LARGEST_ID
 from replan.manifest.yaml_text.problems import KeyPath, Problems, show
 from replan.manifest.yaml_text.sources import Source
 from replan.manifest.yaml_text.values import Value, YamlMapping
+from replan.model.declared.placement import PreferredLeader
+from replan.model.declared.topic_patterns import is_pattern
+from replan.model.declared.where import Where
 from replan.model.names import BrokerId
-from replan.model.placement import PreferredLeader
-from replan.model.topic_patterns import is_pattern
-from replan.model.where import Where
 
 LeftOver = dict[str, object]
 """A section without what was read here."""

@@ -5,7 +5,7 @@ A name follows Kafka's `Topic.validate` (org.apache.kafka.common.internals.Topic
 
 import re
 
-from replan.model.topic_patterns import is_pattern
+from replan.model.declared.topic_patterns import is_pattern
 
 LONGEST = 249
 """Characters; Kafka's Topic.MAX_NAME_LENGTH."""

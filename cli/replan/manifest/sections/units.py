@@ -10,8 +10,8 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
 
+from replan.model.declared.placement import LARGEST_RATE, SMALLEST_RATE
 from replan.model.names import BrokerId
-from replan.model.placement import LARGEST_RATE, SMALLEST_RATE
 
 UNLIMITED = "unlimited"
 

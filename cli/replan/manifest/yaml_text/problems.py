@@ -7,7 +7,7 @@ Of several problems with one thing only the first is reported: the others follow
 import re
 from dataclasses import dataclass, field
 
-from replan.model.where import Mistake, MistakenManifest, Where
+from replan.model.declared.where import Mistake, MistakenManifest, Where
 from replan.wording import count
 
 KeyPath = tuple[str | int, ...]

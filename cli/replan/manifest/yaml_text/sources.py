@@ -16,7 +16,7 @@ from pathlib import Path
 
 from replan.documents.files import read_bytes
 from replan.errors import BadManifest
-from replan.model.where import Where
+from replan.model.declared.where import Where
 
 SUFFIXES = frozenset({".yaml", ".yml"})
 MOST_BYTES = 2**28

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from replan.model.declared.placement import LeaderBlacklist, Placement
+from replan.model.declared.policy import Acknowledgement
+from replan.model.declared.rules import LogDirBlacklist, ReplicaBlacklist
+from replan.model.declared.topic_patterns import matches
 from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
-from replan.model.placement import LeaderBlacklist, Placement
-from replan.model.policy import Acknowledgement
-from replan.model.rules import LogDirBlacklist, ReplicaBlacklist
 from replan.model.snapshot import Snapshot
-from replan.model.topic_patterns import matches
 from replan.planning.comparison.diff import Differences
 
 Known = tuple[Acknowledgement, Sequence[TopicPartition]]

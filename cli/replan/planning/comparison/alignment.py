@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from replan.model.columns import Ints
+from replan.model.declared.placement import Placement
 from replan.model.names import Replicas, TopicPartition
-from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
 
 Heading = Mapping[TopicPartition, Replicas]

@@ -13,9 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from replan.model.columns import Matrix, to_matrix
-from replan.model.placement import LeaderBlacklist, LeaderMove, Placement
+from replan.model.declared.placement import LeaderBlacklist, LeaderMove, Placement
+from replan.model.declared.topic_patterns import matches
 from replan.model.snapshot import Snapshot
-from replan.model.topic_patterns import matches
 from replan.planning.comparison.alignment import topics_of
 
 Flags = npt.NDArray[np.bool_]

@@ -16,8 +16,8 @@ import numpy as np
 
 from replan.model.broker import Broker, LogDir
 from replan.model.columns import PAD, Ints, Matrix, same_width, to_matrix
-from replan.model.placement import Placement
-from replan.model.rules import BrokerRange, Spread, TopicRule
+from replan.model.declared.placement import Placement
+from replan.model.declared.rules import BrokerRange, Spread, TopicRule
 from replan.model.snapshot import Snapshot, topic_codes
 from replan.planning.comparison.alignment import named_partitions, rows_of
 from replan.planning.placing.judge import Finding, judge

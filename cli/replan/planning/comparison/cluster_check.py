@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from replan.errors import WrongCluster
 from replan.model.columns import PAD, to_matrix
-from replan.model.placement import Placement, TopicEntry
-from replan.model.rules import TopicRule
+from replan.model.declared.placement import Placement, TopicEntry
+from replan.model.declared.rules import TopicRule
+from replan.model.declared.topic_patterns import is_pattern, ties
+from replan.model.declared.where import Mistake, MistakenManifest, Where
 from replan.model.snapshot import Snapshot
-from replan.model.topic_patterns import is_pattern, ties
-from replan.model.where import Mistake, MistakenManifest, Where
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.chosen import Chosen
 from replan.planning.comparison.policy_check import check_policy

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from replan.model.columns import PAD, Ints, Matrix, to_matrix
-from replan.model.placement import Placement
-from replan.model.rules import LeaderRule
+from replan.model.declared.placement import Placement
+from replan.model.declared.rules import LeaderRule
+from replan.model.declared.topic_patterns import winners
 from replan.model.snapshot import Snapshot
-from replan.model.topic_patterns import winners
 from replan.planning.placing.problem import Flags
 
 

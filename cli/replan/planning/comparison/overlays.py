@@ -15,10 +15,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from replan.model.columns import PAD, Ints, Matrix, from_matrix, row, same_width
+from replan.model.declared.placement import Placement
+from replan.model.declared.rules import LeaderRule
 from replan.model.names import BrokerId, Replicas, replicas
 from replan.model.partition import PartitionState
-from replan.model.placement import Placement
-from replan.model.rules import LeaderRule
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of
 from replan.planning.comparison.blacklist import in_force, listed, within

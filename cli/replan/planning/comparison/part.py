@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 
 from replan.errors import BadUsage
+from replan.model.declared.topic_patterns import matches
 from replan.model.names import TopicPartition, parse_topic_partition
 from replan.model.snapshot import Snapshot
-from replan.model.topic_patterns import matches
 from replan.planning.comparison.diff import Differences
 
 Part = Callable[[TopicPartition], bool]

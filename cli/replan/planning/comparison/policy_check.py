@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 
 from replan.model.columns import PAD, to_matrix
-from replan.model.placement import Placement
-from replan.model.policy import factor_too_small, spread_too_narrow
+from replan.model.declared.placement import Placement
+from replan.model.declared.policy import factor_too_small, spread_too_narrow
+from replan.model.declared.topic_patterns import ties, winners
+from replan.model.declared.where import Mistake, Where
 from replan.model.snapshot import Snapshot
-from replan.model.topic_patterns import ties, winners
-from replan.model.where import Mistake, Where
 
 
 def check_policy(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:

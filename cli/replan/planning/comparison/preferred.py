@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from replan.model.columns import row
+from replan.model.declared.placement import PreferredLeader
 from replan.model.names import Replicas, TopicPartition, replicas
-from replan.model.placement import PreferredLeader
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
 from replan.planning.comparison.chosen import Chosen
 

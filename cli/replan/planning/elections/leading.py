@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from replan.model.configs import TopicSettings
+from replan.model.declared.placement import Placement
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
-from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.blacklist import blacklist_reaches, in_force
 from replan.planning.elections.available import unavailable

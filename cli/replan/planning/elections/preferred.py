@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from replan.model.columns import to_matrix
+from replan.model.declared.placement import Placement
+from replan.model.declared.policy import Measure
 from replan.model.names import TopicPartition
-from replan.model.placement import Placement
-from replan.model.policy import Measure
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.blacklist import without_ended
 from replan.planning.comparison.cluster_check import check_cluster

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from replan.model.declared.placement import Placement
+from replan.model.declared.policy import Measure
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.placement import Placement
-from replan.model.policy import Measure
 from replan.model.replica_logs import LogsFound
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.blacklist import without_ended

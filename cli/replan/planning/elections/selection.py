@@ -7,9 +7,9 @@ import numpy as np
 
 from replan.errors import BadUsage
 from replan.model.columns import Ints
+from replan.model.declared.topic_patterns import matches
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
-from replan.model.topic_patterns import matches
 from replan.planning.comparison.alignment import named_partitions, rows_of
 
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from replan.model.columns import row, to_matrix
 from replan.model.configs import TopicSettings
+from replan.model.declared.placement import Placement
+from replan.model.declared.policy import Requirement
+from replan.model.declared.rules import Spread, TopicRule
+from replan.model.declared.topic_patterns import winners
+from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.placement import Placement
-from replan.model.policy import Requirement
-from replan.model.rules import Spread, TopicRule
 from replan.model.snapshot import Snapshot
-from replan.model.topic_patterns import winners
-from replan.model.where import Where
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
 from replan.planning.comparison.chosen import topic_rules
 from replan.planning.feasibility.one_partition import Brokers, Case

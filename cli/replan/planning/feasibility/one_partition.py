@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from replan.model.rules import Spread
+from replan.model.declared.rules import Spread
 from replan.planning.placing.problem import Obstacle
 from replan.planning.placing.rack_counts import Racks, rack_counts
 from replan.planning.plans.conflicts import Constraint, ConstraintKind, Lack, Shortage

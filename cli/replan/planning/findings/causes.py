@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from replan.model.declared.placement import Placement
+from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.placement import Placement
-from replan.model.where import Where
 from replan.planning.plans.plan import Refusal, RefusalRule
 
 

@@ -8,8 +8,8 @@ drift; it is counted apart.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from replan.model.declared.placement import Placement
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import without_acknowledged
 from replan.planning.comparison.alignment import NOWHERE, Alignment, Heading

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow.compute as pc
 
 from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigScope, ConfigSource
+from replan.model.declared.placement import Placement
+from replan.model.declared.topic_patterns import matches
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot, topic_codes
-from replan.model.topic_patterns import matches
 from replan.planning.comparison.acknowledged import expired
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift import Drift, Drifted

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow.compute as pc
 
+from replan.model.declared.placement import Placement
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import NOWHERE, Heading
 from replan.planning.findings.drift import Drift, find_drift

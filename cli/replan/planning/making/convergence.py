@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from replan.errors import UnsafePlan, WrongCluster
+from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.placement import MoveThrottle, Side
 from replan.model.rates import JudgedBy, Rates
 from replan.planning.plans.moves import Move
 from replan.planning.plans.requests import SLOTS

@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from replan.model.columns import PAD, from_lists, row, to_matrix
+from replan.model.declared.placement import Placement
+from replan.model.declared.rules import TopicRule
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition, replicas
 from replan.model.partition import PartitionState
-from replan.model.placement import Placement
-from replan.model.rules import TopicRule
 from replan.model.snapshot import Snapshot, partitions_table, topic_codes
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.blacklist import blacklist_reaches

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from replan.errors import BadUsage, UnsafePlan
 from replan.model.configs import ConfigScope
+from replan.model.declared.policy import Limit, Limits, Measure
 from replan.model.names import TopicPartition
-from replan.model.policy import Limit, Limits, Measure
 from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from replan.model.columns import Ints
+from replan.model.declared.placement import LeaderBlacklist, Placement
+from replan.model.declared.rules import LogDirBlacklist, ReplicaBlacklist
 from replan.model.names import TopicPartition
-from replan.model.placement import LeaderBlacklist, Placement
-from replan.model.rules import LogDirBlacklist, ReplicaBlacklist
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import Unacknowledged, expired
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from replan.model.configs import ConfigScope, SettingName
+from replan.model.declared.placement import Placement
+from replan.model.declared.policy import Measure
 from replan.model.garbage_collection import garbage_collection_paused
 from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.placement import Placement
-from replan.model.policy import Measure
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import without_acknowledged

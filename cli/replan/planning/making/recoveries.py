@@ -7,13 +7,13 @@ partitions a person or a placement means.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from replan.model.declared.placement import Placement
+from replan.model.declared.recovery import RecoveryStrategy
+from replan.model.declared.topic_patterns import winners
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.placement import Placement
-from replan.model.recovery import RecoveryStrategy
 from replan.model.replica_logs import LogsFound, ReplicaLog
 from replan.model.snapshot import Snapshot
-from replan.model.topic_patterns import winners
 from replan.planning.plans.plan import Refusal, RefusalRule
 from replan.planning.recovery.candidates import Candidate, candidates
 from replan.planning.recovery.choose import Obstacle, Unrecoverable, Wish, choose

@@ -8,11 +8,11 @@ broker is dead or gone, or the list lay in fewer already), the move makes nothin
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
+from replan.model.declared.placement import Placement
+from replan.model.declared.policy import Requirement
+from replan.model.declared.topic_patterns import winners
 from replan.model.names import BrokerId
-from replan.model.placement import Placement
-from replan.model.policy import Requirement
 from replan.model.snapshot import Snapshot
-from replan.model.topic_patterns import winners
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Refusal, RefusalRule
 

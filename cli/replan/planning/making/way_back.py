@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from replan.model.configs import TopicSettings
+from replan.model.declared.placement import MoveThrottle
+from replan.model.declared.policy import Limits, Measure
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.placement import MoveThrottle
-from replan.model.policy import Limits, Measure
 from replan.model.snapshot import Snapshot
 from replan.planning.making.admission_order import admission_order
 from replan.planning.making.limits import check_limits

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from replan.model.configs import TopicSettings
+from replan.model.declared.placement import LeaderBlacklist, Placement
+from replan.model.declared.rules import LeaderRule, ReplicaBlacklist, TopicRule
 from replan.model.names import BrokerId, Replicas
 from replan.model.partition import PartitionState
-from replan.model.placement import LeaderBlacklist, Placement
-from replan.model.rules import LeaderRule, ReplicaBlacklist, TopicRule
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.plans.move_reasons import MoveReason, ReasonKind
 

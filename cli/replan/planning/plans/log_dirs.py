@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from replan.model.broker import LogDir
+from replan.model.declared.placement import Placement
+from replan.model.declared.rules import LogDirBlacklist
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
-from replan.model.placement import Placement
-from replan.model.rules import LogDirBlacklist
 from replan.model.snapshot import Snapshot
 
 HEADROOM = 0.10

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from replan.errors import Exit
+from replan.model.declared.placement import MoveThrottle
+from replan.model.declared.policy import Measure
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.placement import MoveThrottle
-from replan.model.policy import Measure
 from replan.model.rates import JudgedBy
 from replan.planning.plans.conflicts import Conflict
 from replan.planning.plans.creates import Create

@@ -3,8 +3,8 @@
 from typing import cast
 
 from replan.model.configs import SettingName
+from replan.model.declared.placement import MoveThrottle, SideRates
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.placement import MoveThrottle, SideRates
 from replan.model.rates import JudgedBy
 from replan.planning.plans.conflicts import Conflict, Constraint, Lack
 from replan.planning.plans.creates import Create

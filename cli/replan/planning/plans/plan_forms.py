@@ -23,8 +23,8 @@ from replan.documents.forms import (
 )
 from replan.documents.nodes import INT32_MAX, INT64_MAX, advice, shown
 from replan.model.configs import ConfigScope, can_hold
+from replan.model.declared.policy import Measure
 from replan.model.names import TopicId, TopicPartition, replicas
-from replan.model.policy import Measure
 from replan.planning.plans.conflicts import ConstraintKind, Proof, Shortage
 from replan.planning.plans.move_reasons import ReasonKind
 from replan.planning.plans.moves import Election

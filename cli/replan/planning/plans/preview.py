@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from replan.model.declared.placement import Side
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
-from replan.model.placement import Side
 from replan.planning.plans.moves import Move
 from replan.planning.plans.next_request import next_request
 from replan.planning.plans.plan import Plan

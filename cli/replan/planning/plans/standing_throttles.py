@@ -21,15 +21,15 @@ from replan.model.configs import (
     override_of,
     own_value,
 )
-from replan.model.names import BrokerId
-from replan.model.placement import (
+from replan.model.declared.placement import (
     ALL_REPLICAS,
     Placement,
     StandingRate,
     StandingThrottles,
 )
+from replan.model.declared.topic_patterns import winners
+from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
-from replan.model.topic_patterns import winners
 
 RATES = (LEADER_RATE, FOLLOWER_RATE)
 

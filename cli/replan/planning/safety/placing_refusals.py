@@ -7,8 +7,8 @@ placement is decided by `placing`.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from replan.errors import UnsafePlan
+from replan.model.declared.rules import TopicRule
 from replan.model.names import TopicPartition
-from replan.model.rules import TopicRule
 from replan.model.snapshot import Snapshot
 from replan.planning.placing.problem import OF_THE_BALANCE, Impossible, Obstacle
 from replan.planning.plans.plan import FACTS, Facts, Refusal, RefusalRule

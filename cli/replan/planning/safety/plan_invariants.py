@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 
 from replan.errors import UnsafePlan
 from replan.model.columns import from_lists
+from replan.model.declared.placement import Placement, PreferredLeader
 from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.placement import Placement, PreferredLeader
 from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
 from replan.planning.comparison.diff import DifferenceKind, compare

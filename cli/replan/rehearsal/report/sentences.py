@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 
-from replan.model.placement import Side
+from replan.model.declared.placement import Side
 from replan.rehearsal.coarse import Coarse
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import RandomRun, Report

@@ -3,9 +3,9 @@
 import json
 from collections.abc import Iterator
 
+from replan.model.declared.placement import PreferredLeader
+from replan.model.declared.rules import BrokerRange, LeaderRule, Spread, TopicRule
 from replan.model.partition import PartitionState
-from replan.model.placement import PreferredLeader
-from replan.model.rules import BrokerRange, LeaderRule, Spread, TopicRule
 from replan.planning.explanation import DeclaredList, Explanation
 from replan.planning.plans.preview import planned_requests
 from replan.reporting.cluster.status_text import elr_gone_text

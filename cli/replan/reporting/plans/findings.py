@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from replan.errors import ReplanError
-from replan.model.placement import Placement
-from replan.model.where import MistakenManifest, Where
+from replan.model.declared.placement import Placement
+from replan.model.declared.where import MistakenManifest, Where
 from replan.planning.findings.causes import Causes
 from replan.planning.making.limits import LimitExceeded, exceeded_text
 from replan.planning.plans.conflicts import Conflict

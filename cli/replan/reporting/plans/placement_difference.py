@@ -11,9 +11,9 @@ from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from typing import Any
 
+from replan.model.declared.placement import Placement
+from replan.model.declared.where import Where
 from replan.model.names import Replicas, TopicPartition
-from replan.model.placement import Placement
-from replan.model.where import Where
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
 from replan.reporting.quantities import brokers, rate
 from replan.reporting.table import columns

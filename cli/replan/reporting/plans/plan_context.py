@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from replan.model.policy import Prices
+from replan.model.declared.policy import Prices
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.reporting.sentences.price_text import price_lines

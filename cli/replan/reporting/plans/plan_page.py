@@ -12,8 +12,8 @@ one before, the leader is its index in the original list (empty: none), the reas
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from replan.model.declared.placement import Side
 from replan.model.names import BrokerId
-from replan.model.placement import Side
 from replan.planning.findings.broker_shares import BrokerShare, broker_shares
 from replan.planning.findings.risks import risks
 from replan.planning.plans.moves import Move

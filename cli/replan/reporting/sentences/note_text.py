@@ -17,7 +17,7 @@ from replan.applying.reasons.notes import (
     ReadingsApart,
     SlowerAlready,
 )
-from replan.model.placement import LARGEST_RATE, SMALLEST_RATE
+from replan.model.declared.placement import LARGEST_RATE, SMALLEST_RATE
 from replan.reporting.quantities import brokers, rate
 from replan.wording import capped
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from decimal import Decimal
 
-from replan.model.policy import Prices
+from replan.model.declared.policy import Prices
 from replan.planning.plans.plan import Plan
 from replan.reporting.quantities import size
 

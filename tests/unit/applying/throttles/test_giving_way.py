@@ -30,9 +30,9 @@ from replan.model.configs import (
     broker_change,
 )
 from replan.model.control_plane import Look
+from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, TopicId, TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.placement import MoveThrottle
 
 ORDERS = TopicPartition("orders", 0)
 B1, B2 = BrokerId(1), BrokerId(2)

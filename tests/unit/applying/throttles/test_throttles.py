@@ -49,8 +49,8 @@ from replan.model.configs import (
     elements,
     topic_change,
 )
+from replan.model.declared.placement import MoveThrottle, SideRates
 from replan.model.names import BrokerId, replicas
-from replan.model.placement import MoveThrottle, SideRates
 
 WHERE = ("orders", LEADER_REPLICAS)
 B4 = BrokerId(4)

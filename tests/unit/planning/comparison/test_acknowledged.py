@@ -3,10 +3,10 @@
 import pytest
 from tests.builders import FILE, placement, snapshot, state
 
+from replan.model.declared.policy import Acknowledgement
+from replan.model.declared.rules import ReplicaBlacklist
+from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.policy import Acknowledgement
-from replan.model.rules import ReplicaBlacklist
-from replan.model.where import Where
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import WarningKind

@@ -5,11 +5,11 @@ from tests.builders import CLUSTER_ID, brokers, placement, snapshot, state
 
 from replan.errors import BadManifest, WrongCluster
 from replan.model.broker import Broker
+from replan.model.declared.placement import MoveThrottle, Placement
+from replan.model.declared.rules import TopicRule
+from replan.model.declared.where import Where
 from replan.model.names import BrokerId
-from replan.model.placement import MoveThrottle, Placement
-from replan.model.rules import TopicRule
 from replan.model.snapshot import Snapshot
-from replan.model.where import Where
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
 from replan.wording import ranges

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pytest
 from tests.builders import TOPIC_ID, listed_leader, placement, snapshot, state
 
+from replan.model.declared.placement import Placement
 from replan.model.names import TopicId, TopicPartition, replicas
 from replan.model.partition import PartitionState
-from replan.model.placement import Placement
 from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.planning.comparison import overlays
 from replan.planning.comparison.alignment import Alignment

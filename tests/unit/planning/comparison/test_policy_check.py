@@ -5,11 +5,11 @@ from tests.builders import FILE, placement, snapshot, state
 
 from replan.errors import BadManifest
 from replan.model.broker import Broker
+from replan.model.declared.placement import Placement
+from replan.model.declared.policy import Requirement
+from replan.model.declared.rules import LeaderRule, Spread, TopicRule
+from replan.model.declared.where import Mistake, Where
 from replan.model.names import BrokerId
-from replan.model.placement import Placement
-from replan.model.policy import Requirement
-from replan.model.rules import LeaderRule, Spread, TopicRule
-from replan.model.where import Mistake, Where
 from replan.planning.comparison.policy_check import check_policy
 from replan.planning.making.planner import make_plan
 

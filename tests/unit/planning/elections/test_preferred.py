@@ -4,11 +4,11 @@ import pytest
 from tests.builders import brokers, listed_leader, placement, snapshot, state
 
 from replan.errors import BadUsage, WrongCluster
+from replan.model.declared.placement import Placement
+from replan.model.declared.policy import Limit, Measure
+from replan.model.declared.where import Where
 from replan.model.names import TopicId, TopicPartition, replicas
-from replan.model.placement import Placement
-from replan.model.policy import Limit, Measure
 from replan.model.snapshot import Snapshot
-from replan.model.where import Where
 from replan.planning.elections.preferred import (
     PreferredElections,
     preferred_elections,

@@ -10,13 +10,13 @@ from tests.unit.planning.test_planning_by_rule import drain
 from tests.unit.planning.test_room import disk
 
 from replan.errors import ReplanError
+from replan.model.declared.placement import Placement
+from replan.model.declared.policy import Requirement
+from replan.model.declared.rules import BrokerRange, Spread, TopicRule
+from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.placement import Placement
-from replan.model.policy import Requirement
-from replan.model.rules import BrokerRange, Spread, TopicRule
 from replan.model.snapshot import Snapshot
-from replan.model.where import Where
 from replan.planning.explanation import explain
 from replan.planning.feasibility.conflicts import EXPLAINED, OF_ROOM
 from replan.planning.making.planner import make_plan

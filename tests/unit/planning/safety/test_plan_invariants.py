@@ -7,8 +7,8 @@ import pytest
 from tests.builders import judged_in, lists, move, placement, snapshot, state
 
 from replan.errors import UnsafePlan
+from replan.model.declared.placement import Placement
 from replan.model.names import BrokerId, TopicId, TopicPartition
-from replan.model.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.moves import Move

@@ -4,8 +4,8 @@ import pytest
 from tests.builders import TOPIC_ID, listed_leader, placement, snapshot, state
 
 from replan.model.broker import Broker
+from replan.model.declared.placement import Placement
 from replan.model.names import BrokerId, replicas
-from replan.model.placement import Placement
 from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
+from replan.model.declared.where import Where
 from replan.model.names import BrokerId
-from replan.model.where import Where
 
 
 class Spread(StrEnum):

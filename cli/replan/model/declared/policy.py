@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-from replan.model.rules import Spread, TopicRule
-from replan.model.where import Where
+from replan.model.declared.rules import Spread, TopicRule
+from replan.model.declared.where import Where
 from replan.wording import count
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from replan.model.where import Where
+from replan.model.declared.where import Where
 
 
 class RecoveryStrategy(StrEnum):

@@ -9,12 +9,18 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from replan.model.declared.policy import Acknowledgement, Limits, Prices, Requirement
+from replan.model.declared.recovery import RecoveryRule
+from replan.model.declared.rules import (
+    Balance,
+    LeaderRule,
+    LogDirBlacklist,
+    ReplicaBlacklist,
+    TopicRule,
+)
+from replan.model.declared.topic_patterns import winners
+from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.policy import Acknowledgement, Limits, Prices, Requirement
-from replan.model.recovery import RecoveryRule
-from replan.model.rules import Balance, LeaderRule, LogDirBlacklist, ReplicaBlacklist, TopicRule
-from replan.model.topic_patterns import winners
-from replan.model.where import Where
 
 if TYPE_CHECKING:
     import pyarrow as pa
