@@ -3,6 +3,7 @@
 Belongs here: reading `fleet.yaml` by its schema, with the place of whatever is wrong. Not here: asking the clusters.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -87,6 +88,15 @@ def read_fleet(path: Path) -> Fleet:
         {name: _cluster(name, entry, found, home) for name, entry in found["clusters"].items()},
         _address(found.get("lake"), home),
     )
+
+
+def check_name(name: str) -> None:
+    """Raise BadUsage where no fleet file can have a cluster of this name."""
+    wanted = read_schema(FLEET)["properties"]["clusters"]["propertyNames"]
+    if re.fullmatch(wanted["pattern"], name) is None:
+        raise BadUsage(
+            f"--as {name!r}: a fleet file cannot name it; write {wanted['errorMessage']}"
+        )
 
 
 def _note_contradictions(root: YamlMapping, source: Source, problems: Problems) -> None:

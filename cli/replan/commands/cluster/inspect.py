@@ -211,6 +211,10 @@ def take_snapshot(
         raise BadUsage("say where to: -o PATH, --lake URI, or both")
     if lake is None and name is not None:
         raise BadUsage("--as goes with --lake")
+    if name is not None:
+        from replan.fleet.fleet_file import check_name
+
+        check_name(name)
     from replan.snapshots.files import write_snapshot
 
     keep_inputs(output, [cluster.simulated, cluster.snapshot])
