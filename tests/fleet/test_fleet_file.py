@@ -85,6 +85,8 @@ def test_a_name_in_the_lake_is_one_that_a_fleet_file_can_have(tmp_path: Path) ->
         ("version: 1", "version: 2", ["1:10: version: 2 is not right"]),
         ("lake: lake/", "lakes: lake/", ['2:1: lakes: unknown key; did you mean "lake"?']),
         ("timeout: 1m", "timeout: 1", ["3:10: timeout: 1 is a whole number"]),
+        ("timeout: 1m", 'timeout: "1m\\n"', ["3:10: timeout: "]),
+        ("  us:", '  "us\\n":', ['14:3: clusters."us\\n": "us\\n" is not right']),
         ("  fed: {}", "  -fed: {}", ["15:3: clusters.-fed: "]),
         ("  fed: {}", "  fed: 3", ["15:8: clusters.fed: "]),
         (

@@ -107,9 +107,21 @@ def test_the_command_keeps_a_snapshot_in_a_lake_again_and_again(tmp_path: Path) 
     assert run.stderr.startswith("wrote lake, us 2026-11-21 03h: ")
     run = replan("fleet", "maintain", "--lake", "lake", "--keep", "1", folder=tmp_path)
     assert run.returncode == 0
-    run = replan("fleet", "maintain", "--lake", "nowhere", folder=tmp_path)
+
+
+@pytest.mark.command
+@pytest.mark.parametrize(
+    "words",
+    [("maintain", "--lake", "nowhere"), ("report", "-o", "report"), ("history",)],
+    ids=lambda words: str(words[0]),
+)
+def test_what_only_reads_a_lake_begins_none(words: tuple[str, ...], tmp_path: Path) -> None:
+    text = "version: 1\nlake: nowhere\nclusters: {us: {}}\n"
+    (tmp_path / "fleet.yaml").write_text(text, encoding="utf-8")
+    run = replan("fleet", *words, folder=tmp_path)
     assert run.returncode == 1
-    assert run.stderr.startswith("replan: nowhere: there is no table")
+    assert "nowhere: there is no table of replan's here; check `lake:`" in run.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["fleet.yaml"]
 
 
 @pytest.mark.command

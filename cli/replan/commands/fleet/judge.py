@@ -201,6 +201,7 @@ def history(*, fleet: FleetFile = DEFAULT_FLEET) -> Exit:
     from replan.fleet.run import run_history
 
     opened, lake = opened_lake(fleet)
+    lake.require()
     run_history(lake, opened.clusters)
     return Exit.OK
 

@@ -7,7 +7,7 @@ import typer
 
 from replan.commands.fleet.options import DEFAULT_FLEET, FleetFile, opened_lake
 from replan.commands.frame.output import note
-from replan.errors import BadUsage, Exit
+from replan.errors import Exit
 from replan.wording import count
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def report(
     from replan.fleet.reports.files import write_reports
 
     opened, lake = opened_lake(fleet)
+    lake.require()
     for file in write_reports(lake, opened, output):
         note(f"wrote {file}")
     return Exit.OK
@@ -62,12 +63,11 @@ def maintain(
 
     from replan.fleet.lake.delta import Lake
 
-    done = list(Lake(lake).maintain(keep, datetime.now(UTC).date()))
-    for one in done:
+    opened = Lake(lake)
+    opened.require()
+    for one in opened.maintain(keep, datetime.now(UTC).date()):
         note(
             f"{one.table}: {count(one.rows_removed, 'row')} removed, {count(one.files_merged, 'file')} merged, "
             f"{count(one.files_removed, 'file')} deleted"
         )
-    if not done:
-        raise BadUsage(f"{lake}: there is no table of replan's here")
     return Exit.OK

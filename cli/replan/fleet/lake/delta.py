@@ -137,6 +137,14 @@ class Lake:
         ]
         return _loose(pa.table(columns_there, schema=schema))
 
+    def require(self) -> None:
+        """Raise BadUsage where there is no lake: what only reads one does not begin another."""
+        if all(self._open(table) is None for table in TABLES.values()):
+            raise BadUsage(
+                f"{self.address}: there is no table of replan's here; check `lake:`, "
+                "or begin it with `replan fleet collect` or `replan snapshot --lake`"
+            )
+
     def maintain(self, keep_days: int, today: date) -> Iterator[Maintained]:
         """Remove rows older than so many days, merge small files, remove files that no state needs; by table.
 

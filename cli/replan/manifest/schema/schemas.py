@@ -1,6 +1,7 @@
 """Find the JSON Schemas, wherever this program runs from, and read them."""
 
 import json
+import re
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 PLACEMENT = "placement.v1.json"
 
 Schema = dict[str, Any]
+_END = re.compile(r"(\\.|\[(?:\\.|[^\]\\])*\])|\$")
+"""A `$` outside of a class; whatever is escaped or in one is taken first."""
 
 
 def directory() -> Traversable:
@@ -23,6 +26,20 @@ def find_schema(name: str) -> Traversable:
 
 
 def read_schema(name: str) -> Schema:
-    """One schema, read."""
-    schema: Schema = json.loads(find_schema(name).read_text(encoding="utf-8"))
+    """One schema, read; its patterns mean in Python what they mean in JSON Schema."""
+    text = find_schema(name).read_text(encoding="utf-8")
+    schema: Schema = json.loads(text, object_hook=_with_ends)
     return schema
+
+
+def _with_ends(part: dict[str, Any]) -> dict[str, Any]:
+    """A part of a schema whose `$` is the very end, as in ECMA-262; Python's is also there before a last line feed."""
+    if isinstance(pattern := part.get("pattern"), str):
+        part["pattern"] = _with_end(pattern)
+    if isinstance(by_key := part.get("patternProperties"), dict):
+        part["patternProperties"] = {_with_end(p): of for p, of in by_key.items()}
+    return part
+
+
+def _with_end(pattern: str) -> str:
+    return _END.sub(lambda found: found[1] or r"\Z", pattern)
