@@ -43,6 +43,7 @@ def check_names(aligned: Alignment, made: Chosen) -> None:
         *_unknown_rule_brokers(placement, snapshot),
         *_unknown_partitions(aligned),
         *_preferred_leaders(aligned, made),
+        *_unknown_elsewhere(placement, snapshot),
         *_throttled_brokers(placement, snapshot),
         *_standing_ties(placement, snapshot),
         *_unknown_log_dirs(placement, snapshot),
@@ -120,6 +121,33 @@ def _preferred_leaders(aligned: Alignment, made: Chosen) -> Iterator[Mistake]:
                 where,
                 f"broker {found.preferred.broker} is no replica of {name}, whose list is "
                 f"{list(found.replicas)}; name one of them, or change the list under `assignments`",
+            )
+
+
+def _unknown_elsewhere(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
+    """Topics and brokers that a section names one by one; it would do nothing, without a word."""
+    known = set(snapshot.topics.column("name").to_pylist())
+    standing = {} if placement.standing is None else placement.standing.topics
+    sections: dict[str, dict[str, Where]] = {
+        "throttles.standing.topics": {name: of.where for name, of in standing.items()},
+        "recovery": {name: of.where for name, of in placement.recovery.items()},
+        "preferredLeaders": {rule.pattern: rule.where for rule in placement.leader_rules.values()},
+    }
+    for section, declared in sections.items():
+        for name, where in sorted(declared.items()):
+            if name not in known and not is_pattern(name):
+                yield Mistake(
+                    where,
+                    f"topic {name} does not exist in the cluster; "
+                    f"create it first, or take it out of `{section}`",
+                )
+    registered = sorted(snapshot.broker_ids())
+    balance = placement.balance
+    for broker in sorted(() if balance is None else balance.weights):
+        if balance is not None and broker not in registered:
+            yield Mistake(
+                balance.places["weights"],
+                f"broker {broker} is not registered in the cluster; registered: {ranges(registered)}",
             )
 
 

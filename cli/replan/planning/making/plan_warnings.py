@@ -49,6 +49,7 @@ def plan_warnings(
         yield PlanWarning(WarningKind.FENCED_TARGET, {"broker": broker})
     yield from _awaited(snapshot)
     yield from _unclean(snapshot)
+    yield from _unknown_racks(placement, snapshot)
     yield from _fewer_racks(placement, snapshot, moves)
     kinds = differs.table.column("kind")
     converging = differs.table.filter(pc.equal(kinds, DifferenceKind.RUNNING))
@@ -172,6 +173,15 @@ def _fewer_racks(
         facts: Facts = {"where": place, "racks": least}
         listed: Facts = {"partitions": tuple(partitions[:NAMED]), "count": len(partitions)}
         yield PlanWarning(WarningKind.FEWER_RACKS, {**facts, **listed})
+
+
+def _unknown_racks(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
+    known = {broker.rack for broker in snapshot.brokers}
+    for _, rule in sorted(placement.leader_rules.items()):
+        for rack in rule.racks:
+            if rack not in known:
+                facts: Facts = {"where": str(rule.where), "rack": rack}
+                yield PlanWarning(WarningKind.UNKNOWN_RACK, facts)
 
 
 def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:

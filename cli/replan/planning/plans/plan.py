@@ -91,6 +91,7 @@ class WarningKind(StrEnum):
     BLACKLIST_CAUGHT_UP = "blacklist-caught-up"
     PREFERRED_BLACKLISTED = "preferred-blacklisted"
     PREFERRED_DRAINED = "preferred-drained"
+    UNKNOWN_RACK = "unknown-rack"
     FEWER_RACKS = "fewer-racks"
     FEWER_DECLARED = "fewer-declared"
     MIN_ISR_ABOVE_REPLICAS = "min-isr-above-replicas"
@@ -162,6 +163,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.BLACKLIST_CAUGHT_UP: ("where", "broker"),
     WarningKind.PREFERRED_BLACKLISTED: ("where", "partition", "broker"),
     WarningKind.PREFERRED_DRAINED: ("where", "partition", "broker"),
+    WarningKind.UNKNOWN_RACK: ("where", "rack"),
     WarningKind.FEWER_RACKS: ("where", "racks", "partitions", "count"),
     WarningKind.FEWER_DECLARED: ("topic", "declared", "observed"),
     WarningKind.MIN_ISR_ABOVE_REPLICAS: ("minInsyncReplicas", "replicas", "topics", "count"),

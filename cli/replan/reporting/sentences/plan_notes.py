@@ -152,6 +152,9 @@ WARNINGS: Mapping[WarningKind, str] = {
     WarningKind.BLACKLIST_UNREGISTERED: (
         "{where}: broker {broker} is not registered; its blacklist entry does nothing"
     ),
+    WarningKind.UNKNOWN_RACK: (
+        "{where}: no registered broker is in rack {rack}; leaders are preferred as if it were not named"
+    ),
     WarningKind.BLACKLIST_EXPIRED: (
         "{where}: the blacklist entry of broker {broker} expired on {expires}; it stays in force until it is taken out"
     ),

@@ -1,9 +1,12 @@
 """Mistakes that only show against a cluster, word for word."""
 
+from pathlib import Path
+
 import pytest
 from tests.builders import CLUSTER_ID, brokers, placement, snapshot, state
 
 from replan.errors import BadManifest, WrongCluster
+from replan.manifest.load import load_placement
 from replan.model.broker import Broker
 from replan.model.declared.placement import MoveThrottle, Placement
 from replan.model.declared.rules import TopicRule
@@ -12,6 +15,7 @@ from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import PlanWarning, WarningKind
 from replan.wording import ranges
 
 SEEN = snapshot([state([1, 2, 3]), state([2, 3, 1], partition=1)])
@@ -92,6 +96,39 @@ def test_a_throttle_of_an_unknown_broker_is_named() -> None:
     assert complaint(asked) == [
         "placement.yaml:309:7: broker 9 is not registered in the cluster; registered: 1-5"
     ]
+
+
+ELSEWHERE = """\
+version: 1
+preferredLeaders: {orders: {racks: [a]}, clicks: {racks: [a]}, "c*": {racks: [a]}}
+balance: {replicas: 10%, weights: {9: 2, 1: 2}}
+recovery: {clicks: {strategy: none}, "c*": {strategy: none}}
+throttles:
+  standing:
+    topics:
+      clicks: {leader: ["0:1"]}
+"""
+
+
+def test_whoever_is_named_in_any_section_must_be_there_but_not_what_a_pattern_could_find(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(ELSEWHERE)
+    absent = "topic clicks does not exist in the cluster; create it first, or take it out of"
+    assert [line.removeprefix(str(file)) for line in complaint(load_placement([file]))] == [
+        f":8:15: {absent} `throttles.standing.topics`",
+        f":4:20: {absent} `recovery`",
+        f":2:42: {absent} `preferredLeaders`",
+        ":3:35: broker 9 is not registered in the cluster; registered: 1-5",
+    ]
+
+
+def test_a_rack_that_no_broker_is_in_is_warned_of(tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text('version: 1\npreferredLeaders: {"*": {racks: [a, z]}}\n')
+    [warning] = make_plan(load_placement([file]), SEEN).warnings
+    assert warning == PlanWarning(WarningKind.UNKNOWN_RACK, {"where": f"{file}:2:20", "rack": "z"})
 
 
 def test_all_mistakes_are_reported_at_once_up_to_twenty() -> None:
