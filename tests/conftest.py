@@ -36,7 +36,7 @@ settings.register_profile(
     print_blob=True,
 )
 settings.register_profile(
-    "fast", max_examples=10, derandomize=True, deadline=None, suppress_health_check=SLOW
+    "fast", max_examples=5, derandomize=True, deadline=None, suppress_health_check=SLOW
 )
 settings.register_profile(
     "nightly", max_examples=5000, deadline=None, suppress_health_check=SLOW, print_blob=True

@@ -9,6 +9,8 @@ from tests.ci.forge import commit, repository
 
 from replan.main import run
 
+pytestmark = pytest.mark.slow
+
 BEFORE = "version: 1\nassignments: {orders: {partitions: [[1, 2, 3]]}}\n"
 AFTER = "# another layout\nassignments:\n  orders:\n    partitions: [[2, 1, 3]]\nversion: 1\n"
 

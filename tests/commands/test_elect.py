@@ -9,6 +9,8 @@ from tests.commands.shell import Shell
 from replan.model.names import BrokerId
 from replan.planning.plans.plan_file import loads
 
+pytestmark = pytest.mark.slow
+
 ALL = ("elect", "preferred", "--all")
 
 

@@ -11,6 +11,8 @@ from replan.model.names import BrokerId
 from replan.planning.plans.plan_file import loads
 from replan.planning.recovery.recovery import Method
 
+pytestmark = pytest.mark.slow
+
 BEST = ("elect", "best-log", "--topic", "orders")
 GIVEN_UP = (*BEST, "--give-up-on", "1")
 

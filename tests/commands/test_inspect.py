@@ -16,6 +16,8 @@ from replan.planning.plans.plan_file import digest, loads
 from replan.reporting.sentences.end_text import end_text
 from replan.simulator.open_file import open_simulated
 
+pytestmark = pytest.mark.slow
+
 JOURNAL = "cluster.json.journal"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
 

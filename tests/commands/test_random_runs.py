@@ -20,6 +20,8 @@ from replan.rehearsal.outcome import report_on
 from replan.rehearsal.report.json import render_rehearsal_json
 from replan.rehearsal.setup import cluster_of
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
 PLAN = plan_of([1, 2, 4], [2, 3, 5])
 

@@ -22,7 +22,10 @@ from replan.main import run
 from replan.manifest.load import load_placement
 from replan.planning.plans.plan_file import digest, loads
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # typer and Click 9
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # typer and Click 9
+]
 DEMO = TOP / "examples" / "demo"
 REAL = re.compile(r"--bootstrap-server \S+")
 WITHOUT_CLUSTER = {"validate", "show", "diff", "schema", "scenario", "tails"}

@@ -33,6 +33,8 @@ from replan.planning.making.planner import make_plan
 from replan.planning.plans import plan_file
 from replan.snapshots.files import read_snapshot, write_snapshot
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 

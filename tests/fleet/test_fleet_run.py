@@ -30,6 +30,8 @@ from replan.fleet.tasks.todo import from_lake
 from replan.model.snapshot import Snapshot
 from replan.snapshots.files import write_snapshot
 
+pytestmark = pytest.mark.slow
+
 NOW = Hour.of("", "2026-11-22T05:00:00Z")
 ORDERS = "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}}\n"
 

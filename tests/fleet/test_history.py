@@ -33,6 +33,8 @@ from replan.planning.findings.drift_report import Spell
 from replan.planning.plans.origins import Grown
 from replan.snapshots.files import write_snapshot
 
+pytestmark = pytest.mark.slow
+
 BAD, GOOD = [1, 2, 3], [1, 2, 4]
 ORDERS_0 = TopicPartition("orders", 0)
 

@@ -6,6 +6,8 @@ import sys
 import pytest
 from tests.commandline import LIMIT_SECONDS, environment
 
+pytestmark = pytest.mark.slow
+
 WORK = """
 import os, signal
 from replan.fleet.in_process import MUCH, perform_here

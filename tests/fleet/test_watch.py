@@ -16,6 +16,8 @@ from replan.fleet.lake.snapshots import keep_snapshot
 from replan.fleet.lake.tables import DRIFT, ERRORS, HISTORY, JUDGED
 from replan.fleet.watch import judge_batch, log_of
 
+pytestmark = pytest.mark.slow
+
 BAD, GOOD = [1, 2, 3], [1, 2, 4]
 
 

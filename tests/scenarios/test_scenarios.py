@@ -7,6 +7,8 @@ import pytest
 
 from replan.scenarios.run import rewritten, run_scenario
 
+pytestmark = pytest.mark.slow
+
 STORIES = sorted(Path(__file__).parent.glob("*.txt"))
 
 

@@ -20,6 +20,8 @@ from replan.fleet.lake.tables import SNAPSHOTS
 from replan.model.snapshot import Snapshot
 from replan.snapshots.files import read_snapshot, write_snapshot
 
+pytestmark = pytest.mark.slow
+
 STORED = Path(__file__).parent / "stored-v1"
 """A lake as the first release wrote it; `REPLAN_REWRITE=1` writes another, which only a new VERSION allows."""
 

@@ -18,6 +18,8 @@ from replan.fleet.lake.delta import Hour, Lake, at
 from replan.fleet.lake.tables import ERRORS, HISTORY, TABLES
 from replan.manifest.schema.schemas import read_schema
 
+pytestmark = pytest.mark.slow
+
 EU = Hour.of("eu", "2026-11-21T03:59:59.5Z")
 US = Hour.of("it's us", "2026-11-21T03:00:00Z")
 

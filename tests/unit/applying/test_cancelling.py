@@ -19,6 +19,8 @@ from replan.errors import BadUsage, Exit, Held
 from replan.model.names import TopicPartition
 from replan.planning.plans.plan_file import loads
 
+pytestmark = pytest.mark.slow
+
 REORDER = MOVES[1]
 """It is finished after some seconds."""
 COPYING, CONFIRMING = 4.0, 14.0

@@ -10,6 +10,8 @@ from tests.unit.applying.test_kill_points import EFFECTS, three_moves
 from replan.applying.journal.records import Application
 from replan.errors import Exit
 
+pytestmark = pytest.mark.slow
+
 
 def noon_and(hours: int) -> Callable[[], str]:
     """A wall clock."""

@@ -34,6 +34,8 @@ from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.persistence.from_snapshot import from_snapshot
 from replan.snapshots.files import read_snapshot
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).parents[3] / "examples"
 NAMES = sorted(p.parent.name for p in EXAMPLES.glob("*/cluster.json"))
 RANDOM = [f"random-{seed}" for seed in range(40)]

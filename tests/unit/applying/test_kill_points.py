@@ -16,6 +16,8 @@ from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId
 from replan.reporting.application.outcome_text import outcome_text
 
+pytestmark = pytest.mark.slow
+
 MOVES = (
     move([1, 2, 3], [4, 2, 5], partition=0, size=20 * MB),
     move([2, 3, 1], [3, 2, 1], partition=1, size=20 * MB),

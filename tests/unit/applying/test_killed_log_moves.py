@@ -23,6 +23,8 @@ from replan.simulator.cluster.faults import KillBroker, LoseRequests, RequestKin
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.persistence.from_snapshot import from_snapshot
 
+pytestmark = pytest.mark.slow
+
 B4 = BrokerId(4)
 LYING: dict[str, dict[str, tuple[int, ...]]] = {
     "/a": {TOPIC: (0, 1)},

@@ -41,6 +41,8 @@ from replan.simulator.cluster.faults import (
 )
 from replan.simulator.controller.commands import AlterConfigs
 
+pytestmark = pytest.mark.slow
+
 NAME = TopicPartition("orders", 0)
 ONE, TWO, THREE = BrokerId(1), BrokerId(2), BrokerId(3)
 TROUBLES = (

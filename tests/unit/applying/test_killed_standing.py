@@ -29,6 +29,8 @@ from replan.simulator.cluster.faults import (
     RequestKind,
 )
 
+pytestmark = pytest.mark.slow
+
 OWN_RATE = SettingName(ConfigScope.BROKER, "4", FOLLOWER_RATE)
 LIST = SettingName(ConfigScope.TOPIC, TOPIC, LEADER_REPLICAS)
 NO_RATE = SettingName(ConfigScope.BROKER, "2", LEADER_RATE)

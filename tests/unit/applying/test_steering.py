@@ -28,6 +28,8 @@ from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigScope
 from replan.model.declared.placement import MoveThrottle, SideRates
 from replan.model.names import BrokerId, TopicPartition
 
+pytestmark = pytest.mark.slow
+
 P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 SLOW, FAST = MB, 40 * MB
 BOB = "bob@ops-2"

@@ -33,6 +33,8 @@ from replan.planning.safety.plan_laws import require_lawful
 from replan.rehearsal.recording import throttles_of
 from replan.simulator.cluster.faults import KillBroker, StartBroker
 
+pytestmark = pytest.mark.slow
+
 P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 RATE, SIZE = 20 * MB, 2_000 * MB
 TOPIC = ConfigScope.TOPIC, "orders"

@@ -34,6 +34,8 @@ from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan, RefusalRule, WarningKind
 from replan.planning.safety.placing_refusals import BalanceUnreachable
 
+pytestmark = pytest.mark.slow
+
 HERE = Where(FILE, 9, 3)
 
 

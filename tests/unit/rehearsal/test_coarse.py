@@ -15,6 +15,8 @@ from replan.rehearsal.coarse import coarse_rehearsal
 from replan.rehearsal.options import Options
 from replan.rehearsal.run import rehearse
 
+pytestmark = pytest.mark.slow
+
 
 def many(moves: int, on: int, size: int, rate: int | None) -> tuple[Plan, Snapshot]:
     """Moves of one replica each, between random brokers."""

@@ -8,6 +8,8 @@ from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import report_on
 from replan.rehearsal.report.text import render_rehearsal
 
+pytestmark = pytest.mark.slow
+
 PLAN = plan_of([1, 2, 4], [3, 1, 2])
 FAULTS = [
     *(what.replace("disk 1 b", "disk 1") for what, _, _ in EFFECTS.values()),  # one disk here

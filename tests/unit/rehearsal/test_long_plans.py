@@ -20,6 +20,8 @@ from replan.rehearsal.result import Rehearsal
 from replan.rehearsal.run import rehearse
 from replan.rehearsal.setup import cluster_of, fault_context
 
+pytestmark = pytest.mark.slow
+
 BROKERS, MOVES = 6, 48
 SEEN = snapshot(
     [

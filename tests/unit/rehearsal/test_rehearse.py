@@ -27,6 +27,8 @@ from replan.rehearsal.result import Harm
 from replan.rehearsal.run import rehearse
 from replan.rehearsal.setup import cluster_of, snapshot_of, with_version
 
+pytestmark = pytest.mark.slow
+
 NAME = TopicPartition("orders", 0)
 
 

@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 
+import pytest
 from tests.builders import brokers, placement, snapshot, state
 from tests.unit.rehearsal.stages import MB, SEEN, faults_of, plan_of, rehearsed
 
@@ -25,6 +26,8 @@ from replan.rehearsal.result import Copied, Harm, Waited
 from replan.rehearsal.summary import summary_of
 from replan.rehearsal.waits import Waits
 from replan.reporting.quantities import signed
+
+pytestmark = pytest.mark.slow
 
 PLAN = plan_of([1, 2, 4], rate=None)
 NAME = TopicPartition("orders", 0)

@@ -23,6 +23,8 @@ from replan.reporting.drift.drift_text import render_drift
 from replan.reporting.drift.drift_words import CLASSES, MEANINGS
 from replan.reporting.markdown import LIMIT, SMALLEST, weight
 
+pytestmark = pytest.mark.slow
+
 
 def found() -> DriftReport:
     """Each kind of drift, and each class that a partition can have."""

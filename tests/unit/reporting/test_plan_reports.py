@@ -19,6 +19,8 @@ from replan.reporting.plans.plan_context import PlanContext
 from replan.reporting.plans.plan_markdown import marker, render_plan_markdown
 from replan.reporting.plans.plan_text import render_plan
 
+pytestmark = pytest.mark.slow
+
 GB = 10**9
 
 

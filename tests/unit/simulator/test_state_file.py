@@ -45,6 +45,8 @@ from replan.simulator.persistence.write_state import written
 from replan.snapshots.files import write_snapshot
 from replan.snapshots.json_form import to_document
 
+pytestmark = pytest.mark.slow
+
 P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 Document = dict[str, Any]
 

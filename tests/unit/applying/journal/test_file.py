@@ -24,6 +24,8 @@ from replan.errors import BadFile, Exit, Held
 from replan.model.configs import LEADER_RATE
 from replan.model.names import BrokerId
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
