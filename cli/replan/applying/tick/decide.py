@@ -16,12 +16,7 @@ from replan.applying.partitions.intents import intent, remembering
 from replan.applying.partitions.judge import End, Hold, Suspect
 from replan.applying.partitions.judge_cancelled import judge_cancelled
 from replan.applying.partitions.judge_copying import judge_while_copying
-from replan.applying.partitions.phase import (
-    Admitted,
-    Ended,
-    InFlight,
-    Parked,
-)
+from replan.applying.partitions.phase import Admitted, Ended, InFlight, Parked
 from replan.applying.reasons.copies import AwaitingThrottle, CopyGoesOn
 from replan.applying.reasons.gates import (
     Cancelling,
@@ -34,12 +29,7 @@ from replan.applying.reasons.gates import (
 )
 from replan.applying.reasons.requests import ArrivalPossible
 from replan.applying.reasons.waits import HoldReason
-from replan.applying.steering import (
-    acknowledged,
-    notes_of,
-    steered,
-    throttle_of,
-)
+from replan.applying.steering import acknowledged, notes_of, steered, throttle_of
 from replan.applying.steps.creating import CreateTick, create_tick, pending
 from replan.applying.steps.log_moves import LogMoveTick, log_move_tick
 from replan.applying.steps.recovering import RecoveryTick, recovery_tick
@@ -57,7 +47,12 @@ from replan.applying.tick.copies import (
 from replan.applying.tick.draft import Draft
 from replan.applying.tick.next_state import Decision, next_state
 from replan.applying.tick.run_state import RunState
-from replan.applying.tick.throttling import Throttled, throttle_missing, throttles_now
+from replan.applying.tick.throttling import (
+    Throttled,
+    throttle_input,
+    throttle_missing,
+    throttles_now,
+)
 from replan.applying.tick.verdicts import Unchanged, partition_input, quarantine_left
 from replan.applying.tick_input import TickInput
 from replan.model.names import TopicPartition
@@ -108,6 +103,7 @@ class TickBuilder:
                 self._admission = Cancelling(application.cancelled_by)
         self._slots = Slots({}, tick.settings.slots_per_broker)
         self._room = state.room
+        self._view = throttle_input(tick, state)
         self._throttles = ThrottleTick()
         self._standing = StandingTick()
         self._log_moves = LogMoveTick()
@@ -161,7 +157,7 @@ class TickBuilder:
             return
         cancelling = self._admission if isinstance(self._admission, Cancelling) else None
         if cancelling is not None and known is None:
-            self._draft.put_back(name, self._draft.deferred(), cancelling)
+            self._draft.defer(name, cancelling)
             return
         if (still := self._unchanged.wait(name, known)) is not None:
             self._draft.holds[name] = still.reason
@@ -191,11 +187,11 @@ class TickBuilder:
         elif isinstance(self._admission, Paused) and not isinstance(
             self._draft.phase(name), InFlight
         ):
-            self._draft.put_back(name, self._draft.deferred(), self._admission)
+            self._draft.defer(name, self._admission)
         elif not set(ask.replicas) <= set(found.replicas):
             self._to_start[name] = ask
         elif (closed := self._closed(name, ask)) is not None:
-            self._draft.put_back(name, self._draft.deferred(), closed)
+            self._draft.defer(name, closed)
         else:
             self._to_ask[name] = ask
 
@@ -252,15 +248,15 @@ class TickBuilder:
         tick, move = self._tick, self._tick.job.moves[name]
         brokers = (source_of(tick, move), *move.new)
         if self._admission is not None and not self._heals(name):
-            self._draft.put_back(name, self._draft.deferred(), self._admission)
+            self._draft.defer(name, self._admission)
         elif (first := first_of(move, self._standing.first)) is not None:
-            self._draft.put_back(name, self._draft.deferred(), SettingFirst(first))
+            self._draft.defer(name, SettingFirst(first))
         elif (full := self._slots.first_full(brokers)) is not None:
             self._draft.put_back(name, Parked(full), self._slots.why_full(full))
             if self._state.queue.starving(tick.job.places[name]):
                 self._slots.reserve(brokers)
         elif (closed := self._closed(name, ask)) is not None:
-            self._draft.put_back(name, self._draft.deferred(), closed)
+            self._draft.defer(name, closed)
         else:
             self._slots.take(brokers)
             size = max(move.bytes, tick.seen.partitions[name].bytes)
@@ -281,6 +277,7 @@ class TickBuilder:
         self._throttles = throttles_now(
             tick,
             state,
+            self._view,
             Throttled(
                 self._throttle,
                 copies_under_throttle(tick, state, admitted, ended),
@@ -303,9 +300,8 @@ class TickBuilder:
 
     def _throttled(self, name: TopicPartition) -> bool:
         """Whether the throttle of a copy is in force; holds it if not, or ends it where it never will be."""
-        missing = throttle_missing(
-            self._tick, self._state, self._tick.job.moves[name], self._throttle, self._throttles
-        )
+        tick, state, move = self._tick, self._state, self._tick.job.moves[name]
+        missing = throttle_missing(tick, state, self._view, move, self._throttle, self._throttles)
         match missing:
             case None:
                 return True

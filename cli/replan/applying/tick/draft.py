@@ -34,7 +34,7 @@ class Draft:
         """Let a partition wait; one that has not begun is looked at again `soon`, or after some seconds."""
         self.holds[name] = reason
         if not soon and isinstance(self.phase(name), Waiting):
-            self.phases[name] = self.deferred()
+            self.phases[name] = self._deferred()
 
     def concluded(self, name: TopicPartition, verdict: Verdict) -> Verdict:
         """A suspicion becomes its conclusion once looks have agreed on it for long enough."""
@@ -47,9 +47,12 @@ class Draft:
         """The phase of a partition as it is now."""
         return self.phases.get(name) or self._state.phase(name)
 
-    def deferred(self) -> Deferred:
-        """The phase of one whose gates are asked again after some seconds."""
+    def _deferred(self) -> Deferred:
         return Deferred(self._tick.now + self._tick.settings.retry_seconds)
+
+    def defer(self, name: TopicPartition, reason: HoldReason) -> None:
+        """Let a partition wait until its gates are asked again, after some seconds; what is in flight stays so."""
+        self.put_back(name, self._deferred(), reason)
 
     def put_back(self, name: TopicPartition, phase: Phase, reason: HoldReason) -> None:
         """Let a partition wait; what is in flight stays so."""

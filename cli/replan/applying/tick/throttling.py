@@ -42,12 +42,24 @@ class Throttled:
     """Bytes per second, for moves between log directories."""
 
 
+def throttle_input(tick: TickInput, state: RunState) -> ThrottleInput:
+    """What a tick has read of throttles."""
+    seen = tick.seen
+    live = {b for b, broker in seen.brokers.items() if broker.live}
+    return ThrottleInput(seen.topics, seen.rates, state.throttle_history, live)
+
+
 def throttles_now(
-    tick: TickInput, state: RunState, throttled: Throttled, *, cancelling: bool
+    tick: TickInput,
+    state: RunState,
+    view: ThrottleInput,
+    throttled: Throttled,
+    *,
+    cancelling: bool,
 ) -> ThrottleTick:
     """What the copies that run or are about to need of throttles."""
     throttle, copies = throttled.throttle, throttled.copies
-    view, released = _throttle_input(tick, state), standing_places(tick.job, state.ledger)
+    released = standing_places(tick.job, state.ledger)
     keeps = keeps_throttles(throttle, state.ledger.application)
     wanted = WantedThrottles.of([*copies, *throttled.of_others], throttle)
     wanted = replace(wanted, rates={**wanted.rates, **throttled.rates})
@@ -64,12 +76,13 @@ def throttles_now(
 def throttle_missing(
     tick: TickInput,
     state: RunState,
+    view: ThrottleInput,
     move: Move,
     throttle: MoveThrottle | None,
     throttles: ThrottleTick,
 ) -> AwaitingThrottle | EndReason | None:
     """What a copy waits for before it may begin, or why it never will; None where its throttle is in force."""
-    copy, view = copy_of(tick, state, move), _throttle_input(tick, state)
+    copy = copy_of(tick, state, move)
     if in_place(copy, throttle, throttles, view):
         return None
     refused = refused_setting(tick, state, move)
@@ -79,9 +92,3 @@ def throttle_missing(
     return AwaitingThrottle(
         unread(copy, throttle, view), gives_way_to(copy, throttle, view), state.unanswered(brokers)
     )
-
-
-def _throttle_input(tick: TickInput, state: RunState) -> ThrottleInput:
-    seen = tick.seen
-    live = {b for b, broker in seen.brokers.items() if broker.live}
-    return ThrottleInput(seen.topics, seen.rates, state.throttle_history, live)

@@ -2,11 +2,15 @@
 
 import shlex
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.views.known_snapshot import as_planned_from
-from replan.applying.views.standing import knows_nothing, unknown_throttles
+from replan.applying.views.standing import (
+    OpenApplication,
+    knows_nothing,
+    open_application,
+    unknown_throttles,
+)
 from replan.commands.frame.output import note
 from replan.commands.inputs.journals import Known, known_of
 from replan.commands.inputs.observed import Observed
@@ -19,17 +23,12 @@ from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.wording import capped, count, listed
 
-if TYPE_CHECKING:
-    from replan.applying.views.standing import OpenApplication
 
-
-def application_of(known: Known, reader: ClusterReader | None = None) -> "OpenApplication | None":
+def application_of(known: Known, reader: ClusterReader | None = None) -> OpenApplication | None:
     """The open application; with what its partitions wait for where there is a cluster to look at."""
     ledger = known.ledger
     if ledger.application is None:
         return None
-    from replan.applying.views.standing import open_application
-
     plan = _plan_of(ledger)
     if plan is None or reader is None:
         return open_application(ledger, plan, known.holder)

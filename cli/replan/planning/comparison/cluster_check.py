@@ -4,7 +4,7 @@ The author has to correct them: all are reported at once, each with its place in
 safety rather than of a mistake is in `refusals`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ from replan.model.declared.placement import Placement, TopicEntry
 from replan.model.declared.rules import TopicRule
 from replan.model.declared.topic_patterns import is_pattern, ties
 from replan.model.declared.where import Mistake, MistakenManifest, Where
+from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.chosen import Chosen
@@ -44,7 +45,7 @@ def check_names(aligned: Alignment, made: Chosen) -> None:
         *_unknown_partitions(aligned),
         *_preferred_leaders(aligned, made),
         *_unknown_elsewhere(placement, snapshot),
-        *_throttled_brokers(placement, snapshot),
+        *_named_brokers(placement, snapshot),
         *_standing_ties(placement, snapshot),
         *_unknown_log_dirs(placement, snapshot),
         *check_policy(placement, snapshot),
@@ -59,11 +60,7 @@ def _unknown_topics(placement: Placement, snapshot: Snapshot) -> Iterator[Mistak
     entries: dict[str, TopicEntry | TopicRule] = {**placement.topics, **exact}
     for name, entry in sorted(entries.items()):
         if name not in known:
-            yield Mistake(
-                entry.where,
-                f"topic {name} does not exist in the cluster; "
-                "create it first, or take it out of `assignments`",
-            )
+            yield _no_topic(entry.where, name, "assignments")
 
 
 def _unknown_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
@@ -125,7 +122,7 @@ def _preferred_leaders(aligned: Alignment, made: Chosen) -> Iterator[Mistake]:
 
 
 def _unknown_elsewhere(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
-    """Topics and brokers that a section names one by one; it would do nothing, without a word."""
+    """Topics that another section names one by one; it would do nothing, without a word."""
     known = set(snapshot.topics.column("name").to_pylist())
     standing = {} if placement.standing is None else placement.standing.topics
     sections: dict[str, dict[str, Where]] = {
@@ -136,32 +133,35 @@ def _unknown_elsewhere(placement: Placement, snapshot: Snapshot) -> Iterator[Mis
     for section, declared in sections.items():
         for name, where in sorted(declared.items()):
             if name not in known and not is_pattern(name):
-                yield Mistake(
-                    where,
-                    f"topic {name} does not exist in the cluster; "
-                    f"create it first, or take it out of `{section}`",
-                )
-    registered = sorted(snapshot.broker_ids())
-    balance = placement.balance
-    for broker in sorted(() if balance is None else balance.weights):
-        if balance is not None and broker not in registered:
-            yield Mistake(
-                balance.places["weights"],
-                f"broker {broker} is not registered in the cluster; registered: {ranges(registered)}",
-            )
+                yield _no_topic(where, name, section)
 
 
-def _throttled_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
-    if placement.move_throttle is None:
-        return
+def _no_topic(where: Where, name: str, section: str) -> Mistake:
+    return Mistake(
+        where,
+        f"topic {name} does not exist in the cluster; create it first, or take it out of `{section}`",
+    )
+
+
+def _named_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
+    """Brokers that have a weight, or a rate of their own."""
+    balance, throttle = placement.balance, placement.move_throttle
+    places: list[tuple[BrokerId, Where]] = []
+    if balance is not None:
+        places += [(broker, balance.places["weights"]) for broker in sorted(balance.weights)]
+    if throttle is not None:
+        places += [(b, placement.throttle_places[b]) for b in sorted(throttle.brokers)]
     registered = sorted(snapshot.broker_ids())
-    for broker in sorted(placement.move_throttle.brokers):
+    for broker, where in places:
         if broker not in registered:
-            yield Mistake(
-                placement.throttle_places[broker],
-                f"broker {broker} is not registered in the cluster; "
-                f"registered: {ranges(registered)}",
-            )
+            yield _no_broker(where, broker, registered)
+
+
+def _no_broker(where: Where, broker: BrokerId, registered: Sequence[BrokerId]) -> Mistake:
+    return Mistake(
+        where,
+        f"broker {broker} is not registered in the cluster; registered: {ranges(registered)}",
+    )
 
 
 def _unknown_log_dirs(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
@@ -171,10 +171,7 @@ def _unknown_log_dirs(placement: Placement, snapshot: Snapshot) -> Iterator[Mist
         paths = sorted(d.path for d in snapshot.log_dirs if d.broker == entry.broker)
         drained = {e.path for e in placement.log_dir_blacklist if e.broker == entry.broker}
         if entry.broker not in registered:
-            yield Mistake(
-                entry.where,
-                f"broker {entry.broker} is not registered in the cluster; registered: {ranges(registered)}",
-            )
+            yield _no_broker(entry.where, entry.broker, registered)
         elif paths and entry.path not in paths:
             yield Mistake(
                 entry.where,

@@ -95,22 +95,23 @@ def test_what_recovers_at_once_is_no_harm() -> None:
     assert harm(ours) == []
 
 
+BACK_SOON = Ends(
+    at_original=history(sample(0, (1, 2, 3)), sample(20, (1, 2, 3), (1, 3)), sample(22, (1, 2, 3))),
+    at_target=history(sample(0, (4, 2, 5)), sample(20, (4, 2, 5), (4, 5)), sample(22, (4, 2, 5))),
+)
+BACK_LATE = history(sample(0, (1, 2, 3)), sample(20, (1, 2, 3, 4), (1, 3)), sample(42, (1, 2, 3)))
+"""A replica that is out of sync from second 20: back at 22 without any step, and at 42 with them."""
+
+
 @pytest.mark.parametrize(("left", "late"), [(5, True), (25, True), (60, False)])
 def test_what_catches_up_throttled_may_be_late_by_as_long_as_nobody_could_lift_that(
     left: float, late: bool
 ) -> None:
     """Out of sync from second 20, back at 22 without any step, and at 42 with them; nobody for twenty seconds."""
-    ends = Ends(
-        at_original=history(
-            sample(0, (1, 2, 3)), sample(20, (1, 2, 3), (1, 3)), sample(22, (1, 2, 3))
-        ),
-        at_target=history(
-            sample(0, (4, 2, 5)), sample(20, (4, 2, 5), (4, 5)), sample(22, (4, 2, 5))
-        ),
-    )
-    ours = history(sample(0, (1, 2, 3)), sample(20, (1, 2, 3, 4), (1, 3)), sample(42, (1, 2, 3)))
     slack = Slack(unattended=((left, left + 20),))
-    assert [b.law for b in harms_nobody(ours, ends, slack)] == ([] if late else ["fewer-in-sync"])
+    assert [b.law for b in harms_nobody(BACK_LATE, BACK_SOON, slack)] == (
+        [] if late else ["fewer-in-sync"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -129,17 +130,10 @@ def test_a_replica_may_be_late_by_what_copies_took_of_its_network(
     copy: Crowding, *, late: bool
 ) -> None:
     """Out of sync from second 20, back at 22 without any step, and at 42 with them."""
-    ends = Ends(
-        at_original=history(
-            sample(0, (1, 2, 3)), sample(20, (1, 2, 3), (1, 3)), sample(22, (1, 2, 3))
-        ),
-        at_target=history(
-            sample(0, (4, 2, 5)), sample(20, (4, 2, 5), (4, 5)), sample(22, (4, 2, 5))
-        ),
-    )
-    ours = history(sample(0, (1, 2, 3)), sample(20, (1, 2, 3, 4), (1, 3)), sample(42, (1, 2, 3)))
     slack = Slack(crowded=((copy,), ()))
-    assert [b.law for b in harms_nobody(ours, ends, slack)] == ([] if late else ["fewer-in-sync"])
+    assert [b.law for b in harms_nobody(BACK_LATE, BACK_SOON, slack)] == (
+        [] if late else ["fewer-in-sync"]
+    )
 
 
 def test_what_only_the_target_would_suffer_is_no_harm_done_by_the_steps() -> None:
