@@ -33,10 +33,9 @@ from replan.commands.inputs.journals import known_of, owned_journal
 from replan.commands.inputs.target import LiveTarget
 from replan.errors import BadFile, BadUsage, ClusterUnreachable, Held, WrongCluster
 from replan.kafka.control_plane import open_cluster
-from replan.kafka.journal.lock import BEAT_SECONDS, DEAD_SECONDS, KEY, Lock, encode_lock
-from replan.kafka.journal.takeover import take
+from replan.kafka.journal.entries import BEAT_SECONDS, DEAD_SECONDS, KEY, Lock, encode_lock
+from replan.kafka.journal.owner import TopicJournal, take
 from replan.kafka.journal.topic import JournalTopic
-from replan.kafka.journal.topic_journal import TopicJournal
 from replan.model.configs import LEADER_RATE
 from replan.model.names import BrokerId
 

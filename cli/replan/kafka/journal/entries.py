@@ -1,7 +1,19 @@
-"""Records of the journal as keys and values of the topic."""
+"""What is written in the topic, as keys and values: records, and the lock, which says who writes.
 
+The lock is written again with every transaction. Invariant: only elapsed time on the watcher's own monotonic clock
+decides when its owner counts as dead; `since` and `at` are for people.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final, Self
+from uuid import uuid4
+
+import msgspec
+
+from replan.applying.journal.moment import moment
 from replan.applying.journal.record_json import decode, encode
 from replan.applying.journal.records import Record
+from replan.errors import BadFile
 
 
 def transactional_id(topic: str) -> str:
@@ -18,3 +30,82 @@ def entry(record: Record) -> tuple[bytes, bytes | None]:
 def record_of(key: bytes, value: bytes) -> Record:
     """Read it again; raises ValueError where it is no record."""
     return decode(key.decode(), value)
+
+
+KEY: Final = b"lock"
+DEAD_SECONDS = 60.0
+"""Of a lock that nobody renews: longer than any pause of a process that goes on, and it is fenced if it was longer."""
+BEAT_SECONDS = 10.0
+VERSION: Final = 1
+
+
+class Lock(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Which process has the journal, or had it last."""
+
+    id: str
+    """Of one opening of the journal; a process that takes over has another one."""
+    cluster_id: str
+    """Of the cluster that it locks; a copy of the topic on another one locks nothing there."""
+    owner: str
+    """Who and where, for people: `alice@ops-1 (pid 4711)`."""
+    since: str
+    at: str
+    """The last sign of life, on the owner's clock."""
+    beat: int = 0
+    """Counts up with every transaction; an equal lock is one without a sign of life between."""
+    held: bool = True
+    application: str = ""
+    reason: str = ""
+    """Why another process released it."""
+    version: int = VERSION
+
+    @classmethod
+    def new(cls, owner: str, cluster_id: str) -> Self:
+        """The lock of a process that takes the journal now."""
+        now = moment()
+        return cls(id=uuid4().hex[:12], cluster_id=cluster_id, owner=owner, since=now, at=now)
+
+    def renewed(self, application: str) -> "Lock":
+        """A sign of life."""
+        return msgspec.structs.replace(
+            self, at=moment(), beat=self.beat + 1, application=application
+        )
+
+    def released(self, reason: str = "") -> "Lock":
+        """Nobody has it any more."""
+        return msgspec.structs.replace(
+            self, at=moment(), beat=self.beat + 1, held=False, reason=reason
+        )
+
+
+def encode_lock(lock: Lock) -> bytes:
+    """The value of its record."""
+    return msgspec.json.encode(lock)
+
+
+def decode_lock(value: bytes) -> Lock:
+    """Read the value of its record; raises BadFile where it is none, or one of a newer release."""
+    try:
+        found = msgspec.json.decode(value, type=Lock)
+    except msgspec.MsgspecError as problem:
+        raise BadFile(
+            f"the lock of the journal cannot be read: {problem}\n"
+            "A newer replan may have written it; use that one, or a newer one."
+        ) from problem
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """A lock that is being watched, and since when it has not changed."""
+
+    lock: Lock | None
+    since: float
+
+    def seen(self, lock: Lock | None, now: float) -> "Watch":
+        """Look at it again."""
+        return self if lock == self.lock else replace(self, lock=lock, since=now)
+
+    def free(self, now: float) -> bool:
+        """Whether it may be taken: nobody has it, or whoever had it has shown no sign of life for a minute."""
+        return self.lock is None or not self.lock.held or now - self.since >= DEAD_SECONDS

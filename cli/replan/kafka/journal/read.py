@@ -1,25 +1,66 @@
 """Reads the journal topic by Fetch, over the connections that are open anyway: what is committed, latest by key.
 
-A cluster without the topic answers that in the metadata, and nothing more is asked.
+A cluster without the topic answers that in the metadata, and nothing more is asked. A broker gives the batches up to
+the last stable offset, and names the aborted transactions among them (KIP-98). The checksums of batches are not
+computed again, as that takes a second per megabyte in Python: the brokers checked them when they stored the batches,
+and a plan has a digest.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
 from kafka.errors import KafkaError, LeaderNotAvailableError
+from kafka.record.memory_records import MemoryRecords
 
 from replan.applying.journal.records import INBOX, Command, Record
 from replan.errors import BadFile, ClusterUnreachable, ReplanError, WrongCluster
 from replan.kafka.failures import METADATA, NOT_THERE, Operation, passes, raise_for, reason, refusal
-from replan.kafka.journal.batches import CommittedEntries
-from replan.kafka.journal.entries import record_of
-from replan.kafka.journal.lock import KEY, Lock, decode_lock
+from replan.kafka.journal.entries import KEY, Lock, decode_lock, record_of
 from replan.kafka.messages import Metadata, request_class
 from replan.kafka.reads.patience import Patience, Reading, Reads
 from replan.kafka.wire.frames import Question
 from replan.model.names import BrokerId
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One record of the topic."""
+
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    """None is a tombstone."""
+
+
+@dataclass(slots=True)
+class CommittedEntries:
+    """What one answer holds; iterate once, then `next_offset` says where to go on."""
+
+    records: bytes
+    aborted: Iterable[tuple[int, int]]
+    """Producer id and first offset of each transaction that was aborted."""
+    next_offset: int = -1
+    """Behind the last whole batch; -1 where there was none."""
+    _dropped: set[int] = field(default_factory=set, init=False)
+
+    def __iter__(self) -> Iterator[Entry]:
+        pending = sorted(self.aborted, key=lambda of: of[1], reverse=True)
+        for batch in MemoryRecords(self.records):
+            while pending and pending[-1][1] <= batch.last_offset:
+                self._dropped.add(pending.pop()[0])
+            self.next_offset = batch.next_offset
+            if batch.is_control_batch:
+                self._end(batch)
+            elif not (batch.is_transactional and batch.producer_id in self._dropped):
+                yield from (Entry(r.offset, r.key, r.value) for r in batch)
+
+    def _end(self, batch: Any) -> None:
+        if any(marker.abort for marker in batch):
+            self._dropped.discard(batch.producer_id)
+
 
 Fetch = request_class("Fetch")
 FETCH = Operation("Fetch of the journal", "Read on Topic")

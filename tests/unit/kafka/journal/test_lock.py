@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from replan.errors import BadFile
-from replan.kafka.journal.lock import DEAD_SECONDS, Lock, Watch, decode_lock, encode_lock
+from replan.kafka.journal.entries import DEAD_SECONDS, Lock, Watch, decode_lock, encode_lock
 
 HELD = Lock.new("ann@ops-1 (pid 7)", "cluster")
 

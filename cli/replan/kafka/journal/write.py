@@ -1,21 +1,57 @@
-"""The transactional producer of the journal: one transaction at a time, each followed until its outcome is known.
+"""What writes the journal topic: the transactional producer of the owner, and the plain one of the inbox.
 
-confluent-kafka's calls block for as long as a broker is silent, so they are made in a thread, never in the caller's.
-At most one runs. Whoever stops waiting for it leaves it running, and the next call waits for its end first.
+confluent-kafka's calls block for as long as a broker is silent, so those of transactions are made in a thread, never
+in the caller's. At most one runs. Whoever stops waiting for it leaves it running, and the next call waits for its end
+first. A producer with an `on_delivery` callback raises SystemError where it is fenced; the transactional one has none.
 
-A producer with an `on_delivery` callback raises SystemError where it is fenced; this one has none.
+Commands to the process at work are written by a plain producer: one with the transactional id would fence the owner.
+Which are obeyed is in `applying.steering`.
 """
 
+import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, Producer
 
+from replan.applying.journal.records import Command, Forget
 from replan.errors import ClusterRefused, ClusterUnreachable, Held, ReplanError
-from replan.kafka.journal.entries import transactional_id
-from replan.kafka.journal.producer import forbidden_text, producer_of, refused_time_text
+from replan.kafka.journal.entries import entry, transactional_id
+
+_SILENT = logging.getLogger(__name__)
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
+
+
+def producer_of(settings: Mapping[str, str], own: Mapping[str, Any]) -> Producer:
+    """A producer that makes no topic, waits for no batch, and writes no log of its own."""
+    common = {"allow.auto.create.topics": "false", "linger.ms": 0}
+    return Producer({**settings, **common, **own}, logger=_SILENT)
+
+
+def forbidden_text(topic: str, why: str, transactional_id: str = "") -> str:
+    """That the topic may not be written, and the ACLs that are missing."""
+    more = (
+        f", and Write and Describe on TransactionalId {transactional_id}"
+        if transactional_id
+        else ""
+    )
+    return (
+        f"the journal topic {topic} may not be written: {why}\n"
+        f"  this user needs the ACLs Read, Write and Describe on Topic {topic}{more}"
+    )
+
+
+def refused_time_text(topic: str, why: str) -> str:
+    """That brokers refuse the time of the records, which is that of this machine's clock, and what to do."""
+    return (
+        f"the journal topic {topic} does not take records with the time of this machine's clock: {why}\n"
+        "  set the clock right (`replan doctor` compares it), or let brokers give the time: kafka-configs.sh --alter "
+        f"--entity-type topics --entity-name {topic} --add-config message.timestamp.type=LogAppendTime"
+    )
+
 
 TRANSACTION_SECONDS = 60
 """After which the coordinator aborts a transaction that nobody ends; a taker ends it at once. The applier gives up
@@ -190,3 +226,44 @@ class _Call:
             self.failure = failure
         finally:
             self.ended.set()
+
+
+SEND_SECONDS = 20.0
+
+
+def send(settings: Mapping[str, str], topic: str, record: Command | Forget) -> None:
+    """Write one record of the inbox, and wait until all in-sync replicas of the topic have it.
+
+    Raises:
+        ClusterUnreachable: not within 20 s.
+        ClusterRefused: an ACL is missing, or brokers refuse the time of the record.
+    """
+    failures: list[Any] = []
+    producer = producer_of(
+        settings,
+        {
+            "acks": "all",
+            "message.timeout.ms": int(SEND_SECONDS * 1000),
+            "error_cb": lambda _error: None,
+        },
+    )
+    key, value = entry(record)
+    try:
+        producer.produce(
+            topic,
+            value,
+            key,
+            partition=0,
+            on_delivery=lambda error, _message: failures.append(error),
+        )
+    except KafkaException as failure:
+        failures.append(failure.args[0])
+    left = producer.flush(SEND_SECONDS + 1)
+    error = failures[0] if failures else None
+    if error is not None and error.code() == error.TOPIC_AUTHORIZATION_FAILED:
+        raise ClusterRefused(forbidden_text(topic, error.str()))
+    if error is not None and error.code() == error.INVALID_TIMESTAMP:
+        raise ClusterRefused(refused_time_text(topic, error.str()))
+    if error is not None or left:
+        why = f": {error.str()}" if error is not None else ""
+        raise ClusterUnreachable(f"the journal topic {topic} cannot be written now{why}")
