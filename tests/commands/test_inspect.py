@@ -54,6 +54,24 @@ def test_a_topic_that_nobody_has_is_an_error(shell: Shell) -> None:
     )
 
 
+def test_validate_says_where_a_number_of_partitions_is_declared_that_must_stay(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "placement.yaml"
+    path.write_text(
+        "version: 1\nassignments:\n"
+        "  '__*': {replicationFactor: 3, partitionCount: 60}\n"
+        "  __transaction_state: {spread: rack}\n"
+        "  __share_group_state: {partitions: [[1, 2]]}\n",
+        encoding="utf-8",
+    )
+    assert run(["validate", "-f", str(path)]) == 0
+    said = capsys.readouterr().err
+    where = f"warning: {path}:3:33: __*: the number of partitions of "
+    named = [line.removeprefix(where).split()[0] for line in said.splitlines() if where in line]
+    assert named == ["__consumer_offsets", "__remote_log_metadata", "__replan_journal"]
+
+
 def test_the_status_of_some_topics_is_asked_for_by_pattern(shell: Shell) -> None:
     every, _ = shell.run("status", "--format", "json")
     some, _ = shell.run("status", "--format", "json", "--topic", "ord*")

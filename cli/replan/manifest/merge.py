@@ -1,10 +1,13 @@
 """Many files' declarations into one, and what they say against each other."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from replan.manifest.sections.assignments import ExplicitTopic
 from replan.manifest.sections.declarations import Declaration, PreferredLeaders
 from replan.manifest.yaml_text.problems import KeyPath, Problems, show
+from replan.model.declared.rules import TopicRule
+from replan.model.declared.topic_patterns import winners
+from replan.model.names import FIXED_COUNT
 
 Merged = Mapping[KeyPath, Declaration]
 RATE: KeyPath = ("throttles", "moves", "rate")
@@ -29,6 +32,22 @@ def explicit_topics(merged: Merged) -> list[ExplicitTopic]:
     """The explicit assignments, sorted by topic."""
     found = [d.declared for d in merged.values() if isinstance(d.declared, ExplicitTopic)]
     return sorted(found, key=lambda t: t.name)
+
+
+def fixed_counts(merged: Merged) -> Iterator[str]:
+    """A sentence for each topic whose number of partitions is declared by rule, and must stay what it is."""
+    entries = {
+        d.declared.pattern if isinstance(d.declared, TopicRule) else d.declared.name: d.declared
+        for d in merged.values()
+        if isinstance(d.declared, TopicRule | ExplicitTopic)
+    }
+    for topic, name in sorted(winners(entries, FIXED_COUNT).items()):
+        entry = entries[name]
+        if isinstance(entry, TopicRule) and entry.partition_count is not None:
+            yield (
+                f"{entry.place('partitionCount')}: {name}: the number of partitions of {topic} must stay as it is, "
+                f"since records there are found by it; `plan` refuses {entry.partition_count} unless it has as many"
+            )
 
 
 def note_contradictions(merged: Merged, problems: Problems) -> None:

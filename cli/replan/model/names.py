@@ -36,3 +36,26 @@ def parse_topic_partition(text: str) -> TopicPartition:
 def is_internal(topic: str) -> bool:
     """Whether a topic belongs to Kafka itself or to its like: names that start with two underscores."""
     return topic.startswith("__")
+
+
+JOURNAL_TOPIC = "__replan_journal"
+"""The journal's topic, unless `--journal` names another."""
+FIXED_COUNT = (
+    "__consumer_offsets",
+    "__transaction_state",
+    "__share_group_state",
+    "__remote_log_metadata",
+    JOURNAL_TOPIC,
+)
+"""The topics that `has_fixed_count` is about."""
+
+
+def has_fixed_count(topic: str) -> bool:
+    """Whether who uses a topic finds its records by the number of its partitions, so that it must never change.
+
+    Kafka takes hash % partitions of a group, a transactional id, a share-group key or a topic's id
+    (GroupCoordinatorService.partitionFor, TransactionStateManager.partitionFor), with the number that a broker reads
+    when it starts: after the next restart what was written under another number is found no more. replan's journal is
+    its partition 0.
+    """
+    return topic in FIXED_COUNT

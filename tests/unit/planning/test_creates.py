@@ -10,18 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import FILE, brokers, placement, snapshot, state
 
-from replan.errors import BadManifest
+from replan.errors import BadManifest, Exit, UnsafePlan
 from replan.model.declared.placement import LeaderBlacklist, Placement
 from replan.model.declared.policy import Limit, Measure
 from replan.model.declared.rules import Balance, LeaderRule, ReplicaBlacklist, Spread, TopicRule
 from replan.model.declared.where import Where
-from replan.model.names import BrokerId, TopicPartition, replicas
+from replan.model.names import FIXED_COUNT, BrokerId, TopicPartition, replicas
 from replan.model.snapshot import Snapshot
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.limits import LimitExceeded
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan, RefusalRule
 from replan.planning.plans.plan_file import dumps, loads
+from replan.planning.safety.plan_laws import require_lawful
 from replan.snapshots.json_form import from_document, to_document
 
 HERE = Where(FILE, 9, 3)
@@ -166,6 +167,39 @@ def test_fewer_than_there_are_is_refused_and_nothing_else_is() -> None:
     ]
     assert not plan.creates
     assert not plan.moves
+
+
+@pytest.mark.parametrize("topic", FIXED_COUNT)
+@pytest.mark.parametrize("declared", ["by name", "by pattern", "as a list"])
+def test_a_topic_whose_records_are_found_by_its_count_never_grows(
+    topic: str, declared: str
+) -> None:
+    """A group's committed offsets would be looked for in another partition after the next restart of a broker."""
+    seen = snapshot(
+        [state([1, 2, 3], topic=topic), state([2, 3, 4], topic=topic, partition=1)],
+        registered=brokers(6, "abc"),
+    )
+    name = "__*" if declared == "by pattern" else topic
+    asked = (
+        placement({topic: [[1, 2, 3], [2, 3, 4], [3, 4, 5]]})
+        if declared == "as a list"
+        else placement(rules={name: TopicRule(HERE, name, partition_count=3)})
+    )
+    plan = make_plan(asked, seen)
+
+    assert [(r.partition, r.rule) for r in plan.refusals] == [
+        (TopicPartition(topic, 2), RefusalRule.COUNT_IS_FIXED)
+    ]
+    assert plan.left_out is Exit.REFUSED
+    assert plan.creates == ()
+
+
+def test_a_plan_file_in_which_such_a_topic_grows_is_refused() -> None:
+    """However it came to that: written by hand, or by a release that knew nothing of it."""
+    grown = make_plan(placement(rules=ruled(partition_count=3)), seen())
+    create = replace(grown.creates[0], topic="__consumer_offsets")
+    with pytest.raises(UnsafePlan, match="must keep the number of its partitions"):
+        require_lawful(replace(grown, creates=(create,)), "plan.json")
 
 
 def test_what_has_more_partitions_than_declared_is_drained_all_the_same() -> None:

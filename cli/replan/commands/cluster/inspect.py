@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def validate(*, files: Files = DEFAULT_FILES, annotations: Annotations = None) -> Exit:
     """Check placement files.
 
-    No cluster is asked. All errors are listed, each with file, line and column.
+    No cluster is asked. All errors are listed, each with file, line and column; so is a number of partitions that
+    `plan` refuses unless the cluster has as many (__consumer_offsets and the like).
 
     Exit codes:
       0  the files are valid
@@ -30,11 +31,14 @@ def validate(*, files: Files = DEFAULT_FILES, annotations: Annotations = None) -
       replan validate
       replan validate -f placements/
     """
-    from replan.manifest.merge import explicit_topics
+    from replan.manifest.merge import explicit_topics, fixed_counts
     from replan.manifest.read import read_files
 
     with annotated(annotations, files):
-        topics = explicit_topics(read_files(files))
+        merged = read_files(files)
+    topics = explicit_topics(merged)
+    for sentence in fixed_counts(merged):
+        note(f"warning: {sentence}")
     declared = count(sum(len(topic.rows) for topic in topics), "partition")
     note(f"valid: {declared} of {count(len(topics), 'topic')} declared")
     return Exit.OK

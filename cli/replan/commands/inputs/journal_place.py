@@ -6,7 +6,9 @@ from pathlib import Path
 
 import typer
 
-DEFAULT_TOPIC = "__replan_journal"
+from replan.model.names import JOURNAL_TOPIC
+
+DEFAULT_TOPIC = JOURNAL_TOPIC
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 """Kafka's rule for the names of topics (org.apache.kafka.common.internals.Topic)."""
 

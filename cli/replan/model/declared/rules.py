@@ -53,6 +53,10 @@ class TopicRule:
     places: Mapping[str, Where] = field(default_factory=dict)
     """Where each key is written."""
 
+    def place(self, key: str) -> Where:
+        """Where a key is written, or else the entry."""
+        return self.places.get(key, self.where)
+
 
 @dataclass(frozen=True, slots=True)
 class LeaderRule:

@@ -4,7 +4,8 @@ A new partition lies where the placement wants it, as far as its list can have t
 now; whatever is left, another replication factor above all, is a move of the new partition. So the rest of planning
 sees the topics as they are once the partitions are there (`Growth.snapshot`).
 
-Not here: fewer partitions than a topic has, which Kafka cannot make of it.
+Not here: fewer partitions than a topic has, which Kafka cannot make of it. A topic whose records are found by the
+number of its partitions (`has_fixed_count`) is refused.
 """
 
 from collections import Counter
@@ -17,7 +18,14 @@ import pyarrow as pa
 from replan.model.columns import PAD, from_lists, row, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import TopicRule
-from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition, replicas
+from replan.model.names import (
+    BrokerId,
+    Replicas,
+    TopicId,
+    TopicPartition,
+    has_fixed_count,
+    replicas,
+)
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot, partitions_table, topic_codes
 from replan.planning.comparison.alignment import Alignment
@@ -72,7 +80,9 @@ def grown(
 ) -> Growth:
     """Find what topics lack, and where it is to lie; `heading` as `Alignment.of` takes it."""
     found = [
-        _lack(topic, count, placement.rules.get(name), snapshot)
+        _fixed(topic, name, count, placement, snapshot)
+        if has_fixed_count(topic)
+        else _lack(topic, count, placement.rules.get(name), snapshot)
         for topic, name, count in _declared(placement, snapshot)
     ]
     lacking = [k for k in found if isinstance(k, _Lack)]
@@ -97,7 +107,7 @@ def fewer_partitions(placement: Placement, snapshot: Snapshot) -> Iterator[Refus
     for topic, name in sorted(placement.entries_of(live).items()):
         rule = placement.rules.get(name)
         if rule is not None and rule.partition_count is not None:
-            count, where = rule.partition_count, rule.places.get("partitionCount", rule.where)
+            count, where = rule.partition_count, rule.place("partitionCount")
             if count < live[topic]:
                 facts: Facts = {
                     "rule": f"{where}: {name}",
@@ -114,6 +124,14 @@ def _declared(placement: Placement, snapshot: Snapshot) -> Iterator[tuple[str, s
         count = counted(placement, name)
         if count is not None and count > live[topic]:
             yield topic, name, count
+
+
+def _fixed(topic: str, name: str, count: int, placement: Placement, snapshot: Snapshot) -> Refusal:
+    """Why a topic keeps the number of partitions that it has, whatever is declared by the entry of this name."""
+    observed, rule = snapshot.partition_counts()[topic], placement.rules.get(name)
+    where = placement.topics[name].where if rule is None else rule.place("partitionCount")
+    facts: Facts = {"rule": f"{where}: {name}", "declared": count, "observed": observed}
+    return Refusal(TopicPartition(topic, observed), RefusalRule.COUNT_IS_FIXED, facts)
 
 
 def _lack(topic: str, count: int, rule: TopicRule | None, snapshot: Snapshot) -> _Lack | Refusal:

@@ -53,6 +53,8 @@ class RefusalRule(StrEnum):
     """It is to be created, and the partitions of its topic have different numbers of replicas."""
     NO_PARTITIONS = "no-partitions"
     """The same where its topic shows none, so that nobody knows how many replicas Kafka wants."""
+    COUNT_IS_FIXED = "count-is-fixed"
+    """It is to be created, and its topic's records are found by the number of partitions (`names.has_fixed_count`)."""
     NO_ROOM = "no-room"
     NO_ROOM_BEFORE = "no-room-before"
     """Its room is taken by a replica that waits for room itself: that one must be moved aside first."""
@@ -139,6 +141,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     RefusalRule.TOPIC_RUNNING: ("partitions", "count"),
     RefusalRule.FACTORS_DIFFER: ("factors",),
     RefusalRule.NO_PARTITIONS: (),
+    RefusalRule.COUNT_IS_FIXED: ("rule", "declared", "observed"),
     RefusalRule.NO_ROOM: ("broker", "path", "bytes", "usable"),
     RefusalRule.NO_ROOM_BEFORE: ("broker", "path", "bytes", "usable", "aside"),
     RefusalRule.NO_ROOM_IN_LOG_DIRS: ("broker", "path", "bytes", "largest"),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from replan.errors import UnsafePlan
-from replan.model.names import TopicId, TopicPartition
+from replan.model.names import TopicId, TopicPartition, has_fixed_count
 from replan.model.partition import effective_min_isr
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
@@ -60,6 +60,8 @@ def lawful_alone(plan: Plan) -> Iterator[Broken]:
         yield from safe_at_every_prefix(move)
     yield from _recoveries(plan, names | refused)
     for create in plan.creates:
+        if has_fixed_count(create.topic):
+            yield asked(create.first, "its topic must keep the number of its partitions")
         gone = sorted({b for listed in create.lists for b in listed} - plan.racks.keys())
         if gone:
             yield asked(create.first, f"it is created on {gone}, which the plan does not know")

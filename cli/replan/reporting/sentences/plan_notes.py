@@ -98,6 +98,11 @@ REFUSALS: Mapping[RefusalRule, str] = {
         "its topic shows no partition, and Kafka gives a new one as many replicas as the others have; look again, and "
         "create the topic again if it has none"
     ),
+    RefusalRule.COUNT_IS_FIXED: (
+        "the number of partitions of {topic} must stay {observed}, and {declared} are declared ({rule}): its records "
+        "are found by that number, so with another one what groups have committed, transactions and the like are lost "
+        "when brokers restart; declare {observed}, or leave it out"
+    ),
     RefusalRule.NO_ROOM: (
         "broker {broker} has no room for its {bytes} bytes: {path}, where Kafka makes its next replica, takes {usable} "
         "with a tenth kept free, when everything that can leave it has left; make room, or choose another broker"
