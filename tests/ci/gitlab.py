@@ -1,4 +1,7 @@
-"""Runs a GitLab pipeline as a runner does: the jobs that the rules choose, by stage, each in one shell."""
+"""Runs a GitLab pipeline as a runner does: the jobs that the rules choose, by stage, each in one shell.
+
+A job that ran before finds its checkout again, made clean, as a runner leaves it with GIT_STRATEGY=fetch, the default.
+"""
 
 import shutil
 import subprocess
@@ -59,18 +62,7 @@ class Pipeline:
 
     def _job(self, name: str, job: Mapping[str, Any], variables: Mapping[str, str]) -> Ended:
         folder = self.folder / name.replace(" ", "-")
-        shutil.rmtree(folder, ignore_errors=True)
-        branch = self.variables["CI_COMMIT_REF_NAME"]
-        git(
-            "clone",
-            "-q",
-            "--depth=1",
-            "-b",
-            branch,
-            f"file://{self.repository}",
-            str(folder),
-            folder=self.folder,
-        )
+        self._check_out(folder)
         known: dict[str, str] = {}
         for needed in job.get("needs", []):
             known |= self.jobs[needed].variables
@@ -93,6 +85,15 @@ class Pipeline:
             lines = (line.partition("=") for line in (folder / dotenv).read_text().splitlines())
             ended.variables = {key: value for key, _, value in lines}
         return ended
+
+    def _check_out(self, folder: Path) -> None:
+        if not folder.exists():
+            git("init", "-q", str(folder), folder=self.folder)
+            git("remote", "add", "origin", f"file://{self.repository}", folder=folder)
+        branch = self.variables["CI_COMMIT_REF_NAME"]
+        git("fetch", "-q", "--depth=1", "origin", branch, folder=folder)
+        git("checkout", "-q", "-f", "--detach", "FETCH_HEAD", folder=folder)
+        git("clean", "-q", "-ffdx", folder=folder)
 
 
 def _allowed(job: Mapping[str, Any]) -> set[int]:
