@@ -8,6 +8,7 @@ import gc
 import importlib
 import os
 import pkgutil
+import signal
 import sys
 import threading
 from collections.abc import Generator, Iterable
@@ -18,6 +19,7 @@ from hypothesis import HealthCheck, settings
 from tests.workers import Workers, sort
 
 import replan
+from replan.commands.frame.signals import SIGNALS
 
 HERE = Path(__file__).parent
 NETWORKED_FOLDERS = (HERE / "kafka", HERE / "fleet")
@@ -67,6 +69,11 @@ def _networked(item: pytest.Item) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    for (
+        number
+    ) in SIGNALS:  # a script's job in the background ignores ^C, and what it starts would, too
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     gc.disable()  # collecting makes much that stays, and no garbage: a third of its time
     config.stash[GATE] = NetworkGate()
     sys.addaudithook(config.stash[GATE])

@@ -97,6 +97,24 @@ def test_a_signal_at_any_moment_of_apply_is_a_clean_stop_or_no_stop(
         finishes(copy)
 
 
+@pytest.mark.parametrize("number", ["INT", "HUP"])
+def test_what_is_ignored_when_apply_starts_does_not_stop_it(folder: Path, number: str) -> None:
+    """A script's `replan apply … &` goes on at a ^C, and one after `nohup` when the terminal closes."""
+    ignoring = ("sh", "-c", f'trap "" {number}; exec "$@"')
+    done = subprocess.run(
+        [*ignoring, "sh", sys.executable, "-c", AT_AN_EVENT, "1", f"SIG{number}", *APPLY],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LIMIT_SECONDS,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "interrupted" not in done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("arguments", [("plan", *SIMULATED), ("--version",)], ids=" ".join)
 def test_a_signal_at_any_moment_of_a_command_that_reads_is_no_traceback(
     folder: Path, arguments: tuple[str, ...]

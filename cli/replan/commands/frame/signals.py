@@ -3,6 +3,9 @@
 While the program starts and while it ends, nothing is under way: it leaves at once. While a command works, a signal is
 a KeyboardInterrupt, and files are written whole or not at all. While a plan is performed, the first one asks the
 application to leave at the next safe point (`asked_to_stop`). Imports nothing heavy: it is the first thing to run.
+
+What is ignored when the program starts stays ignored, by the custom of shells: a hangup after `nohup`, and for a
+script's job in the background (`replan apply … &`) the ^C that is meant for what runs before it.
 """
 
 import os
@@ -20,9 +23,9 @@ Handler = Callable[[int, FrameType | None], object]
 
 
 def on_signal(handler: Handler) -> None:
-    """Let a function handle the signals; after `nohup` a hangup stays ignored."""
+    """Let a function handle the signals, but those that are ignored."""
     for number in SIGNALS:
-        if number is not signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+        if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handler)
 
 
