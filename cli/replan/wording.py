@@ -1,9 +1,10 @@
-"""How messages say numbers and lists: a count with its noun, and a list that stops at a limit.
+"""How messages say numbers and lists: a count with its noun, a list that stops at a limit, text of others made safe.
 
 Here belongs what errors and reports share, so that both say it in the same way. Not here: quantities and tables, which
 only reports show (`reporting`).
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
@@ -11,6 +12,18 @@ T = TypeVar("T")
 
 SHOWN = 100
 """Lines of a list that a terminal is shown before the rest is only counted."""
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    r"""The text with its control characters, but line feeds and tabs, as `\u001b`; those that reverse a line, too."""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def one_line(text: str) -> str:
+    r"""The same with line feeds and tabs as `\u000a` and `\u0009`: a name in a table or a message begins no line."""
+    return visible(text).replace("\n", r"\u000a").replace("\t", r"\u0009")
 
 
 def count(number: int, noun: str) -> str:

@@ -10,7 +10,7 @@ from typing import IO
 import pytest
 from tests.commandline import environment, replan
 
-from replan.commands.frame.output import visible
+from replan.wording import visible
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
 

@@ -60,6 +60,14 @@ def test_the_most_particular_owner_counts(tmp_path: Path) -> None:
     assert [eu.owner_of(t) for t in topics] == ["sales", "payments", "platform", "platform"]
 
 
+def test_whoever_owns_all_else_owns_internal_topics_too() -> None:
+    """Drift of `__consumer_offsets` is somebody's; an entry that names internal topics counts before."""
+    eu = FleetCluster("eu", owners={"*": "platform", "__c*": "groups", "orders": "sales"})
+    topics = ("__consumer_offsets", "__transaction_state", "orders", "clicks", None)
+    found = [eu.owner_of(topic) for topic in topics]
+    assert found == ["groups", "platform", "sales", "platform", "platform"]
+
+
 def test_a_lake_elsewhere_is_its_uri(tmp_path: Path) -> None:
     text = WHOLE.replace("lake/", "s3a://ops/replan")
     assert read_fleet(written(tmp_path, text)).lake == "s3a://ops/replan"

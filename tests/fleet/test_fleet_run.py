@@ -81,7 +81,7 @@ def test_a_whole_run_judges_who_answers_and_names_the_others(home: Path) -> None
     assert run.returncode == 1
     assert not earlier.exists()
     assert "eu       orders-0  operator  replicas  [1,2,4]   [1,2,3]       1  sales" in run.stdout
-    assert run.stdout.splitlines()[-1] == "Drift: 1 difference in 2 clusters; 2 errors."
+    assert run.stdout.splitlines()[-1] == "Drift: 1 difference in 1 of 2 clusters; 2 errors."
     found = tables(home)
     assert [
         (e["cluster"], e["stage"]) for e in sorted(found["errors"], key=lambda e: e["cluster"])

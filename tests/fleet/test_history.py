@@ -219,6 +219,15 @@ def test_records_are_counted_where_the_logs_end(home: Path) -> None:
     assert (row["records_per_second"], row["intervals"]) == (2.0, 3)
 
 
+def test_records_of_a_topic_that_was_created_again_say_nothing_of_the_new_one(home: Path) -> None:
+    lake = judge(home, look(1, GOOD, log_ends={ORDERS_0: 100}), stages=[Stage.RATES])
+    again = snapshot([state(GOOD, topic_id=TopicId("another"))], observed_at=moment(2))
+    new = Seen(replace(again, cluster_id="id-eu"), {ORDERS_0: 7300})
+    judge(home, new, stages=[Stage.RATES])
+    (row,) = lake.read(RATES, "hour = 2").to_pylist()
+    assert (row["bytes_per_second"], row["records_per_second"]) == (None, None)
+
+
 def test_what_a_lake_knows_of_one_cluster(home: Path) -> None:
     lake = judge(home, look(1, BAD), look(2, GOOD), look(4, BAD))
     found = kept_spells(lake, "id-eu")

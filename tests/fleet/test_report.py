@@ -1,5 +1,7 @@
 """What a run says on the terminal, its exit code, and the folder of its tables."""
 
+import csv
+import io
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,9 @@ from replan.fleet.lake.tables import DRIFT, ERRORS, JUDGED
 from replan.fleet.perform import in_order
 from replan.fleet.publish import publish
 from replan.fleet.report import Key, Row, key_of, render_fleet_drift
+from replan.fleet.reports.facts import FleetFacts
+from replan.fleet.reports.files import DRIFT as DRIFT_COLUMNS
+from replan.fleet.reports.files import rendered
 from replan.fleet.run import FleetRun
 
 AT = "2026-11-21T03:00:00Z"
@@ -104,7 +109,7 @@ Not done:
 
 Without a placement: lab.
 1 older snapshot not looked at.
-Drift: 4 differences in 2 clusters; 2 errors.
+Drift: 4 differences in 1 of 2 clusters; 2 errors.
 """
     )
 
@@ -145,7 +150,7 @@ def test_errors_have_the_same_cap() -> None:
     assert lines[51:] == [
         "  and 10 more; --output and the lake have them all",
         "",
-        "No drift in 0 clusters; 60 errors.",
+        "No cluster was compared; 60 errors.",
     ]
 
 
@@ -183,3 +188,34 @@ def test_a_folder_of_something_else_is_never_replaced(tmp_path: Path) -> None:
     assert str(refused.value) == (
         f"{tmp_path}: something else is there already; remove it or choose another name"
     )
+
+
+ODD = "\n=1+1\x1b]0;x\x07"
+"""A name that Kafka would not allow, as a snapshot of somebody else may have it."""
+
+PLAIN: Row = {**dict.fromkeys(DRIFT_COLUMNS.split(), "x"), "spells": 1, "flapping": False}
+
+
+def test_a_line_feed_in_a_name_begins_no_line_of_a_table() -> None:
+    row = drifted(0, "order", [1, 2], [2, 1], topic=f"orders{ODD}")
+    text = render_fleet_drift(fleet([row], [cluster("eu", 1, 1, 0)], []))
+    assert r"orders\u000a=1+1\u001b]0;x\u0007-0" in text
+    assert len(text.splitlines()) == 2 + 1 + 2 + 1 + 1
+
+
+@pytest.mark.parametrize("before", ["", " ", "\n", "\r", "\t", "\n \t", "\x00", "\u00a0"])
+@pytest.mark.parametrize("sign", "=+-@")
+def test_no_cell_of_a_csv_file_is_a_formula(before: str, sign: str) -> None:
+    """Some spreadsheets leave out what they do not show before they look for a sign."""
+    row = {**PLAIN, "item": f"{before}{sign}cmd|'/c calc'!A0"}
+    facts = FleetFacts(clusters=(), drift=(row,), resolved=(), acknowledged=(), trend=())
+    text = rendered(facts)["drift.csv"]
+    (found,) = csv.DictReader(io.StringIO(text))
+    assert found["item"].startswith("'")
+
+
+def test_no_cell_of_a_csv_file_steers_a_terminal() -> None:
+    row = {**PLAIN, "owner": "me\x1b]0;x\x07\n"}
+    facts = FleetFacts(clusters=(), drift=(row,), resolved=(), acknowledged=(), trend=())
+    (_, line) = rendered(facts)["drift.csv"].splitlines()
+    assert r"me\u001b]0;x\u0007" in line

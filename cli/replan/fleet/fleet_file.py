@@ -39,7 +39,7 @@ class FleetCluster:
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     prices: Prices | None = None
     owners: Mapping[str, str] = field(default_factory=dict)
-    """By topic or pattern, the most particular one counts; `*` is for what has no topic, too."""
+    """By topic or pattern, the most particular one counts; `*` is for all else: internal topics, and what has none."""
 
     @property
     def is_asked(self) -> bool:
@@ -49,10 +49,8 @@ class FleetCluster:
 
     def owner_of(self, topic: str | None) -> str | None:
         """Who must act on a topic, or on the cluster where there is none."""
-        if topic is None:
-            return self.owners.get("*")
-        found = winners(self.owners, [topic]).get(topic)
-        return None if found is None else self.owners[found]
+        found = "*" if topic is None else winners(self.owners, [topic]).get(topic, "*")
+        return self.owners.get(found)
 
 
 @dataclass(frozen=True, slots=True)

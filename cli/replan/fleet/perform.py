@@ -3,6 +3,7 @@
 This is what runs in each engine: called in a loop, in a process of its own, or by Spark (`on_spark`).
 """
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
@@ -44,6 +45,7 @@ WRITES: Mapping[Stage, Sequence[str]] = {
     Stage.PLAN: (PLANS.name,),
 }
 """The tables of each stage."""
+DOCS = 'docs/fleet.md, "Where Spark runs"'
 Rows = Mapping[str, pa.Table]
 """Rows by the table's name."""
 
@@ -59,7 +61,7 @@ def perform(task: Task, stages: Sequence[Stage]) -> Rows:
     found: dict[str, pa.Table] = {}
     errors: list[tuple[str, str]] = []
     for stage in stages:
-        rows = or_message(stage_function(stage), work)
+        rows = or_message(stage, work)
         if not isinstance(rows, str):
             found |= {name: rows[name] for name in WRITES[stage]}
         else:
@@ -77,12 +79,17 @@ def perform(task: Task, stages: Sequence[Stage]) -> Rows:
     return {**found, ERRORS.name: work.rows(ERRORS, columns, len(errors))}
 
 
-def or_message(stage: Callable[[Work], Rows], work: Work) -> Rows | str:
+def or_message(stage: Stage, work: Work) -> Rows | str:
     """What a stage finds, or why it cannot: one cluster's trouble never ends the run for the others."""
     try:
-        return stage(work)
+        return stage_function(stage)(work)
     except ReplanError as problem:
         return str(problem)
+    except ModuleNotFoundError as problem:
+        return (
+            f"Python at {sys.executable} has no {problem.name}, which this stage needs; install there "
+            f"what replan depends on ({DOCS})"
+        )
     except Exception as problem:  # noqa: BLE001 - a mistake of this program is one row, too
         return f"unexpected {type(problem).__name__}: {problem}; please report it"
 

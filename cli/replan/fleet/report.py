@@ -142,11 +142,18 @@ def _asides(found: FleetRun) -> list[str]:
     return lines
 
 
+def part_of(some: int, whole: int) -> str:
+    """How many clusters of those that were compared."""
+    clusters = count(whole, "cluster")
+    return clusters if some == whole else f"{some:,} of {clusters}"
+
+
 def _summary(found: FleetRun) -> str:
-    clusters = count(found.rows["judged"].num_rows, "cluster")
-    drifted = count(found.drifted.num_rows, "difference")
-    text = (
-        f"Drift: {drifted} in {clusters}" if found.drifted.num_rows else f"No drift in {clusters}"
-    )
+    judged, drifted = found.rows["judged"].num_rows, found.drifted
+    if drifted.num_rows:
+        where = len(set(drifted.column("cluster").to_pylist()))
+        text = f"Drift: {count(drifted.num_rows, 'difference')} in {part_of(where, judged)}"
+    else:
+        text = f"No drift in {count(judged, 'cluster')}" if judged else "No cluster was compared"
     errors = f"; {count(found.errors.num_rows, 'error')}" if found.errors.num_rows else ""
     return f"{text}{errors}."

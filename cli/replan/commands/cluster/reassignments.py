@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from replan.commands.frame.output import is_live, result, visible
+from replan.commands.frame.output import is_live, result
 from replan.commands.inputs.options import AS, ExitZero
 from replan.commands.inputs.target import Connection, JournaledTarget, seconds
 from replan.errors import BadUsage, Exit
+from replan.wording import visible
 
 if TYPE_CHECKING:
     from replan.commands.inputs.journals import Known

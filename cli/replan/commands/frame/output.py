@@ -7,7 +7,6 @@ JSON stays JSON.
 
 import codecs
 import os
-import re
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
@@ -16,8 +15,8 @@ from pathlib import Path
 from typing import TextIO
 
 from replan.errors import BadFile, BadUsage
+from replan.wording import visible
 
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _PASSING = "\r\x1b[K"
 
 
@@ -65,11 +64,6 @@ def silence(descriptor: int) -> None:
     """Send what is still buffered to nowhere, after an output has failed; Python would complain of it at the exit."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
-
-
-def visible(text: str) -> str:
-    r"""The text with its control characters, but line feeds and tabs, as `\u001b`; those that reverse a line, too."""
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def result(text: str) -> None:

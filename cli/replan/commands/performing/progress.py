@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from replan.applying.views.progress import Progress, Report
-from replan.commands.frame.output import is_live, note, visible
+from replan.commands.frame.output import is_live, note
 from replan.reporting.application.progress_text import copies, counts, reasons, summary
 from replan.reporting.quantities import duration
 from replan.reporting.sentences.note_text import note_text
+from replan.wording import visible
 
 SUMMARY_SECONDS = 30.0
 VERBOSE_SECONDS = 5.0

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from replan.fleet.reports.markdown import render_markdown
 from replan.fleet.reports.page import render_page
 from replan.fleet.reports.prometheus import render_prometheus
 from replan.reporting.quantities import brokers
+from replan.wording import one_line
 
 CLUSTER = (
     "cluster observed_at partitions drifted converging acknowledged oldest flapping copy_bytes cross_rack_bytes "
@@ -24,6 +26,8 @@ DRIFT = (
     "cluster item class kind rule declared observed leader detail owner since spells flapping copy_bytes "
     "cross_rack_bytes"
 )
+FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@]|[\t\r]")
+"""What a spreadsheet takes for a formula; some leave out blanks and line feeds before it."""
 RESOLVED = "cluster item class kind owner since resolved_at resolved_by spells flapping"
 ACKNOWLEDGED = "cluster item owner since until"
 
@@ -68,8 +72,9 @@ def _cell(value: object) -> object:
             return str(value).lower()
         case list():
             return brokers(tuple(value)) if value else ""
-        case str() if value[:1] in {"=", "+", "-", "@", "\t", "\r"}:
-            return f"'{value}"
+        case str():
+            text = one_line(value)
+            return f"'{text}" if FORMULA.match(value) else text
         case _:
             return value
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from replan.fleet.report import Row
+from replan.fleet.report import Row, part_of
 from replan.fleet.reports.facts import ClusterFacts, FleetFacts
 from replan.reporting.markdown import code, escape, head, row
 from replan.reporting.quantities import size
@@ -21,7 +21,7 @@ def render_markdown(facts: FleetFacts) -> str:
     lines = [
         "# Fleet",
         "",
-        f"{count(drifted, 'difference')} in {count(len(judged), 'cluster')}"
+        _differences(drifted, len({r["cluster"] for r in facts.drift}), len(judged))
         + (f"; {count(len(failed), 'cluster')} with errors." if failed else "."),
         "",
     ]
@@ -51,6 +51,12 @@ def render_markdown(facts: FleetFacts) -> str:
             )
         ]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _differences(drifted: int, clusters: int, judged: int) -> str:
+    if not judged:
+        return "No cluster was compared"
+    return f"{count(drifted, 'difference')} in {part_of(clusters or judged, judged)}"
 
 
 def _section(

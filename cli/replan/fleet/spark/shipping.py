@@ -1,6 +1,6 @@
 """This package as a zip, for Spark executors on other machines, which do not have it.
 
-What it depends on (numpy, pyarrow, PyYAML, jsonschema, pandas) is too large to send: it must be installed there.
+What it depends on (docs/fleet.md, "Where Spark runs") is too large to send: it must be installed there.
 """
 
 from pathlib import Path

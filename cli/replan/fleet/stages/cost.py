@@ -1,7 +1,8 @@
 """Cost: what it takes to put each drifted partition right; bytes, those between racks, time, money.
 
-A new replica copies the whole partition from its leader. Seconds are those at the declared rate of moves, of the slower
-of the two sides, with nothing else on it; without a rate there are none. Money is for bytes between racks.
+A new replica copies the whole partition from its leader; where it has none, from the first of its list, as in a plan.
+Seconds are those at the declared rate of moves, of the slower of the two sides, with nothing else on it; without a rate
+there are none. Money is for bytes between racks.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,7 @@ from replan.fleet.tasks.work import Work
 from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId
 from replan.planning.comparison.diff import MOVABLE
+from replan.planning.plans.moves import source_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -46,7 +48,7 @@ def _row(
     drifted: Mapping[str, Any], racks: Mapping[BrokerId, str | None], work: Work
 ) -> dict[str, Any]:
     new = [b for b in drifted["declared"] if b not in drifted["observed"]]
-    source, size = drifted["leader"], drifted["bytes"] or 0
+    source, size = source_of(drifted["leader"], drifted["observed"]), drifted["bytes"] or 0
     crossing = size * sum(
         racks.get(b) is not None and racks.get(source) is not None and racks[b] != racks[source]
         for b in new
@@ -65,7 +67,7 @@ def _row(
 
 
 def seconds_of(
-    size: int, source: BrokerId | None, new: list[BrokerId], throttle: MoveThrottle | None
+    size: int, source: BrokerId, new: list[BrokerId], throttle: MoveThrottle | None
 ) -> float | None:
     """How long the copies of one partition take at the declared rates; None without any."""
     if throttle is None:
@@ -77,7 +79,7 @@ def seconds_of(
     return max(slowest, default=None)
 
 
-def _rate(throttle: MoveThrottle, broker: BrokerId | None, side: Side) -> Iterator[int]:
-    rate = None if broker is None else throttle.rate_of(broker, side)
+def _rate(throttle: MoveThrottle, broker: BrokerId, side: Side) -> Iterator[int]:
+    rate = throttle.rate_of(broker, side)
     if rate is not None:
         yield rate

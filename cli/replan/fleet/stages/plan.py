@@ -26,7 +26,7 @@ def plan(work: Work) -> Mapping[str, pa.Table]:
     document = plan_file.dumps(made)
     columns = {
         "digest": [sha256(document.encode()).hexdigest()],
-        "changes": [len(made.moves) + len(made.creates) + len(made.standing)],
+        "changes": [made.steps],
         "refusals": [len(made.refusals)],
         "bytes": [sum(move.copies_bytes for move in made.moves)],
         "seconds": [throttled_seconds(made, work.placement.move_throttle)],

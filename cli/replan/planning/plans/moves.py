@@ -4,7 +4,7 @@ Letters used in this package, as in docs/life-of-a-move.md: O original, T target
 E the list that expand asks for.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -19,6 +19,11 @@ class Election(StrEnum):
 
     PREFERRED = "preferred"
     """The first of the list shall lead, if it can now: such a move waits for no replica."""
+
+
+def source_of(leader: BrokerId | None, original: Sequence[BrokerId]) -> BrokerId:
+    """Who sends the copies of a partition: the leader; the first of its list where nobody leads it."""
+    return original[0] if leader is None else leader
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +85,8 @@ class Move:
 
     @property
     def source(self) -> BrokerId:
-        """Who sends the copies, as planned: the leader; the first of the original where nobody led."""
-        return self.original[0] if self.leader is None else self.leader
+        """Who sends the copies, as planned."""
+        return source_of(self.leader, self.original)
 
     @property
     def expanded(self) -> Replicas:

@@ -1,0 +1,102 @@
+"""What single stages write of one cluster: numbers that a report shows, and a stage that cannot begin."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tests.builders import CLUSTER_ID, OBSERVED_AT, snapshot, state
+from tests.commandline import environment
+
+from replan.fleet.perform import Rows, Stage, perform
+from replan.fleet.tasks.work import Task
+from replan.model.names import BrokerId
+from replan.model.partition import PartitionState
+from replan.model.replica_logs import ReplicaLog
+from replan.model.snapshot import Snapshot
+from replan.snapshots.files import write_snapshot
+
+RATES = "throttles: {moves: {rate: 1KB/s}}\nprices: {currency: EUR, crossRackPerGB: 1000000000}\n"
+
+
+def found(home: Path, placement: str, states: Sequence[PartitionState], *stages: Stage) -> Rows:
+    """The rows of a cluster of five brokers in the racks a, b, c, a, b."""
+    return performed(home, placement, *stages, seen=snapshot(states))
+
+
+def performed(home: Path, placement: str, *stages: Stage, seen: Snapshot) -> Rows:
+    write_snapshot(seen, home / "eu.json")
+    (home / "eu.yaml").write_text(f"version: 1\n{placement}", encoding="utf-8")
+    files = {"placement": str(home / "eu.yaml"), "snapshot": str(home / "eu.json")}
+    rows = perform(Task("eu", CLUSTER_ID, OBSERVED_AT, **files), stages)
+    assert rows["errors"].to_pylist() == []
+    return rows
+
+
+def cost(home: Path, declared: str, seen: PartitionState) -> Mapping[str, Any]:
+    placement = f"assignments: {{orders: {{partitions: [{declared}]}}}}\n{RATES}"
+    (row,) = found(home, placement, [seen], Stage.COST)["costs"].to_pylist()
+    return dict(row)
+
+
+def test_a_leader_sends_one_copy_to_each_new_replica(tmp_path: Path) -> None:
+    row = cost(tmp_path, "[1, 4, 5]", state([1, 2, 3], size=10))
+    assert (row["bytes"], row["seconds"]) == (20, 0.02)
+
+
+def test_copies_of_a_partition_without_a_leader_come_from_the_first_of_its_list(
+    tmp_path: Path,
+) -> None:
+    """As a plan says it; broker 1 is in rack a, broker 5 in rack b."""
+    row = cost(tmp_path, "[1, 2, 5]", state([1, 2, 3], [], size=10))
+    assert (row["bytes"], row["cross_rack_bytes"], row["amount"]) == (10, 10, 10.0)
+    assert row["seconds"] == 0.01
+
+
+def test_what_is_on_its_way_has_not_drifted(tmp_path: Path) -> None:
+    running = state([1, 2, 4, 3], [1, 2, 3], adding=[4], removing=[3])
+    placement = "assignments: {orders: {partitions: [[1, 2, 4]]}}\n"
+    rows = found(tmp_path, placement, [running], Stage.CLASSIFY)
+    (judged,) = rows["judged"].to_pylist()
+    assert (judged["drifted"], judged["converging"]) == (0, 1)
+    assert rows["drift"].num_rows == 0
+
+
+def test_a_plan_that_only_recovers_has_something_to_change(tmp_path: Path) -> None:
+    dead = state([1, 2, 3], [], leader=None)
+    logs = {BrokerId(b): ReplicaLog(9, 0, epochs={0: 9}) for b in (1, 2, 3)}
+    seen = replace(snapshot([dead]), logs={dead.partition: logs})
+    rows = performed(
+        tmp_path, "recovery: {orders: {strategy: aggressive}}\n", Stage.PLAN, seen=seen
+    )
+    (row,) = rows["plans"].to_pylist()
+    assert json.loads(row["document"])["recoveries"]
+    assert row["changes"] == 1
+
+
+WITHOUT = """
+import sys
+from replan.fleet.perform import Stage, perform
+from replan.fleet.tasks.work import Task
+sys.modules["msgspec"] = None  # as where it is not installed
+task = Task("eu", "id", "2026-11-21T03:00:00Z", "nowhere.yaml", snapshot="nowhere.json")
+for row in perform(task, [Stage.PLAN])["errors"].to_pylist():
+    print(row["stage"], row["message"])
+"""
+
+
+def test_a_package_that_an_executor_lacks_is_an_error_of_the_stage_that_needs_it() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(
+        f"plan Python at {sys.executable} has no msgspec, which this stage needs; "
+    )
