@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -q
 FAST   := not kafka and not spark and not nightly and not site and not browser
 DOCS   := .venv-docs
 NODE   := tests/browser/node_modules
-MERMAID := .cache/mermaid.min.js
+SCRIPTS := .cache/site
 # Of tests on one cluster a worker takes all; one more than there are cores, since many wait.
 KAFKA_WORKERS ?= 3
 # What is compiled is kept: tests start the command hundreds of times.
@@ -83,14 +83,14 @@ test-browser: docs $(NODE)/.package-lock.json   ## pages, the site and editor su
 $(NODE)/.package-lock.json: tests/browser/package-lock.json
 	npm ci --prefix tests/browser --no-audit --no-fund --silent
 
-docs: install $(DOCS)/bin/check-jsonschema $(MERMAID)   ## the site, and the files for forges against their schemas
+docs: install $(DOCS)/bin/check-jsonschema $(SCRIPTS)   ## the site, and the files for forges against their schemas
 	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
 	$(PYTEST) tests -m site
 
-$(MERMAID): .ci/mermaid.sh
-	sh .ci/mermaid.sh $@
+$(SCRIPTS): .ci/site_scripts.sh
+	sh .ci/site_scripts.sh $@
 
-release: install $(DOCS)/bin/check-jsonschema $(MERMAID)   ## VERSION=0.2.0: changelog, wheel, site, commit, tag (docs/releasing.md)
+release: install $(DOCS)/bin/check-jsonschema $(SCRIPTS)   ## VERSION=0.2.0: changelog, wheel, site, commit, tag (docs/releasing.md)
 	bash .ci/release.sh $(VERSION)
 
 $(DOCS)/bin/check-jsonschema: requirements-docs.lock

@@ -1,4 +1,4 @@
-"""What the site is made of beside docs/: the pages at the top of the repository, the script that draws diagrams, links.
+"""What the site is made of beside docs/: the pages at the top of the repository, the site's scripts, links.
 
 A hook of mkdocs. README.md, CHANGELOG.md, CONTRIBUTING.md and benchmarks/README.md become pages; a link to any other
 file leads to the repository, and a link to a file that is not there ends the build.
@@ -20,8 +20,11 @@ PAGES = {
     "benchmarks/README.md": "benchmarks.md",
 }
 """Where they are in the repository, and what they are called on the site."""
-MERMAID = ".cache/mermaid.min.js"
-"""What draws the diagrams; `.ci/mermaid.sh` puts it there. Without it the theme would load one from elsewhere."""
+SCRIPTS = (".cache/site/mermaid.min.js", ".cache/site/iframe-worker.js")
+"""What draws the diagrams, and what searches in pages of a folder; `.ci/site_scripts.sh` puts them there.
+
+Without them the theme would load its own from elsewhere.
+"""
 LINK = re.compile(r"(\]\()(?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?(\))")
 
 
@@ -29,10 +32,10 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the pages from the top of the repository."""
     for source, name in PAGES.items():
         files.append(File.generated(config, name, content=(TOP / source).read_text()))
-    if not (TOP / MERMAID).is_file():
-        raise PluginError(f"{MERMAID} is missing: run `make docs`, which puts it there")
-    script = File.generated(config, "assets/mermaid.min.js", abs_src_path=str(TOP / MERMAID))
-    files.append(script)
+    for script in map(TOP.joinpath, SCRIPTS):
+        if not script.is_file():
+            raise PluginError(f"{script.name} is missing: run `make docs`, which puts it there")
+        files.append(File.generated(config, f"assets/{script.name}", abs_src_path=str(script)))
     return files
 
 

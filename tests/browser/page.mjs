@@ -27,6 +27,7 @@ try {
     if (what === "style") found.push(await tab.locator(where).evaluate((e, name) => getComputedStyle(e)[name], value));
     if (what === "media") await tab.emulateMedia({ media: where });
     if (what === "visible") found.push(await at.isVisible());
+    if (what === "boxes") found.push(await Promise.all((await at.all()).map(each => each.boundingBox())));
     if (what === "width") found.push(await tab.evaluate(() => document.documentElement.scrollWidth));
     if (what === "shot") await tab.screenshot({ path: where, fullPage: true });
   }

@@ -158,18 +158,20 @@ def test_letters_that_reverse_a_line_are_seen_and_reverse_nothing(tmp_path: Path
 
 
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_the_longest_name_leaves_room_for_what_moves(
-    tmp_path: Path, viewport: dict[str, int]
-) -> None:
-    made = Plan("c", "d", {}, (move([1, 2], [2, 3], topic="x" * 249, size=GB),))
+@pytest.mark.parametrize("topic", ["orders", "x" * 249], ids=["short", "longest"])
+def test_all_of_a_move_is_in_sight(tmp_path: Path, topic: str, viewport: dict[str, int]) -> None:
+    made = Plan("c", "d", {}, (move([1, 2], [2, 3], topic=topic, size=GB),))
     seen = opened(
         written(tmp_path, render_plan_page(made)),
-        ["style", f"{ROWS} td:first-child", "width"],
+        ["boxes", f"{ROWS} td"],
+        ["boxes", ROWS],
         ["width"],
         viewport=viewport,
     )
-    name, page_width = seen.found
-    assert float(name.removesuffix("px")) < viewport["width"] * 0.6
+    cells, (row,), page_width = seen.found
+    assert len(cells) == 6
+    assert all(cell["x"] + cell["width"] <= viewport["width"] for cell in cells)
+    assert row["height"] < (110 if topic == "orders" else 250)
     assert page_width <= viewport["width"]
 
 

@@ -1,4 +1,4 @@
-"""The site in a real browser, as a web server gives it: diagrams are drawn, and nothing comes from elsewhere."""
+"""The site in a real browser: diagrams are drawn, the search finds, and nothing comes from elsewhere."""
 
 import threading
 from collections.abc import Iterator
@@ -12,6 +12,7 @@ from tests.docs.snippets import TOP, blocks
 
 pytestmark = pytest.mark.browser
 SITE = TOP / "site"
+BOX = "input.md-search__input"
 DRAWN = sorted({Path(block.page).stem for block in blocks("mermaid")})
 
 
@@ -52,3 +53,19 @@ def test_the_first_page_fits_the_screen(site: str, viewport: dict[str, int]) -> 
     heading, width = seen.found
     assert heading.startswith("replan")
     assert width <= viewport["width"]
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("served", [True, False], ids=["served", "folder"])
+def test_the_search_finds_a_page(site: str, served: bool, viewport: dict[str, int]) -> None:
+    address = site if served else f"file://{SITE}"
+    seen = opened(
+        f"{address}/index.html",
+        ["click", "label.md-header__button[for=__search]" if viewport == PHONE else BOX],
+        ["await", ".md-search-result__meta:has-text('Type to start searching')"],
+        ["type", "leader blacklist"],
+        ["await", "a.md-search-result__link >> nth=0"],
+        ["texts", "a.md-search-result__link h1"],
+        viewport=viewport,
+    )
+    assert seen.found[0]

@@ -1,5 +1,6 @@
 """docs/commands.md, made from the commands themselves: what `--help` says, as a page."""
 
+import textwrap
 from collections.abc import Iterator
 
 import click
@@ -67,10 +68,15 @@ def _plain(lines: str) -> list[str]:
 
 
 def _codes(lines: str) -> list[str]:
-    return [
-        f"* `{code}`: {meaning.strip()}"
-        for code, _, meaning in (line.partition(" ") for line in _plain(lines))
-    ]
+    """One entry a code; a line that is further in goes on with the meaning of the one before."""
+    entries: list[str] = []
+    for line in textwrap.dedent(lines).splitlines():
+        if line.startswith(" "):
+            entries[-1] += f" {line.strip()}"
+        elif line.strip():
+            code, _, meaning = line.partition(" ")
+            entries.append(f"* `{code}`: {meaning.strip()}")
+    return entries
 
 
 def _option(parameter: click.Parameter, context: click.Context) -> str:

@@ -33,8 +33,13 @@ td.left, th.left { text-align: left; } td.prose { width: 40%; }
 form label { margin-right: 1rem; white-space: nowrap; } #shown { font-weight: 600; }
 tr[aria-current=true] { background: var(--band); }
 @media (max-width: 40rem) { body { margin: 1rem auto; padding: 0 .75rem; } th, td { padding: .2rem .4rem; }
-  form label { display: block; margin: .3rem 0; } td.prose, th.prose { min-width: 7.5rem; }
-  td.bars { min-width: 4rem; } }
+  form label { display: block; margin: .3rem 0; } td.bars { min-width: 4rem; }
+  table.listing, .listing tbody { display: block; } .listing thead { display: none; }
+  .listing tr { display: flex; flex-wrap: wrap; gap: 0 .75rem; padding: .3rem 0; border-bottom: 1px solid var(--grid); }
+  .listing td { border: 0; padding: 0; text-align: left; min-width: 0; }
+  .listing td::before { content: attr(data-head) " "; color: var(--soft); }
+  .listing td:first-child, .listing td.prose, .listing td.long { flex: 1 1 100%; width: auto; }
+  .listing td:first-child { font-weight: 600; } .listing td:first-child::before { content: none; } }
 """
 
 SCRIPT = """
@@ -52,7 +57,8 @@ const visible = text => String(text).replace(HIDDEN, found =>
   "\\\\u" + found.charCodeAt(0).toString(16).padStart(4, "0"));
 const named = (topic, partition) => partition === null ? topic : topic + "-" + partition;
 const listing = (rows, {cells, brokers, summary}) => {
-  const body = document.querySelector("table.listing").tBodies[0];
+  const table = document.querySelector("table.listing"), body = table.tBodies[0];
+  const heads = Array.from(table.tHead.rows[0].cells, head => head.textContent);
   let chosen = rows, listed = 0, kind = null;
   const more = () => {
     const made = document.createDocumentFragment();
@@ -61,6 +67,7 @@ const listing = (rows, {cells, brokers, summary}) => {
       for (const [text, style] of cells(found)) {
         const cell = row.insertCell();
         cell.textContent = visible(text);
+        cell.dataset.head = heads[cell.cellIndex];
         cell.className = style ?? "";
         cell.classList.toggle("long", cell.textContent.length > LONG);
       }
