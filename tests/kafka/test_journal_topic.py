@@ -28,16 +28,23 @@ from replan.applying.journal.records import (
     SavedRate,
 )
 from replan.applying.settings import Settings
-from replan.commands.inputs.journal_place import DEFAULT_TOPIC, Place
+from replan.commands.inputs.journal_place import Place
 from replan.commands.inputs.journals import known_of, owned_journal
 from replan.commands.inputs.target import LiveTarget
 from replan.errors import BadFile, BadUsage, ClusterUnreachable, Held, WrongCluster
 from replan.kafka.control_plane import open_cluster
-from replan.kafka.journal.entries import BEAT_SECONDS, DEAD_SECONDS, KEY, Lock, encode_lock
+from replan.kafka.journal.entries import (
+    BEAT_SECONDS,
+    DEAD_SECONDS,
+    KEY,
+    TRANSACTIONAL_ID,
+    Lock,
+    encode_lock,
+)
 from replan.kafka.journal.owner import TopicJournal, take
 from replan.kafka.journal.topic import JournalTopic
 from replan.model.configs import LEADER_RATE
-from replan.model.names import BrokerId
+from replan.model.names import JOURNAL_TOPIC, BrokerId
 
 APP = Application("a-1", ApplicationStatus.OPEN, "d" * 64, "m" * 64, "cluster", "ann@ops-1")
 BIG = tuple(PlanChunk("a-1", number, '"é\n' * 75_000) for number in range(3))
@@ -75,27 +82,32 @@ class Machines:
         return plane.journal(self.name)
 
     def take(self, owner: str, clock: Hand, lock_timeout: float = 0) -> TopicJournal:
-        topic = self.topic()
-        if not topic.reader.refresh():
-            topic.take("the one who creates it", lock_timeout=0, note=self.notes.append).close()
-        return take(
-            topic.reader,
-            topic.writer,
-            owner,
-            clock,
-            lock_timeout=lock_timeout,
-            note=self.notes.append,
-        )
+        return take(self.topic(), owner, clock, lock_timeout=lock_timeout, note=self.notes.append)
 
     def close(self) -> None:
         self._open.close()
 
 
+def delete(bootstrap: str, *topics: str) -> None:
+    """Delete those that exist, and wait until they are gone."""
+    client = admin(bootstrap)
+
+    def there() -> list[str]:
+        known = client.list_topics(timeout=10).topics
+        return [topic for topic in topics if topic in known]
+
+    for topic, done in client.delete_topics(there()).items() if there() else ():
+        assert done.result(20) is None, topic
+    until(lambda: not there(), f"{topics} gone", limit_seconds=20)
+
+
 @pytest.fixture
 def machines(one_jvm: OneJvmCluster, tmp_path: Path) -> Iterator[Machines]:
+    """Of a journal topic of one's own; the lock, which belongs to the cluster, ends with the test."""
     found = Machines(one_jvm.bootstrap, f"__journal-{tmp_path.name[-40:]}")
     yield found
     found.close()
+    delete(one_jvm.bootstrap, found.name, JOURNAL_TOPIC)
 
 
 def test_a_cluster_without_the_topic_stays_without_it(machines: Machines) -> None:
@@ -200,7 +212,7 @@ def test_a_transaction_that_its_owner_never_ends_is_not_read(machines: Machines)
     hanging = Producer(
         {
             "bootstrap.servers": machines.bootstrap,
-            "transactional.id": f"replan-{machines.name}",
+            "transactional.id": TRANSACTIONAL_ID,
             "log_level": 0,
         }
     )
@@ -234,7 +246,7 @@ def test_a_deleted_topic_is_not_taken_for_an_empty_one(machines: Machines) -> No
 def test_a_file_is_no_way_around_an_application_that_is_open_on_the_cluster(
     one_jvm: OneJvmCluster, tmp_path: Path
 ) -> None:
-    machines = Machines(one_jvm.bootstrap, DEFAULT_TOPIC)
+    machines = Machines(one_jvm.bootstrap, JOURNAL_TOPIC)
     with machines.take("ann", Hand()) as journal:
         journal.append([APP])
     file = Place(path=tmp_path / "replan.journal")
@@ -330,7 +342,9 @@ class TestTopicStore(StoreLaws):
             journal.append([APP])
         writer = self.machines.topic().writer()
         writer.begin(20)
-        writer.commit([(KEY, encode_lock(Lock.new("ann", "another cluster")))], 20)
+        writer.commit(
+            [(self.machines.name, KEY, encode_lock(Lock.new("ann", "another cluster")))], 20
+        )
         with pytest.raises(WrongCluster, match="another cluster"):
             until(lambda: not self.peek(), "an error", limit_seconds=10)
         with pytest.raises(WrongCluster), self.open():

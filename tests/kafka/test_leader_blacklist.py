@@ -11,11 +11,11 @@ from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.site import described
 
-from replan.commands.inputs.journal_place import DEFAULT_TOPIC
+from replan.model.names import JOURNAL_TOPIC
 
 ORDERS = [[1, 2, 3], [2, 1, 3], [3, 2, 1]]
 CLICKS = [[1, 3, 2], [3, 1, 2]]
-INTERNAL = {DEFAULT_TOPIC: [[1, 2, 3]], "__transaction_state": [[1, 3, 2]]}
+INTERNAL = {JOURNAL_TOPIC: [[1, 2, 3]], "__transaction_state": [[1, 3, 2]]}
 
 
 @pytest.fixture

@@ -15,12 +15,11 @@ from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.harness.tools import run_tool_warm
 from tests.unit.kafka.test_record_batches import CODECS, compacted, of_the_log
 
-from replan.commands.inputs.journal_place import DEFAULT_TOPIC
 from replan.errors import ClusterUnreachable
 from replan.kafka.control_plane import open_cluster
 from replan.kafka.record_batches import batches
 from replan.model.control_plane import Accepted, Wanted
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import JOURNAL_TOPIC, BrokerId, TopicPartition
 from replan.planning.plans.plan_file import loads
 from replan.planning.recovery.recovery import Recovery
 from replan.snapshots.tail_files import read_index
@@ -255,7 +254,7 @@ def test_the_journals_own_topic_without_a_leader_is_led_again(
     steady: OneJvmCluster, tmp_path: Path
 ) -> None:
     """The journal lies in a file meanwhile; afterwards the topic is the journal again, with what it held."""
-    site = Site(steady, tmp_path, DEFAULT_TOPIC)
+    site = Site(steady, tmp_path, JOURNAL_TOPIC)
     to_topic = ("--bootstrap-server", steady.bootstrap)
     create_topic(steady.bootstrap, "journalled", [[1, 2]])
     site.create([1, 2], **{"min.insync.replicas": "1", "cleanup.policy": "compact"})

@@ -74,11 +74,10 @@ class KafkaControlPlane:
 
     def access(self, journal_topic: str, topics: Collection[str] | None = None) -> Access:
         """What this user may do, with these topics or with all."""
-        from replan.kafka.journal.entries import transactional_id
+        from replan.kafka.journal.entries import TRANSACTIONAL_ID
         from replan.kafka.reads.access import access
 
-        writer = transactional_id(journal_topic)
-        return access(self._reads, journal_topic, writer, self._principal(), topics)
+        return access(self._reads, journal_topic, TRANSACTIONAL_ID, self._principal(), topics)
 
     def clock_difference(self) -> ClockDifference | None:
         """How this machine's clock compares with the active controller's; None where the cluster does not say."""

@@ -1,6 +1,6 @@
 """Names of Kafka's things, each with a type of its own."""
 
-from typing import NamedTuple, NewType
+from typing import Final, NamedTuple, NewType
 
 BrokerId = NewType("BrokerId", int)
 TopicId = NewType("TopicId", str)
@@ -38,8 +38,8 @@ def is_internal(topic: str) -> bool:
     return topic.startswith("__")
 
 
-JOURNAL_TOPIC = "__replan_journal"
-"""The journal's topic, unless `--journal` names another."""
+JOURNAL_TOPIC: Final = "__replan_journal"
+"""Holds the lock of the cluster, and its journal unless `--journal` names another place."""
 FIXED_COUNT = (
     "__consumer_offsets",
     "__transaction_state",

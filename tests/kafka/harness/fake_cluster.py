@@ -23,10 +23,12 @@ from typing import Any, Self
 
 import numpy as np
 from kafka.protocol import admin, metadata
+from tests.kafka.harness import fake_topics
+from tests.kafka.harness.fake_topics import FakeTopics
 
 FACTOR = 3
 ERROR, INDEX_AND_LEADER = ">h", ">iii"
-REQUESTS: Mapping[int, Any] = {
+REQUESTS: dict[int, Any] = {
     request.API_KEY: request
     for request in (
         metadata.ApiVersionsRequest,
@@ -40,7 +42,7 @@ REQUESTS: Mapping[int, Any] = {
         admin.ElectLeadersRequest,
         admin.IncrementalAlterConfigsRequest,
     )
-}
+} | fake_topics.REQUESTS
 
 FORWARDED = frozenset({43, 44, 45, 46})
 """ElectLeaders, IncrementalAlterConfigs, Alter- and ListPartitionReassignments."""
@@ -84,19 +86,23 @@ class Shape:
     def highest(self) -> dict[int, int]:
         """The highest version of each request that this Kafka knows."""
         since_4_1, since_4_3 = self.version >= (4, 1), self.version >= (4, 3)
-        return {
-            18: 4,
-            3: 12,
-            60: 2 if since_4_1 else 1,
-            75: 0,
-            32: 4,
-            35: 5 if since_4_3 else 4,
-        } | {
-            46: 0,
-            45: 1 if since_4_1 else 0,
-            43: 2,
-            44: 1,
-        }
+        return (
+            {
+                18: 4,
+                3: 12,
+                60: 2 if since_4_1 else 1,
+                75: 0,
+                32: 4,
+                35: 5 if since_4_3 else 4,
+            }
+            | {
+                46: 0,
+                45: 1 if since_4_1 else 0,
+                43: 2,
+                44: 1,
+            }
+            | fake_topics.HIGHEST
+        )
 
 
 @dataclass(slots=True)
@@ -146,6 +152,8 @@ class FakeCluster:
         self._writers: set[asyncio.StreamWriter] = set()
         self._servers: list[asyncio.Server] = []
         self._logs: dict[int, bytes] = {}
+        self.topics = FakeTopics()
+        """Those with records, which are made by name beside the many of the shape."""
         self._kept: dict[tuple[int, str], dict[str, str]] = {}
         """Configurations that were set, of topics (2) and brokers (4)."""
 
@@ -230,7 +238,10 @@ class FakeCluster:
             46: lambda: self._running(asked),
             44: lambda: self._altered(asked),
         }
-        message = messages[key]() if key in messages else _accepted(key, asked)
+        if key in fake_topics.REQUESTS:
+            message = self.topics.answer(key, asked, (broker, *self._address(broker)))
+        else:
+            message = messages[key]() if key in messages else _accepted(key, asked)
         return bytes(message.encode(version=version))
 
     def _versions(self, broker: int) -> Any:
@@ -291,7 +302,7 @@ class FakeCluster:
         topics = [
             self._topic(number, 0, self.shape.size(number), eligible=False)
             if number is not None
-            else _missing(name, 3)
+            else self._kept_topic(name, eligible=False)
             for name, number in self._named(names)
         ]
         return (
@@ -324,7 +335,7 @@ class FakeCluster:
                 continue
             first = start[1] if name == start[0] else 0
             if number is None:
-                topics.append(_missing(name, 3))
+                topics.append(self._kept_topic(name, eligible=True))
                 continue
             if not left:
                 following = b"\1" + _text(name) + struct.pack(">i", first) + b"\0"
@@ -345,6 +356,22 @@ class FakeCluster:
         head = struct.pack(">h", 0) + _text(name) + uuid.UUID(int=topic + 1).bytes + b"\0"
         rows = self._rows(topic, first, end, eligible=eligible)
         return head + _varint(end - first + 1) + rows + struct.pack(">i", -(2**31)) + b"\0"
+
+    def _kept_topic(self, name: str, *, eligible: bool) -> bytes:
+        """One of those with records, or that there is none."""
+        topic = self.topics.topics.get(name)
+        if topic is None:
+            return _missing(name, 3)
+        rows = [
+            struct.pack(">hiii", 0, number, -1 if topic.leaderless else topic.replicas[0], 0)
+            + _ids(topic.replicas)
+            + _ids(topic.replicas)
+            + (b"\1\1\1" if eligible else b"\1")
+            + b"\0"
+            for number in range(topic.partitions)
+        ]
+        head = struct.pack(">h", 0) + _text(name) + topic.id.bytes + b"\0"
+        return head + _array(rows) + struct.pack(">i", -(2**31)) + b"\0"
 
     def _rows(self, topic: int, first: int, end: int, *, eligible: bool) -> bytes:
         factor = min(FACTOR, self.shape.brokers)
@@ -421,7 +448,11 @@ class FakeCluster:
     def _configs(self, asked: Any) -> Any:
         response = admin.DescribeConfigsResponse
         result = response.DescribeConfigsResult
-        values = {"min.insync.replicas": "2", "unclean.leader.election.enable": "false"}
+        values = {
+            "min.insync.replicas": "2",
+            "unclean.leader.election.enable": "false",
+            "cleanup.policy": "delete",
+        }
         kept = self._kept
         return response(
             throttle_time_ms=0,
@@ -442,7 +473,7 @@ class FakeCluster:
                             config_type=2,
                             documentation=None,
                         )
-                        for own in [kept.get((resource.resource_type, resource.resource_name), {})]
+                        for own in [self._own(resource, kept)]
                         for name in resource.configuration_keys or ()
                         if resource.resource_type == 2 or name in own
                     ],
@@ -450,6 +481,12 @@ class FakeCluster:
                 for resource in asked.resources
             ],
         )
+
+    def _own(self, resource: Any, kept: Mapping[tuple[int, str], dict[str, str]]) -> dict[str, str]:
+        """What was set of a topic or a broker."""
+        topic = self.topics.topics.get(resource.resource_name)
+        made = {} if topic is None or resource.resource_type != 2 else topic.settings
+        return made | kept.get((resource.resource_type, resource.resource_name), {})
 
     def _altered(self, asked: Any) -> Any:
         response = admin.IncrementalAlterConfigsResponse

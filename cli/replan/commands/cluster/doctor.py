@@ -68,6 +68,24 @@ def _live(cluster: JournaledTarget, connection: Connection) -> "Iterator[Check]"
     yield from _journal(cluster, connection, seen)
 
 
+def _journal_topics(cluster: JournaledTarget, connection: Connection) -> "Iterator[Check]":
+    """Whether the topics of the journal and its lock keep what is written there; nothing where there are none yet."""
+    from replan.commands.inputs.journals import topic_of
+    from replan.planning.findings.checkup import Check, CheckKind, Level
+
+    place = cluster.journal_place
+    if place.path is not None:
+        return
+    topic = topic_of(connection, place)
+    exist = [reader for reader in topic.readers if reader.refresh()]
+    flaws = [(reader.topic, flaw) for reader in exist for flaw in topic.flaws(reader)]
+    if exist:
+        level = Level.LOOK if flaws else Level.OK
+        level = Level.WRONG if any(flaw.loses for _, flaw in flaws) else level
+        texts = tuple(f"{name}: {flaw.text}" for name, flaw in flaws)
+        yield Check(CheckKind.JOURNAL_TOPIC, level, len(flaws), texts)
+
+
 def _journal(
     cluster: JournaledTarget, connection: Connection, seen: "Snapshot"
 ) -> "Iterator[Check]":
@@ -82,6 +100,7 @@ def _journal(
         yield Check(CheckKind.JOURNAL, Level.WRONG, 1)
         return
     yield Check(CheckKind.JOURNAL, Level.OK)
+    yield from _journal_topics(cluster, connection)
     opened = ledger.application
     yield (
         Check(CheckKind.APPLICATION, Level.OK)

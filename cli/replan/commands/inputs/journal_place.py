@@ -8,7 +8,6 @@ import typer
 
 from replan.model.names import JOURNAL_TOPIC
 
-DEFAULT_TOPIC = JOURNAL_TOPIC
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 """Kafka's rule for the names of topics (org.apache.kafka.common.internals.Topic)."""
 
@@ -17,7 +16,7 @@ _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 class Place:
     """A file on this machine, or else a topic on the cluster."""
 
-    topic: str = DEFAULT_TOPIC
+    topic: str = JOURNAL_TOPIC
     path: Path | None = None
 
     def __str__(self) -> str:

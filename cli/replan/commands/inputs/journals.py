@@ -18,9 +18,10 @@ from replan.applying.journal.file import FileJournal, holder, peek
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import MemoryJournal, SteeredJournal
 from replan.commands.frame.output import note
-from replan.commands.inputs.journal_place import DEFAULT_TOPIC, Place
+from replan.commands.inputs.journal_place import Place
 from replan.commands.inputs.target import Connection, LiveTarget, Target
 from replan.errors import BadFile, BadUsage, ClusterRefused, ClusterUnreachable, Held
+from replan.model.names import JOURNAL_TOPIC, Replicas
 
 if TYPE_CHECKING:
     from replan.kafka.journal.topic import JournalTopic
@@ -64,11 +65,17 @@ def read_journal(cluster: Target, connection: Connection, cluster_id: str) -> Kn
     if where.path is not None:
         return Known(fold(peek(where.path, cluster_id)), holder(where.path))
     topic = topic_of(connection, where)
-    if not topic.reader.refresh(LEADERLESS_SECONDS):
+    exist = [reader.topic for reader in topic.readers if reader.refresh(LEADERLESS_SECONDS)]
+    if not exist:
         _note_older(cluster_id)
         return Known()
-    lock = topic.reader.lock
-    held = lock is not None and lock.held
+    elsewhere = topic.open_elsewhere(where.topic)
+    if elsewhere is not None:
+        from replan.kafka.journal.read import elsewhere_text
+
+        note(f"note: {elsewhere_text(*elsewhere)}")
+    lock = topic.locks.lock
+    held = lock is not None and lock.held and lock.journal == where.topic
     return Known(
         fold(topic.reader.records()),
         f"{lock.owner} since {lock.since}, last sign of life {lock.at}" if lock and held else None,
@@ -77,9 +84,16 @@ def read_journal(cluster: Target, connection: Connection, cluster_id: str) -> Kn
 
 @contextmanager
 def owned_journal(
-    cluster: LiveTarget, connection: Connection, cluster_id: str, *, create: bool = True
+    cluster: LiveTarget,
+    connection: Connection,
+    cluster_id: str,
+    *,
+    create: bool = True,
+    placed: Replicas = (),
 ) -> Iterator[SteeredJournal]:
     """Take the journal for as long as something is done; without `create` an empty one where there is no topic.
+
+    `placed`: where the replicas of a topic shall be that has to be made.
 
     Raises:
         Held: another process has it, or an application is open elsewhere.
@@ -94,19 +108,20 @@ def owned_journal(
         return
     topic = topic_of(connection, where)
     try:
-        exists = topic.reader.refresh()
+        exists = [reader for reader in topic.readers if reader.refresh()]
     except ClusterUnreachable as problem:
         raise ClusterUnreachable(
             f"{problem}\nNothing was changed. Where nobody leads it any more, act without it: `replan elect best-log "
             f"--topic {where.topic} --journal file:PATH --unlocked`; docs/operations.md says what to mind.",
             waits_for=problem.waits_for,
         ) from problem
-    if not exists and not create:
+    if topic.reader not in exists and not create:
         yield MemoryJournal()
         return
-    if not exists:
+    if topic.reader not in exists:
         _refuse_older(cluster_id)
-    with topic.take(owner(), lock_timeout=cluster.lock_timeout or 0, note=note) as journal:
+    timeout = cluster.lock_timeout or 0
+    with topic.take(owner(), lock_timeout=timeout, note=note, placed=placed) as journal:
         yield journal
 
 
@@ -125,19 +140,18 @@ def _check_unlocked(cluster: LiveTarget, connection: Connection) -> None:
             "or pass --unlocked in an emergency"
         )
     note(NOT_LOCKED)
-    reader = topic_of(connection, Place()).reader
+    topic = topic_of(connection, Place())
     try:
-        if not reader.refresh(LEADERLESS_SECONDS):
+        if not topic.locks.refresh(LEADERLESS_SECONDS):
             return
-        opened = fold(reader.records()).application
+        found = topic.open_elsewhere(None)
     except (BadFile, ClusterRefused, ClusterUnreachable) as problem:
-        note(f"note: the journal topic {DEFAULT_TOPIC} is not read: {problem}")
+        note(f"note: the journal topic {JOURNAL_TOPIC} is not read: {problem}")
         return
-    if opened is not None:
-        raise Held(
-            f"application {opened.id} of {opened.owner} is open in the journal topic {DEFAULT_TOPIC}\n"
-            "Without --journal, `replan resume` goes on with it, and `replan abandon` gives it up."
-        )
+    if found is not None:
+        from replan.kafka.journal.read import elsewhere_text
+
+        raise Held(elsewhere_text(*found))
 
 
 def _older_journal(cluster_id: str) -> Path | None:

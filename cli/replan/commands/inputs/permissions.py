@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from replan.commands.frame.output import note
 from replan.commands.inputs.target import Connection, Target
 from replan.errors import ClusterRefused, ClusterUnreachable
+from replan.model.names import JOURNAL_TOPIC
 
 if TYPE_CHECKING:
     from replan.planning.findings.checkup import Missing
@@ -57,6 +58,11 @@ def _missing(
     if connection.access is None:
         return "", ()
     place = cluster.journal_place
-    access = connection.access(place.topic, topics_of(plan) | set(throttled))
-    journal = None if place.path else place.topic
-    return access.principal, missing_to_apply(plan, access, journal, throttled)
+    journals = [None] if place.path else dict.fromkeys([JOURNAL_TOPIC, place.topic])
+    missing: dict[Missing, None] = {}
+    principal = ""
+    for journal in journals:  # the lock is in the first, whatever the other is called
+        access = connection.access(journal or place.topic, topics_of(plan) | set(throttled))
+        principal = access.principal
+        missing |= dict.fromkeys(missing_to_apply(plan, access, journal, throttled))
+    return principal, tuple(missing)

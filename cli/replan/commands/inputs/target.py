@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from replan.commands.inputs.journal_place import DEFAULT_TOPIC, Place, place
+from replan.commands.inputs.journal_place import Place, place
 from replan.errors import BadUsage
+from replan.model.names import JOURNAL_TOPIC
 
 if TYPE_CHECKING:
     from replan.kafka.journal.topic import JournalTopic
@@ -265,7 +266,7 @@ _SNAPSHOT = typer.Option(metavar="PATH", help="A snapshot that `replan snapshot`
 _JOURNAL = typer.Option(
     metavar="topic:NAME|file:PATH",
     parser=place,
-    help=f"Where the journal is. By default topic:{DEFAULT_TOPIC} on a real cluster, "
+    help=f"Where the journal is. By default topic:{JOURNAL_TOPIC} on a real cluster, "
     "and a file beside the --simulated FILE.",
 )
 

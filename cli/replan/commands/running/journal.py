@@ -61,7 +61,7 @@ def lock_show(*, cluster: JournaledTarget) -> Exit:
         result(f"{held}\n" if held else NO_LOCK)
         return Exit.OK
     with cluster.connect() as connection:
-        reader = topic_of(connection, where).reader
+        reader = topic_of(connection, where).locks
         lock = reader.lock if reader.refresh() else None
     if lock is None or not lock.held:
         result(NO_LOCK)
@@ -91,7 +91,7 @@ def lock_release(
 
     Examples:
       replan lock release 3f9a1c02b7de --reason "the job hangs" --bootstrap-server kafka-1:9092
-      replan lock release 3f9a1c02b7de --reason cancelled --bootstrap-server kafka-1:9092 --journal topic:moves
+      replan lock release 3f9a1c02b7de --reason cancelled --cluster eu-1
     """
     from replan.commands.inputs.journals import owner, topic_of
 

@@ -14,11 +14,7 @@ from replan.applying.journal.moment import moment
 from replan.applying.journal.record_json import decode, encode
 from replan.applying.journal.records import Record
 from replan.errors import BadFile
-
-
-def transactional_id(topic: str) -> str:
-    """The id of the producer that writes the journal of this topic; an ACL names it."""
-    return f"replan-{topic}"
+from replan.model.names import JOURNAL_TOPIC
 
 
 def entry(record: Record) -> tuple[bytes, bytes | None]:
@@ -32,6 +28,9 @@ def record_of(key: bytes, value: bytes) -> Record:
     return decode(key.decode(), value)
 
 
+TRANSACTIONAL_ID: Final = f"replan-{JOURNAL_TOPIC}"
+"""Of the producer that writes the lock and the journal of a cluster, whatever topic that is in: whoever takes over
+fences the one before. An ACL names it."""
 KEY: Final = b"lock"
 DEAD_SECONDS = 60.0
 """Of a lock that nobody renews: longer than any pause of a process that goes on, and it is fenced if it was longer."""
@@ -54,16 +53,29 @@ class Lock(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
     beat: int = 0
     """Counts up with every transaction; an equal lock is one without a sign of life between."""
     held: bool = True
+    journal: str = JOURNAL_TOPIC
+    """The topic in which its owner keeps the journal."""
     application: str = ""
+    """The one that is open in that journal."""
     reason: str = ""
     """Why another process released it."""
     version: int = VERSION
 
     @classmethod
-    def new(cls, owner: str, cluster_id: str) -> Self:
+    def new(
+        cls, owner: str, cluster_id: str, journal: str = JOURNAL_TOPIC, application: str = ""
+    ) -> Self:
         """The lock of a process that takes the journal now."""
         now = moment()
-        return cls(id=uuid4().hex[:12], cluster_id=cluster_id, owner=owner, since=now, at=now)
+        return cls(
+            id=uuid4().hex[:12],
+            cluster_id=cluster_id,
+            owner=owner,
+            since=now,
+            at=now,
+            journal=journal,
+            application=application,
+        )
 
     def renewed(self, application: str) -> "Lock":
         """A sign of life."""

@@ -4,15 +4,15 @@ It waits for the lock, fences whoever had it, commits a barrier, and reads up to
 the package's docstring.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from replan.applying.journal.ledger import open_applications
 from replan.applying.journal.protocol import latest
 from replan.applying.journal.records import INBOX, Command, Forget, Record, changed
-from replan.errors import BadUsage, ClusterUnreachable, Held, ReplanError
+from replan.errors import BadUsage, ClusterRefused, ClusterUnreachable, Held, ReplanError
 from replan.kafka.journal.entries import (
     BEAT_SECONDS,
     DEAD_SECONDS,
@@ -22,9 +22,14 @@ from replan.kafka.journal.entries import (
     encode_lock,
     entry,
 )
-from replan.kafka.journal.read import TopicReader
+from replan.kafka.journal.read import TopicReader, elsewhere_text
 from replan.kafka.journal.write import Fenced, Transactions
 from replan.model.control_plane import Clock
+from replan.model.names import Replicas
+from replan.wording import count
+
+if TYPE_CHECKING:
+    from replan.kafka.journal.topic import JournalTopic
 
 BEGIN_SECONDS = 60.0
 """To become the writer: the first time a cluster makes `__transaction_state` for it."""
@@ -37,27 +42,42 @@ Note = Callable[[str], None]
 
 
 def take(
-    reader: TopicReader,
-    make_writer: Callable[[], Transactions],
+    topic: "JournalTopic",
     owner: str,
     clock: Clock,
     *,
     lock_timeout: float,
     note: Note,
+    placed: Replicas = (),
 ) -> "TopicJournal":
     """Become the writer of the journal.
 
-    A lock without a sign of life for a minute is taken over; a live one is waited for `lock_timeout` seconds.
+    A lock without a sign of life for a minute is taken over; a live one is waited for `lock_timeout` seconds. Topics
+    that are missing are made on `placed`.
 
     Raises:
-        Held: another process has it, and lives.
-        ClusterUnreachable, ClusterRefused, BadFile: it cannot be read or written.
+        Held: another process has the lock, and lives; or an application is open in another topic.
+        ClusterUnreachable, ClusterRefused, BadFile: it cannot be read, or must not be written.
     """
-    _await_lock(reader, clock, lock_timeout, note)
-    lock = Lock.new(owner, reader.cluster_id)
-    writer = make_writer()
-    _fence(reader, writer, lock)
-    return TopicJournal(reader, writer, lock, clock)
+    exist = [reader for reader in topic.readers if reader.refresh()]
+    weak = [text for reader in exist for text in topic.check(reader)]
+    _await_lock(topic.locks, clock, lock_timeout, note)
+    _check_alone(topic)
+    for text in weak:
+        note(f"warning: {text}")
+    for reader in topic.readers:
+        if not reader.refresh():
+            note(str(topic.create(reader, placed)))
+    writer = topic.writer()
+    writer.begin(BEGIN_SECONDS)
+    return TopicJournal(topic, writer, _barrier(topic, writer, owner), clock, note)
+
+
+def _check_alone(topic: "JournalTopic") -> None:
+    """Raise Held where an application is open in another topic of this cluster."""
+    found = topic.open_elsewhere(topic.reader.topic)
+    if found is not None:
+        raise Held(elsewhere_text(*found))
 
 
 def release(
@@ -83,7 +103,8 @@ def release(
         )
     writer = make_writer()
     writer.begin(BEGIN_SECONDS)
-    writer.commit([(KEY, encode_lock(held.released(f"{reason} ({owner})")))], BARRIER_SECONDS)
+    released = encode_lock(held.released(f"{reason} ({owner})"))
+    writer.commit([(reader.topic, KEY, released)], BARRIER_SECONDS)
     return held
 
 
@@ -107,10 +128,26 @@ def _await_lock(reader: TopicReader, clock: Clock, lock_timeout: float, note: No
         note(f"no sign of life of {watch.lock.owner} for {DEAD_SECONDS:.0f} s: taking over")
 
 
-def _fence(reader: TopicReader, writer: Transactions, lock: Lock) -> None:
-    """End the process before, for good; then know all that it had committed."""
-    writer.begin(BEGIN_SECONDS)
-    writer.commit([(KEY, encode_lock(lock))], BARRIER_SECONDS)
+def _barrier(topic: "JournalTopic", writer: Transactions, owner: str) -> Lock:
+    """Write the lock, and know all that was committed before it: nobody before can write any more."""
+    for reader in topic.readers:
+        reader.refresh()
+    _check_alone(topic)
+    opened = open_applications(topic.reader.records())
+    application = opened[0].id if opened else ""
+    lock = Lock.new(owner, topic.locks.cluster_id, topic.reader.topic, application)
+    writer.commit(_lock_entries(topic, lock), BARRIER_SECONDS)
+    for reader in topic.readers:
+        _await_own(reader, lock)
+    return lock
+
+
+def _lock_entries(topic: "JournalTopic", lock: Lock) -> list[tuple[str, bytes, bytes]]:
+    """The lock, also in the topic of the journal where that is another one: a barrier there, and whose it is."""
+    return [(reader.topic, KEY, encode_lock(lock)) for reader in topic.readers]
+
+
+def _await_own(reader: TopicReader, lock: Lock) -> None:
     clock = reader.clock
     until, calls = clock.now() + BARRIER_SECONDS, clock.interrupt.calls
     reader.refresh()
@@ -147,14 +184,18 @@ RELEASE_SECONDS = 3.0
 
 
 class TopicJournal:
-    """A journal in a topic, owned by this process; made by `takeover.take`, closed by `close` or `with`."""
+    """A journal in a topic, owned by this process; made by `take`, closed by `close` or `with`."""
 
-    def __init__(self, reader: TopicReader, writer: Transactions, lock: Lock, clock: Clock) -> None:
-        self._reader, self._writer, self._clock = reader, writer, clock
-        self._latest = latest({}, reader.records())
+    def __init__(
+        self, topic: "JournalTopic", writer: Transactions, lock: Lock, clock: Clock, note: Note
+    ) -> None:
+        self._topic, self._writer, self._clock, self._note = topic, writer, clock, note
+        self._latest = latest({}, topic.reader.records())
         self._lock = lock
         self._renewed_at = clock.now()
         self._unsure: set[str] = set()
+        self._incomplete = False
+        """Whether the topic was made again and does not hold everything yet."""
         self._fenced = False
         self._answered = {key for key in self._latest if key.startswith(INBOX)}
         """Keys of the inbox that this process need not look at: found at the beginning, or written since."""
@@ -172,19 +213,18 @@ class TopicJournal:
             ClusterRefused: it must not be written any more.
         """
         due = self._clock.now() - self._renewed_at >= BEAT_SECONDS
-        if records or self._unsure or due:
+        if records or self._unsure or self._incomplete or due or self._doubtful():
             after = latest(self._latest, records)
             opened = [a.id for a in open_applications(after.values())]
             self._write(records, self._lock.renewed(opened[0] if opened else ""), COMMIT_SECONDS)
-            self._latest = after
             self._answered |= {r.key for r in records if r.key.startswith(INBOX)}
 
     def arrived(self) -> Sequence[Command]:
         """The commands that no append of this process has answered; what a commit without a known outcome did not."""
-        self._reader.glance(self._clock.now())
+        self._topic.reader.glance(self._clock.now())
         return [
             changed(c, obeyed_by="", refused=False)
-            for c in self._reader.inbox()
+            for c in self._topic.reader.inbox()
             if c.key not in self._answered
         ]
 
@@ -195,27 +235,80 @@ class TopicJournal:
                 self._write([], self._lock.released(), RELEASE_SECONDS)
 
     def _write(self, records: Sequence[Record], lock: Lock, limit_seconds: float) -> None:
-        """One transaction: the lock, these records, and what an append that failed may have replaced."""
+        """One transaction: the lock, these records, and what an append that failed may have replaced.
+
+        It counts once the topics are found to be those that were read, both before and after: where one was made again,
+        all that the journal holds is written again.
+        """
         now = self._clock.now()
         written = {record.key: record for record in records}
-        former = {k: self._latest.get(k, Forget(k)) for k in self._unsure if k not in written}
-        entries = [entry(record) for record in (*former.values(), *written.values())]
+        after = latest(self._latest, records)
         try:
-            self._writer.commit([(KEY, encode_lock(lock)), *entries], limit_seconds)
+            followed = self._followed(self._lost())
+            self._writer.commit(self._entries(written, after, lock), limit_seconds)
+            if lost := self._lost():
+                followed += self._followed(lost)
+                self._writer.commit(self._entries(written, after, lock), limit_seconds)
         except Fenced as fenced:
             self._fenced = True
             raise Held(self._taken_over()) from fenced
         except ClusterUnreachable:
             self._unsure |= written.keys()
             raise
-        self._lock, self._renewed_at = lock, now
-        self._unsure = set()
+        self._lock, self._renewed_at, self._latest = lock, now, after
+        self._unsure, self._incomplete = set(), False
+        self._say(followed)
+
+    def _entries(
+        self, written: Mapping[str, Record], after: Mapping[str, Record], lock: Lock
+    ) -> list[tuple[str, bytes, bytes | None]]:
+        first = after if self._incomplete else sorted(self._unsure)
+        keys = dict.fromkeys([*first, *self._unsure, *written])
+        name = self._topic.reader.topic
+        return [
+            *_lock_entries(self._topic, lock),
+            *((name, *entry(written.get(k) or after.get(k) or Forget(k))) for k in keys),
+        ]
+
+    def _lost(self) -> list[TopicReader]:
+        """The topics that were deleted, or made again, since they were read."""
+        return [r for r in self._topic.readers if not r.stands(COMMIT_SECONDS)]
+
+    def _doubtful(self) -> bool:
+        """Whether there is something to write because a topic was made again; asked where a look at it failed."""
+        return self._topic.reader.doubtful and bool(self._lost())
+
+    def _followed(self, lost: Sequence[TopicReader]) -> list[TopicReader]:
+        """Read the topics that were made again, or make them; what they are to hold is written next."""
+        for reader in lost:
+            placed = reader.replicas
+            self._incomplete |= reader is self._topic.reader
+            reader.begin_again()
+            if not reader.refresh(COMMIT_SECONDS):
+                self._note(f"{self._topic.create(reader, placed)}, as it was deleted")
+            reader.records()
+        return list(lost)
+
+    def _say(self, followed: Sequence[TopicReader]) -> None:
+        """What became of topics that were made again; raises ClusterRefused where one would lose the journal."""
+        for reader in followed:
+            self._note(
+                f"warning: the journal topic {reader.topic} was deleted while it was in use; it was written again: "
+                f"{count(len(self._latest), 'record')} and the lock. Find out who manages it"
+            )
+            losing = [flaw.text for flaw in self._topic.flaws(reader) if flaw.loses]
+            if losing:
+                raise ClusterRefused(
+                    f"the journal topic {reader.topic} was made again by somebody, and would lose what is in it: "
+                    f"{'; '.join(losing)}\nEverything was written again there, and nothing more is requested. Set the "
+                    "topic right, then run the same command again to resume."
+                )
 
     def _taken_over(self) -> str:
         """Who has the journal now, as far as that can be read."""
         with suppress(ReplanError):
-            self._reader.refresh()
-        now = self._reader.lock
+            self._topic.locks.refresh()
+        now = self._topic.locks.lock
         if now is not None and now.id == self._lock.id and not now.held:
             return (
                 f"the lock of this process was released: {now.reason}\n"

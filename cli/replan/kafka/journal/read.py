@@ -15,14 +15,14 @@ from typing import Any
 from kafka.errors import KafkaError, LeaderNotAvailableError
 from kafka.record.memory_records import MemoryRecords
 
-from replan.applying.journal.records import INBOX, Command, Record
+from replan.applying.journal.records import INBOX, Application, Command, Record
 from replan.errors import BadFile, ClusterUnreachable, ReplanError, WrongCluster
 from replan.kafka.failures import METADATA, NOT_THERE, Operation, passes, raise_for, reason, refusal
 from replan.kafka.journal.entries import KEY, Lock, decode_lock, record_of
 from replan.kafka.messages import Metadata, request_class
 from replan.kafka.reads.patience import Patience, Reading, Reads
 from replan.kafka.wire.frames import Question
-from replan.model.names import BrokerId
+from replan.model.names import JOURNAL_TOPIC, BrokerId, Replicas
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,15 @@ _READ_COMMITTED = 1
 _WITH_IDS = 12
 
 
+def elsewhere_text(name: str, opened: Application) -> str:
+    """That an application is open in another topic than the one that was named."""
+    option = "Without --journal" if name == JOURNAL_TOPIC else f"With --journal topic:{name}"
+    return (
+        f"application {opened.id} of {opened.owner} is open in the journal topic {name}\n"
+        f"{option}, `replan resume` goes on with it, `replan cancel` takes it back, and `replan abandon` gives it up."
+    )
+
+
 class TopicReader:
     """What the journal topic says, as of the last `refresh`."""
 
@@ -82,11 +91,18 @@ class TopicReader:
         self.cluster_id = ""
         """Known once something was read."""
         self._reads, self.clock = reads, reads.clock
-        self._id: Any = None
-        self._offset = 0
-        self._leader: BrokerId | None = None
         self._glance_at = float("-inf")
+        self.begin_again()
+
+    def begin_again(self) -> None:
+        """Forget what was read: the topic is another one than before, or is read from its beginning."""
+        self._id: Any = None
+        self._offset = self.partitions = 0
+        self.replicas: Replicas = ()
+        self._leader: BrokerId | None = None
         self._latest: dict[bytes, tuple[int, bytes]] = {}
+        self.doubtful = False
+        """Whether the last glance failed: the topic may not be there any more."""
 
     @property
     def lock(self) -> Lock | None:
@@ -133,6 +149,17 @@ class TopicReader:
                 self._fetched(self._leader, _GLANCE_SECONDS)
         except (KafkaError, ReplanError):
             self._leader, self._glance_at = None, now + _GLANCE_PAUSE_SECONDS
+            self.doubtful = True
+        else:
+            self.doubtful = self._leader is None
+
+    def stands(self, limit_seconds: float) -> bool:
+        """Whether the topic is still the one that was read: neither deleted nor made again.
+
+        Raises ClusterUnreachable, ClusterRefused.
+        """
+        topic = self._described(limit_seconds)
+        return topic is not None and topic.topic_id == self._id
 
     def inbox(self) -> Sequence[Command]:
         """The commands of the inbox, as of the last reading; what cannot be understood is none."""
@@ -166,27 +193,33 @@ class TopicReader:
                         f"the journal topic {self.topic} cannot be read: {reason(failure)}"
                     ) from failure
 
-    def _find(self, patience_seconds: float | None = None) -> BrokerId | None:
-        """The leader of its only partition; None where there is no such topic."""
+    def _described(self, limit_seconds: float) -> Any | None:
+        """The topic as the metadata have it; None where there is none."""
         wanted = Metadata(
             topics=[Metadata.MetadataRequestTopic(name=self.topic)],
             allow_auto_topic_creation=False,
             include_topic_authorized_operations=False,
             min_version=_WITH_IDS,
         )
-        limit = self._reads.patience_seconds if patience_seconds is None else patience_seconds
-        (told,), _ = self._reads.round([Reading(METADATA, Question(wanted))], {}, limit)
+        (told,), _ = self._reads.round([Reading(METADATA, Question(wanted))], {}, limit_seconds)
         self.cluster_id = told.cluster_id
         (topic,) = told.topics
-        if topic.error_code == NOT_THERE:
+        return None if topic.error_code == NOT_THERE else topic
+
+    def _find(self, patience_seconds: float | None = None) -> BrokerId | None:
+        """The leader of the partition that is read; None where there is no such topic."""
+        limit = self._reads.patience_seconds if patience_seconds is None else patience_seconds
+        topic = self._described(limit)
+        if topic is None:
             if self._id is not None:
                 raise self._lost()
             return None
         raise_for(topic.error_code, None)
         if self._id not in {None, topic.topic_id}:
             raise self._lost()
-        self._id = topic.topic_id
+        self._id, self.partitions = topic.topic_id, len(topic.partitions)
         partition = next(p for p in topic.partitions if p.partition_index == 0)
+        self.replicas = tuple(BrokerId(b) for b in partition.replica_nodes)
         if partition.leader_id < 0:
             raise LeaderNotAvailableError("its partition has no leader")
         return BrokerId(partition.leader_id)

@@ -1,27 +1,33 @@
-"""The journal topic of one cluster: how it is made, and what commands do with it.
+"""The journal topic of one cluster: how it is made, whether it keeps what is written, and what commands do with it.
 
 Its writer is imported by those that write.
 """
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafka.errors import AuthorizationError, KafkaError
 
 from replan.applying.journal.records import Command, Forget
-from replan.errors import ClusterRefused, ClusterUnreachable
+from replan.errors import BadFile, ClusterRefused, ClusterUnreachable
 from replan.kafka.clock import SystemClock
 from replan.kafka.failures import Operation, answer, passes, reason, refusal
 from replan.kafka.journal.entries import Lock
 from replan.kafka.journal.read import TopicReader
 from replan.kafka.messages import request_class
 from replan.kafka.properties.client_properties import ClientProperties
+from replan.kafka.reads.configs import topic_values
 from replan.kafka.reads.patience import Reads
 from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire
+from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION
 from replan.model.control_plane import Rejected
+from replan.model.names import JOURNAL_TOPIC, BrokerId, Replicas
+from replan.wording import count
 
 if TYPE_CHECKING:
+    from replan.applying.journal.records import Application
     from replan.kafka.journal.owner import Note, TopicJournal
     from replan.kafka.journal.write import Transactions
 
@@ -33,10 +39,11 @@ _TIMEOUT_MS = 15_000
 _ANSWER_SECONDS = 20.0
 _PAUSE_SECONDS = 0.1
 _EXISTS = 36
+_POLICY = "cleanup.policy"
 _SETTINGS = {
-    "cleanup.policy": "compact",
+    _POLICY: "compact",
     "message.timestamp.type": "LogAppendTime",
-    "unclean.leader.election.enable": "false",
+    UNCLEAN_ELECTION: "false",
     "min.cleanable.dirty.ratio": "0.1",
     "segment.bytes": str(16 * 1024 * 1024),
     "segment.ms": str(3_600_000),
@@ -55,19 +62,109 @@ class Created:
     topic: str
     replicas: int
     min_insync_replicas: int
+    placed: Replicas = ()
+    """Where its replicas are; empty where Kafka chooses."""
+
+    @classmethod
+    def on(cls, topic: str, live: Collection[BrokerId], placed: Replicas) -> "Created":
+        """On as many brokers as is usual; on those that were chosen, as far as all of them are live."""
+        placed = placed if set(placed) <= set(live) else ()
+        replicas = len(placed) or min(REPLICAS, len(live))
+        return cls(topic, replicas, max(1, replicas - 1), placed)
+
+    def __str__(self) -> str:
+        where = f" on {list(self.placed)}" if self.placed else ""
+        return (
+            f"created the journal topic {self.topic}{where}: replication factor {self.replicas}, "
+            f"min.insync.replicas {self.min_insync_replicas}, compacted"
+            " (brokers make __transaction_state with it where there is none)"
+        )
 
 
-def create_topic(wire: Wire, reader: TopicReader, *, limit_seconds: float) -> Created:
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """What is wrong with a topic that is to hold a journal, and what to do about it."""
+
+    text: str
+    loses: bool = False
+    """Whether it would lose the journal, so that nothing is written there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a topic that exists is like."""
+
+    topic: str
+    partitions: int
+    replicas: int
+    brokers: int
+    """That are live."""
+    settings: Mapping[str, str] | None
+    """By key; None where this user may not read them."""
+    is_own: bool
+    """Whether a lock of replan is in it."""
+
+    def flaws(self) -> Iterator[Flaw]:
+        """What would lose a journal, and what weakens one."""
+        if self.partitions > 1:
+            yield Flaw(
+                f"it has {self.partitions} partitions, and a journal has one"
+                + ("; the others stay empty" if self.is_own else ""),
+                loses=not self.is_own,
+            )
+        most = min(REPLICAS, self.brokers)
+        if self.replicas < most:
+            yield Flaw(
+                f"it has {count(self.replicas, 'replica')}, and the cluster brokers for {most}; declare more in the "
+                "placement"
+            )
+        if self.settings is None:
+            yield Flaw("its settings are not known: this user needs the ACL DescribeConfigs on it")
+        else:
+            yield from self._settings(self.settings)
+
+    def _settings(self, settings: Mapping[str, str]) -> Iterator[Flaw]:
+        policy, enough = settings.get(_POLICY, ""), max(1, self.replicas - 1)
+        if set(policy.split(",")) != {"compact"}:
+            why = (
+                "Kafka deletes its records after a while" if "delete" in policy else "it only grows"
+            )
+            yield Flaw(
+                f"{_POLICY} is {policy or 'empty'}: {why}; for a journal: {self._alter(f'{_POLICY}=compact')}",
+                loses=True,
+            )
+        minimum = int(settings.get(MIN_INSYNC_REPLICAS, enough))
+        if minimum < enough:
+            yield Flaw(
+                f"{MIN_INSYNC_REPLICAS} is {minimum}: what was written can be lost with one broker; raise it: "
+                f"{self._alter(f'{MIN_INSYNC_REPLICAS}={enough}')}"
+            )
+        if settings.get(UNCLEAN_ELECTION) == "true":
+            yield Flaw(
+                f"{UNCLEAN_ELECTION} is on: Kafka may elect a replica that lost records; turn it off: "
+                f"{self._alter(f'{UNCLEAN_ELECTION}=false')}"
+            )
+
+    def _alter(self, setting: str) -> str:
+        return (
+            "kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type topics "
+            f"--entity-name {self.topic} --add-config {setting}"
+        )
+
+
+def create_topic(
+    wire: Wire, reader: TopicReader, placed: Replicas, limit_seconds: float
+) -> Created:
     """Make the topic on as many of the live brokers as is usual, and wait until it can be read.
 
-    The broker that is asked first for a transaction makes `__transaction_state` as well, where there is none.
+    `placed`: where its replicas shall be. The broker that is asked first for a transaction makes `__transaction_state`
+    as well, where there is none.
 
     Raises:
         ClusterRefused: the cluster says no.
         ClusterUnreachable: it cannot be read within the limit.
     """
-    replicas = min(REPLICAS, len(wire.addresses))
-    made = Created(reader.topic, replicas, max(1, replicas - 1))
+    made = Created.on(reader.topic, wire.addresses, placed)
     clock = reader.clock
     asked, calls = clock.now(), clock.interrupt.calls
     problem = _requested(wire, made)
@@ -84,14 +181,18 @@ def create_topic(wire: Wire, reader: TopicReader, *, limit_seconds: float) -> Cr
 def _requested(wire: Wire, made: Created) -> str:
     """Ask for it; what is not known of the outcome, for a message."""
     topic = CreateTopics.CreatableTopic
-    settings = {**_SETTINGS, "min.insync.replicas": str(made.min_insync_replicas)}
+    settings = {**_SETTINGS, MIN_INSYNC_REPLICAS: str(made.min_insync_replicas)}
     request = CreateTopics(
         topics=[
             topic(
                 name=made.topic,
-                num_partitions=1,
-                replication_factor=made.replicas,
-                assignments=[],
+                num_partitions=-1 if made.placed else 1,
+                replication_factor=-1 if made.placed else made.replicas,
+                assignments=[
+                    topic.CreatableReplicaAssignment(partition_index=0, broker_ids=list(of))
+                    for of in [made.placed]
+                    if of
+                ],
                 configs=[topic.CreatableTopicConfig(name=k, value=v) for k, v in settings.items()],
             )
         ],
@@ -118,44 +219,106 @@ def _requested(wire: Wire, made: Created) -> str:
 
 
 class JournalTopic:
-    """One topic, read through the connections of the control plane and written by a producer of its own."""
+    """One topic, read through the connections of the control plane and written by a producer of its own.
+
+    The lock is in `JOURNAL_TOPIC`, which holds the journal, too, unless that was given another name.
+    """
 
     def __init__(
         self, reads: Reads, properties: ClientProperties, topic: str, clock: SystemClock
     ) -> None:
         self.reader = TopicReader(reads, topic)
+        self.locks = self.reader if topic == JOURNAL_TOPIC else TopicReader(reads, JOURNAL_TOPIC)
+        """What the topic of the lock says."""
         self._reads, self._properties, self._clock = reads, properties, clock
 
-    def take(self, owner: str, *, lock_timeout: float, note: "Note") -> "TopicJournal":
-        """Become its writer; makes the topic where there is none. Raises as `takeover.take`."""
+    @property
+    def readers(self) -> Sequence[TopicReader]:
+        """Of the topics that are written: that of the lock, and that of the journal."""
+        return list(dict.fromkeys([self.locks, self.reader]))
+
+    def take(
+        self, owner: str, *, lock_timeout: float, note: "Note", placed: Replicas = ()
+    ) -> "TopicJournal":
+        """Become the writer; makes the topics where there are none, on `placed`. Raises as `owner.take`."""
         from replan.kafka.journal.owner import take
 
-        if not self.reader.refresh():
-            limit = self._reads.patience_seconds
-            made = create_topic(self._reads.wire, self.reader, limit_seconds=limit)
-            note(
-                f"created the journal topic {made.topic}: replication factor {made.replicas}, "
-                f"min.insync.replicas {made.min_insync_replicas}, compacted"
-                " (brokers make __transaction_state with it where there is none)"
-            )
-        return take(
-            self.reader, self.writer, owner, self._clock, lock_timeout=lock_timeout, note=note
+        return take(self, owner, self._clock, lock_timeout=lock_timeout, note=note, placed=placed)
+
+    def create(self, reader: TopicReader, placed: Replicas = ()) -> Created:
+        """Make one of the topics. Raises as `create_topic`."""
+        return create_topic(self._reads.wire, reader, placed, self._reads.patience_seconds)
+
+    def open_elsewhere(self, besides: str | None) -> "tuple[str, Application] | None":
+        """The application that is open in another topic of this cluster than `besides`, and which that is.
+
+        What the lock says of it is believed where that topic still holds it. `locks` was read before. Raises as
+        `TopicReader.refresh` and `records`.
+        """
+        from replan.applying.journal.ledger import open_applications
+
+        lock = self.locks.lock
+        names = [JOURNAL_TOPIC, *([lock.journal] if lock is not None and lock.application else [])]
+        for name in dict.fromkeys(names):
+            if name == besides:
+                continue
+            reader = self.locks if name == JOURNAL_TOPIC else TopicReader(self._reads, name)
+            if reader is not self.locks and not reader.refresh():
+                continue
+            opened = open_applications(reader.records())
+            if opened:
+                return name, opened[0]
+        return None
+
+    def flaws(self, reader: TopicReader) -> Sequence[Flaw]:
+        """What is wrong with one of the topics, which was read before. Raises ClusterRefused, ClusterUnreachable."""
+        shape = Shape(
+            reader.topic,
+            reader.partitions,
+            len(reader.replicas),
+            len(self._reads.wire.addresses),
+            topic_values(
+                self._reads, reader.topic, (_POLICY, MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION)
+            ),
+            is_own=reader.lock is not None,
         )
+        return list(shape.flaws())
+
+    def check(self, reader: TopicReader) -> Sequence[str]:
+        """Refuse a topic of another program, or one that would lose the journal, before anything is written there.
+
+        It was read before. Returns what weakens it.
+
+        Raises:
+            BadFile: it is not to be written.
+            ClusterRefused, ClusterUnreachable: its settings cannot be read.
+        """
+        reader.records()
+        flaws = self.flaws(reader)
+        losing = [flaw.text for flaw in flaws if flaw.loses]
+        if losing:
+            whose = "" if reader.lock is not None else ", and no lock of replan is in it"
+            raise BadFile(
+                f"topic {reader.topic} cannot hold the journal{whose}; nothing was written there\n"
+                + "".join(f"  {text}\n" for text in losing)
+                + "Where it is not the journal of this cluster, leave --journal out, or name another topic."
+            )
+        return [f"the journal topic {reader.topic}: {flaw.text}" for flaw in flaws]
 
     def send(self, record: Command | Forget) -> None:
-        """Write a record of the inbox. Raises as `inbox.send`."""
+        """Write a record of the inbox. Raises as `write.send`."""
         from replan.kafka.journal.write import send
 
         send(self._properties.librdkafka, self.reader.topic, record)
 
     def release(self, lock_id: str, reason: str, owner: str) -> Lock:
-        """Take the lock away from the process that has it. Raises as `takeover.release`."""
+        """Take the lock away from the process that has it. Raises as `owner.release`."""
         from replan.kafka.journal.owner import release
 
-        return release(self.reader, self.writer, lock_id, reason, owner)
+        return release(self.locks, self.writer, lock_id, reason, owner)
 
     def writer(self) -> "Transactions":
-        """A producer with the transactional id of this topic; it changes nothing until it begins."""
+        """A producer with the transactional id of the cluster's journal; it changes nothing until it begins."""
         from replan.kafka.journal.write import Transactions
 
         return Transactions(self._properties.librdkafka, self.reader.topic)

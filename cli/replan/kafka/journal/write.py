@@ -18,7 +18,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 
 from replan.applying.journal.records import Command, Forget
 from replan.errors import ClusterRefused, ClusterUnreachable, Held, ReplanError
-from replan.kafka.journal.entries import entry, transactional_id
+from replan.kafka.journal.entries import TRANSACTIONAL_ID, entry
 
 _SILENT = logging.getLogger(__name__)
 _SILENT.addHandler(logging.NullHandler())
@@ -73,7 +73,8 @@ _FORBIDDEN = frozenset(
         KafkaError.CLUSTER_AUTHORIZATION_FAILED,
     }
 )
-Entries = Sequence[tuple[bytes, bytes | None]]
+Entries = Sequence[tuple[str, bytes, bytes | None]]
+"""Topic, key and value; without a value a tombstone."""
 
 
 class Fenced(Held):
@@ -81,16 +82,15 @@ class Fenced(Held):
 
 
 class Transactions:
-    """Commits records to partition 0 of one topic."""
+    """Commits entries to partition 0 of the topic of a journal, and to that of the lock."""
 
     def __init__(self, settings: Mapping[str, str], topic: str) -> None:
-        self.transactional_id = transactional_id(topic)
         self._topic = topic
         self._last_error = ""
         self._producer = producer_of(
             settings,
             {
-                "transactional.id": self.transactional_id,
+                "transactional.id": TRANSACTIONAL_ID,
                 "transaction.timeout.ms": TRANSACTION_SECONDS * 1000,
                 "message.timeout.ms": MESSAGE_SECONDS * 1000,
                 "socket.timeout.ms": _REQUEST_SECONDS * 1000,
@@ -151,17 +151,17 @@ class Transactions:
     def _transaction(self, entries: Entries) -> None:
         self._producer.begin_transaction()
         try:
-            for key, value in entries:
-                self._produce(key, value)
+            for topic, key, value in entries:
+                self._produce(topic, key, value)
         except KafkaException:
             self._abort()
             raise
         self._until_definite(self._producer.commit_transaction)
 
-    def _produce(self, key: bytes, value: bytes | None) -> None:
+    def _produce(self, topic: str, key: bytes, value: bytes | None) -> None:
         while True:
             try:
-                self._producer.produce(self._topic, value, key, partition=0)
+                self._producer.produce(topic, value, key, partition=0)
             except BufferError:
                 self._producer.poll(0.1)
             else:
@@ -195,7 +195,7 @@ class Transactions:
         if error.code() in _FENCED:
             return Fenced("another process has taken over the journal")
         if error.code() in _FORBIDDEN:
-            return ClusterRefused(forbidden_text(self._topic, error.str(), self.transactional_id))
+            return ClusterRefused(forbidden_text(self._topic, error.str(), TRANSACTIONAL_ID))
         if error.code() == KafkaError.INVALID_TIMESTAMP:
             return ClusterRefused(refused_time_text(self._topic, error.str()))
         return ClusterUnreachable(

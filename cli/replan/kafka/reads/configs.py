@@ -53,6 +53,20 @@ def of_topics(
     return found
 
 
+def topic_values(reads: Reads, topic: str, keys: Sequence[str]) -> dict[str, str] | None:
+    """The values of some keys of one topic; None where this user may not read them."""
+
+    def read(body: memoryview, version: int) -> dict[str, str] | None:
+        (result,) = RESPONSES[DescribeConfigs.API_KEY][version].decode(body).results
+        if result.error_code == _TOPIC_AUTHORIZATION_FAILED:
+            return None
+        return {key: value.value for key, value in _values(result).items()}
+
+    question = Question(_request(_TOPIC, [topic], keys), read)
+    found: dict[str, str] | None = reads.ask(DESCRIBE_TOPIC_CONFIGS, question)
+    return found
+
+
 def asking_topics(reads: Reads, topics: Collection[str], *, lenient: bool = False) -> list[Reading]:
     """The questions for the settings of topics; an answer is a mapping of those that exist."""
     read = partial(_topics, lenient=lenient)

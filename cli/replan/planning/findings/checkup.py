@@ -31,6 +31,7 @@ class CheckKind(StrEnum):
     UNCLEAN_ELECTION = "unclean-election"
     REASSIGNMENTS = "reassignments"
     JOURNAL = "journal"
+    JOURNAL_TOPIC = "journal-topic"
     APPLICATION = "application"
     THROTTLES = "throttles"
 

@@ -34,6 +34,7 @@ TITLES: Mapping[CheckKind, str] = {
     CheckKind.UNCLEAN_ELECTION: "unclean election",
     CheckKind.REASSIGNMENTS: "reassignments",
     CheckKind.JOURNAL: "journal",
+    CheckKind.JOURNAL_TOPIC: "journal topic",
     CheckKind.APPLICATION: "application",
     CheckKind.THROTTLES: "throttles",
 }
@@ -50,6 +51,7 @@ FINE: Mapping[CheckKind, str] = {
     CheckKind.UNCLEAN_ELECTION: "off for all topics",
     CheckKind.REASSIGNMENTS: "none is running",
     CheckKind.JOURNAL: "can be read",
+    CheckKind.JOURNAL_TOPIC: "keeps what is written: one partition, compacted, replicated",
     CheckKind.APPLICATION: "none is open",
     CheckKind.THROTTLES: "none is set",
 }
@@ -80,6 +82,11 @@ WORDS: Mapping[CheckKind, tuple[str, str, str]] = {
         "journal",
         "that cannot be read",
         "Describe and Read on its topic; see Permissions in docs/operations.md",
+    ),
+    CheckKind.JOURNAL_TOPIC: (
+        "flaw",
+        "in the topic of the journal",
+        "`replan apply` refuses a topic that would lose the journal, and warns of the rest",
     ),
     CheckKind.APPLICATION: (
         "application",

@@ -1,0 +1,333 @@
+"""The journal on a cluster that is against it: second journals, topics made again, set wrongly, or not replan's.
+
+The cluster exists on the wire only, so that a whole history takes a second or two. What holds after every step of any
+history: whoever took the journal last is the only one who writes; what it knows is in the topic; at most one
+application is open on the cluster; and what is not replan's is never written.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+
+import pytest
+from confluent_kafka import Producer
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.kafka.harness.fake_cluster import FakeCluster, Shape
+
+from replan.applying.journal.ledger import open_applications
+from replan.applying.journal.records import (
+    Application,
+    ApplicationStatus,
+    Forget,
+    Record,
+    SavedRate,
+    changed,
+)
+from replan.errors import BadFile, ClusterRefused, Held
+from replan.kafka.control_plane import open_cluster
+from replan.kafka.journal.entries import DEAD_SECONDS
+from replan.kafka.journal.owner import TopicJournal, take
+from replan.kafka.journal.topic import JournalTopic
+from replan.model.configs import LEADER_RATE
+from replan.model.names import JOURNAL_TOPIC, BrokerId
+
+OTHER, PAYMENTS = "other_journal", "payments"
+
+
+def application(name: str) -> Application:
+    return Application(name, ApplicationStatus.OPEN, "d" * 64, "m" * 64, "fake-cluster", "ann@ops")
+
+
+def rate(broker: int, value: str) -> SavedRate:
+    return SavedRate(BrokerId(broker), LEADER_RATE, None, (value,))
+
+
+@dataclass
+class Hand:
+    """A clock that moves while its owner sleeps; what others do meanwhile is done then."""
+
+    time: float = 0.0
+    meanwhile: Callable[[], None] = field(default=lambda: None)
+
+    def now(self) -> float:
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        self.time += seconds
+        self.meanwhile()
+
+
+class Site:
+    """A cluster with what machines do to it."""
+
+    def __init__(self, cluster: FakeCluster) -> None:
+        self.cluster, self.notes = cluster, list[str]()
+        self._open = ExitStack()
+
+    def topic(self, name: str = JOURNAL_TOPIC) -> JournalTopic:
+        plane = self._open.enter_context(
+            open_cluster(self.cluster.bootstrap, None, timeout_seconds=5)
+        )
+        return plane.journal(name)
+
+    def take(
+        self, owner: str, name: str = JOURNAL_TOPIC, clock: Hand | None = None
+    ) -> TopicJournal:
+        return take(
+            self.topic(name), owner, clock or Hand(), lock_timeout=0, note=self.notes.append
+        )
+
+    def held(self, name: str = JOURNAL_TOPIC) -> Sequence[Record]:
+        """What a machine finds in a topic that knows nothing yet."""
+        reader = self.topic(name).reader
+        return list(reader.records()) if reader.refresh() else []
+
+    def written(self, name: str, *keys: bytes) -> None:
+        """Another program writes to a topic."""
+        producer = Producer({"bootstrap.servers": self.cluster.bootstrap, "log_level": 0})
+        for key in keys:
+            producer.produce(name, b"{}", key, partition=0)
+        assert producer.flush(20) == 0
+
+    def ends(self, name: str) -> int:
+        return self.cluster.topics.topics[name].end
+
+    def close(self) -> None:
+        self._open.close()
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with FakeCluster(Shape()) as cluster:
+        found = Site(cluster)
+        yield found
+        found.close()
+
+
+def by_key(records: Sequence[Record]) -> dict[str, Record]:
+    return {record.key: record for record in records}
+
+
+def test_a_journal_of_another_name_has_the_lock_of_the_cluster(site: Site) -> None:
+    """Two that both work would take each other's throttles for what was there before."""
+    own = Hand()
+    first = site.take("ann", clock=own)
+    first.append([rate(1, "5")])
+
+    def at_work() -> None:
+        own.time += 2
+        first.append([])
+
+    with pytest.raises(Held, match="ann"):
+        site.take("bob", OTHER, Hand(meanwhile=at_work))
+    first.append([rate(1, "6")])
+    assert OTHER not in site.cluster.topics.topics
+    first.close()
+    with site.take("bob", OTHER) as second:
+        second.append([rate(2, "5")])
+        with pytest.raises(Held, match="bob"):
+            first.append([rate(1, "7")])
+    assert site.held(OTHER) == [rate(2, "5")]
+    assert site.held() == [rate(1, "6")]
+
+
+@pytest.mark.parametrize(("first", "second"), [(JOURNAL_TOPIC, OTHER), (OTHER, JOURNAL_TOPIC)])
+def test_an_application_that_is_open_in_one_journal_forbids_one_in_another(
+    site: Site, first: str, second: str
+) -> None:
+    """Also where the process that began it is gone, and its lock is free."""
+    with site.take("ann", first) as journal:
+        journal.append([application("a-1")])
+    with pytest.raises(Held, match=f"a-1 .* is open in the journal topic {first}"):
+        site.take("bob", second)
+    killed = site.take("ann", first)  # it takes the lock up, and is killed before it writes
+    del killed
+    with pytest.raises(Held, match="a-1"):
+        site.take("bob", second)
+    with site.take("ann", first) as journal:
+        journal.append([changed(application("a-1"), status=ApplicationStatus.CLOSED)])
+    site.take("bob", second).close()
+
+
+def test_an_application_in_a_topic_that_is_gone_is_no_obstacle(site: Site) -> None:
+    with site.take("ann", OTHER) as journal:
+        journal.append([application("a-1")])
+    site.cluster.topics.delete(OTHER)
+    site.take("bob").close()
+
+
+@pytest.mark.parametrize("again", [True, False])
+@pytest.mark.parametrize("name", [JOURNAL_TOPIC, OTHER])
+def test_a_topic_that_is_deleted_while_it_is_in_use_is_written_again(
+    site: Site, name: str, again: bool
+) -> None:
+    """Prior values, plan, application and remembered orders would else be gone with it."""
+    journal = site.take("ann", name)
+    journal.append([application("a-1"), rate(1, "5"), rate(2, "5")])
+    site.cluster.topics.delete(name)
+    if again:
+        site.cluster.topics.make(name)
+    journal.append([rate(1, "6"), Forget(rate(2, "5").key)])
+    assert by_key(site.held(name)) == by_key([application("a-1"), rate(1, "6")])
+    assert any("deleted while it was in use" in note for note in site.notes)
+
+
+def test_it_is_noticed_by_one_that_has_nothing_to_write(site: Site) -> None:
+    journal = site.take("ann")
+    journal.append([application("a-1"), rate(1, "5")])
+    site.cluster.topics.make(JOURNAL_TOPIC)
+    journal.arrived()
+    journal.append([])
+    assert by_key(site.held()) == by_key([application("a-1"), rate(1, "5")])
+
+
+def test_one_that_is_made_again_and_would_lose_it_is_written_and_ends_the_process(
+    site: Site,
+) -> None:
+    journal = site.take("ann")
+    journal.append([application("a-1"), rate(1, "5")])
+    site.cluster.topics.make(JOURNAL_TOPIC, policy="delete")
+    with pytest.raises(ClusterRefused, match=r"cleanup\.policy is delete"):
+        journal.append([rate(1, "6")])
+    journal.close()
+    assert by_key(site.held()) == by_key([application("a-1"), rate(1, "6")])
+    with pytest.raises(BadFile, match=r"cleanup.policy is delete.*cleanup.policy=compact"):
+        site.take("ann")
+
+
+@pytest.mark.parametrize(
+    ("partitions", "policy", "keys", "why"),
+    [
+        (3, "compact", [], "3 partitions"),
+        (1, "delete", [], r"cleanup.policy is delete"),
+        (1, "compact,delete", [], "cleanup.policy is compact,delete"),
+        (1, "compact", [b"order-1"], "offset 0"),
+    ],
+)
+def test_a_topic_of_somebody_else_is_never_written(
+    site: Site, partitions: int, policy: str, keys: list[bytes], why: str
+) -> None:
+    site.cluster.topics.make(PAYMENTS, partitions=partitions, policy=policy)
+    site.written(PAYMENTS, *keys)
+    with pytest.raises(BadFile, match=why):
+        site.take("ann", PAYMENTS)
+    assert site.ends(PAYMENTS) == len(keys)
+    assert JOURNAL_TOPIC not in site.cluster.topics.topics
+
+
+def test_what_weakens_a_journal_is_said_and_what_replan_makes_has_no_flaw(site: Site) -> None:
+    site.take("ann").close()
+    assert not any("warning" in note for note in site.notes)
+    own = site.cluster.topics.topics[JOURNAL_TOPIC]
+    own.settings |= {"min.insync.replicas": "1", "unclean.leader.election.enable": "true"}
+    own.replicas, own.partitions = [1], 2
+    site.take("ann").close()
+    said = "\n".join(site.notes)
+    assert "2 partitions" in said
+    assert "1 replica" in said
+    assert "unclean.leader.election.enable is on" in said
+    own.replicas = [1, 2, 3]
+    site.take("ann").close()
+    assert "min.insync.replicas is 1" in site.notes[-2] + site.notes[-3]
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("take"), st.integers(0, 2), st.sampled_from([JOURNAL_TOPIC, OTHER])),
+        st.tuples(st.just("take"), st.integers(0, 2), st.just(PAYMENTS)),
+        st.tuples(st.just("open"), st.integers(0, 2), st.just("")),
+        st.tuples(st.just("close"), st.integers(0, 2), st.just("")),
+        st.tuples(st.just("write"), st.integers(0, 2), st.sampled_from("123")),
+        st.tuples(st.just("leave"), st.integers(0, 2), st.just("")),
+        st.tuples(st.just("kill"), st.integers(0, 2), st.just("")),
+        st.tuples(st.just("again"), st.just(0), st.sampled_from([JOURNAL_TOPIC, OTHER])),
+        st.tuples(st.just("delete"), st.just(0), st.sampled_from([JOURNAL_TOPIC, OTHER])),
+    ),
+    max_size=10,
+)
+
+
+class History:
+    """Three processes, of which each may have a journal, and what must hold of all."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.journals: dict[int, tuple[str, TopicJournal]] = {}
+        self.last: int | None = None
+        self.count = 0
+
+    def step(self, verb: str, who: int, what: str) -> None:
+        match verb:
+            case "take":
+                self.take(who, what)
+            case "again":
+                self.site.cluster.topics.make(what)
+                self.go_on()
+            case "delete":
+                self.site.cluster.topics.delete(what)
+                self.go_on()
+            case "kill":
+                self.journals.pop(who, None)
+            case "leave":
+                if who in self.journals:
+                    self.journals.pop(who)[1].close()
+            case _:
+                if who in self.journals:
+                    self.write(who, verb, what)
+
+    def take(self, who: int, name: str) -> None:
+        if name == PAYMENTS:
+            with pytest.raises((BadFile, Held)):
+                self.site.take(str(who), name)
+            return
+        with suppress(Held):
+            clock = Hand()
+            self.journals[who] = name, self.site.take(str(who), name, clock)
+            self.last = who
+            assert clock.time <= DEAD_SECONDS + 2
+
+    def go_on(self) -> None:
+        """Whoever works does so within a second."""
+        if self.last in self.journals:
+            self.write(self.last, "write", "9")
+
+    def write(self, who: int, verb: str, what: str) -> None:
+        name, journal = self.journals[who]
+        opened = open_applications(journal.read())
+        self.count += 1
+        match verb:
+            case "open":
+                records: list[Record] = [] if opened else [application(f"a-{self.count}")]
+            case "close":
+                records = [changed(a, status=ApplicationStatus.CLOSED) for a in opened]
+            case _:
+                records = [rate(int(what), f"{self.count}")]
+        if not records:
+            return
+        if who != self.last:
+            with pytest.raises(Held):
+                journal.append(records)
+            return
+        journal.append(records)
+        assert by_key(self.site.held(name)) == by_key(journal.read())
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=12)
+@given(STEPS)
+def test_one_writes_all_of_it_is_kept_one_application_is_open_and_nothing_else_is_touched(
+    steps: Sequence[tuple[str, int, str]],
+) -> None:
+    with FakeCluster(Shape()) as cluster:
+        site = Site(cluster)
+        cluster.topics.make(PAYMENTS, partitions=3, policy="delete")
+        site.written(PAYMENTS, b"order-1")
+        history = History(site)
+        for verb, who, what in steps:
+            history.step(verb, who, what)
+            found = [
+                a for name in (JOURNAL_TOPIC, OTHER) for a in open_applications(site.held(name))
+            ]
+            assert len(found) <= 1, found
+            assert site.ends(PAYMENTS) == 1
+        site.close()
