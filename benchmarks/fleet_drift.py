@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -67,7 +68,7 @@ def make_fleet(home: Path, clusters: int, partitions: int) -> None:
 def run(engine: str, home: Path, master: str) -> int:
     """Compare the fleet; the number of partitions that drifted."""
     where = Where(Engine.SPARK, master, between=home) if engine == "spark" else Where(Engine.LOCAL)
-    todo = from_folders(home / "snapshots", home / "placements")
+    todo = from_folders(home / "snapshots", home / "placements", datetime.now(UTC))
     found = run_stages(
         todo, [*DRIFT_STAGES, Stage.COST], where, Hour.of("", "2026-11-21T03:00:00Z")
     )

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -100,7 +101,7 @@ def fleet_of(home: Path) -> Fleet:
 def run_engine(home: Path, where: Where) -> str:
     fleet, lake = fleet_of(home), Lake(str(home / "lake"))
     began = time.perf_counter()
-    todo = from_lake(fleet, lake)
+    todo = from_lake(fleet, lake, datetime.now(UTC))
     found = run_stages(todo, STAGES, where, NOW)
     judged = time.perf_counter()
     assert not found.errors.num_rows, found.errors.slice(0, 3).to_pylist()

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 NOW = Hour.of("", "2026-11-22T05:00:00Z")
+CLOCK = datetime(2026, 11, 22, 5, tzinfo=UTC)
 STAGES = (*DRIFT_STAGES, Stage.COST, Stage.PLAN)
 ORDERS = """\
 version: 1
@@ -54,7 +56,7 @@ def found_in(home: Path, stages: Sequence[Stage] = DRIFT_STAGES) -> FleetRun:
 
 
 def todo_of(home: Path) -> Todo:
-    return from_folders(home / "snapshots", home / "placements")
+    return from_folders(home / "snapshots", home / "placements", CLOCK)
 
 
 @pytest.fixture
@@ -158,7 +160,7 @@ def test_each_stage_is_a_function_of_dataframes(
         path.write_text(drawn_placement(seed, drawn_snapshot(seed), "x"), encoding="utf-8")
         fleet[f"c{seed}"] = FleetCluster(f"c{seed}", placement=path)
         keep_snapshot(lake, drawn_snapshot(seed), f"c{seed}")
-    todo = from_lake(Fleet(fleet, lake.address), lake)
+    todo = from_lake(Fleet(fleet, lake.address), lake, CLOCK)
     here = run_stages(todo, list(Stage), Where(Engine.LOCAL), NOW)
     write(lake, todo, here, list(Stage), NOW)
     run_history(lake, fleet)

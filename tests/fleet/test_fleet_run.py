@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from replan.snapshots.files import write_snapshot
 pytestmark = pytest.mark.slow
 
 NOW = Hour.of("", "2026-11-22T05:00:00Z")
+CLOCK = datetime(2026, 11, 22, 5, tzinfo=UTC)
 ORDERS = "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}}\n"
 
 
@@ -63,7 +65,7 @@ def tables(home: Path) -> dict[str, Any]:
 def stages(home: Path, *asked: Stage) -> None:
     """What a command of one stage does."""
     fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
-    todo = from_lake(fleet, lake)
+    todo = from_lake(fleet, lake, CLOCK)
     write(lake, todo, run_stages(todo, asked, Where(Engine.LOCAL), NOW), asked, NOW)
 
 
@@ -199,7 +201,12 @@ def test_the_largest_clusters_come_first(home: Path) -> None:
     for name, count in (("eu", 2), ("us", 5), ("lab", 1), ("gone", 3)):
         seen = snapshot([state([1, 2], partition=n) for n in range(count)])
         keep_snapshot(lake, replace(seen, cluster_id=name), name)
-    assert [task.cluster for task in from_lake(fleet, lake).tasks] == ["us", "gone", "eu", "lab"]
+    assert [task.cluster for task in from_lake(fleet, lake, CLOCK).tasks] == [
+        "us",
+        "gone",
+        "eu",
+        "lab",
+    ]
 
 
 def test_what_was_collected_is_kept_although_others_fail(home: Path) -> None:
@@ -293,7 +300,7 @@ def test_an_error_is_over_when_its_stage_is_done_with_an_older_snapshot(home: Pa
     def at_hour(hour: int, observe: Observe) -> list[str]:
         now = Hour.of("", f"2026-11-22T{hour:02}:00:00Z")
         run_collect(fleet, lake, observe, now)
-        todo = from_lake(fleet, lake)
+        todo = from_lake(fleet, lake, CLOCK)
         write(
             *(lake, todo, run_stages(todo, DRIFT_STAGES, Where(Engine.LOCAL), now)),
             *(DRIFT_STAGES, now),
@@ -315,7 +322,7 @@ def test_a_snapshot_of_which_a_file_is_cut_is_an_error_of_its_cluster(home: Path
         keep_snapshot(lake, seen_at(1, [1, 2, 3], 0), name)
     (file,) = (home / "lake/snapshots/cluster=us").rglob("*.parquet")
     file.write_bytes(file.read_bytes()[:50])
-    todo = from_lake(fleet, lake)
+    todo = from_lake(fleet, lake, CLOCK)
     assert [task.cluster for task in todo.tasks] == ["eu"]
     (error,) = [e for e in todo.errors if e.cluster == "us"]
     assert error.message.startswith(f"{lake.place(SNAPSHOTS)}: ")

@@ -4,7 +4,7 @@ import csv
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,8 @@ def judge(home: Path, *looks: Seen, stages: Sequence[Stage] = DRIFT_STAGES) -> L
     fleet = Fleet({"eu": FleetCluster("eu", placement=home / "eu.yaml")}, lake.address)
     for one in looks:
         keep_seen(lake, one, "eu")
-        todo, now = from_lake(fleet, lake), Hour.of("", one.snapshot.observed_at)
+        now = Hour.of("", one.snapshot.observed_at)
+        todo = from_lake(fleet, lake, datetime.fromisoformat(one.snapshot.observed_at))
         write(lake, todo, run_stages(todo, stages, Where(Engine.LOCAL), now), stages, now)
     run_history(lake, ["eu"])
     return lake

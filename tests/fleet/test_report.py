@@ -191,7 +191,7 @@ def test_a_folder_of_something_else_is_never_replaced(tmp_path: Path) -> None:
 
 
 ODD = "\n=1+1\x1b]0;x\x07"
-"""A name that Kafka would not allow, as a snapshot of somebody else may have it."""
+"""A name that Kafka would not allow, as a snapshot that another program wrote may have it."""
 
 PLAIN: Row = {**dict.fromkeys(DRIFT_COLUMNS.split(), "x"), "spells": 1, "flapping": False}
 

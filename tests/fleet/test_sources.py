@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -60,13 +61,13 @@ def test_placements_are_yaml_files_and_folders(tmp_path: Path) -> None:
 def test_a_fleet_without_snapshots_or_placements_is_refused(tmp_path: Path) -> None:
     snapshots, placements = tmp_path / "s", tmp_path / "p"
     with pytest.raises(BadFile) as refused:
-        from_folders(snapshots, placements)
+        from_folders(snapshots, placements, datetime.now(UTC))
     assert str(refused.value) == f"{snapshots}: cannot read: No such file or directory"
 
     snapshots.mkdir()
     placements.mkdir()
     with pytest.raises(BadFile) as refused:
-        from_folders(snapshots, placements)
+        from_folders(snapshots, placements, datetime.now(UTC))
     assert str(refused.value) == (
         f"{snapshots}: there is no snapshot in this folder; "
         f"`replan snapshot -o {snapshots}/CLUSTER` writes one"
@@ -74,7 +75,7 @@ def test_a_fleet_without_snapshots_or_placements_is_refused(tmp_path: Path) -> N
 
     make(snapshots, "eu.json")
     with pytest.raises(BadFile) as refused:
-        from_folders(snapshots, placements)
+        from_folders(snapshots, placements, datetime.now(UTC))
     assert str(refused.value) == (
         f"{placements}: there is no placement in this folder: "
         "it should hold a YAML file or a folder for each cluster"

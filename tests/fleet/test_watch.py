@@ -3,6 +3,7 @@
 import signal
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from replan.fleet.watch import judge_batch, log_of
 
 pytestmark = pytest.mark.slow
 
+CLOCK = datetime(2026, 11, 22, 5, tzinfo=UTC)
 BAD, GOOD = [1, 2, 3], [1, 2, 4]
 
 
@@ -53,12 +55,12 @@ def test_what_arrives_is_judged_once_and_a_replaced_snapshot_again(home: Path) -
     first, second = arrive(home, 3, BAD), arrive(home, 5, GOOD)
     arrive(home, 3, BAD, "other")  # it has no placement
     days = [("eu", "2026-11-21"), ("other", "2026-11-21"), ("stranger", "2026-11-21")]
-    assert judge_batch(days, fleet, lake, 0).hours == (first, second)
-    assert judge_batch(days, fleet, lake, 1).hours == ()
+    assert judge_batch(days, fleet, lake, 0, CLOCK).hours == (first, second)
+    assert judge_batch(days, fleet, lake, 1, CLOCK).hours == ()
     again = arrive(home, 5, BAD, minute=30)
-    assert judge_batch(days, fleet, lake, 2).hours == (again,)
+    assert judge_batch(days, fleet, lake, 2, CLOCK).hours == (again,)
     late = arrive(home, 4, GOOD)
-    assert judge_batch(days, fleet, lake, 3).hours == (late,)
+    assert judge_batch(days, fleet, lake, 3, CLOCK).hours == (late,)
     assert judged(home) == [("eu", 3, 1), ("eu", 4, 0), ("eu", 5, 1)]
     (history,) = lake.read(HISTORY).to_pylist()
     assert (history["spells"], history["open"]) == (2, True)
@@ -73,7 +75,7 @@ def test_a_cut_file_of_one_cluster_stops_no_watch(home: Path) -> None:
     first = arrive(home, 3, BAD)
     days = [("eu", "2026-11-21"), ("us", "2026-11-21")]
     for number in (0, 1):
-        done = judge_batch(days, fleet, lake, number)
+        done = judge_batch(days, fleet, lake, number, CLOCK)
         assert [row["cluster"] for row in done.errors.to_pylist()] == ["us"]
         assert done.hours == ((first,) if number == 0 else ())
     (error,) = lake.read(ERRORS).to_pylist()

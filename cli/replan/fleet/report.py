@@ -137,6 +137,8 @@ def _asides(found: FleetRun) -> list[str]:
     lines = []
     if found.undeclared:
         lines.append(f"Without a placement: {', '.join(found.undeclared)}.")
+    if found.late:
+        lines.append(f"{count(found.late, 'late snapshot')} judged, too.")
     if found.older:
         lines.append(f"{count(found.older, 'older snapshot')} not looked at.")
     return lines

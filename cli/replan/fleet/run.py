@@ -14,18 +14,22 @@ import pyarrow.compute as pc
 
 from replan.errors import Exit
 from replan.fleet.collect import Observe, collect
-from replan.fleet.engine import Where, done_by
+from replan.fleet.engine import Engine, Where, done_by
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Hour, Lake, quoted
+from replan.fleet.lake.snapshots import Kept
 from replan.fleet.lake.tables import DIFFERENCES, ERRORS, HISTORY, JUDGED, TABLES
-from replan.fleet.perform import WRITES, Rows, Stage, in_order
+from replan.fleet.perform import DRIFT_STAGES, WRITES, Rows, Stage, in_order
 from replan.fleet.seen import keep_seen
 from replan.fleet.stages.classify import ACKNOWLEDGED
 from replan.fleet.tasks.pairs import FleetError
-from replan.fleet.tasks.todo import Todo
+from replan.fleet.tasks.todo import Todo, task_of
+from replan.fleet.tasks.work import Task
 from replan.planning.comparison.diff import DifferenceKind
 
 COLLECT = "collect"
+JUDGING = (*DRIFT_STAGES, Stage.COST)
+"""What is done for a snapshot that is not the newest: what its place in the history needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,8 @@ class FleetRun:
     """Clusters with a snapshot that no placement is about."""
     older: int = 0
     """Snapshots that were not looked at, because there is a newer one of their cluster."""
+    late: int = 0
+    """Snapshots that came late, and were judged in their place."""
     failed: frozenset[tuple[Hour, str]] = frozenset()
     """The stages that failed, each for a cluster and an hour."""
 
@@ -78,7 +84,7 @@ def run_stages(todo: Todo, stages: Sequence[Stage], where: Where, now: Hour) -> 
     failed = frozenset((hour_of(row), row["stage"]) for row in said)
     unpaired = error_rows(todo.errors, stages[0].value, now)
     errors = in_order(ERRORS.name, [_once(said, stages), unpaired])
-    return FleetRun({**rows, ERRORS.name: errors}, todo.undeclared, todo.older, failed)
+    return FleetRun({**rows, ERRORS.name: errors}, todo.undeclared, todo.older, failed=failed)
 
 
 def _once(errors: Iterable[dict[str, Any]], stages: Sequence[Stage]) -> pa.Table:
@@ -119,12 +125,42 @@ def write(lake: Lake, todo: Todo, run: FleetRun, stages: Sequence[Stage], now: H
     """
     writes = {name: stage for stage in stages for name in WRITES[stage]}
     for name in sorted(writes, key=lambda name: (name == JUDGED.name, name)):
-        hours = [task.hour for task in todo.tasks if not _keeps(run, task.hour, writes[name])]
-        lake.replace(TABLES[name], run.rows[name], hours)
+        done = [task for task in todo.tasks if not _keeps(run, task.hour, writes[name])]
+        rows = run.rows[name]
+        if not TABLES[name].keeps_days:
+            done = _newest(lake, done)
+            rows = _of_tasks(rows, done) if len(done) < len(todo.tasks) else rows
+        lake.replace(TABLES[name], rows, [task.hour for task in done])
     hours = [task.hour for task in todo.tasks]
     failed = [Hour(error.cluster, now.day, now.hour) for error in todo.errors]
     over = {hour.cluster: hour for hour in hours} if todo.of_newest else {}
     write_errors(lake, run.errors, [*hours, *failed], [stage.value for stage in stages], over)
+
+
+def _newest(lake: Lake, tasks: Iterable[Task]) -> list[Task]:
+    """Of each cluster the newest task, unless a newer snapshot was judged: a table without days has what that has."""
+    newest: dict[str, Task] = {}
+    for task in sorted(tasks, key=lambda task: task.hour):
+        newest[task.cluster] = task
+    for row in lake.read(JUDGED, columns=["cluster", "day", "hour"]).to_pylist():
+        if row["cluster"] in newest and newest[row["cluster"]].hour < hour_of(row):
+            del newest[row["cluster"]]
+    return list(newest.values())
+
+
+def _of_tasks(rows: pa.Table, tasks: Iterable[Task]) -> pa.Table:
+    moments = pa.array([f"{task.cluster} {task.observed_at}" for task in tasks], pa.string())
+    each = pc.binary_join_element_wise(rows.column("cluster"), rows.column("observed_at"), " ")
+    return rows.filter(pc.is_in(each, value_set=moments))
+
+
+def judge_kept(fleet: Fleet, lake: Lake, kept: Sequence[Kept], now: Hour) -> FleetRun:
+    """Judge these snapshots, whatever came after them, and write what was found in their hours; raises BadFile."""
+    tasks = tuple(task_of(fleet, lake, one) for one in kept)
+    todo = Todo(tasks, partitions=sum(one.partitions for one in kept))
+    run = run_stages(todo, JUDGING, Where(Engine.LOCAL), now)
+    write(lake, todo, run, JUDGING, now)
+    return run
 
 
 def _keeps(run: FleetRun, hour: Hour, stage: Stage) -> bool:

@@ -9,29 +9,26 @@ rows: every snapshot has its effect exactly once, whether it comes late, twice o
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from replan.errors import BadFile, BadUsage
-from replan.fleet.engine import Engine, Where
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Hour, Lake, quoted
 from replan.fleet.lake.snapshots import Kept, kept_snapshots
 from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS
-from replan.fleet.perform import DRIFT_STAGES, Stage, in_order
+from replan.fleet.perform import DRIFT_STAGES, in_order
 from replan.fleet.run import (
     error_rows,
     hour_of,
+    judge_kept,
     run_history,
-    run_stages,
-    write,
     write_errors,
 )
 from replan.fleet.tasks.pairs import FleetError
-from replan.fleet.tasks.todo import Todo, task_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -40,7 +37,6 @@ COMMIT = "add struct<partitionValues: map<string, string>>"
 """What is read of each line of a commit: the values by which the files that it adds are divided."""
 POLL_SECONDS = 1
 """How often it asks whether to stop; nothing else waits for that."""
-STAGES = (*DRIFT_STAGES, Stage.COST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +71,7 @@ def watch(
     commits = spark.readStream.schema(COMMIT).option("pathGlobFilter", "*.json").json(log)
 
     def judge(batch: "DataFrame", number: int) -> None:
-        on_batch(judge_batch(_touched(batch), fleet, lake, number))
+        on_batch(judge_batch(_touched(batch), fleet, lake, number, datetime.now(UTC)))
 
     writer = (
         touched(commits).writeStream.foreachBatch(judge).option("checkpointLocation", checkpoint)
@@ -105,45 +101,51 @@ def _touched(batch: "DataFrame") -> Sequence[tuple[str, str]]:
 
 
 def judge_batch(
-    touched_days: Sequence[tuple[str, str]], fleet: Fleet, lake: Lake, number: int
+    touched_days: Sequence[tuple[str, str]], fleet: Fleet, lake: Lake, number: int, now: datetime
 ) -> Batch:
     """Judge the snapshots of these days that were not judged yet, or are not those that were; raises BadFile.
 
-    A day of which a file cannot be read is an error of its cluster, and ends nothing for the others.
+    A day of which a file cannot be read is an error of its cluster, and ends nothing for the others; so is a snapshot
+    that is dated after `now`.
     """
     lake.read(SNAPSHOTS, "false", ["cluster"])  # where this fails it is the table itself
-    found, errors = _arrived(touched_days, fleet, lake)
+    found, errors = _arrived(touched_days, fleet, lake, now)
     write_errors(lake, errors, map(hour_of, errors.to_pylist()), [DRIFT_STAGES[0].value], {})
     clusters = sorted({name for name, _ in touched_days if name in fleet.clusters})
     if not found:
         run_history(lake, clusters)  # a batch that was killed may have come so far
         return Batch(number, (), errors)
-    todo = Todo(
-        tuple(task_of(fleet, lake, kept) for kept in found),
-        partitions=sum(kept.partitions for kept in found),
-    )
-    newest = max(found, key=lambda kept: (kept.at.day, kept.at.hour)).at
-    run = run_stages(todo, STAGES, Where(Engine.LOCAL), newest)
-    write(lake, todo, run, STAGES, newest)
+    run = judge_kept(fleet, lake, found, Hour.of("", now.isoformat()))
     run_history(lake, clusters)
     return Batch(number, tuple(kept.at for kept in found), run.with_errors(errors).errors)
 
 
 def _arrived(
-    touched_days: Sequence[tuple[str, str]], fleet: Fleet, lake: Lake
+    touched_days: Sequence[tuple[str, str]], fleet: Fleet, lake: Lake, now: datetime
 ) -> tuple[list[Kept], pa.Table]:
-    """What is to be judged, and the errors of the days that cannot be read, each at the beginning of its day."""
+    """What is to be judged, and the errors: of a day that cannot be read at its beginning, of a wrong date now."""
     found: list[Kept] = []
-    torn: list[pa.Table] = []
+    errors: list[pa.Table] = []
+    place = lake.place(SNAPSHOTS)
+
+    def failed(cluster: str, message: str, when: Hour) -> None:
+        error = FleetError(cluster, place, message)
+        errors.append(error_rows([error], DRIFT_STAGES[0].value, when))
+
     for cluster, day in touched_days:
-        if cluster in fleet.clusters and fleet.cluster(cluster).placement is not None:
-            try:
-                found += _unjudged(lake, cluster, day)
-            except BadFile as problem:
-                error = FleetError(cluster, lake.place(SNAPSHOTS), str(problem))
-                beginning = Hour(cluster, date.fromisoformat(day), 0)
-                torn.append(error_rows([error], DRIFT_STAGES[0].value, beginning))
-    return found, in_order(ERRORS.name, torn)
+        if cluster not in fleet.clusters or fleet.cluster(cluster).placement is None:
+            continue
+        try:
+            arrived = list(_unjudged(lake, cluster, day))
+        except BadFile as problem:
+            failed(cluster, str(problem), Hour(cluster, date.fromisoformat(day), 0))
+            continue
+        for kept in arrived:
+            if wrong := kept.dated_after(now):
+                failed(cluster, f"{place}: {wrong}", Hour(cluster, now.date(), now.hour))
+            else:
+                found.append(kept)
+    return found, in_order(ERRORS.name, errors)
 
 
 def _unjudged(lake: Lake, cluster: str, day: str) -> Iterator[Kept]:

@@ -1,6 +1,7 @@
 """Tables of a lake on this disk: replaced by hour, read by SQL, older and newer ones, looked after."""
 
 import json
+import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
@@ -134,6 +135,21 @@ def test_a_writer_that_was_killed_before_its_commit_leaves_nothing_to_read(lake:
     lake.replace(ERRORS, errors(EU, "one"), [EU])
     lake.replace(ERRORS, errors(EU, "two"), [EU])
     max((Path(lake.place(ERRORS)) / "_delta_log").glob("*.json")).unlink()
+    assert messages(lake) == ["one"]
+
+
+def test_maintenance_deletes_what_a_killed_writer_left_once_no_reader_can_have_begun_with_it(
+    lake: Lake,
+) -> None:
+    lake.replace(ERRORS, errors(EU, "one"), [EU])
+    (file,) = Path(lake.place(ERRORS)).rglob("*.parquet")
+    week = 8 * 24 * 3600
+    for name, age in (("left", week), ("begun", 0)):
+        copy = Path(shutil.copy(file, file.with_name(f"{name}.parquet")))
+        os.utime(copy, (copy.stat().st_mtime - age,) * 2)
+    os.utime(file, (file.stat().st_mtime - week,) * 2)
+    list(lake.maintain(90, EU.day))
+    assert {f.name for f in file.parent.iterdir()} == {file.name, "begun.parquet"}
     assert messages(lake) == ["one"]
 
 

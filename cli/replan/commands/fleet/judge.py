@@ -12,15 +12,18 @@ from replan.commands.fleet.options import (
     FleetFile,
     Output,
     Tolerate,
+    clock,
+    hour_of_run,
     opened_lake,
-    this_hour,
 )
 from replan.commands.frame.output import note, result, save
 from replan.errors import BadUsage, Exit
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from replan.fleet.fleet_file import Fleet
-    from replan.fleet.lake.delta import Hour, Lake
+    from replan.fleet.lake.delta import Lake
     from replan.fleet.perform import Stage
     from replan.fleet.run import FleetRun
     from replan.fleet.tasks.todo import Todo
@@ -87,7 +90,9 @@ def drift(
 
     between = None if output is None else output.resolve().parent
     where = choice.where(between)
-    found = run_stages(from_folders(snapshots, placements), DRIFT_STAGES, where, this_hour())
+    now = clock()
+    todo = from_folders(snapshots, placements, now)
+    found = run_stages(todo, DRIFT_STAGES, where, hour_of_run(now))
     return _shown(found, output, tolerate)
 
 
@@ -241,18 +246,25 @@ def perform_and_write(
     lake: "Lake",
     stages: "Sequence[Stage]",
     choice: EngineChoice,
-    now: "Hour | None" = None,
+    now: "datetime | None" = None,
     unanswered: "Collection[str]" = (),
 ) -> "FleetRun":
-    """Judge the newest snapshots of a fleet, and put what was found into the lake; raises BadFile."""
-    from replan.fleet.run import run_stages, write
+    """Judge the newest snapshots of a fleet and those that came late, and write what was found; raises BadFile."""
+    from dataclasses import replace
+
+    from replan.fleet.lake.tables import JUDGED
+    from replan.fleet.run import judge_kept, run_stages, write
     from replan.fleet.tasks.todo import from_lake
 
-    now = now or this_hour()
-    todo: Todo = from_lake(fleet, lake, unanswered)
+    now = now or clock()
+    hour = hour_of_run(now)
+    todo: Todo = from_lake(fleet, lake, now, unanswered)
     between = None if "://" in lake.address else Path(lake.address)
-    found = run_stages(todo, stages, choice.where(between), now)
-    write(lake, todo, found, stages, now)
+    found = run_stages(todo, stages, choice.where(between), hour)
+    write(lake, todo, found, stages, hour)
+    if todo.late and JUDGED.name in found.rows:
+        late = judge_kept(fleet, lake, todo.late, hour)
+        found = replace(found.with_errors(late.errors), late=late.rows[JUDGED.name].num_rows)
     return found
 
 

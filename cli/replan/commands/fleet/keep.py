@@ -46,10 +46,16 @@ def maintain(
     keep: Annotated[
         int, typer.Option(metavar="DAYS", min=1, help="Remove rows of days that are older.")
     ] = 90,
+    future: Annotated[
+        bool,
+        typer.Option(
+            "--future", help="Remove rows of days after tomorrow, too: a clock was wrong."
+        ),
+    ] = False,
 ) -> Exit:
     """Keep the tables of a lake small: remove old days, merge small files, delete files that nothing needs.
 
-    Files that a table no longer has are kept for seven days, for readers that have begun.
+    Files that a table no longer has, or that a killed run left, are kept for seven days, for readers that have begun.
 
     Exit codes:
       0  done
@@ -65,7 +71,7 @@ def maintain(
 
     opened = Lake(lake)
     opened.require()
-    for one in opened.maintain(keep, datetime.now(UTC).date()):
+    for one in opened.maintain(keep, datetime.now(UTC).date(), future=future):
         note(
             f"{one.table}: {count(one.rows_removed, 'row')} removed, {count(one.files_merged, 'file')} merged, "
             f"{count(one.files_removed, 'file')} deleted"

@@ -1,4 +1,4 @@
-"""The options that the commands of a fleet share, the fleet file with its lake, and the hour of a run."""
+"""The options that the commands of a fleet share, the fleet file with its lake, and the clock of a run."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +9,8 @@ import typer
 from replan.errors import BadUsage
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from replan.fleet.engine import Where
     from replan.fleet.fleet_file import Fleet
     from replan.fleet.lake.delta import Hour, Lake
@@ -71,10 +73,15 @@ def opened_lake(file: Path) -> "tuple[Fleet, Lake]":
     return fleet, Lake(fleet.lake)
 
 
-def this_hour() -> "Hour":
-    """The hour in which a run begins, of no cluster."""
+def clock() -> "datetime":
+    """When a run begins."""
     from datetime import UTC, datetime
 
+    return datetime.now(UTC)
+
+
+def hour_of_run(now: "datetime") -> "Hour":
+    """The hour in which a run begins, of no cluster."""
     from replan.fleet.lake.delta import Hour
 
-    return Hour.of("", datetime.now(UTC).isoformat())
+    return Hour.of("", now.isoformat())

@@ -11,8 +11,9 @@ from replan.commands.fleet.options import (
     EngineChoice,
     FleetFile,
     Tolerate,
+    clock,
+    hour_of_run,
     opened_lake,
-    this_hour,
 )
 from replan.commands.frame.output import note, result
 from replan.errors import Exit
@@ -36,7 +37,7 @@ def collect(*, fleet: FleetFile = DEFAULT_FLEET, tolerate: Tolerate = 0) -> Exit
     from replan.fleet.run import FleetRun, run_collect
 
     opened, lake = opened_lake(fleet)
-    errors = run_collect(opened, lake, _observe, this_hour())
+    errors = run_collect(opened, lake, _observe, hour_of_run(clock()))
     for error in errors.to_pylist():
         note(f"{error['cluster']}: {error['message']}")
     return FleetRun({"errors": errors}).exit_code(tolerate)
@@ -71,9 +72,9 @@ def run(
     from replan.fleet.run import run_collect, run_history
 
     opened, lake = opened_lake(fleet)
-    now = this_hour()
+    now = clock()
     _progress("collecting")
-    uncollected = run_collect(opened, lake, _observe, now)
+    uncollected = run_collect(opened, lake, _observe, hour_of_run(now))
     _progress("rates, drift, costs, plans")
     unanswered = frozenset(uncollected.column("cluster").to_pylist())
     found = perform_and_write(opened, lake, list(Stage), choice, now, unanswered)

@@ -145,13 +145,18 @@ class Lake:
                 "or begin it with `replan fleet collect` or `replan snapshot --lake`"
             )
 
-    def maintain(self, keep_days: int, today: date) -> Iterator[Maintained]:
+    def maintain(
+        self, keep_days: int, today: date, *, future: bool = False
+    ) -> Iterator[Maintained]:
         """Remove rows older than so many days, merge small files, remove files that no state needs; by table.
 
+        `future`: also the rows of days after tomorrow, which wrong clocks have made.
         `judged` comes first: a history that is made meanwhile, or after a crash, leaves out drift of an hour that is
         not there, while an hour without its drift would end all spells.
         """
-        oldest = today - timedelta(days=keep_days)
+        gone = f"day < '{today - timedelta(days=keep_days)}'"
+        if future:
+            gone += f" OR day > '{today + timedelta(days=1)}'"
         for table in sorted(TABLES.values(), key=lambda table: table is not JUDGED):
             with _explained(self.place(table)):
                 known = self._open(table)
@@ -159,12 +164,12 @@ class Lake:
                     continue
                 removed = 0
                 if table.keeps_days:
-                    removed = known.delete(f"day < '{oldest}'")["num_deleted_rows"]
+                    removed = known.delete(gone)["num_deleted_rows"]
                 merged = known.optimize.compact()["numFilesRemoved"]
                 known.create_checkpoint()
                 known.cleanup_metadata()
-                gone = known.vacuum(retention_hours=RETAINED_HOURS, dry_run=False)
-            yield Maintained(table.name, removed, merged, len(gone))
+                deleted = known.vacuum(retention_hours=RETAINED_HOURS, dry_run=False, full=True)
+            yield Maintained(table.name, removed, merged, len(deleted))
 
     def _open(self, table: LakeTable) -> "DeltaTable | None":
         from deltalake import DeltaTable

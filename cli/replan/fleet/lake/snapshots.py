@@ -6,6 +6,7 @@ name has the row as one value. The document in `header` carries the version of t
 
 import json
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +32,28 @@ class Kept:
     cluster_id: str
     observed_at: str
     partitions: int = 0
+
+    def dated_after(self, now: datetime) -> str | None:
+        """What is wrong with a snapshot that a wrong clock has dated, and the way out; None of any other."""
+        wrong = dated_after(self.observed_at, now)
+        return wrong and f"{wrong}; `replan fleet maintain --future` removes such snapshots"
+
+
+AHEAD = timedelta(minutes=10)
+"""So far a snapshot may be ahead of the clock of a run: clocks differ."""
+
+
+def dated_after(observed_at: str, now: datetime) -> str | None:
+    """What is wrong with a moment that is later than the clock of a run allows; None where it is not.
+
+    By such a date nothing later would ever be the newest.
+    """
+    if datetime.fromisoformat(observed_at) <= now + AHEAD:
+        return None
+    return (
+        f"this snapshot is dated {observed_at}, later than the clock of this run "
+        f"({now.isoformat(timespec='seconds').replace('+00:00', 'Z')}), and is left out: one of the two clocks is wrong"
+    )
 
 
 def keep_snapshot(lake: Lake, snapshot: Snapshot, cluster: str) -> Hour:

@@ -1,17 +1,22 @@
-"""What is to be done for a fleet: a task for each cluster, out of two folders or out of a lake and its fleet file."""
+"""What is to be done for a fleet: a task for each cluster, out of two folders or out of a lake and its fleet file.
+
+The newest snapshot of a cluster counts, as far as the clock of the run allows it: one that a wrong clock has dated is
+an error, and hides nothing. Late ones came after the comparison of a newer one, or between two runs.
+"""
 
 import json
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from replan.errors import BadFile
 from replan.fleet.fleet_file import Fleet
-from replan.fleet.lake.delta import Lake, quoted
-from replan.fleet.lake.snapshots import Kept, kept_snapshots
-from replan.fleet.lake.tables import SNAPSHOTS
+from replan.fleet.lake.delta import Hour, Lake, quoted
+from replan.fleet.lake.snapshots import Kept, dated_after, kept_snapshots
+from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS
 from replan.fleet.tasks.heads import head_of
-from replan.fleet.tasks.pairs import FleetError, pair_up
+from replan.fleet.tasks.pairs import FleetError, Head, pair_up
 from replan.fleet.tasks.sources import find_placements, find_snapshots
 from replan.fleet.tasks.work import Task, prices_text
 
@@ -34,9 +39,11 @@ class Todo:
     """About how many there are in all."""
     of_newest: bool = False
     """Whether each task has the newest snapshot of its cluster in the lake: what failed after that is over."""
+    late: tuple[Kept, ...] = ()
+    """Older snapshots in the lake that were never judged, of clusters that were."""
 
 
-def from_folders(snapshots: Path, placements: Path) -> Todo:
+def from_folders(snapshots: Path, placements: Path, now: datetime) -> Todo:
     """Everything that two folders hold; raises BadFile where either side has nothing."""
     found = find_snapshots(snapshots)
     if not found:
@@ -50,7 +57,7 @@ def from_folders(snapshots: Path, placements: Path) -> Todo:
             f"{placements}: there is no placement in this folder: "
             "it should hold a YAML file or a folder for each cluster"
         )
-    pairing = pair_up(head_of(source) for source in [*found, *declared])
+    pairing = pair_up(_by_clock(head_of(source), now) for source in [*found, *declared])
     tasks = tuple(
         Task(p.cluster_name, p.cluster_id, p.observed_at, p.placement, snapshot=p.snapshot)
         for p in pairing.pairs
@@ -65,36 +72,70 @@ def from_folders(snapshots: Path, placements: Path) -> Todo:
     )
 
 
-def from_lake(fleet: Fleet, lake: Lake, unanswered: Collection[str] = ()) -> Todo:
+def _by_clock(head: Head, now: datetime) -> Head:
+    wrong = None if head.observed_at is None else dated_after(head.observed_at, now)
+    return head if wrong is None else replace(head, message=f"{head.path}: {wrong}")
+
+
+def from_lake(fleet: Fleet, lake: Lake, now: datetime, unanswered: Collection[str] = ()) -> Todo:
     """The newest snapshot of each cluster of the fleet; raises BadFile where the table of snapshots cannot be read.
 
     That there is none is no error of its own where the cluster is among the `unanswered` of this run.
     """
-    newest, torn = newest_of(lake, fleet.clusters)
-    tasks: list[Task] = []
+    known, torn = snapshots_of(lake, fleet.clusters)
+    place = lake.place(SNAPSHOTS)
+    newest: list[Kept] = []
     errors: list[FleetError] = []
     undeclared: list[str] = []
     for name, cluster in fleet.clusters.items():
-        kept = newest.get(name)
+        dated = [(kept, kept.dated_after(now)) for kept in known.get(name, ())]
+        trusted = [kept for kept, wrong in dated if wrong is None]
         if cluster.placement is None:
             undeclared.append(name)
-        elif name in torn:
-            errors.append(FleetError(name, lake.place(SNAPSHOTS), torn[name]))
-        elif kept is None and name in unanswered:
             continue
-        elif kept is None:
+        errors += [FleetError(name, place, f"{place}: {wrong}") for _, wrong in dated if wrong]
+        if trusted:
+            newest.append(trusted[-1])
+        elif name in torn:
+            errors.append(FleetError(name, place, torn[name]))
+        elif not dated and name not in unanswered:
             message = "there is no snapshot of it in the lake; `replan fleet collect` takes one"
             errors.append(FleetError(name, lake.address, message))
-        else:
-            tasks.append(task_of(fleet, lake, kept))
-    tasks.sort(key=lambda task: -newest[task.cluster].partitions)
+    newest.sort(key=lambda kept: -kept.partitions)
     return Todo(
-        tuple(tasks),
+        tuple(task_of(fleet, lake, kept) for kept in newest),
         tuple(errors),
         tuple(undeclared),
-        partitions=sum(newest[task.cluster].partitions for task in tasks),
+        partitions=sum(kept.partitions for kept in newest),
         of_newest=True,
+        late=tuple(_late(lake, newest, known)),
     )
+
+
+def _late(
+    lake: Lake, newest: Iterable[Kept], known: Mapping[str, Sequence[Kept]]
+) -> Iterator[Kept]:
+    """The snapshots between the first comparison of a cluster and its newest one that nobody has tried to judge.
+
+    What stands before the first comparison is older than the history of its cluster.
+    """
+    judged: dict[str, set[tuple[Hour, str]]] = {}
+    for row in lake.read(JUDGED, columns=["cluster", "day", "hour", "observed_at"]).to_pylist():
+        hour = Hour(row["cluster"], row["day"], row["hour"])
+        judged.setdefault(hour.cluster, set()).add((hour, row["observed_at"]))
+    failed = {
+        Hour(row["cluster"], row["day"], row["hour"])
+        for row in lake.read(ERRORS, columns=["cluster", "day", "hour"]).to_pylist()
+    }
+    for last in newest:
+        done = judged.get(last.at.cluster)
+        if done is None:
+            continue
+        begin = min(done)[0]
+        for kept in known[last.at.cluster]:
+            tried = (kept.at, kept.observed_at) in done or kept.at in failed
+            if begin < kept.at < last.at and kept.cluster_id == last.cluster_id and not tried:
+                yield kept
 
 
 def task_of(fleet: Fleet, lake: Lake, kept: Kept) -> Task:
@@ -111,13 +152,18 @@ def task_of(fleet: Fleet, lake: Lake, kept: Kept) -> Task:
     )
 
 
-def newest_of(lake: Lake, clusters: Iterable[str]) -> tuple[Mapping[str, Kept], Mapping[str, str]]:
-    """The newest snapshot of each cluster, and why that of others cannot be read; raises BadFile of the table."""
+def snapshots_of(
+    lake: Lake, clusters: Iterable[str]
+) -> tuple[Mapping[str, Sequence[Kept]], Mapping[str, str]]:
+    """The snapshots of each cluster, oldest first, and why those of others cannot be read.
+
+    Raises BadFile where it is the table itself.
+    """
     try:
         return _by_name(kept_snapshots(lake)), {}
     except BadFile:
         lake.read(SNAPSHOTS, "false", ("cluster",))  # where this fails, too, it is the table itself
-        found: dict[str, Kept] = {}
+        found: dict[str, Sequence[Kept]] = {}
         torn: dict[str, str] = {}
         for name in clusters:
             try:
@@ -127,8 +173,11 @@ def newest_of(lake: Lake, clusters: Iterable[str]) -> tuple[Mapping[str, Kept], 
         return found, torn
 
 
-def _by_name(oldest_first: Iterable[Kept]) -> Mapping[str, Kept]:
-    return {kept.at.cluster: kept for kept in oldest_first}
+def _by_name(oldest_first: Iterable[Kept]) -> Mapping[str, Sequence[Kept]]:
+    found: dict[str, list[Kept]] = {}
+    for kept in oldest_first:
+        found.setdefault(kept.at.cluster, []).append(kept)
+    return found
 
 
 def _size(path: Path) -> int:

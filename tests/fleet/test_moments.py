@@ -1,0 +1,244 @@
+"""Which snapshots of a lake are judged, and what is found, in whatever order they come and by whatever clock."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from tests.builders import snapshot, state
+
+from replan.commands.fleet.judge import perform_and_write
+from replan.commands.fleet.options import EngineChoice
+from replan.fleet.engine import Engine, Where
+from replan.fleet.fleet_file import Fleet, FleetCluster
+from replan.fleet.lake.delta import Hour, Lake
+from replan.fleet.lake.snapshots import AHEAD, keep_snapshot
+from replan.fleet.lake.tables import (
+    COSTS,
+    DECLARED,
+    DIFFERENCES,
+    DRIFT,
+    ERRORS,
+    HISTORY,
+    JUDGED,
+    PLANS,
+    SNAPSHOTS,
+)
+from replan.fleet.perform import DRIFT_STAGES, Stage
+from replan.fleet.report import render_fleet_drift
+from replan.fleet.reports.facts import gather
+from replan.fleet.run import FleetRun, run_history, run_stages
+from replan.fleet.tasks.todo import from_folders
+from replan.fleet.watch import judge_batch
+from replan.snapshots.files import write_snapshot
+
+pytestmark = pytest.mark.slow
+
+BAD, GOOD = [1, 2, 3], [1, 2, 4]
+BEGIN = datetime(2026, 11, 21, tzinfo=UTC)
+TABLES = (DECLARED, DIFFERENCES, DRIFT, JUDGED, COSTS, HISTORY)
+
+
+class Clusters:
+    """A lake of the clusters eu and us, both declared to be GOOD."""
+
+    def __init__(self, home: Path) -> None:
+        home.mkdir(exist_ok=True)
+        self.placement = home / "placement.yaml"
+        self.declare(GOOD)
+        self.lake = Lake(str(home / "lake"))
+        named = {n: FleetCluster(n, placement=self.placement) for n in ("eu", "us")}
+        self.fleet = Fleet(named, self.lake.address)
+
+    def declare(self, members: list[int]) -> None:
+        self.placement.write_text(
+            f"version: 1\nassignments: {{orders: {{partitions: [{members}]}}}}\n", encoding="utf-8"
+        )
+
+    def arrive(self, hour: float, members: list[int], name: str = "eu") -> None:
+        moment = (BEGIN + timedelta(hours=hour)).isoformat().replace("+00:00", "Z")
+        seen = replace(snapshot([state(members)], observed_at=moment), cluster_id=name)
+        keep_snapshot(self.lake, seen, name)
+
+    def run(self, hour: float, *stages: Stage) -> FleetRun:
+        """What `fleet run` does at an hour, once it has collected."""
+        asked = stages or (*DRIFT_STAGES, Stage.COST, Stage.PLAN)
+        now = BEGIN + timedelta(hours=hour)
+        found = perform_and_write(self.fleet, self.lake, asked, EngineChoice("local"), now)
+        run_history(self.lake, self.fleet.clusters)
+        return found
+
+    def watched(self, hour: float) -> tuple[Hour, ...]:
+        """What `fleet watch` judges at an hour."""
+        now = BEGIN + timedelta(hours=hour)
+        days = [(name, "2026-11-21") for name in self.fleet.clusters]
+        return judge_batch(days, self.fleet, self.lake, 0, now).hours
+
+    def rows(self, *tables: Any) -> dict[str, list[str]]:
+        return {t.name: sorted(map(str, self.lake.read(t).to_pylist())) for t in tables or TABLES}
+
+    def judged(self) -> list[tuple[str, int, int]]:
+        rows = self.lake.read(JUDGED).to_pylist()
+        return sorted((r["cluster"], r["hour"], r["drifted"]) for r in rows)
+
+
+@pytest.fixture
+def clusters(tmp_path: Path) -> Clusters:
+    return Clusters(tmp_path / "home")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_comes_when_the_tables_are_those_of_snapshots_that_came_in_order(
+    tmp_path: Path, seed: int
+) -> None:
+    """Late ones, several between two runs, some dated by a wrong clock: after the last run all is in its place."""
+    chance = Random(seed)  # noqa: S311 - the same fleet every time
+    hours = {name: sorted(chance.sample(range(1, 9), 4)) for name in ("eu", "us")}
+    found = [(h, chance.choice([GOOD, BAD]), name) for name in hours for h in hours[name]]
+    ordered, drawn = Clusters(tmp_path / "ordered"), Clusters(tmp_path / "drawn")
+    for name in hours:
+        for one in (ordered, drawn):
+            one.arrive(0, BAD, name)
+    ordered.run(0.5)
+    drawn.run(0.5)
+    for hour, members, name in sorted(found, key=lambda one: one[0]):
+        ordered.arrive(hour, members, name)
+        ordered.run(10)
+    chance.shuffle(found)
+    for number, (hour, members, name) in enumerate(found):
+        drawn.arrive(hour, members, name)
+        if number == 3:
+            drawn.arrive(24 * 365, GOOD, name)
+        if chance.random() < 0.4:
+            drawn.watched(10) if chance.random() < 0.3 else drawn.run(10)
+    last = drawn.run(10)
+    assert drawn.rows() == ordered.rows()
+    assert len(drawn.judged()) == 2 + len(found)
+    (error,) = last.errors.to_pylist()
+    assert "is dated 2027-11-21T00:00:00Z, later than the clock of this run" in error["message"]
+
+
+def test_a_snapshot_from_the_future_hides_no_drift_and_is_an_error(clusters: Clusters) -> None:
+    clusters.arrive(1, BAD)
+    clusters.arrive(24 * 1500, GOOD)
+    clusters.arrive(1, GOOD, "us")
+    found = clusters.run(2)
+    assert (found.drifted.num_rows, found.exit_code(), found.exit_code(1)) == (1, 1, 2)
+    (error,) = found.errors.to_pylist()
+    assert (error["cluster"], error["stage"], error["hour"]) == ("eu", "diff", 2)
+    assert (
+        "is dated 2030-12-30T00:00:00Z, later than the clock of this run (2026-11-21T02:00:00Z)"
+        in error["message"]
+    )
+    (eu, _) = gather(clusters.lake, clusters.fleet).clusters
+    assert (eu.name, eu.drifted, len(eu.errors)) == ("eu", 1, 1)
+    assert clusters.run(3).errors.num_rows == 1
+    assert clusters.lake.read(ERRORS).num_rows == 1, "that of the run before is over"
+
+
+def test_maintenance_removes_what_a_wrong_clock_has_dated_where_it_is_asked_to(
+    clusters: Clusters,
+) -> None:
+    clusters.arrive(1, BAD)
+    clusters.arrive(24 * 1500, GOOD)
+    kept = [len(clusters.lake.read(SNAPSHOTS, "part = 'header'"))]
+    for future in (False, True):
+        list(clusters.lake.maintain(90, BEGIN.date(), future=future))
+        kept.append(len(clusters.lake.read(SNAPSHOTS, "part = 'header'")))
+    assert kept == [2, 2, 1]
+    assert clusters.run(2).errors.column("cluster").to_pylist() == ["us"]
+
+
+def test_clocks_may_differ_by_some_minutes(clusters: Clusters) -> None:
+    minutes = AHEAD.total_seconds() / 60
+    clusters.arrive(2 + minutes / 60, BAD)
+    assert clusters.run(2).drifted.num_rows == 1
+    assert "eu" in clusters.run(2 - 1 / 3600).errors.column("cluster").to_pylist()
+
+
+def test_a_cluster_that_has_nothing_but_a_future_is_not_judged(clusters: Clusters) -> None:
+    clusters.arrive(100, BAD)
+    found = clusters.run(2)
+    assert [e["cluster"] for e in found.errors.to_pylist()] == ["eu", "us"]
+    assert "is dated" in found.errors.column("message")[0].as_py()
+    assert found.rows["judged"].num_rows == 0
+
+
+def test_the_watch_leaves_out_what_a_wrong_clock_has_dated(clusters: Clusters) -> None:
+    clusters.arrive(1, BAD)
+    clusters.arrive(20, GOOD)
+    assert [hour.hour for hour in clusters.watched(2)] == [1]
+    (error,) = clusters.lake.read(ERRORS).to_pylist()
+    assert (error["cluster"], error["hour"]) == ("eu", 2)
+    assert "is dated 2026-11-21T20:00:00Z" in error["message"]
+
+
+def test_a_file_from_the_future_is_an_error_and_the_older_one_is_compared(tmp_path: Path) -> None:
+    for folder in ("snapshots/eu", "placements"):
+        (tmp_path / folder).mkdir(parents=True)
+    for day, members in (("21", BAD), ("30", GOOD)):
+        seen = snapshot([state(members)], observed_at=f"2026-11-{day}T03:00:00Z")
+        write_snapshot(seen, tmp_path / "snapshots" / "eu" / f"{day}.json")
+    orders = "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}}\n"
+    (tmp_path / "placements" / "eu.yaml").write_text(orders, encoding="utf-8")
+    todo = from_folders(tmp_path / "snapshots", tmp_path / "placements", BEGIN + timedelta(days=1))
+    found = run_stages(todo, DRIFT_STAGES, Where(Engine.LOCAL), Hour.of("", BEGIN.isoformat()))
+    assert (found.drifted.num_rows, found.older, found.exit_code()) == (1, 0, 1)
+    (error,) = found.errors.to_pylist()
+    assert error["message"].startswith(f"{tmp_path}/snapshots/eu/30.json: this snapshot is dated")
+
+
+def test_a_late_snapshot_is_judged_in_its_place_and_the_answer_stays_that_of_the_newest(
+    clusters: Clusters,
+) -> None:
+    clusters.arrive(1, BAD)
+    clusters.run(1.5)
+    clusters.arrive(4, BAD)
+    clusters.run(4.5)
+    clusters.arrive(2, GOOD)
+    found = clusters.run(5)
+    assert clusters.judged() == [("eu", 1, 1), ("eu", 2, 0), ("eu", 4, 1)]
+    (history,) = clusters.lake.read(HISTORY).to_pylist()
+    assert (history["spells"], history["since"]) == (2, "2026-11-21T04:00:00Z")
+    assert [r["hour"] for r in found.rows["judged"].to_pylist()] == [4]
+    assert "1 late snapshot judged, too.\n" in render_fleet_drift(found)
+    (declared,) = clusters.lake.read(DECLARED).to_pylist()
+    assert declared["observed_at"] == "2026-11-21T04:00:00Z"
+    assert {r["hour"] for r in clusters.lake.read(PLANS).to_pylist()} == {1, 4}
+    assert clusters.run(6).late == 0
+
+
+def test_what_came_between_two_runs_is_judged_once_and_what_cannot_be_is_tried_once(
+    clusters: Clusters,
+) -> None:
+    clusters.arrive(1, BAD)
+    clusters.run(1.5)
+    for hour in (2, 3):
+        clusters.arrive(hour, BAD)
+    assert (clusters.run(3.5).late, len(clusters.judged())) == (1, 3)
+    clusters.placement.write_text("version: 1\nassignment: 3\n", encoding="utf-8")
+    for hour in (4, 5, 6):
+        clusters.arrive(hour, BAD)
+    broken = clusters.run(6.5)
+    assert len(broken.errors) == 1 + 2 + 1, "us has no snapshot"
+    assert len(clusters.run(6.6).errors) == 1 + 1
+    assert len(clusters.judged()) == 3
+
+
+def test_what_is_older_than_the_history_of_its_cluster_stays_out_of_it(clusters: Clusters) -> None:
+    for hour in (1, 2, 3):
+        clusters.arrive(hour, BAD)
+    assert clusters.run(3.5).late == 0
+    assert clusters.judged() == [("eu", 3, 1)]
+
+
+def test_of_several_hours_that_are_judged_together_the_newest_says_what_is_declared(
+    clusters: Clusters,
+) -> None:
+    for hour in (1, 2, 3):
+        clusters.arrive(hour, BAD)
+    assert len(clusters.watched(4)) == 3
+    (declared,) = clusters.lake.read(DECLARED).to_pylist()
+    assert declared["observed_at"] == "2026-11-21T03:00:00Z"
