@@ -205,7 +205,7 @@ def test_one_that_is_made_again_and_would_lose_it_is_written_and_ends_the_proces
         (1, "compact", [b"order-1"], "offset 0"),
     ],
 )
-def test_a_topic_of_somebody_else_is_never_written(
+def test_a_topic_of_another_program_is_never_written(
     site: Site, partitions: int, policy: str, keys: list[bytes], why: str
 ) -> None:
     site.cluster.topics.make(PAYMENTS, partitions=partitions, policy=policy)
