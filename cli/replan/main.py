@@ -5,14 +5,14 @@ when it is invoked.
 """
 
 import gc
+import os
 import sys
 from typing import Annotated, ClassVar
 
 import click
 import typer
 
-from replan import __version__
-from replan.commands.frame.command_line import CommandGroup, Spelling
+from replan.commands.frame.command_line import COMPLETE, CommandGroup, Spelling
 from replan.commands.frame.output import note, prepare_streams, result, silence
 from replan.commands.frame.pandas_hidden import hide_pandas
 from replan.commands.frame.signals import interrupt, keep_result, on_signal
@@ -26,43 +26,33 @@ class Replan(CommandGroup):
     """All commands: by their words, module and function in `replan.commands`."""
 
     table: ClassVar = {
-        "init": "placement.init:init",
         "doctor": "cluster.doctor:doctor",
-        "validate": "cluster.inspect:validate",
-        "schema": "cluster.inspect:schema",
-        "export": "cluster.inspect:export",
-        "import": "cluster.inspect:import_file",
-        "snapshot": "cluster.inspect:take_snapshot",
+        "status": "cluster.status:status",
+        "progress": "cluster.reassignments:progress",
+        "drift": "placement.drift:drift",
+        "explain": "placement.explain:explain",
+        "journal show": "running.journal:journal_show",
         "plan": "placement.plan:plan",
         "show": "placement.plan:show",
         "diff": "placement.diff:diff",
         "rehearse": "running.rehearse:rehearse",
         "apply": "running.apply:apply",
+        "rollback": "running.rollback:rollback",
+        "throttle RATE": "running.throttle:throttle_rate",
+        "throttle show": "running.throttle:throttle_show",
+        "throttle clear": "running.throttle:throttle_clear",
+        "pause": "running.steer:pause",
+        "resume": "running.apply:resume",
+        "cancel": "running.steer:cancel",
+        "abandon": "running.apply:abandon",
+        "lock show": "running.journal:lock_show",
+        "lock release": "running.journal:lock_release",
         "elect preferred": "elections.elect:elect_preferred",
         "elect best-log": "elections.elect_unclean:elect_best_log",
         "elect unclean": "elections.elect_unclean:elect_unclean",
         "elect designated": "elections.elect_unclean:elect_designated",
-        "blacklist show": "placement.blacklist:show",
-        "blacklist add": "placement.blacklist:add",
-        "blacklist remove": "placement.blacklist:remove",
         "tails show": "elections.tails:tails_show",
         "tails replay": "elections.replay:tails_replay",
-        "status": "cluster.status:status",
-        "progress": "cluster.reassignments:progress",
-        "resume": "running.apply:resume",
-        "pause": "running.steer:pause",
-        "cancel": "running.steer:cancel",
-        "rollback": "running.rollback:rollback",
-        "abandon": "running.apply:abandon",
-        "drift": "placement.drift:drift",
-        "explain": "placement.explain:explain",
-        "throttle RATE": "running.throttle:throttle_rate",
-        "throttle show": "running.throttle:throttle_show",
-        "throttle clear": "running.throttle:throttle_clear",
-        "lock show": "running.journal:lock_show",
-        "lock release": "running.journal:lock_release",
-        "journal show": "running.journal:journal_show",
-        "scenario run": "running.scenario:run",
         "fleet run": "fleet.run:run",
         "fleet collect": "fleet.run:collect",
         "fleet rates": "fleet.judge:rates",
@@ -75,6 +65,28 @@ class Replan(CommandGroup):
         "fleet report": "fleet.keep:report",
         "fleet watch": "fleet.watch:watch",
         "fleet maintain": "fleet.keep:maintain",
+        "init": "placement.init:init",
+        "validate": "cluster.inspect:validate",
+        "blacklist show": "placement.blacklist:show",
+        "blacklist add": "placement.blacklist:add",
+        "blacklist remove": "placement.blacklist:remove",
+        "schema": "cluster.inspect:schema",
+        "export": "cluster.inspect:export",
+        "import": "cluster.inspect:import_file",
+        "snapshot": "cluster.inspect:take_snapshot",
+        "scenario run": "running.scenario:run",
+        "help": "frame.about:show_help",
+        "docs": "frame.about:docs",
+        "completion": "frame.about:completion",
+    }
+    headings: ClassVar = {
+        "doctor": "Look at a cluster",
+        "plan": "Change it",
+        "throttle": "Steer what is applied",
+        "elect": "Elections and recovery",
+        "fleet": "Many clusters",
+        "init": "Files",
+        "help": "Help",
     }
     group_help: ClassVar = {
         "blacklist": "Brokers that lead nothing (KIP-491).",
@@ -83,8 +95,8 @@ class Replan(CommandGroup):
         "throttle": "The throttles that replan sets.",
         "lock": "The lock of a cluster: one process applies at a time.",
         "journal": "What was applied, by whom, and what is open.",
-        "scenario": "Scenario files of a simulated cluster; docs/scenarios.md explains them.",
-        "fleet": "Many clusters at once, and their history; docs/fleet.md explains it.",
+        "scenario": "Scenario files of a simulated cluster; `replan docs scenarios` explains them.",
+        "fleet": "Many clusters at once, and their history; `replan docs fleet` explains it.",
     }
     spellings: ClassVar = {
         "elect": Spelling(
@@ -122,6 +134,7 @@ app = typer.Typer(
     name="replan",
     cls=Replan,
     no_args_is_help=True,
+    add_completion=False,  # `replan completion SHELL`
     epilog=EPILOG,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -131,14 +144,22 @@ app = typer.Typer(
 
 def _version(asked: bool) -> None:
     if asked:
-        result(f"replan {__version__}\n")
+        from replan.commands.frame.about import versions
+
+        result(versions())
         raise typer.Exit
 
 
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version",
+            callback=_version,
+            is_eager=True,
+            help="Print the versions that a bug report names.",
+        ),
     ] = False,
 ) -> None:
     """Kafka replica placement as code: plan, apply, drift; never below min ISR."""
@@ -150,6 +171,10 @@ def main() -> None:
     if sys.argv[1:2] != ["fleet"]:
         hide_pandas()
     prepare_streams()
+    if COMPLETE in os.environ:
+        from typer._completion_classes import completion_init
+
+        completion_init()
     code = run(sys.argv[1:])
     keep_result(code)
     sys.exit(code)

@@ -7,6 +7,8 @@ import errno
 import os
 import select
 import stat
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from replan.errors import BadFile
@@ -16,6 +18,12 @@ MOST_BYTES = 2**30
 PIPE_SECONDS = 60.0
 """How long a pipe may give nothing before it counts as one that nobody writes to."""
 _CHUNK = 2**20
+
+
+def shipped(folder: str, *, in_checkout: str) -> Traversable:
+    """A folder of files that belong to the program: inside an installed package, or in a checkout, from its top."""
+    installed = files("replan") / folder
+    return installed if installed.is_dir() else Path(__file__).parents[3] / in_checkout
 
 
 def read_text(path: Path, *, limit: int = MOST_BYTES) -> str:

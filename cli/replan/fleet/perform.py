@@ -45,7 +45,7 @@ WRITES: Mapping[Stage, Sequence[str]] = {
     Stage.PLAN: (PLANS.name,),
 }
 """The tables of each stage."""
-DOCS = 'docs/fleet.md, "Where Spark runs"'
+DOCS = '`replan docs fleet`, "Where Spark runs"'
 Rows = Mapping[str, pa.Table]
 """Rows by the table's name."""
 

@@ -4,4 +4,14 @@
 that need no cluster should not.
 """
 
+from importlib.metadata import version
+
 import replan.kafka.messages  # noqa: F401  # before any module of kafka-python
+
+
+def client_versions() -> dict[str, str]:
+    """The two clients, with their versions, as a bug report names them."""
+    import confluent_kafka
+
+    librdkafka, _number = confluent_kafka.libversion()
+    return {"librdkafka": librdkafka, "kafka-python": version("kafka-python")}

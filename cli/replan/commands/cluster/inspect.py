@@ -178,7 +178,7 @@ def take_snapshot(
         str | None,
         typer.Option(
             metavar="URI",
-            help="Keep it in a lake of Delta tables, too (docs/fleet.md); needs the extra `fleet`, and no Java.",
+            help="Keep it in a lake of Delta tables, too (`replan docs fleet`); needs the extra `fleet`, and no Java.",
         ),
     ] = None,
     name: Annotated[

@@ -21,6 +21,9 @@ from replan.errors import Exit
 
 Command = Callable[..., Exit]
 UNLIMITED = "unlimited"
+COMPLETE = "_REPLAN_COMPLETE"
+"""The environment variable by which a shell asks what a word could be."""
+_DEFAULT = re.compile(r"(\[default: )\(([^()]*)\)")
 _BELOW = re.compile(r"^Exit codes:", re.MULTILINE)
 
 
@@ -62,6 +65,8 @@ class CommandGroup(TyperGroup):
     """Words of the command -> `module:function` below `replan.commands`. A word in capitals is an argument, a number in
     this place: `throttle RATE` is what `throttle 50MB/s` invokes.
     """
+    headings: ClassVar[Mapping[str, str]] = {}
+    """The first command under each heading of `--help`, with the heading."""
     group_help: ClassVar[Mapping[str, str]] = {}
     spellings: ClassVar[Mapping[str, "Spelling"]] = {}
     """How another tool spells the commands of a group."""
@@ -121,9 +126,16 @@ class CommandGroup(TyperGroup):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List each command with the first sentence of its help; no command is built for it."""
-        rows = [(word, self._summary(self._prefix + word)) for word in self.list_commands(ctx)]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        parts: dict[str, list[tuple[str, str]]] = {}
+        heading = "Commands"
+        for word in self.list_commands(ctx):
+            words = self._prefix + word
+            heading = self.headings.get(words, heading)
+            parts.setdefault(heading, []).append((word, self._summary(words)))
+        width = max(len(word) for rows in parts.values() for word, _ in rows)
+        for heading, rows in parts.items():
+            with formatter.section(heading):
+                formatter.write_dl([(word.ljust(width), summary) for word, summary in rows])
 
     def _summary(self, words: str) -> str:
         if words in self.group_help:
@@ -132,6 +144,23 @@ class CommandGroup(TyperGroup):
 
 
 class _Command(TyperCommand):
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Name once what stands in the place of the command's own word: `replan throttle RATE [OPTIONS]`."""
+        pieces = super().collect_usage_pieces(ctx)
+        return [piece for piece in pieces if piece != self.name]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List arguments and options, each default as people write it: without the parentheses of Click."""
+        rows = dict[str, list[tuple[str, str]]]()
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                title = "Options" if isinstance(parameter, click.Option) else "Arguments"
+                rows.setdefault(title, []).append((record[0], _DEFAULT.sub(r"\1\2", record[1])))
+        for title in sorted(rows):
+            with formatter.section(title):
+                formatter.write_dl(rows[title])
+
     def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write nothing: Typer lists the arguments together with the options, Click since 8.5 here once more."""
 

@@ -112,7 +112,7 @@ def owned_journal(
     except ClusterUnreachable as problem:
         raise ClusterUnreachable(
             f"{problem}\nNothing was changed. Where nobody leads it any more, act without it: `replan elect best-log "
-            f"--topic {where.topic} --journal file:PATH --unlocked`; docs/operations.md says what to mind.",
+            f"--topic {where.topic} --journal file:PATH --unlocked`; `replan docs operations` says what to mind.",
             waits_for=problem.waits_for,
         ) from problem
     if topic.reader not in exists and not create:

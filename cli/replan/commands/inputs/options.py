@@ -45,7 +45,7 @@ Faults = Annotated[
         "--fault",
         metavar="TEXT",
         help='Inject a fault into the simulated cluster, e.g. "kill 3 at 10m for 5m" '
-        "(docs/faults.md lists them); repeatable.",
+        "(`replan docs faults` lists them); repeatable.",
     ),
 ]
 Everything = Annotated[
@@ -69,7 +69,7 @@ ProduceRates = Annotated[
     typer.Option(
         "--rates",
         metavar="FILE|URI",
-        help="Judge by these produce rates (`replan schema rates`), or by those of a lake (docs/fleet.md), "
+        help="Judge by these produce rates (`replan schema rates`), or by those of a lake (`replan docs fleet`), "
         "whether the throttle lets the copies end.",
     ),
 ]

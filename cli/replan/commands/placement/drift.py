@@ -42,7 +42,7 @@ def drift(
         str | None,
         typer.Option(
             metavar="LAKE",
-            help="Say since when each difference is there, by the history in a lake (docs/fleet.md).",
+            help="Say since when each difference is there, by the history in a lake (`replan docs fleet`).",
         ),
     ] = None,
     cluster: JournaledTarget,
@@ -51,7 +51,7 @@ def drift(
 
     Nothing is changed and nothing is planned: replicas, orders, leaders and throttles are compared. What a running
     `replan apply` is moving to the declared list is no drift. What brokers that are down or other tools do is listed
-    apart from what a person changed; docs/fleet.md has the rules. `markdown` is the body of an issue, `html` one
+    apart from what a person changed; `replan docs fleet` has the rules. `markdown` is the body of an issue, `html` one
     page that needs no network, `prometheus` is for a textfile collector.
 
     Exit codes:

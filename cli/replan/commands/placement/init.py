@@ -1,8 +1,6 @@
 """The command `init`: from an empty folder to a placement that can be reviewed and planned."""
 
 from collections.abc import Iterator
-from importlib.resources import files as resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,6 +8,7 @@ import typer
 
 from replan.commands.frame.output import note, save
 from replan.commands.inputs.target import ReadTarget
+from replan.documents.files import shipped
 from replan.errors import BadUsage, Exit
 
 FORGES = {
@@ -81,13 +80,10 @@ def init(
 
 def _pipelines(forge: str) -> Iterator[tuple[Path, str]]:
     for source, target in FORGES[forge].items():
-        yield Path(target), (_examples() / source).read_text(encoding="utf-8")
-
-
-def _examples() -> Traversable:
-    """Where the pipeline files live: inside an installed package, under examples/ of a checkout."""
-    installed = resources("replan") / "ci"
-    return installed if installed.is_dir() else Path(__file__).parents[4] / "examples" / "ci"
+        yield (
+            Path(target),
+            (shipped("ci", in_checkout="examples/ci") / source).read_text(encoding="utf-8"),
+        )
 
 
 def _next(folder: Path, forge: str) -> str:
@@ -95,9 +91,9 @@ def _next(folder: Path, forge: str) -> str:
     pipelines = (
         ""
         if forge == "none"
-        else "; the pipelines say in their first lines what they need, and docs/ci.md explains them"
+        else "; the pipelines say in their first lines what they need, and `replan docs ci` explains them"
     )
     return (
-        f"next: edit placement.yaml, then `{where}replan validate` and `replan plan` (docs/getting-started.md)"
+        f"next: edit placement.yaml, then `{where}replan validate` and `replan plan` (`replan docs getting-started`)"
         f"{pipelines}"
     )

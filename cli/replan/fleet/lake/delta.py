@@ -27,7 +27,7 @@ COMPRESSION: Literal["ZSTD"] = "ZSTD"
 CAUSE = re.compile(r"\x1b\[[0-9;]*m|↳|^Kernel error -> ")
 UNREADABLE = re.compile(r"[\[\]\\]|%[0-9A-Fa-f]{2}")
 """What the library takes for something else in a local path."""
-DOCS = 'docs/fleet.md, "Where"'
+DOCS = '`replan docs fleet`, "Where"'
 RETAINED_HOURS = 7 * 24
 """How long files that a commit removed are kept for readers that have begun (Delta's own default)."""
 

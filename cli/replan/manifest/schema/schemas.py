@@ -2,10 +2,10 @@
 
 import json
 import re
-from importlib.resources import files
 from importlib.resources.abc import Traversable
-from pathlib import Path
 from typing import Any
+
+from replan.documents.files import shipped
 
 PLACEMENT = "placement.v1.json"
 
@@ -16,8 +16,7 @@ _END = re.compile(r"(\\.|\[(?:\\.|[^\]\\])*\])|\$")
 
 def directory() -> Traversable:
     """Where the schemas live: inside an installed package, at the top of a checkout."""
-    installed = files("replan") / "schema"
-    return installed if installed.is_dir() else Path(__file__).parents[4] / "schema"
+    return shipped("schema", in_checkout="schema")
 
 
 def find_schema(name: str) -> Traversable:

@@ -81,7 +81,7 @@ WORDS: Mapping[CheckKind, tuple[str, str, str]] = {
     CheckKind.JOURNAL: (
         "journal",
         "that cannot be read",
-        "Describe and Read on its topic; see Permissions in docs/operations.md",
+        "Describe and Read on its topic; see Permissions in `replan docs operations`",
     ),
     CheckKind.JOURNAL_TOPIC: (
         "flaw",
