@@ -312,3 +312,14 @@ def test_a_balance_is_kept_with_the_new_partitions_in_it() -> None:
         balance=Balance(HERE, replicas=Fraction(1, 2)),
     )
     arrives(asked, seen())
+
+
+def test_leaders_are_balanced_beside_a_topic_that_has_no_partitions() -> None:
+    """A topic whose partitions are being deleted is listed without any."""
+    document: Any = to_document(seen())
+    document["topics"].append({"name": "orders-gone", "minInsyncReplicas": 1, "partitions": []})
+    asked = placement(
+        rules=ruled(partition_count=3),
+        leader_rules={"orders*": LeaderRule(HERE, "orders*", balanced=True)},
+    )
+    assert len(make_plan(asked, from_document(document, "cluster.json")).creates) == 1

@@ -414,6 +414,20 @@ def test_where_a_required_rack_is_dead_a_drain_fills_up_elsewhere_with_a_warning
     assert warning.facts["partitions"] == ("orders-0", "ruled-0", "undeclared-0")
 
 
+def test_fewer_racks_that_cannot_be_avoided_are_said() -> None:
+    """Fewer replicas keep both racks where they can; a rule that names brokers of one rack leaves no way."""
+    seen = snapshot([state([1, 3, 2, 4])], registered=brokers(7, "abaabaa"), min_insync_replicas=1)
+    kept = make_plan(placement(rules=ruled(replication_factor=2)), seen)
+    assert [m.target for m in kept.moves] == [(1, 2)]
+    assert kept.warnings == ()
+    in_one = (BrokerRange(BrokerId(3), BrokerId(4), HERE, single=False),)
+    lost = make_plan(placement(rules=ruled(replication_factor=2, brokers=in_one)), seen)
+    [warning] = [w for w in lost.warnings if w.kind is WarningKind.RACKS_LEFT]
+    assert warning.facts == {"racks": "1 instead of 2", "partitions": ("orders-0",), "count": 1}
+    drained = make_plan(placement(replica_blacklist=drain(2, 5)), seen)
+    assert WarningKind.RACKS_LEFT in {w.kind for w in drained.warnings}
+
+
 def test_an_order_by_racks_is_declared_by_its_entry() -> None:
     asked = placement(leader_rules={"ord*": LeaderRule(HERE, "ord*", racks=("a", "c"))})
     seen = snapshot([state([1, 2, 3])], registered=brokers(3, "abc"))

@@ -3,11 +3,13 @@
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from replan.commands.frame.output import note
+from replan.commands.frame.patience import said_while_long
 from replan.commands.inputs.observed import Observed
 from replan.commands.inputs.options import Form, PageForm
 from replan.commands.inputs.target import Target
@@ -20,12 +22,23 @@ from replan.model.declared.policy import Measure
 from replan.model.names import TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
+from replan.planning.findings.drift import partition_counts
 from replan.planning.plans import plan_file
 from replan.planning.plans.plan import Facts, Plan
 from replan.planning.safety.plan_laws import require_lawful
 from replan.reporting.markdown import LIMIT
 from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext
 from replan.reporting.quantities import duration
+from replan.wording import count
+
+
+def planning(placement: Placement, snapshot: Snapshot) -> AbstractContextManager[None]:
+    """Say what is planned while it takes long."""
+    existing = count(snapshot.partitions.num_rows, "partition")
+    new = sum(max(c.declared - c.observed, 0) for c in partition_counts(placement, snapshot))
+    and_new = f" and {count(new, 'new one')}" if new else ""
+    on = count(len(snapshot.brokers), "broker")
+    return said_while_long(f"planning for {existing}{and_new} on {on}")
 
 
 def read_plan(path: Path) -> Plan:

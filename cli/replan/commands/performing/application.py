@@ -21,7 +21,7 @@ from replan.commands.frame.signals import asked_to_stop
 from replan.commands.inputs.journals import Known, known_of, owned_journal, owner
 from replan.commands.inputs.options import Detail
 from replan.commands.inputs.permissions import check_allowed
-from replan.commands.inputs.plans import allowed_of
+from replan.commands.inputs.plans import allowed_of, planning
 from replan.commands.inputs.target import Connection, LiveTarget
 from replan.commands.inputs.with_journal import for_placement
 from replan.commands.performing.metrics import Metrics
@@ -74,7 +74,8 @@ def plan_of_files(asked: Asked, cluster: LiveTarget, connection: Connection) -> 
     if begun is not None:
         return FilesPlan(begun, approved=True)
     seen = for_placement(seen, placement, connection.control_plane)
-    plan = make_plan(placement, as_planned_from(seen, ledger), allowed, rates=asked.rates)
+    with planning(placement, seen):
+        plan = make_plan(placement, as_planned_from(seen, ledger), allowed, rates=asked.rates)
     check_free(ledger, plan)
     result(render_plan(plan))
     return FilesPlan(plan)

@@ -35,6 +35,7 @@ def explain(
       replan explain orders-7 -f placements/ --snapshot cluster.json --format json
     """
     from replan.commands.inputs.observed import observed
+    from replan.commands.inputs.plans import planning
     from replan.manifest.load import load_placement
     from replan.model.names import parse_topic_partition
     from replan.planning.explanation import explain as explain_partition
@@ -44,8 +45,9 @@ def explain(
         name = parse_topic_partition(partition)
     except ValueError as problem:
         raise BadUsage(f"{problem}; write e.g. orders-7") from problem
-    found = explain_partition(
-        load_placement(placement_files(files, cluster)), observed(cluster).snapshot, name
-    )
+    placement = load_placement(placement_files(files, cluster))
+    snapshot = observed(cluster).snapshot
+    with planning(placement, snapshot):
+        found = explain_partition(placement, snapshot, name)
     result(render_explanation(found) if form == "text" else render_explanation_json(found))
     return Exit.OK if found.kind is None or exit_zero else Exit.CHANGES

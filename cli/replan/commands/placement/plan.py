@@ -93,6 +93,7 @@ def plan(
         check_age,
         context_of,
         note_age,
+        planning,
         render,
         verdict,
     )
@@ -114,9 +115,10 @@ def plan(
         seen = observed(cluster, placement, lenient=True)
         check_age(cluster, seen.snapshot, max_snapshot_age)
         heading = {} if seen.application is None else seen.application.targets
-        made = make_plan(
-            placement, seen.snapshot, allowed, only=only or (), heading=heading, rates=written
-        )
+        with planning(placement, seen.snapshot):
+            made = make_plan(
+                placement, seen.snapshot, allowed, only=only or (), heading=heading, rates=written
+            )
         if annotations:
             from replan.reporting.plans.findings import plan_findings
 

@@ -245,8 +245,8 @@ def _led_evenly(
             alike = (
                 [lack.topic] if group is None else [t for t, of in balanced.items() if of == group]
             )
-            rows = np.concatenate([snapshot.topic_rows(topic) for topic in alike])
-            led[group or lack.topic] = Counter(matrix[rows, 0].tolist())
+            rows = [row for topic in alike for row in snapshot.topic_rows(topic)]
+            led[group or lack.topic] = Counter(matrix[rows, 0].tolist() if rows else ())
         counts = led[group or lack.topic]
         last = {e.broker for e in placement.leader_blacklist if blacklist_reaches(e, lack.topic)}
         ordered = []

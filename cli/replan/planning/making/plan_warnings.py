@@ -24,11 +24,14 @@ from replan.planning.findings.health import unclean_topics
 from replan.planning.findings.returning import Awaited, awaited
 from replan.planning.making.required_racks import RequiredRacks
 from replan.planning.plans.log_dirs import LogDrains
+from replan.planning.plans.move_reasons import ReasonKind
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
 from replan.planning.plans.standing_throttles import unread_brokers
 
 NAMED = 20
+CHOSEN = (ReasonKind.RULE, ReasonKind.DRAIN, ReasonKind.BALANCE)
+"""What leaves it to replan where the replicas lie."""
 
 
 def plan_warnings(
@@ -51,6 +54,7 @@ def plan_warnings(
     yield from _unclean(snapshot)
     yield from _unknown_racks(placement, snapshot)
     yield from _fewer_racks(placement, snapshot, moves)
+    yield from _racks_left(placement, snapshot, moves)
     kinds = differs.table.column("kind")
     converging = differs.table.filter(pc.equal(kinds, DifferenceKind.RUNNING))
     if converging.num_rows:
@@ -173,6 +177,28 @@ def _fewer_racks(
         facts: Facts = {"where": place, "racks": least}
         listed: Facts = {"partitions": tuple(partitions[:NAMED]), "count": len(partitions)}
         yield PlanWarning(WarningKind.FEWER_RACKS, {**facts, **listed})
+
+
+def _racks_left(
+    placement: Placement, snapshot: Snapshot, moves: Sequence[Move]
+) -> Iterator[PlanWarning]:
+    """Moves of a rule or a drain into fewer racks than the partition lies in, other than for want of replicas.
+
+    Those that `require` speaks of are warned of there.
+    """
+    required = RequiredRacks.of(placement, snapshot, {m.partition.topic for m in moves})
+    racks = {b.id: b.rack for b in snapshot.brokers if b.rack is not None}
+    found: dict[str, list[str]] = {}
+    for move in sorted(moves, key=lambda m: m.partition):
+        before, after = (
+            len({racks[b] for b in of if b in racks}) for of in (move.original, move.target)
+        )
+        narrower = after < min(before, len(move.target)) and required.narrow(move) is None
+        if move.reason.kind in CHOSEN and narrower:
+            found.setdefault(f"{after} instead of {before}", []).append(str(move.partition))
+    for number, partitions in sorted(found.items()):
+        listed: Facts = {"partitions": tuple(partitions[:NAMED]), "count": len(partitions)}
+        yield PlanWarning(WarningKind.RACKS_LEFT, {"racks": number, **listed})
 
 
 def _unknown_racks(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:

@@ -96,7 +96,7 @@ def _bounds(problem: PlacementProblem, amounts: Ints, tolerance: Fraction | None
     least = np.array([f.numerator // f.denominator for f in low], dtype=np.int64)
     return Bounds(
         np.where(brokers.open, least, np.minimum(least, amounts)),
-        np.array([-(-f.numerator // f.denominator) for f in high], dtype=np.int64),
+        np.array([min(-(-f.numerator // f.denominator), NO_LIMIT) for f in high], dtype=np.int64),
     )
 
 

@@ -23,6 +23,8 @@ class Breach(StrEnum):
     """A new replica on a broker that may get none."""
     DRAINED = "drained"
     RACKS = "racks"
+    FEWER_RACKS = "fewer-racks"
+    """A rule that says nothing of racks leaves a partition in fewer than it is in, and there is another way."""
     NOT_AS_LISTED = "not-as-listed"
     """A declared list differs elsewhere than at its drained brokers."""
     UNREASONED = "unreasoned"
@@ -84,12 +86,31 @@ class _Court:
             yield Breach.NOT_A_CANDIDATE
         elif not _racks_hold(rule, [self._rack(b) for b in found], self.problem.brokers.rack):
             yield Breach.RACKS
+        elif rule.lie is Lie.NONE and len(self._racks(found)) < self._racks_to_keep(row, rule):
+            yield Breach.FEWER_RACKS
 
     def _has(self, flags: Flags, broker: int) -> bool:
         return broker in self.position and bool(flags[self.position[broker]])
 
     def _rack(self, broker: int) -> int:
         return int(self.problem.brokers.rack[self.position[broker]])
+
+    def _racks(self, brokers: Iterable[int]) -> set[int | tuple[int]]:
+        """Where brokers lie; one whose rack is not known, or that is not registered, lies in one of its own."""
+        return {
+            self._rack(b) if b in self.position and self._rack(b) >= 0 else (b,) for b in brokers
+        }
+
+    def _racks_to_keep(self, row: int, rule: Rule) -> int:
+        """As many as it is in, unless it has fewer replicas, or may lie in fewer."""
+        partitions, brokers = self.problem.partitions, self.problem.brokers
+        had = _members(partitions.current[row])
+        able = [
+            int(b)
+            for b, allowed, open_ in zip(brokers.ids, rule.candidates, brokers.open, strict=True)
+            if allowed and (open_ or int(b) in had)
+        ]
+        return min(len(self._racks(had)), int(partitions.factor[row]), len(self._racks(able)))
 
     def _not_as_listed(self, base: list[int], found: list[int]) -> Iterator[Breach]:
         places = zip(base, found, strict=False)

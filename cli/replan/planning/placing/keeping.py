@@ -1,9 +1,10 @@
 """One partition at a time: keep the most replicas that its rule allows, and fill what is missing. Exact, by itself.
 
-Who gives way where there are too many: not the leader; then a fenced broker before a live one, the most loaded, the
-highest id. Who comes where one is missing (`spread: rack` has decided the rack before): a broker that already holds the
-partition; one with room on its disks; the rack of the broker that leaves; the rack that the partition uses least; the
-least load; the lowest id. The new one takes the place in the list of the one that leaves.
+Who gives way where there are too many: not the leader; nor the last of a rack; then a fenced broker before a live one,
+the most loaded, the highest id. Who comes where one is missing (`spread: rack` has decided the rack before): a broker
+that already holds the partition; a rack that would be lost; one with room on its disks; the rack of the broker that
+leaves; the rack that the partition uses least; the least load; the lowest id. The new one takes the place in the list
+of the one that leaves.
 """
 
 from collections import Counter
@@ -57,13 +58,14 @@ class Filler:
         self._base = at.find(base_lists(problem))
         self._held = at.find(problem.partitions.current)
         self._leader = at.find(problem.partitions.leader)
-        self._rack = at.numbers(brokers.rack, NO_RACK).tolist()
+        self._rack = at.racks(brokers.rack).tolist()
         self._fenced = at.flags(brokers.fenced, others=True, padding=False).tolist()
         self._loads = Loads(brokers)
         self._drained = {b for b, found in enumerate(at.ids.tolist()) if found in problem.drained}
         self._candidates = [set(np.flatnonzero(r.candidates).tolist()) for r in problem.rules]
         self._open = [np.flatnonzero(r.candidates & brokers.open).tolist() for r in problem.rules]
         self._racks = [sorted({self._rack[b] for b in found}) for found in self._candidates]
+        self._unknown = set(np.flatnonzero(brokers.rack == NO_RACK).tolist())
         self._lacks: dict[_Lack, tuple[int, list[int]]] = {}
         self._loads.add(self._base[untouched], problem.partitions.bytes[untouched])
 
@@ -81,7 +83,7 @@ class Filler:
         )
         found = self._listed(partition) if rule.lie is Lie.LISTED else self._ruled(partition)
         stays = partition.held if found is None else found
-        self._loads.add(np.array([stays], dtype=np.int32), partitions.bytes[row : row + 1])
+        self._loads.put(stays, int(partitions.bytes[row]))
         return found
 
     def impossible(self) -> list[Impossible]:
@@ -120,7 +122,7 @@ class Filler:
         kept = [b for b in partition.base if b not in self._drained]
         spare = [b for b in partition.held if b not in kept and b not in self._drained]
         there = spare[: len(leaving)]
-        new = self._chosen(partition, kept + there, leaving[len(there) :])
+        new = self._chosen(partition, kept + there, leaving[len(there) :], partition.base)
         if len(there) + len(new) < len(leaving):
             self._note(partition, Obstacle.NO_SUBSTITUTE, brokers=sorted(leaving))
             return None
@@ -129,8 +131,8 @@ class Filler:
     def _ruled(self, partition: _Partition) -> list[int] | None:
         number = int(self._problem.partitions.rule[partition.row])
         racks, allowed = self._racks[number], self._candidates[number]
-        if partition.rule.lie is not Lie.NONE and NO_RACK in racks:
-            unknown = sorted(b for b in allowed if self._rack[b] == NO_RACK)
+        if partition.rule.lie is not Lie.NONE and not allowed.isdisjoint(self._unknown):
+            unknown = sorted(allowed.intersection(self._unknown))
             self._note(partition, Obstacle.WITHOUT_RACK, brokers=unknown)
             return None
         able = allowed.intersection(partition.held).union(self._open[number])
@@ -139,20 +141,36 @@ class Filler:
             return None
         kept = [b for b in partition.base if b in allowed]
         if partition.rule.lie is Lie.NONE:
-            counts = None
-        elif partition.rule.lie is Lie.IN_RACK:
+            kept = self._over_as_many_racks(partition, kept, able)
+            leaving = [b for b in partition.base if b not in kept]
+            new = self._chosen(partition, kept, leaving, partition.held)
+            return arranged(partition.base, new, kept, self._rack)
+        if partition.rule.lie is Lie.IN_RACK:
             counts = self._one_rack(partition, kept, able)
         else:
             counts = self._over_racks(partition, kept, able, racks)
-        if counts is not None and not counts:
+        if not counts:
             return None
         kept = self._within(partition, kept, counts)
-        leaving = [b for b in partition.base if b not in kept]
-        if counts is None:
-            new = self._chosen(partition, kept, leaving)
-        else:
-            new = self._chosen_by_rack(partition, kept, counts)
+        new = self._chosen_by_rack(partition, kept, counts)
         return arranged(partition.base, new, kept, self._rack)
+
+    def _over_as_many_racks(
+        self, partition: _Partition, kept: list[int], able: set[int]
+    ) -> list[int]:
+        """As many of `kept` as may stay, so that the partition can lie in as many racks as it does."""
+        racks = {self._rack[b] for b in able}
+        least = min(len(self._racks_of(partition.held)), partition.factor, len(racks))
+        order = sorted(kept, key=lambda b: self._drop_key(partition, b), reverse=True)
+        first = {self._rack[b]: b for b in reversed(order)}
+        order.sort(key=lambda b: first[self._rack[b]] != b)
+        stays = order[: partition.factor]
+        while stays and len(self._racks_of(stays)) + partition.factor - len(stays) < least:
+            stays.pop()
+        return [b for b in kept if b in stays]
+
+    def _racks_of(self, brokers: Iterable[int]) -> set[int]:
+        return {self._rack[b] for b in brokers}
 
     def _one_rack(self, partition: _Partition, kept: list[int], able: set[int]) -> Counter[int]:
         """in-rack: the rack with most of it, then the leader's, then by name, among those that are large enough."""
@@ -213,20 +231,14 @@ class Filler:
         load = self._loads.of(broker)
         return (broker == partition.leader, not self._fenced[broker], -load, -broker)
 
-    def _within(
-        self, partition: _Partition, kept: list[int], counts: Counter[int] | None
-    ) -> list[int]:
-        """As many of `kept` as may stay: by rack, or of all."""
-        order = sorted(kept, key=lambda b: self._drop_key(partition, b), reverse=True)
-        if counts is None:
-            stays = set(order[: partition.factor])
-        else:
-            used: Counter[int] = Counter()
-            stays = set()
-            for broker in order:
-                if used[self._rack[broker]] < counts[self._rack[broker]]:
-                    used[self._rack[broker]] += 1
-                    stays.add(broker)
+    def _within(self, partition: _Partition, kept: list[int], counts: Counter[int]) -> list[int]:
+        """As many of `kept` as may stay by rack."""
+        used: Counter[int] = Counter()
+        stays = set()
+        for broker in sorted(kept, key=lambda b: self._drop_key(partition, b), reverse=True):
+            if used[self._rack[broker]] < counts[self._rack[broker]]:
+                used[self._rack[broker]] += 1
+                stays.add(broker)
         return [b for b in kept if b in stays]
 
     def _chosen_by_rack(
@@ -241,20 +253,32 @@ class Filler:
                 new.append(self._best(partition, [b for b in free if self._rack[b] == rack]))
         return new
 
-    def _chosen(self, partition: _Partition, there: list[int], leaving: list[int]) -> list[int]:
-        """New brokers up to the factor: of the rack of the one that leaves, else of the rack that is used least.
+    def _chosen(
+        self, partition: _Partition, there: list[int], leaving: list[int], before: list[int]
+    ) -> list[int]:
+        """New brokers up to the factor: of the rack of one that leaves, else of the rack that is used least.
 
-        Fewer where there are no more.
+        A rack that has none yet comes first while there are fewer racks than `before` had. Fewer where there are no
+        more.
         """
         new: list[int] = []
         homes = [self._rack[b] for b in leaving]
-        for place in range(partition.factor - len(there)):
-            free = self._with_room(partition, self._free(partition, [*there, *new]))
-            at_home = [b for b in free if [self._rack[b]] == homes[place : place + 1]]
+        least = len(self._racks_of(before))
+        for _ in range(partition.factor - len(there)):
             used = Counter(self._rack[b] for b in [*there, *new])
-            least = min((used[self._rack[b]] for b in free), default=0)
-            best = at_home or [b for b in free if used[self._rack[b]] == least]
-            new += [self._best(partition, best)] if best else []
+            free = self._free(partition, [*there, *new])
+            others = [b for b in free if self._rack[b] not in used] if len(used) < least else []
+            free = self._with_room(partition, others or free)
+            if not free:
+                break
+            home = next((rack for rack in homes if rack in self._racks_of(free)), None)
+            fewest = min(used[self._rack[b]] for b in free)
+            best = [b for b in free if self._rack[b] == home] if home is not None else []
+            new.append(
+                self._best(partition, best or [b for b in free if used[self._rack[b]] == fewest])
+            )
+            if home is not None:
+                homes.remove(home)
         return new
 
     def _free(self, partition: _Partition, taken: list[int]) -> list[int]:

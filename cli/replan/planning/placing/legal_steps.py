@@ -2,14 +2,14 @@
 
 A step takes one replica of a partition from one broker to another. It keeps the rule: the other is a candidate and not
 a member, may get new replicas or had this one before, and lies in the same rack, or in one that may get one more while
-the first may lose one.
+the first may lose one. Where a rule says nothing of racks, the partition lies in no fewer than at first.
 """
 
 import numpy as np
 
 from replan.model.columns import PAD, Ints, Matrix
 from replan.planning.placing.flow import Costs
-from replan.planning.placing.problem import Flags, Lie, PlacementProblem
+from replan.planning.placing.problem import NO_RACK, Flags, Lie, PlacementProblem
 
 
 class LegalSteps:
@@ -22,7 +22,8 @@ class LegalSteps:
         self.lists = lists
         self.size = problem.partitions.bytes[rows]
         self._rule = problem.partitions.rule[rows]
-        self._rack = brokers.rack
+        unknown = len(brokers.racks) + np.arange(self.brokers)
+        self._rack = np.where(brokers.rack == NO_RACK, unknown, brokers.rack)
         self._candidates = np.array([r.candidates for r in problem.rules])
         self._open = brokers.open
         lies = [r.lie for r in problem.rules]
@@ -31,6 +32,7 @@ class LegalSteps:
         racks = [len(np.unique(brokers.rack[r.candidates])) for r in problem.rules]
         self._floor = problem.partitions.factor[rows] // np.array(racks)[self._rule]
         self._had = self._membership(had)
+        self._least = self._racks_in(lists)
 
     def members(self, row: int) -> list[int]:
         """The brokers of one list."""
@@ -51,17 +53,26 @@ class LegalSteps:
         may = self._candidates[rule] & ~self._membership(lists) & (self._open | self._had[rows])
         racks = np.where(lists == PAD, -1, self._rack[lists])
         home = self._rack[source]
-        near = self._free[rule][:, None] | (self._rack == home)
         counts = (racks[:, :, None] == self._rack).sum(axis=1)
-        spare = (racks == home).sum(axis=1) > self._floor[rows]
-        across = (self._spread[rule] & spare)[:, None] & (counts == self._floor[rows][:, None])
-        found: Flags = may & (near | across)
+        at_home = (racks == home).sum(axis=1)
+        floor = self._floor[rows]
+        across = (self._spread[rule] & (at_home > floor))[:, None] & (counts == floor[:, None])
+        spare = self._racks_in(lists) - (at_home == 1) - self._least[rows]
+        free = self._free[rule][:, None] & (spare[:, None] + (counts == 0) >= 0)
+        found: Flags = may & ((self._rack == home) | across | free)
         return found
 
     def costs(self, rows: Ints, source: int) -> Costs:
         """What it costs, whether it may or not; shape (rows, brokers)."""
         more = (~self._had[rows]).astype(np.int64) - ~self._had[rows, source][:, None]
         return Costs(more * self.size[rows][:, None], more)
+
+    def _racks_in(self, lists: Matrix) -> Ints:
+        """How many racks each list lies in."""
+        racks = np.sort(np.where(lists == PAD, -1, self._rack[lists]), axis=1)
+        other = (racks[:, 1:] != racks[:, :-1]).sum(axis=1)
+        found: Ints = other + (racks[:, 0] >= 0)
+        return found
 
     def _membership(self, lists: Matrix) -> Flags:
         found = np.zeros((len(lists), self.brokers + 2), dtype=bool)

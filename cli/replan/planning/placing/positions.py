@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from replan.model.columns import PAD, Ints, Matrix
-from replan.planning.placing.problem import Flags, Lie, PlacementProblem
+from replan.planning.placing.problem import NO_RACK, Flags, Lie, PlacementProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,11 @@ class Positions:
         """A number of registered brokers as a column for every position."""
         rest = [others] * (len(self.ids) - self.count + 1)
         return np.concatenate([column, np.array(rest)]).astype(np.int64)
+
+    def racks(self, rack: Ints) -> Ints:
+        """The rack of every position; a broker whose rack is not known, or who is not registered, is one of its own."""
+        column = self.numbers(rack, NO_RACK)
+        return np.where(column == NO_RACK, len(column) + np.arange(len(column)), column)
 
 
 def base_lists(problem: PlacementProblem) -> Matrix:

@@ -95,6 +95,8 @@ class WarningKind(StrEnum):
     PREFERRED_DRAINED = "preferred-drained"
     UNKNOWN_RACK = "unknown-rack"
     FEWER_RACKS = "fewer-racks"
+    RACKS_LEFT = "racks-left"
+    """Replicas that a rule or a drain places end in fewer racks than they are in, as there is no other way."""
     FEWER_DECLARED = "fewer-declared"
     MIN_ISR_ABOVE_REPLICAS = "min-isr-above-replicas"
     STANDING_UNREAD = "standing-unread"
@@ -168,6 +170,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.PREFERRED_DRAINED: ("where", "partition", "broker"),
     WarningKind.UNKNOWN_RACK: ("where", "rack"),
     WarningKind.FEWER_RACKS: ("where", "racks", "partitions", "count"),
+    WarningKind.RACKS_LEFT: ("racks", "partitions", "count"),
     WarningKind.FEWER_DECLARED: ("topic", "declared", "observed"),
     WarningKind.MIN_ISR_ABOVE_REPLICAS: ("minInsyncReplicas", "replicas", "topics", "count"),
     WarningKind.STANDING_UNREAD: ("where", "broker"),

@@ -179,6 +179,10 @@ WARNINGS: Mapping[WarningKind, str] = {
         "`require` at {where} wants {racks} racks, and the brokers that may hold replicas leave fewer to {named}, "
         "whose live replicas lie in no more; add brokers in other racks"
     ),
+    WarningKind.RACKS_LEFT: (
+        "{named}: the replicas end in fewer racks than now ({racks}), and the brokers that may hold them leave no "
+        "other way; name `brokers` in other racks, or keep a drained one"
+    ),
     WarningKind.FEWER_DECLARED: (
         "{topic}: partitions declared: {declared}, existing: {observed}; Kafka cannot remove partitions, nothing is "
         "planned for those beyond"

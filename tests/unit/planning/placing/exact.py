@@ -1,17 +1,19 @@
 """The same problems as integer programs, for an exact solver: no line of the product but its nouns is used.
 
 One binary variable for each partition and broker; the cost is bytes first, then copies. Each rack of the candidates is
-bound from below and above, or, in a rack, one binary variable for each rack says where.
+bound from below and above; or one binary variable for each rack says that it is used: of those there is one, or, where
+the rule says nothing of racks, as many as the partition lies in.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import highspy
+import numpy as np
 
 from replan.model.columns import Matrix
-from replan.planning.placing.problem import NO_LIMIT, Lie, PlacementProblem
+from replan.planning.placing.problem import NO_LIMIT, NO_RACK, Lie, PlacementProblem
 
 COPIES = 10_000
 """What a byte costs where a copy costs 1: more than all copies of the small problems together."""
@@ -36,7 +38,7 @@ class _Program:
         self._cost: list[highspy.highs.highs_linear_expression] = []
         self.possible = True
 
-    def place(self, row: int) -> None:
+    def place(self, row: int, racks_kept: int) -> None:
         """A variable for each broker that one partition may be on, and its rule."""
         partitions, table = self._problem.partitions, self._problem.brokers
         rule = self._problem.rules[int(partitions.rule[row])]
@@ -52,8 +54,21 @@ class _Program:
         factor = int(partitions.factor[row])
         self.require(list(mine.values()), factor, factor)
         racks = {i: int(table.rack[i]) for i in allowed}
-        if rule.lie is not Lie.NONE:
+        if rule.lie is Lie.NONE:
+            self._as_many_racks(mine, racks_kept)
+        else:
             self._racks(rule.lie, mine, racks, factor)
+
+    def _as_many_racks(self, mine: "dict[int, highspy.highs.highs_var]", least: int) -> None:
+        here: dict[int, list[highspy.highs.highs_var]] = {}
+        for i, var in mine.items():
+            here.setdefault(_rack(self._problem, int(self._problem.brokers.ids[i])), []).append(var)
+        used = []
+        for some in here.values():
+            used.append(self._model.addBinary())
+            self._model.addConstr(self._model.qsum(some) - used[-1] >= 0)
+        if used and least:
+            self._model.addConstr(self._model.qsum(used) >= least)
 
     def require(self, some: "list[highspy.highs.highs_var]", least: int, most: int) -> None:
         """Some of the variables are so many together."""
@@ -103,20 +118,45 @@ class _Program:
         return Optimum(*divmod(round(self._model.getObjectiveValue()), COPIES))
 
 
-def optimum(problem: PlacementProblem, bounds: Sequence[tuple[int, int]] = ()) -> Optimum | None:
+def optimum(
+    problem: PlacementProblem, bounds: Sequence[tuple[int, int]] = (), placed: Matrix | None = None
+) -> Optimum | None:
     """Bytes and copies of the cheapest placement; None where there is none.
 
-    `bounds`: the fewest and most replicas that each broker may hold.
+    `bounds`: the fewest and most replicas that each broker may hold; `placed`: lists that lie in so many racks as shall
+    be kept.
     """
     program = _Program(problem)
     for row in range(len(problem.partitions)):
-        program.place(row)
+        program.place(
+            row, racks_kept(problem, row) if placed is None else racks(problem, placed[row])
+        )
     for broker, (least, most) in enumerate(bounds):
         program.bound(broker, least, most)
     for broker, room in enumerate(problem.brokers.room.tolist()):
         if room < NO_LIMIT:
             program.fit(broker, room)
     return program.solve()
+
+
+def racks_kept(problem: PlacementProblem, row: int) -> int:
+    """In how many racks a partition has to lie whose rule says nothing of racks: as many as now, as far as it can."""
+    partitions, table = problem.partitions, problem.brokers
+    may = problem.rules[int(partitions.rule[row])].candidates
+    had = partitions.current[row]
+    able = table.ids[may & (table.open | np.isin(table.ids, had))]
+    return min(racks(problem, had), int(partitions.factor[row]), racks(problem, able))
+
+
+def racks(problem: PlacementProblem, brokers: Iterable[int]) -> int:
+    """In how many racks these brokers are."""
+    return len({_rack(problem, int(b)) for b in brokers if b >= 0})
+
+
+def _rack(problem: PlacementProblem, broker: int) -> int:
+    """A broker whose rack is not known, or that is not registered, is a rack of its own."""
+    rack = problem.brokers.rack[problem.brokers.ids == broker]
+    return int(rack[0]) if len(rack) and rack[0] != NO_RACK else -1 - broker
 
 
 def cost_of(problem: PlacementProblem, lists: Matrix) -> Optimum:

@@ -1,12 +1,15 @@
 """The chooser against its judge and an exact solver, and its rules one by one."""
 
 import os
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 from hypothesis import assume, given, settings
-from tests.unit.planning.placing.exact import balance_bounds, cost_of, optimum
+from hypothesis import strategies as st
+from tests.unit.planning.placing.exact import balance_bounds, cost_of, optimum, racks, racks_kept
 from tests.unit.planning.placing.problems import brokers, only, problem, problems
 
 from replan.planning.placing.choose import choose
@@ -54,7 +57,8 @@ def test_balance_costs_what_it_costs_an_exact_solver(asked: PlacementProblem) ->
     asked = only(asked, rows)
     found = choose(asked)
     assert judge(asked, found) == []
-    best = optimum(asked, balance_bounds(asked, choose(replace(asked, balance=Tolerance())).lists))
+    filled = choose(replace(asked, balance=Tolerance())).lists
+    best = optimum(asked, balance_bounds(asked, filled), filled)
     assert (best is None) == bool(found.impossible)
     if best is not None:
         assert cost_of(asked, found.lists) == best
@@ -126,6 +130,63 @@ def test_a_declared_list_keeps_a_broker_that_is_not_registered_unless_it_is_drai
     assert lists(problem(brokers("abc"), [[1, 9, 3]], lie=Lie.LISTED, drained=[9])) == [[1, 2, 3]]
 
 
+@settings(max_examples=INSTANCES)
+@given(problems(), st.sampled_from([Tolerance(), Tolerance(Fraction(1, 10), Fraction(1, 10))]))
+def test_no_partition_ends_in_fewer_racks_than_it_can_keep(
+    asked: PlacementProblem, tolerance: Tolerance
+) -> None:
+    """Where a rule says nothing of racks, whether brokers are balanced or not."""
+    asked = replace(
+        asked, balance=tolerance, rules=tuple(replace(r, lie=Lie.NONE) for r in asked.rules)
+    )
+    found = choose(asked)
+    assert judge(asked, found) == []
+    given_up = {row for reason in found.impossible for row in reason.partitions}
+    for row in set(range(len(asked.partitions))) - given_up:
+        assert racks(asked, found.lists[row]) >= racks_kept(asked, row)
+
+
+@settings(max_examples=INSTANCES)
+@given(problems())
+def test_no_drain_takes_a_rack_from_a_list_where_a_substitute_can_keep_it(
+    asked: PlacementProblem,
+) -> None:
+    lengths = (asked.partitions.base >= 0).sum(axis=1)
+    asked = replace(
+        asked,
+        rules=tuple(replace(r, lie=Lie.LISTED) for r in asked.rules),
+        partitions=replace(asked.partitions, factor=lengths),
+    )
+    found = choose(asked)
+    given_up = {row for reason in found.impossible for row in reason.partitions}
+    for row in set(range(len(asked.partitions))) - given_up:
+        before = [int(b) for b in asked.partitions.base[row] if b >= 0]
+        stays = [b for b in before if b not in asked.drained]
+        others = set(asked.brokers.ids[asked.brokers.open].tolist()).difference(before)
+        most = max(
+            racks(asked, [*stays, *some])
+            for some in combinations(sorted(others), len(before) - len(stays))
+        )
+        assert racks(asked, found.lists[row]) >= min(racks(asked, before), most)
+
+
+def test_of_too_many_replicas_the_last_of_a_rack_stays() -> None:
+    """No bytes are copied either way; a fenced broker goes before a live one where both racks stay."""
+    assert lists(problem(brokers("aabb"), [[1, 2, 3, 4]] * 2, factor=2, lie=Lie.NONE)) == [
+        [1, 3],
+        [1, 4],
+    ]
+    fenced = problem(brokers("aabb", closed=[3]), [[1, 2, 3]], factor=2, lie=Lie.NONE)
+    assert lists(fenced) == [[1, 3]]
+
+
+def test_balance_takes_no_partition_out_of_its_last_rack() -> None:
+    """Brokers 2 and 3 have one too many each; the place of 2, alone in its rack, cannot go to 1."""
+    tolerance = Tolerance(replicas=Fraction(0))
+    asked = problem(brokers("aba"), [[2, 3], [3, 2]], lie=Lie.NONE, tolerance=tolerance)
+    assert lists(asked) == [[2, 1], [3, 2]]
+
+
 def test_an_over_full_rack_never_gives_up_the_leader() -> None:
     asked = problem(brokers("aabbcc"), [[1, 2, 3]], leaders=[2])
     assert lists(asked) == [[5, 2, 3]]
@@ -139,6 +200,32 @@ def test_a_smaller_factor_drops_a_fenced_replica_first() -> None:
 
 def test_a_larger_factor_and_new_partitions_are_placed_by_the_same_rule() -> None:
     assert lists(problem(brokers("abc"), [[2], []], factor=3)) == [[2, 1, 3], [1, 2, 3]]
+
+
+def test_in_one_rack_surplus_replicas_do_not_choose_the_rack() -> None:
+    """Rack a has three of it and rack b two; two are wanted, so both copy nothing, and the leader's has it."""
+    asked = problem(brokers("aaabb"), [[1, 2, 3, 4, 5]], lie=Lie.IN_RACK, factor=2, leaders=[4])
+    assert lists(asked) == [[4, 5]]
+
+
+WEIGHTS = [97, 89, 103, 113, 109, 107, 83, 79, 73, 101, 127, 131]
+
+
+def test_shares_by_any_weights_are_exact() -> None:
+    """The least common multiple of these does not fit 64 bits."""
+    table = brokers("a" * 12, weights=dict(enumerate(WEIGHTS, 1)))
+    taken = Counter(x for [x] in lists(problem(table, [[]] * 1212, factor=1, lie=Lie.NONE)))
+    assert [taken[b] for b in range(1, 13)] == WEIGHTS
+
+
+def test_the_widest_bounds_of_the_largest_sizes_are_bounds() -> None:
+    """An exabyte beside a weight of 1000, within 999.999 %: more than 64 bits hold."""
+    tolerance = Fraction(999_999, 100_000)
+    table = brokers("aa", weights={1: 1_000_000, 2: 1})
+    asked = problem(
+        table, [[1]] * 4, sizes=[1 << 58] * 4, tolerance=Tolerance(tolerance, tolerance)
+    )
+    assert lists(asked) == [[1]] * 4
 
 
 def test_in_one_rack_it_is_the_rack_that_has_most_of_it() -> None:
