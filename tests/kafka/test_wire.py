@@ -249,7 +249,7 @@ def test_a_broker_that_comes_back_is_asked_at_once() -> None:
         assert list(connected.look(wanted).rates) == [2]
 
 
-@pytest.mark.parametrize("code", [-1, 7])
+@pytest.mark.parametrize("code", [-1, 5, 6, 7, 8, 9, 13, 14, 15, 16, 41, 56, 72, 89, 100, 103])
 def test_a_code_that_passes_in_an_answer_on_configurations_is_asked_again(code: int) -> None:
     with fake(Shape(brokers=3)) as (cluster, connected):
         cluster.trouble.config_errors |= {"t00001": [code], "2": [code]}
@@ -309,7 +309,7 @@ def test_an_interrupt_cuts_a_silent_reading_short() -> None:
     assert took < 4
 
 
-@pytest.mark.parametrize("code", [-1, 29, 5])
+@pytest.mark.parametrize("code", [-1, 17, 5])
 def test_a_topic_that_cannot_be_described_fails_the_reading(code: int) -> None:
     with (
         FakeCluster(Shape()) as cluster,

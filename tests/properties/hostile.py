@@ -20,7 +20,7 @@ from replan.applying.journal.protocol import Journal, MemoryJournal
 from replan.applying.journal.records import Application, ApplicationStatus, Command, Record, Verb
 from replan.applying.settings import Settings
 from replan.applying.views.outcome import Ending, Outcome
-from replan.errors import BadFile, ClusterUnreachable, Exit
+from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit
 from replan.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_REPLICAS,
@@ -274,7 +274,13 @@ def growing(
 
 
 @st.composite
-def cases(draw: st.DrawFn, *, others: bool = True, kinds: Sequence[str] = tuple(FAULTS)) -> Case:
+def cases(
+    draw: st.DrawFn,
+    *,
+    others: bool = True,
+    kinds: Sequence[str] = tuple(FAULTS),
+    kills: bool = True,
+) -> Case:
     """`kinds`: of the faults that no other tool makes; `others`: other tools and people act too."""
     states = draw(clusters(sizes=st.sampled_from([0, 1, 40, 150]), partitions=2, longest=3))
     declared: dict[str, dict[int, Replicas]] = {}
@@ -319,13 +325,13 @@ def cases(draw: st.DrawFn, *, others: bool = True, kinds: Sequence[str] = tuple(
         stage, _ = ask(stage, AlterConfigs((change,)))
     happenings = (*(FAULTS[kind] for kind in kinds), *(OTHERS.values() if others else ()))
     schedule = draw(schedules(place, happenings))
-    kills = tuple(draw(st.lists(st.integers(1, 14), max_size=3)))
+    killed = tuple(draw(st.lists(st.integers(1, 14), max_size=3))) if kills else ()
     return Case(
         plan,
         stage,
         schedule,
-        kills,
-        tuple(draw(st.sampled_from([0.0, 12.0, 20.0, 100.0])) for _ in kills),
+        killed,
+        tuple(draw(st.sampled_from([0.0, 12.0, 20.0, 100.0])) for _ in killed),
         draw(st.integers(1, 3)),
         draw(troubled_journals()),
         draw(steerings(throttled=throttle is not None)),
@@ -397,11 +403,11 @@ LAST_LIVES = ((NEVER, 60.0),) * 20
 """Processes that nobody kills: a cluster or a journal may not answer for a while."""
 
 
-def performed(case: Case, seconds: float) -> Run:
+def performed(case: Case, seconds: float, *, processes: int = len(LAST_LIVES)) -> Run:
     """Perform a plan: killed where the case says so, resumed until it ends or another process would do no more.
 
     A process that is still at it so many seconds after its beginning and the last fault is asked to leave; its outcome
-    says so (`interrupted`).
+    says so (`interrupted`). `processes`: how many there are that nobody kills.
     """
     stage = replace(case.stage, world=scheduled(case.stage.world, case.schedule))
     recorder = Recorder([m.partition for m in case.plan.moves], stage)
@@ -416,7 +422,7 @@ def performed(case: Case, seconds: float) -> Run:
         longest_ticks=10_000,
     )
     run = Run(case, made, recorder)
-    lives = [*zip(case.kills, case.pauses, strict=True), *LAST_LIVES]
+    lives = [*zip(case.kills, case.pauses, strict=True), *LAST_LIVES[:processes]]
     for kill, pause in lives:
         before, after = (kill, None) if kill % 2 else (None, kill)
         stop = Deadline(clock, max(clock.now(), case.over_at) + seconds)
@@ -432,7 +438,7 @@ def performed(case: Case, seconds: float) -> Run:
             )
         except Killed:
             note(f"killed at second {clock.now():g}")
-        except (BadFile, ClusterUnreachable) as error:
+        except (BadFile, ClusterRefused, ClusterUnreachable) as error:
             note(f"not begun at second {clock.now():g}: {error}")
         else:
             run.outcomes.append(outcome)

@@ -30,10 +30,12 @@ from replan.simulator.cluster.faults import (
     Disconnect,
     DropFromIsr,
     Fault,
+    Forbid,
     KillBroker,
     LagMetadata,
     LoseDisk,
     LoseRequests,
+    Permission,
     Question,
     RepeatRequests,
     ReplaceDisks,
@@ -164,6 +166,19 @@ def _unresponsive(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], f
     return [At(at, deaf), At(until, again)], at
 
 
+def _forbidden(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], float]:
+    """An ACL is taken away from replan's user, and given back: of one topic, or of the cluster."""
+    topics: list[str | None] = [*sorted({n.topic for n in place.names}), None]
+    topic = draw(st.sampled_from(topics))
+    reading = [Permission.DESCRIBE, Permission.DESCRIBE_CONFIGS]
+    lost = draw(st.sampled_from(reading if topic else [*reading, Permission.ALTER]))
+    until = at + draw(st.sampled_from([3, 20, 60, 150]))
+    return [
+        At(at, Forbid(topic, frozenset({lost}))),
+        At(until, Forbid(topic, frozenset())),
+    ], until
+
+
 def _slow_looks(draw: st.DrawFn, _place: Place, at: float) -> tuple[list[At], float]:
     seconds, until = draw(st.sampled_from([2.0, 5.0, 11.0])), at + draw(st.sampled_from([30, 120]))
     return [At(at, SlowLooks(seconds)), At(until, SlowLooks(0.0))], at
@@ -276,6 +291,7 @@ FAULTS: Mapping[str, Happening] = {
     "flaps": _flaps,
     "unresponsive": _unresponsive,
     "slow looks": _slow_looks,
+    "forbidden": _forbidden,
 }
 """What no other tool does, and what ends by itself."""
 OTHERS: Mapping[str, Happening] = {

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from hypothesis import given
+from hypothesis import strategies as st
 from tests.properties.hostile import Case, Run, as_found, cancelled, cases, performed
 
 from replan.applying.journal.ledger import fold
@@ -29,6 +30,7 @@ from replan.applying.journal.records import SavedRate
 from replan.applying.reasons.notes import EntriesRemoved, RateRemoved
 from replan.applying.settings import Settings
 from replan.applying.steps.creating import brokers_of
+from replan.applying.tick.run_state import LONGEST_PAUSE
 from replan.applying.views.outcome import Outcome, PartitionResult, Result
 from replan.errors import Exit
 from replan.model.configs import (
@@ -55,10 +57,13 @@ from replan.rehearsal.setup import with_plan_applied
 from replan.simulator.cluster.apply_fault import scheduled
 from replan.simulator.cluster.faults import (
     Ask,
+    At,
     Disconnect,
     DropFromIsr,
+    Forbid,
     LagMetadata,
     LoseRequests,
+    Permission,
     SlowLooks,
 )
 from replan.simulator.controller.commands import AlterConfigs, CordonDirs
@@ -97,6 +102,27 @@ def test_a_run_keeps_the_laws_whatever_fails_and_whoever_else_acts(case: Case) -
 def test_a_run_keeps_the_laws_where_brokers_show_what_is_old(case: Case) -> None:
     """Old metadata at the wrong moment is rare among all the other faults."""
     assert list(broken_by(case)) == []
+
+
+@as_found(fast=5, ci=60, nightly=4_000)  # each goes on until its bound
+@given(cases(others=False, kinds=("away", "slow looks"), kills=False), st.data())
+def test_a_topic_that_may_not_be_read_keeps_no_other_one_from_its_end(
+    case: Case, data: st.DataObject
+) -> None:
+    """From some moment on, for good: all others end within their bound, and their throttles are restored."""
+    lost = data.draw(st.sampled_from(sorted(case.stage.cluster.topics)))
+    permission = data.draw(st.sampled_from([Permission.DESCRIBE, Permission.DESCRIBE_CONFIGS]))
+    at = data.draw(st.sampled_from([0.5, 1.5, 4.0, 12.0, 30.0]))
+    forbidden = At(at, Forbid(lost, frozenset({permission})))
+    case = replace(case, schedule=(*case.schedule, forbidden), steering=(), journal={})
+
+    run = performed(case, ends_within(case), processes=1)
+
+    (outcome,) = run.outcomes
+    others = [r for r in outcome.results if r.partition.topic != lost]
+    assert [r for r in others if r.result is Result.RUNNING or r.result is Result.WAITING] == []
+    known = known_throttles(run.lab.journal.read())
+    assert {name for scope, name, _ in known if scope == "topic"} <= {lost}
 
 
 def broken_by(case: Case) -> Iterator[Broken]:
@@ -259,12 +285,18 @@ def unclean_election(case: Case, run: Run, move: Move) -> UncleanElection:
 
 
 def disconnected(case: Case) -> list[tuple[float, float]]:
-    """When the cluster answers nothing."""
-    return [
+    """When the cluster answers nothing, or something is forbidden; a process that has left for that is not back yet."""
+    silent = [
         (at.seconds, at.seconds + at.fault.seconds)
         for at in case.schedule
         if isinstance(at.fault, Disconnect)
     ]
+    acts = [(at.seconds, at.fault) for at in case.schedule if isinstance(at.fault, Forbid)]
+    for seconds, lost in acts:
+        again = (s for s, act in acts if act.topic == lost.topic and not act.permissions)
+        if lost.permissions:
+            silent.append((seconds, min(s for s in again if s > seconds) + LONGEST_PAUSE))
+    return silent
 
 
 def blindness(case: Case) -> Blindness:

@@ -20,6 +20,7 @@ from replan.applying.journal.ledger import Ledger, fold, open_applications, unen
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import ApplicationStatus, Order, Record, changed
 from replan.applying.journal.steps import MoveRecord, StandingRecord, Status
+from replan.applying.observation.unshown import unshown
 from replan.applying.other_tools import not_ours
 from replan.applying.partitions.intents import intent, left_behind, no_more_left
 from replan.applying.reasons.notes import ListsLeft
@@ -39,7 +40,7 @@ from replan.applying.views.outcome import (
     setting_results,
     summary,
 )
-from replan.errors import BadFile, BadUsage, Held, UnsafePlan
+from replan.errors import BadFile, BadUsage, ClusterRefused, Held, UnsafePlan
 from replan.model.configs import ConfigScope
 from replan.model.control_plane import (
     Clock,
@@ -172,7 +173,7 @@ def _lists_left(begun: Ledger, ledger: Ledger, reader: ClusterReader) -> list[Re
 def _is_over(own: MoveRecord, seen: Look) -> bool:
     """Whether nothing of a move is left: its partition has its original list, or is not there any more."""
     name, state = own.partition, seen.partitions.get(own.partition)
-    if name in seen.unclear or name in seen.running:
+    if unshown(seen, name) is not None or name in seen.running:
         return False
     return state is None or state.topic_id != own.topic_id or state.replicas == own.original
 
@@ -256,6 +257,8 @@ def _without_copies(
             ports.journal.append([*asked, *log_moves])
             ledger = ledger.after(asked)
             answers = Sender(ports.writer, ports.clock, until).send(sent)
+            if answers.refused is not None:
+                raise ClusterRefused(answers.refused)
             repeats = repeats.after(decision, sent, answers, ports.clock.now())
             known = [
                 changed(own, asked=changed(own.asked, confirmed=True))

@@ -13,10 +13,11 @@ from replan.applying.journal.steps import Status
 from replan.applying.observation.history import held_since
 from replan.applying.observation.look import Observation
 from replan.applying.other_tools import not_ours, throttles_others
-from replan.applying.reasons.notes import Note
+from replan.applying.reasons.notes import Leftover, Note
 from replan.applying.run.sending import Sender, intents
 from replan.applying.settings import Settings
 from replan.applying.throttles.broker_rates import leftovers
+from replan.applying.throttles.replica_lists import unread_lists
 from replan.applying.throttles.tick import (
     ThrottleHistory,
     ThrottleInput,
@@ -27,7 +28,7 @@ from replan.applying.tick.next_state import Decision
 from replan.applying.tick.repeats import Repeats
 from replan.applying.tick.run_state import throttled
 from replan.applying.views.outcome import Ending, Outcome
-from replan.errors import Exit
+from replan.errors import ClusterRefused, Exit
 from replan.model.configs import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
@@ -129,6 +130,8 @@ def restored(
         ledger = ledger.after(tick.records)
         notes |= dict.fromkeys(tick.notes)
         answers = Sender(ports.writer, ports.clock, until).send(sent)
+        if answers.refused is not None:
+            raise ClusterRefused(answers.refused)
         repeats = repeats.after(decision, sent, answers, ports.clock.now())
         if any(isinstance(answer, OutcomeUnknown) for answer in answers.configs.values()):
             began = ports.clock.now()
@@ -141,7 +144,7 @@ Subject = str | BrokerId
 
 def _missing(ledger: Ledger, seen: Look) -> set[Subject]:
     """What has throttles of replan's and is not there; brokers and topics may only be unknown to whom was asked."""
-    topics: set[Subject] = {topic for topic, _ in ledger.entries if topic not in seen.topics}
+    topics: set[Subject] = {t for t, _ in ledger.entries if not seen.may_exist(t)}
     return topics | {broker for broker, _ in ledger.rates if broker not in seen.brokers}
 
 
@@ -250,7 +253,10 @@ def _outcome(
     seen: Observation,
     unregistered: Collection[BrokerId],
 ) -> Outcome:
-    left = leftovers(ledger.rates, seen.rates, unregistered)
+    left: tuple[Leftover, ...] = (
+        *leftovers(ledger.rates, seen.rates, unregistered),
+        *unread_lists(ledger.entries, seen.forbidden),
+    )
     running = tuple(copying)
     if left:
         return Outcome(exit_code=Exit.HELD, ending=Ending.NOT_RESTORED, leftovers=left)

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 
-from replan.faults.kinds import FaultContext, Kind, lasting, once
+from replan.faults.kinds import FaultContext, Kind, known_topic, lasting, once
 from replan.faults.token_reader import TokenReader
 from replan.simulator.cluster.faults import (
     At,
     Disconnect,
+    Forbid,
     LagMetadata,
     LoseRequests,
+    Permission,
     RepeatRequests,
     RequestKind,
     Schedule,
@@ -54,6 +56,15 @@ def _slow_looks(tokens: TokenReader, _around: FaultContext) -> Schedule:
     return lasting(tokens, SlowLooks(tokens.seconds()), SlowLooks(0.0))
 
 
+def _forbid(tokens: TokenReader, around: FaultContext) -> Schedule:
+    permission = tokens.choose("a permission", {p.value: p for p in Permission})
+    tokens.expect("on")
+    topic = known_topic(tokens, around) if tokens.phrase("topic") else None
+    if topic is None:
+        tokens.expect("cluster")
+    return lasting(tokens, Forbid(topic, frozenset({permission})), Forbid(topic, frozenset()))
+
+
 def _requests(tokens: TokenReader) -> tuple[int, RequestKind]:
     """How many of which kind: `reassign`, `2 reassign`, `3 elect`."""
     times = tokens.number("how many") if tokens.comes_number() else 1
@@ -92,6 +103,11 @@ KINDS: Sequence[Kind] = (
         "every look of replan at the cluster takes so long",
         _slow_looks,
         2,
+    ),
+    Kind(
+        "forbid describe|describe-configs|alter|alter-configs on topic TOPIC|cluster [for TIME]",
+        "replan's user loses this ACL, as the last one that it lost there; everybody else keeps it",
+        _forbid,
     ),
     Kind("silence for TIME", "no broker answers replan", _silence),
     Kind(

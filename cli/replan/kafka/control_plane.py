@@ -88,7 +88,7 @@ class KafkaControlPlane:
     def observe(self, *, lenient: bool = False) -> Snapshot:
         """Everything at one moment; brokers that do not answer are named in it, not raised.
 
-        `lenient`: what this user may not read of settings is left out, and marked.
+        What this user may not read of topics is marked; `lenient`: rates of brokers that it may not read are left out.
         """
         moment = self._wall_clock().astimezone(UTC).replace(microsecond=0)
         at = moment.isoformat().replace("+00:00", "Z")

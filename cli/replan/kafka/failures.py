@@ -29,6 +29,7 @@ UNKNOWN_OUTCOMES = frozenset({-1, 7, 41})
 # What goes away by itself: controller changes, brokers that start or stop, quotas, topic ids not known to a broker yet.
 PASSING = UNKNOWN_OUTCOMES | {5, 6, 8, 9, 13, 14, 15, 16, 56, 72, 89, 100, 103}
 NOT_THERE = 3
+TOPIC_AUTHORIZATION_FAILED = 29
 INVALID_REQUEST = 42
 
 

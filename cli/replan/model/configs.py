@@ -127,6 +127,10 @@ class TopicSettings:
         return self.min_insync_source is ConfigSource.UNKNOWN
 
 
+UNREAD = TopicSettings(min_insync_replicas=1, min_insync_source=ConfigSource.UNKNOWN)
+"""Of a topic whose settings this user may not read: Kafka's defaults, as nobody knows."""
+
+
 def override_of(settings: TopicSettings, key: str) -> str | None:
     """The topic's own override of one of the two throttled-replicas lists."""
     return settings.leader_throttled if key == LEADER_REPLICAS else settings.follower_throttled

@@ -1,6 +1,7 @@
 """The one port: what replan asks of a cluster. A real cluster and the simulator implement it, nothing else.
 
-Reading methods raise ClusterUnreachable or ClusterRefused when the whole request fails. Writing methods
+Reading methods raise ClusterUnreachable or ClusterRefused when the whole request fails; what a user may not read of one
+topic is named in what is read (`Look.forbidden`), and takes no other topic along. Writing methods
 never raise for a single partition: each gets an Answer. An answer is a hint: the next observation is the
 result. Whole-request failures whose effect is not known (timeouts, lost connections, codes -1, 7, 41)
 give OutcomeUnknown for every partition of that request.
@@ -15,7 +16,7 @@ observation takes the lists of what runs from the controller.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import Protocol
 
 from replan.model.broker import Broker, LogDir
@@ -47,6 +48,8 @@ class OutcomeUnknown:
     """Nobody can say whether it took effect, or still will: brokers re-send for up to 75 s."""
 
     reason: str
+    refused: bool = False
+    """This user may not ask for it now: asked again as one without an answer, since permissions come and go."""
 
 
 Answer = Accepted | Rejected | OutcomeUnknown
@@ -105,6 +108,15 @@ class Wanted:
     these are taken to be fenced when they are not live."""
 
 
+class TopicPermission(StrEnum):
+    """What a look needs with each topic that it is to read."""
+
+    DESCRIBE = "Describe"
+    """Its partitions."""
+    DESCRIBE_CONFIGS = "DescribeConfigs"
+    """Its settings."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
     """What one round of requests found."""
@@ -119,6 +131,10 @@ class Look:
     """Wanted ones of which the broker shows other replicas than the controller lists."""
     topics: Mapping[str, TopicSettings] = field(default_factory=dict)
     """Settings of the wanted ones that exist."""
+    forbidden: Mapping[str, TopicPermission] = field(default_factory=dict)
+    """Topics of which this user may not read what is wanted, with what is missing: nobody knows whether they exist.
+
+    Their settings, or their partitions too, are left out; all other topics are as they are."""
     rates: Mapping[BrokerId, Configs] = field(default_factory=dict)
     """Throttle rates of the wanted live brokers that answered, each with its source."""
     sizes: Mapping[BrokerId, Mapping[TopicPartition, int]] = field(default_factory=dict)
@@ -128,6 +144,10 @@ class Look:
     silent: Mapping[BrokerId, str] = field(default_factory=dict)
     """Live brokers that were asked about themselves and did not answer, with the reason."""
     features: Features = field(default_factory=Features)
+
+    def may_exist(self, topic: str) -> bool:
+        """Whether a wanted topic is there, or this user may not know."""
+        return topic in self.topics or topic in self.forbidden
 
     def live(self, broker: BrokerId) -> bool:
         """Whether a broker is registered and not fenced."""

@@ -95,6 +95,8 @@ class Snapshot:
     """Replicas that are offline on live brokers: their log directory has failed (OfflineReplicas of the metadata)."""
     logs: Mapping[TopicPartition, LogsFound] = field(default_factory=dict)
     """What replicas said of their own logs, of the partitions that were probed."""
+    hidden: tuple[str, ...] = ()
+    """Topics that are there and that whoever observed may not describe: nothing of them is in the tables."""
 
     def broker_ids(self) -> frozenset[BrokerId]:
         """All registered brokers."""

@@ -38,6 +38,7 @@ from replan.simulator.cluster.faults import (
     Ask,
     Fault,
     LoseRequests,
+    Permission,
     RepeatRequests,
     RequestKind,
     Schedule,
@@ -54,6 +55,14 @@ from replan.simulator.controller.commands import (
     ElectLeaders,
 )
 from replan.simulator.controller.decide import decide
+from replan.simulator.permissions import (
+    check_cluster,
+    hidden_topics,
+    readable,
+    refused,
+    with_unread,
+    without_hidden,
+)
 from replan.simulator.persistence.store import StateStore
 from replan.simulator.persistence.to_snapshot import (
     features_of,
@@ -136,21 +145,29 @@ class SimulatedControlPlane:
 
     def observe(self) -> Snapshot:
         """Everything at this moment."""
-        return to_snapshot(self._read(), self.clock.now())
+        simulation = self._read()
+        check_cluster(simulation.world, Permission.DESCRIBE, Permission.DESCRIBE_CONFIGS)
+        seen = to_snapshot(without_hidden(simulation), self.clock.now())
+        return replace(with_unread(simulation.world, seen), hidden=hidden_topics(simulation))
 
     def look(self, wanted: Wanted) -> Look:
         """What is wanted: lists of what runs as the controller has them, partitions as brokers show them."""
         simulation = self._read()
+        check_cluster(simulation.world, Permission.DESCRIBE)
+        if wanted.rates_of:
+            check_cluster(simulation.world, Permission.DESCRIBE_CONFIGS)
         shown = self._shown.at(simulation)
         seen = look_at(simulation, shown, wanted, self._last_look)
         self._last_look = LastLook(simulation.cluster, shown, seen)
         if simulation.world.look_seconds:
             self.clock.sleep(simulation.world.look_seconds)
-        return seen
+        return readable(simulation.world, wanted, seen)
 
     def log_dirs(self) -> Sequence[LogDir]:
         """The log directories of the brokers that answer."""
-        return log_dirs_described(self._read())
+        simulation = self._read()
+        check_cluster(simulation.world, Permission.DESCRIBE)
+        return log_dirs_described(simulation)
 
     def log_ends(
         self, wanted: Mapping[BrokerId, Collection[TopicPartition]]
@@ -176,6 +193,8 @@ class SimulatedControlPlane:
         allow_replication_factor_change: bool,
     ) -> Mapping[TopicPartition, Answer]:
         """Ask for new lists; a version that does not know the guard goes without it."""
+        self._catch_up()
+        check_cluster(self._simulation.world, Permission.ALTER)
         guarded = not allow_replication_factor_change and self.features().replication_factor_guard
         found: dict[TopicPartition, Answer] = {}
         for chunk in _chunks(list(lists), REASSIGNMENTS_PER_REQUEST):
@@ -188,6 +207,8 @@ class SimulatedControlPlane:
         self, partitions: Collection[TopicPartition], kind: ElectionType
     ) -> Mapping[TopicPartition, Answer]:
         """Ask for elections."""
+        self._catch_up()
+        check_cluster(self._simulation.world, Permission.ALTER)
         found: dict[TopicPartition, Answer] = {}
         for chunk in _chunks(sorted(partitions), ELECTIONS_PER_REQUEST):
             command = ElectLeaders(tuple(chunk), kind)
@@ -196,8 +217,9 @@ class SimulatedControlPlane:
 
     def create_partitions(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
         """Add partitions, a topic at a time."""
-        found: dict[str, Answer] = {}
-        for topic, new in sorted(added.items()):
+        self._catch_up()
+        found = refused(self._simulation.world, Permission.ALTER, ((t, t) for t in added))
+        for topic, new in sorted((t, new) for t, new in added.items() if t not in found):
             command = CreatePartitions(topic, new.count, new.lists)
             found |= self._request(RequestKind.CREATE, command, [topic])
         return found
@@ -213,6 +235,7 @@ class SimulatedControlPlane:
     def move_logs(self, paths: Mapping[ReplicaName, str]) -> Mapping[ReplicaName, Answer]:
         """Copy replicas to other log directories; each broker is asked itself."""
         self._catch_up()
+        check_cluster(self._simulation.world, Permission.ALTER)
         found: dict[ReplicaName, Answer] = {
             replica: reason
             for replica in paths
@@ -244,6 +267,11 @@ class SimulatedControlPlane:
             if change.scope is ConfigScope.BROKER
             and (reason := unreachable(self._simulation, change.name)) is not None
         }
+        for scope in ConfigScope:
+            names = {c.name for c in changes if c.scope is scope}
+            own = ((n if scope is ConfigScope.TOPIC else None, n) for n in names)
+            no = refused(self._simulation.world, Permission.ALTER_CONFIGS, own)
+            found |= {(scope, name): answer for name, answer in no.items()}
         reachable = [c for c in changes if (c.scope, c.name) not in found]
         if reachable:
             resources = list(dict.fromkeys((c.scope, c.name) for c in reachable))

@@ -54,6 +54,7 @@ def head_of(snapshot: Snapshot) -> dict[str, object]:
         "observedAt": snapshot.observed_at,
         "features": _write_features(snapshot.features),
         "silent": list(snapshot.silent),
+        **({"hidden": list(snapshot.hidden)} if snapshot.hidden else {}),
         **({"offline": _write_offline(snapshot)} if snapshot.offline else {}),
         **({"logs": _write_logs(snapshot)} if snapshot.logs else {}),
     }
@@ -73,6 +74,7 @@ def snapshot_of(root: Node, tables: Tables) -> Snapshot:
         log_dirs=tables.log_dirs,
         broker_configs=tables.configs,
         silent=() if silent is None else tuple(sorted(silent.broker_list())),
+        hidden=tuple(topic.text() for topic in root.elements("hidden")),
         remembered=tables.remembered,
         offline=_read_offline(root),
         logs=_read_logs(root),

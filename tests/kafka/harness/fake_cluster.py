@@ -126,6 +126,16 @@ class Trouble:
     """How far brokers have read the controllers' log; 100 where nothing is said."""
     config_errors: dict[str, list[int]] = field(default_factory=dict)
     """By topic or broker, the codes of the next answers on its configuration."""
+    hidden: set[str] = field(default_factory=set)
+    """Topics that this user may not describe: never listed, and answered with 29 where they are named."""
+    unread: set[str] = field(default_factory=set)
+    """Topics whose settings this user may not read: answered with 29 for as long as they are here."""
+    left_out: set[str] = field(default_factory=set)
+    """Topics and brokers that the answers to changes of configurations leave out."""
+    default_rates: bool = False
+    """Whether brokers tell the rates that nobody has set, as Kafka's defaults."""
+    unequal_sizes: bool = False
+    """Whether the replicas of a partition have different sizes, and each broker has the largest of some."""
 
 
 @dataclass(slots=True)
@@ -315,8 +325,10 @@ class FakeCluster:
         )
 
     def _named(self, names: list[str] | None) -> Iterator[tuple[str, int | None]]:
+        hidden = self.trouble.hidden
         if names is None:
-            yield from ((f"t{number:05d}", number) for number in range(self.shape.topics))
+            every = ((f"t{number:05d}", number) for number in range(self.shape.topics))
+            yield from (topic for topic in every if topic[0] not in hidden)
             return
         for name in sorted(names):
             known = name[:1] == "t" and name[1:].isdecimal() and int(name[1:]) < self.shape.topics
@@ -350,7 +362,7 @@ class FakeCluster:
 
     def _topic(self, topic: int, first: int, end: int, *, eligible: bool) -> bytes:
         name = f"t{topic:05d}"
-        error = self.trouble.topic_errors.get(name, 0)
+        error = 29 if name in self.trouble.hidden else self.trouble.topic_errors.get(name, 0)
         if error:
             return _missing(name, error)
         head = struct.pack(">h", 0) + _text(name) + uuid.UUID(int=topic + 1).bytes + b"\0"
@@ -475,7 +487,7 @@ class FakeCluster:
                         )
                         for own in [self._own(resource, kept)]
                         for name in resource.configuration_keys or ()
-                        if resource.resource_type == 2 or name in own
+                        if resource.resource_type == 2 or name in own or self.trouble.default_rates
                     ],
                 )
                 for resource in asked.resources
@@ -504,10 +516,13 @@ class FakeCluster:
                     resource_name=where.resource_name,
                 )
                 for where in asked.resources
+                if where.resource_name not in self.trouble.left_out
             ],
         )
 
     def _config_error(self, name: str) -> int:
+        if name in self.trouble.unread:
+            return 29
         codes = self.trouble.config_errors.get(name)
         return codes.pop(0) if codes else 0
 
@@ -532,6 +547,8 @@ class FakeCluster:
         topics, first = np.unique(here // self.shape.per_topic, return_index=True)
         rows = np.zeros(len(here), layout)
         rows["p"], rows["s"] = here % self.shape.per_topic, 1_000_000
+        if self.trouble.unequal_sizes:
+            rows["s"] += (here + broker) % self.shape.brokers
         ends = [*first.tolist()[1:], len(here)][: len(topics)]
         encoded, width = rows.tobytes(), layout.itemsize
         for topic, start, end in zip(topics.tolist(), first.tolist(), ends, strict=True):

@@ -138,6 +138,13 @@ EFFECTS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
         APPLY + "{}\napply until orders-0 expanded",
         ("6s    asks orders-0: expand [1,2,3,4]",),
     ),
+    "forbid describe|describe-configs|alter|alter-configs on topic TOPIC|cluster [for TIME]": (
+        "forbid describe on topic orders for 30s",
+        APPLY + "at 1.5s {}\napply",
+        (
+            "2s    orders-0 waits: this user lacks the ACL Describe on Topic orders; waiting until it is granted",
+        ),
+    ),
     "silence for TIME": (
         "silence for 10s",
         APPLY + "at 1s {}\napply",

@@ -74,6 +74,7 @@ from replan.applying.reasons.requests import (
     JournalSlow,
     MetadataBehind,
     NextBatch,
+    NotPermitted,
     OutcomePending,
     PartitionsUnseen,
     Rechecking,
@@ -87,6 +88,7 @@ from replan.applying.reasons.requests import (
 from replan.applying.reasons.waits import HoldReason, is_routine
 from replan.applying.views.outcome import PartitionResult, Result
 from replan.model.configs import FOLLOWER_RATE, LEADER_REPLICAS, ConfigScope, SettingName
+from replan.model.control_plane import TopicPermission
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.planning.elections.available import Unavailable
 from replan.planning.plans.requests import RequestKind
@@ -128,6 +130,10 @@ HOLDS: list[tuple[HoldReason, str]] = [
             "the log of 3 is better than that of 2, but the unclean election of 2 was asked for and may still arrive, "
             "which cuts what 2 lacks; stop broker 2 until this has ended to prevent it; watching for 80 s more"
         ),
+    ),
+    (
+        NotPermitted("orders", TopicPermission.DESCRIBE),
+        "this user lacks the ACL Describe on Topic orders; waiting until it is granted",
     ),
     (MetadataBehind(), "brokers show older metadata than the controller; rechecking"),
     (PartitionsFirst(), "its topic gets more partitions first"),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from replan.applying.journal.records import changed
 from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
 from replan.applying.observation.look import Observation
+from replan.applying.observation.unshown import unshown
 from replan.applying.partitions.nameable import as_nameable
 from replan.applying.partitions.preconditions import broken_precondition
 from replan.applying.reasons.copies import AwaitingSync, Confirming, NeverEnding, NoLeader
@@ -118,8 +119,9 @@ def judge(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
     move = as_nameable(sight.move, sight.own, sight.state, sight.seen, refused=refused)
     if move is not sight.move:
         sight = replace(sight, move=move)
-    if move.partition in sight.seen.unclear:
-        return sight.own, Hold(MetadataBehind(), soon=True)
+    hidden = unshown(sight.seen, move.partition)
+    if hidden is not None:
+        return sight.own, Hold(hidden, soon=isinstance(hidden, MetadataBehind))
     needed = next_request(move, sight.state, settled=sight.settled)
     if sight.own is None or sight.asked is None:
         return sight.own, _not_begun(sight, needed)

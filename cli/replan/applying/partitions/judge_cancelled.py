@@ -1,6 +1,7 @@
 """What to do about a partition whose application is cancelled, until it rests. Pure; the states are in `cancelling`."""
 
 from replan.applying.journal.steps import Asked, MoveRecord, Status
+from replan.applying.observation.unshown import unshown
 from replan.applying.partitions.judge import (
     End,
     Hold,
@@ -17,7 +18,6 @@ from replan.applying.reasons.ends import TakenBack
 from replan.applying.reasons.requests import (
     ArrivalPossible,
     EffectUnseen,
-    MetadataBehind,
     Rechecking,
     RepeatPending,
 )
@@ -33,8 +33,8 @@ def judge_cancelled(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
     state = sight.state
     if own is None or own.asked is None or verdict == End(Status.DONE):
         return own, verdict
-    if sight.move.partition in sight.seen.unclear:
-        return own, Hold(MetadataBehind(), soon=True)
+    if unshown(sight.seen, sight.move.partition) is not None:
+        return own, verdict
     if state is None or state.topic_id != own.topic_id:
         return own, stale_topic(sight.move, state)
     if state.running is None:

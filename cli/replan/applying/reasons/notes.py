@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from replan.applying.journal.records import Verb
 from replan.model.configs import ConfigScope
+from replan.model.control_plane import TopicPermission
 from replan.model.names import BrokerId, Replicas, TopicPartition
 
 
@@ -170,4 +171,13 @@ class RefusedSetting:
     message: str
 
 
-Leftover = UnrestoredRate | RefusedSetting
+@dataclass(frozen=True, slots=True)
+class UnreadList:
+    """Entries that replan has set at a topic whose settings this user may not read any more."""
+
+    topic: str
+    config: str
+    permission: TopicPermission
+
+
+Leftover = UnrestoredRate | UnreadList | RefusedSetting

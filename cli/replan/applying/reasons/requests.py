@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from replan.applying.reasons.ends import EndReason
+from replan.model.control_plane import TopicPermission
 from replan.model.names import BrokerId, Replicas
 from replan.planning.plans.requests import RequestKind
 
@@ -10,6 +11,14 @@ from replan.planning.plans.requests import RequestKind
 @dataclass(frozen=True, slots=True)
 class MetadataBehind:
     """The broker that was asked has not caught up with the controller."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotPermitted:
+    """This user may not read its topic any more, so nothing can be said of it; what was asked for goes on."""
+
+    topic: str
+    permission: TopicPermission
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +111,8 @@ class ClusterSilent:
     error: str = field(compare=False)
     waits_for: str | None = None
     """Who does not answer although brokers do: the active controller."""
+    refuses: bool = False
+    """It answers, and refuses what this user asks for."""
 
 
 @dataclass(frozen=True, slots=True)

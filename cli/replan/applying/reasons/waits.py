@@ -38,6 +38,7 @@ from replan.applying.reasons.requests import (
     JournalSlow,
     MetadataBehind,
     NextBatch,
+    NotPermitted,
     OutcomePending,
     PartitionsUnseen,
     Rechecking,
@@ -51,6 +52,7 @@ from replan.applying.reasons.requests import (
 
 HoldReason = (
     MetadataBehind
+    | NotPermitted
     | PartitionsFirst
     | TopicUnsettled
     | PartitionsUnseen

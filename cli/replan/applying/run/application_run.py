@@ -37,7 +37,7 @@ from replan.applying.tick.copies import lingering, may_arrive
 from replan.applying.tick.decide import decide
 from replan.applying.tick.next_state import Decision, too_slow
 from replan.applying.tick.repeats import Repeats
-from replan.applying.tick.run_state import Configured, first_state
+from replan.applying.tick.run_state import Answers, Configured, first_state
 from replan.applying.tick_input import Job, TickInput
 from replan.applying.views.outcome import Ending, Outcome, exit_code_of, summary
 from replan.applying.views.progress import Progress, progress_of
@@ -71,6 +71,7 @@ class ApplicationRun:
         self._progress: Progress | None = None
         self._asked = False
         self._repeats = Repeats()
+        self._refusal: tuple[float, str] | None = None
         self._perhaps_obeyed: tuple[Command, ...] = ()
         self._perhaps_written: set[str] = set()
         """Keys of records whose append failed: the journal may have them all the same."""
@@ -126,14 +127,36 @@ class ApplicationRun:
         answers = Sender(self._ports.writer, self._ports.clock, began + limit).send(sent)
         answered = self._ports.clock.now()
         self._state = after.answered(answers, answered)
+        self._note_refusal(answers, now)
         self._repeats = self._repeats.after(decision, sent, answers, answered)
         self._asked = sent.asks and not self._state.refused_configs
         self._changed = answers.configs.keys() | answers.standing.keys()
         self._progress = progress_of(
             tick, self._state, decision, self._began, reported, self._gives_up_at()
         )
+        if self._refusal is not None:
+            since, words = self._refusal
+            silence = ClusterSilent(now - since, words, refuses=True)
+            self._progress = replace(self._progress, admission=silence)
         self._ports.report(self._progress)
-        return self._outcome(tick, decision)
+        return self._refused(now) or self._outcome(tick, decision)
+
+    def _note_refusal(self, answers: Answers, now: float) -> None:
+        """Since when the cluster has refused whole requests, and with what words."""
+        if answers.refused is not None:
+            since = now if self._refusal is None else self._refusal[0]
+            self._refusal = since, answers.refused
+        elif answers.partitions or answers.recoveries or answers.log_moves or answers.creates:
+            self._refusal = None
+
+    def _refused(self, now: float) -> Outcome | None:
+        """A permission that is taken away may come back; the process leaves where it does not."""
+        if self._refusal is None:
+            return None
+        since, error = self._refusal
+        if now - since < self._job.settings.patience_seconds and self._leaving is None:
+            return None
+        return self._failed(Ending.REFUSED, now - since, ClusterRefused(error))
 
     def _note_stop(self, now: float) -> None:
         if self._leaving is not None:
@@ -207,7 +230,7 @@ class ApplicationRun:
             self._ended_at = tick.now
         if tick.now - self._ended_at < patience:
             return None
-        found = left_behind(state, self._looked.answering)
+        found = left_behind(state, self._looked.answering, tick.seen)
         return replace(self._left(Exit.HELD, Ending.STAYS_OPEN), leftovers=found)
 
     def _works(self) -> bool:
@@ -316,13 +339,15 @@ class ApplicationRun:
             if self._progress is not None:
                 whom = error.waits_for if isinstance(error, ClusterUnreachable) else None
                 lasts = self._ports.clock.now() - self._seen_at
-                silence = ClusterSilent(lasts, str(error), whom)
+                refuses = isinstance(error, ClusterRefused)
+                silence = ClusterSilent(lasts, str(error), whom, refuses=refuses)
                 at = now - self._began
                 self._ports.report(
                     replace(self._progress, at_seconds=at, now=now, admission=silence, notes=())
                 )
             return None
-        return self._failed(Ending.UNREACHABLE, silent, error)
+        refuses = isinstance(error, ClusterRefused)
+        return self._failed(Ending.REFUSED if refuses else Ending.UNREACHABLE, silent, error)
 
     def _unwritable(self, now: float, error: BadFile | ClusterUnreachable) -> Outcome | None:
         silent = now - self._written_at

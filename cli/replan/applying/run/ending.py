@@ -8,6 +8,7 @@ from replan.applying.journal.steps import Status
 from replan.applying.reasons.notes import Leftover, RefusedSetting
 from replan.applying.steps.log_moves import pending as logs_pending
 from replan.applying.throttles.broker_rates import leftovers
+from replan.applying.throttles.replica_lists import unread_lists
 from replan.applying.tick.next_state import Decision
 from replan.applying.tick.run_state import RunState
 from replan.applying.tick_input import Job, TickInput
@@ -25,6 +26,7 @@ from replan.applying.views.outcome import (
     setting_results,
 )
 from replan.errors import Exit
+from replan.model.control_plane import Look
 from replan.model.names import BrokerId, TopicPartition
 
 
@@ -60,14 +62,20 @@ def log_moves_of(job: Job, state: RunState) -> tuple[LogMoveResult, ...]:
     return log_move_results(job.plan.log_moves, state.ledger, state.log_holds)
 
 
-def left_behind(state: RunState, answering: Collection[BrokerId]) -> tuple[Leftover, ...]:
+def left_behind(
+    state: RunState, answering: Collection[BrokerId], seen: Look
+) -> tuple[Leftover, ...]:
     """Settings of replan that are still there and that no running copy needs."""
     refused = (
         RefusedSetting(scope, name, answer.code, answer.name, answer.message)
         for (scope, name), answer in sorted(state.refused_configs.items())
     )
     unregistered = state.throttle_history.unregistered
-    return (*leftovers(state.ledger.rates, answering, unregistered), *refused)
+    return (
+        *leftovers(state.ledger.rates, answering, unregistered),
+        *unread_lists(state.ledger.entries, seen.forbidden),
+        *refused,
+    )
 
 
 def left(job: Job, state: RunState, now: float, code: Exit, ending: Ending) -> Outcome:
@@ -130,5 +138,5 @@ def stopped(
         throttled=state.throttle(tick.job) is not None,
         seconds=leaving.still_seconds,
         admission=decision.admission,
-        leftovers=left_behind(state, answering),
+        leftovers=left_behind(state, answering, tick.seen),
     )

@@ -15,7 +15,7 @@ from replan.applying.steps.recovering import to_probe
 from replan.applying.tick.questions import copying, urgent, wanted, watched
 from replan.applying.tick.run_state import Configured, RunState
 from replan.applying.tick_input import Job, TickInput
-from replan.errors import ClusterUnreachable
+from replan.errors import ClusterRefused, ClusterUnreachable
 from replan.model.broker import LogDir
 from replan.model.control_plane import ClusterReader, Look, Wanted
 from replan.model.names import BrokerId, TopicPartition
@@ -105,7 +105,7 @@ class TickReader:
 
     def _now_and_then(self, state: RunState, looked: Looked, now: float) -> tuple[RunState, Looked]:
         """What is read while copies wait; where that fails, the look is good all the same."""
-        with suppress(ClusterUnreachable):
+        with suppress(ClusterUnreachable, ClusterRefused):
             if now - looked.disks_at >= self.job.settings.disk_seconds:
                 looked = replace(looked, disks_at=now)
                 state = state.with_room(self.job, self.ports.reader.log_dirs())
@@ -128,10 +128,17 @@ def _suffers(move: Move, seen: Look) -> bool:
 def way_back(
     reader: ClusterReader, ledger: Ledger, plan: Plan
 ) -> tuple[Plan, Sequence[LogDir]] | None:
-    """The plan that takes a cancelled application back, and the room on disks; None where readings do not agree yet."""
+    """The plan that takes a cancelled application back, and the room on disks; None where readings do not agree yet.
+
+    Raises ClusterRefused where this user may not read a topic of it: what is not seen is not gone.
+    """
     names = [own.partition for own in unfinished(ledger, plan)]
     snapshot = reader.observe()
-    again = reader.look(Wanted(partitions=names))
+    again = reader.look(Wanted(partitions=names, topics={name.topic for name in names}))
+    for topic, missing in again.forbidden.items():
+        raise ClusterRefused(
+            f"partitions of {topic} are to go back, and this user lacks the ACL {missing} on Topic {topic}"
+        )
     back = plan_back(ledger, plan, snapshot)
     log_dirs = reader.log_dirs() if back.moves else ()
     if any(_shown(snapshot.partition(n)) != _shown(again.partitions.get(n)) for n in names):

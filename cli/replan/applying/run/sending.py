@@ -11,7 +11,7 @@ from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Record
 from replan.applying.tick.next_state import Decision
 from replan.applying.tick.run_state import Answers
-from replan.errors import ClusterUnreachable
+from replan.errors import ClusterRefused, ClusterUnreachable
 from replan.model.configs import ConfigChange, ConfigScope
 from replan.model.control_plane import (
     Answer,
@@ -104,3 +104,5 @@ class Sender:
             return {**unknown, **request()}
         except ClusterUnreachable as error:
             return dict.fromkeys(subjects, OutcomeUnknown(str(error)))
+        except ClusterRefused as error:
+            return dict.fromkeys(subjects, OutcomeUnknown(str(error), refused=True))

@@ -23,6 +23,7 @@ from replan.applying.journal.ledger import Ledger, unended
 from replan.applying.journal.steps import CreateRecord, Status
 from replan.applying.observation.history import held_since
 from replan.applying.observation.look import Observation
+from replan.applying.observation.unshown import unshown
 from replan.applying.partitions.judge import End, Hold, rejected
 from replan.applying.reasons.ends import Fact, NotAsPlanned, NotCreated, OtherPartitions
 from replan.applying.reasons.gates import Cancelling, NewBrokerFenced, TopicUnsettled
@@ -173,8 +174,9 @@ def judge_create(
     names = looked_at([create])
     there = {n: seen.partitions[n] for n in names & seen.partitions.keys()}
     others = {s.topic_id for s in there.values()} - {create.topic_id}
-    if not names.isdisjoint(seen.unclear):
-        return Hold(MetadataBehind())
+    hidden = next((why for n in sorted(names) if (why := unshown(seen, n)) is not None), None)
+    if hidden is not None:
+        return Hold(hidden)
     if not there or others:
         return _unsure(NotAsPlanned(Fact.TOPIC, create.topic_id, min(others, default=None)))
     wanted = create.partitions

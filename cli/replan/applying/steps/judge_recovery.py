@@ -45,6 +45,7 @@ Of the others a look shows (`judge_cancelled`):
 from dataclasses import dataclass
 
 from replan.applying.journal.steps import RecoveryRecord, RecoveryStep, Status
+from replan.applying.observation.unshown import unshown
 from replan.applying.partitions.judge import End, Hold, rejected
 from replan.applying.reasons.ends import (
     Fact,
@@ -170,8 +171,9 @@ def _better(recovery: Recovery, logs: LogsFound) -> tuple[BrokerId, ...]:
 def _shown(recovery: Recovery, tick: TickInput) -> PartitionState | Verdict:
     """The partition as a look shows it, or what follows where that is not as it may be on the way of a recovery."""
     seen, name = tick.seen, recovery.partition
-    if name in seen.unclear:
-        return Hold(MetadataBehind())
+    hidden = unshown(seen, name)
+    if hidden is not None:
+        return Hold(hidden)
     state = seen.partitions.get(name)
     if state is None or state.topic_id != recovery.topic_id:
         found = None if state is None else state.topic_id

@@ -28,6 +28,7 @@ from replan.applying.admission.slots import Slots
 from replan.applying.journal.ledger import Ledger, unended
 from replan.applying.journal.steps import LogMoveRecord, Status
 from replan.applying.observation.history import held_since
+from replan.applying.observation.unshown import unshown
 from replan.applying.partitions.judge import End, Hold, rejected
 from replan.applying.reasons.copies import AwaitingThrottle, CopyingInBroker
 from replan.applying.reasons.ends import (
@@ -39,7 +40,7 @@ from replan.applying.reasons.ends import (
     StaysInLogDir,
 )
 from replan.applying.reasons.gates import Cancelling, MoveFirst
-from replan.applying.reasons.requests import MetadataBehind, Rechecking, ReplicaUnread
+from replan.applying.reasons.requests import Rechecking, ReplicaUnread
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.steps.rechecking import rechecked
 from replan.applying.throttles.broker_rates import Rate
@@ -230,8 +231,9 @@ def judge_log_move(move: LogMove, seen: Look, answer: Answer | None) -> Start | 
 
 def _another(move: LogMove, seen: Look) -> Hold | End | None:
     """What follows where the replica is not there any more, or is another topic's."""
-    if move.partition in seen.unclear:
-        return Hold(MetadataBehind())
+    hidden = unshown(seen, move.partition)
+    if hidden is not None:
+        return Hold(hidden)
     state = seen.partitions.get(move.partition)
     if state is None or state.topic_id != move.topic_id:
         found = None if state is None else state.topic_id

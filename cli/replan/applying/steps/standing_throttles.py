@@ -167,7 +167,7 @@ def _look_up(seen: Look, name: SettingName) -> _Found:
     if name.scope is ConfigScope.TOPIC:
         settings = seen.topics.get(name.name)
         if settings is None:
-            return _Found(exists=False, readable=False)
+            return _Found(exists=name.name in seen.forbidden, readable=False)
         return _Found(exists=True, readable=True, value=override_of(settings, name.key))
     broker = BrokerId(int(name.name))
     configs = seen.rates.get(broker)

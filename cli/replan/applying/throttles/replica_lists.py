@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from replan.applying.journal.records import Forget, Record, SavedReplicaList
+from replan.applying.reasons.notes import UnreadList
 from replan.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_REPLICAS,
@@ -21,6 +22,7 @@ from replan.model.configs import (
     elements,
     topic_change,
 )
+from replan.model.control_plane import TopicPermission
 from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.planning.plans.moves import Move
@@ -88,6 +90,17 @@ def wanted_entries(copies: Iterable[Copy], throttle: MoveThrottle | None) -> Ent
                 if known[broker]:
                     entries.add(f"{number}:{broker}")
     return {where: frozenset(entries) for where, entries in wanted.items() if entries}
+
+
+def unread_lists(
+    entries: Iterable[List], forbidden: Mapping[str, TopicPermission]
+) -> tuple[UnreadList, ...]:
+    """The lists that cannot be put back because this user may not read them."""
+    return tuple(
+        UnreadList(topic, config, forbidden[topic])
+        for topic, config in sorted(entries)
+        if topic in forbidden
+    )
 
 
 def covers(override: str | None, wanted: Collection[str]) -> bool:

@@ -58,6 +58,21 @@ class Answers:
     recoveries: dict[TopicPartition, Answer] = field(default_factory=dict)
     log_moves: dict[ReplicaName, Answer] = field(default_factory=dict)
 
+    @property
+    def refused(self) -> str | None:
+        """What the cluster said where it refused a whole request: this user may not ask for that now."""
+        of = (
+            self.partitions,
+            self.configs,
+            self.creates,
+            self.standing,
+            self.recoveries,
+            self.log_moves,
+        )
+        found = (answer for answers in of for answer in answers.values())
+        refused = (a.reason for a in found if isinstance(a, OutcomeUnknown) and a.refused)
+        return next(refused, None)
+
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
@@ -164,7 +179,7 @@ class RunState:
             record = self.ledger.open.get(loss.partition)
             if record is not None and record.expanding:
                 limits = halved(limits, loss.loaded, job.settings.slots_per_broker)
-        topics = {topic for topic, _ in self.ledger.entries if topic not in seen.topics}
+        topics = {topic for topic, _ in self.ledger.entries if not seen.may_exist(topic)}
         missing = held_since(self.missing_since, topics, tick.ended)
         brokers = {broker for broker, _ in self.ledger.rates if broker not in seen.brokers}
         unregistered = held_since(self.unregistered_since, brokers, tick.ended)

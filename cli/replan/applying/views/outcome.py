@@ -103,6 +103,8 @@ class Ending(StrEnum):
     LEFT_TO_ANOTHER = "left-to-another"
     """Somebody gives the application up."""
     UNREACHABLE = "unreachable"
+    REFUSED = "refused"
+    """This user may not ask for what it takes."""
     NOT_WRITTEN = "not-written"
     """The journal could not be written, so nothing more was asked."""
     RESTORED = "restored"
@@ -120,6 +122,7 @@ RESUMABLE = frozenset(
         Ending.GAVE_UP,
         Ending.WINDOW_OVER,
         Ending.UNREACHABLE,
+        Ending.REFUSED,
         Ending.NOT_WRITTEN,
     }
 )

@@ -26,7 +26,7 @@ def status(
     Exit codes:
       0  no reassignment is running, and no application is open
       1  an error
-      2  a reassignment is running, or an application is open (0 with --exit-zero)
+      2  a reassignment is running, an application is open, or topics are not shown to this user (0 with --exit-zero)
 
     Examples:
       replan status --bootstrap-server kafka-1:9092
@@ -47,7 +47,8 @@ def status(
         with cluster.connect() as connection:
             found = _of_cluster(cluster, connection, topics or [])
     result(render(found))
-    open_or_running = found.health.running or found.application is not None
+    health = found.health
+    open_or_running = health.running or health.hidden or found.application is not None
     return Exit.CHANGES if open_or_running and not exit_zero else Exit.OK
 
 
@@ -68,6 +69,7 @@ def _of_cluster(
     from replan.applying.views.reading_progress import read_progress
     from replan.applying.views.standing import unknown_throttles
     from replan.commands.inputs.journals import known_of
+    from replan.commands.inputs.unread import note_unread
     from replan.commands.inputs.with_journal import application_of, resume_command
     from replan.manifest.export import topics_named
     from replan.planning.findings.health import judge
@@ -76,6 +78,7 @@ def _of_cluster(
 
     plane = connection.control_plane
     seen = plane.observe()
+    note_unread(seen)
     health = judge(seen, topics_named(seen, patterns))
     running = [s.partition for s in health.running]
     rows = rows_of(map(Asked, running), read_progress(plane, running)) if running else []

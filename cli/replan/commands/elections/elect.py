@@ -15,6 +15,7 @@ from replan.commands.elections.election_scope import (
 from replan.commands.frame.output import is_live, keep_inputs, result
 from replan.commands.inputs.options import AS, Allow, Detail, Pace
 from replan.commands.inputs.target import LiveTarget
+from replan.commands.inputs.unread import note_unread
 from replan.errors import Exit
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def elect_preferred(
     allowed = allowed_of(allow or ())
     with cluster.connect() as connection:
         seen = connection.control_plane.observe()
+        note_unread(seen)
         found = preferred_elections(selection, seen, placement, allowed)
 
         def render(outcome: "Outcome | None") -> str:

@@ -17,6 +17,7 @@ from replan.commands.elections.tails import SaveTails, save_tails
 from replan.commands.frame.output import is_live, keep_inputs, note, result
 from replan.commands.inputs.options import AS, Allow, Detail, Pace
 from replan.commands.inputs.target import LiveTarget
+from replan.commands.inputs.unread import note_unread
 from replan.errors import BadUsage, Exit
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ def recover(
     formerly = _formerly(options.before)
     with cluster.connect() as connection:
         seen = connection.control_plane.observe()
+        note_unread(seen)
         asked = replace(_request(method, scope, options, leader), moves_led=moves_led)
         ledger = known_of(cluster, connection, seen.cluster_id).ledger
         begun = resumed(ledger, asked.digest(placement))

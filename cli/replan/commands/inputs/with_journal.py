@@ -16,12 +16,13 @@ from replan.commands.inputs.journals import Known, known_of
 from replan.commands.inputs.observed import Observed
 from replan.commands.inputs.rates import leaders_log_ends
 from replan.commands.inputs.target import Target
+from replan.commands.inputs.unread import note_unread
 from replan.errors import BadFile, UnsafePlan
 from replan.model.control_plane import ClusterReader
 from replan.model.declared.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
-from replan.wording import capped, count, listed
+from replan.wording import count
 
 
 def application_of(known: Known, reader: ClusterReader | None = None) -> OpenApplication | None:
@@ -72,12 +73,7 @@ def observed_with_journal(
         known = known_of(cluster, connection, seen.cluster_id)
         ends = leaders_log_ends(connection, seen) if log_ends else {}
     ledger, application = known.ledger, application_of(known)
-    unread = [name for name, of in seen.all_settings().items() if of.is_unread] if lenient else []
-    if unread:
-        note(
-            f"warning: DescribeConfigs is not allowed on {listed(capped(unread, limit=20))}: planned as with Kafka's "
-            "defaults (min.insync.replicas 1, no unclean election, no throttles); `apply` leaves out what is otherwise"
-        )
+    note_unread(seen)
     if application is not None:
         from replan.reporting.cluster.application_text import headline
 

@@ -23,6 +23,7 @@ from replan.commands.inputs.options import Detail
 from replan.commands.inputs.permissions import check_allowed
 from replan.commands.inputs.plans import allowed_of, planning
 from replan.commands.inputs.target import Connection, LiveTarget
+from replan.commands.inputs.unread import note_unread
 from replan.commands.inputs.with_journal import for_placement
 from replan.commands.performing.metrics import Metrics
 from replan.commands.performing.progress import progress_to
@@ -66,6 +67,7 @@ def plan_of_files(asked: Asked, cluster: LiveTarget, connection: Connection) -> 
     """Plan from placement files, or go on with their application where it is open."""
     allowed, placement = allowed_of(asked.allow), load_placement(asked.files)
     seen = connection.control_plane.observe()
+    note_unread(seen)
     known = known_of(cluster, connection, seen.cluster_id)
     other, ledger = _with_other_rates(placement, known), known.ledger
     if other is not None:

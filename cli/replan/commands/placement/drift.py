@@ -64,14 +64,17 @@ def drift(
       replan drift --cluster payments-eu --since lake/
     """
     from replan.commands.inputs.observed import observed
+    from replan.commands.inputs.unread import check_shown
     from replan.manifest.load import load_placement
     from replan.planning.findings.drift_report import drift_report
 
     limit = limit_of(max_size, form)
     seen = observed(cluster)
     own = seen.application
+    placement = load_placement(placement_files(files, cluster))
+    check_shown(placement, seen.snapshot)
     found = drift_report(
-        load_placement(placement_files(files, cluster)),
+        placement,
         seen.snapshot,
         {} if own is None else own.targets,
         at_work=own is not None and own.process is not None,

@@ -9,6 +9,7 @@ import typer
 from replan.commands.frame.output import keep_inputs, note, result, save
 from replan.commands.inputs.options import AS, Allow, ExitZero, Form
 from replan.commands.inputs.target import JournaledTarget
+from replan.commands.inputs.unread import note_unread
 from replan.errors import BadUsage, Exit
 
 
@@ -78,6 +79,7 @@ def rollback(
     placement = load_placement(files) if files else None
     with cluster.connect() as connection:
         seen = connection.control_plane.observe()
+        note_unread(seen)
         ledger = known_of(cluster, connection, seen.cluster_id).ledger
     found, allowed = before(ledger, to), allowed_of(allow or ())
     if placement is not None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from datetime import datetime
 
 from replan.errors import ClusterRefused
-from replan.kafka.failures import DESCRIBE_CLUSTER, Operation
+from replan.kafka.failures import DESCRIBE_CLUSTER, TOPIC_AUTHORIZATION_FAILED, Operation
 from replan.kafka.messages import request_class
 from replan.kafka.reads.partitions import pages
 from replan.kafka.reads.patience import Reads
@@ -37,7 +37,6 @@ DESCRIBE_QUORUM = Operation("DescribeQuorum", "Describe on Cluster")
 DESCRIBE_TRANSACTIONS = Operation("DescribeTransactions", "Describe on TransactionalId")
 VALIDATE_TOPIC = Operation("CreateTopics, validating only", "Create on Topic")
 _CREATE_MS = 5_000
-_TOPIC_AUTHORIZATION_FAILED = 29
 _CLUSTER_AUTHORIZATION_FAILED = 31
 _NOT_SAID = -(2**31)
 """What a broker answers that was not asked."""
@@ -73,14 +72,9 @@ def access(
 
 def _on_topics(reads: Reads, topics: Collection[str] | None) -> dict[str, Operations]:
     """What may be done with each that exists; with one that may not be described, nothing is known to be allowed."""
-    try:
-        seen = [topic for page in pages(reads, topics) for topic in page.topics]
-        found = {t.name: _operations(t.operations) for t in seen if t.id != _NO_ID}
-    except ClusterRefused:
-        if topics is None:
-            raise
-        known = {} if len(topics) == 1 else _on_topics(reads, None)
-        return {name: known.get(name, frozenset()) for name in topics}
+    seen = [topic for page in pages(reads, topics) for topic in page.topics]
+    found = {t.name: _operations(t.operations) for t in seen if t.id != _NO_ID}
+    found |= {t.name: frozenset() for t in seen if t.hidden}
     return {name: allowed for name, allowed in found.items() if allowed is not None}
 
 
@@ -108,7 +102,7 @@ def _creates(reads: Reads, topic: str) -> bool:
     )
     message = request(topics=[wanted], timeout_ms=_CREATE_MS, validate_only=True)
     (found,) = reads.ask(VALIDATE_TOPIC, Question(message, forwarded=True)).topics
-    return found.error_code not in {_TOPIC_AUTHORIZATION_FAILED, _CLUSTER_AUTHORIZATION_FAILED}
+    return found.error_code not in {TOPIC_AUTHORIZATION_FAILED, _CLUSTER_AUTHORIZATION_FAILED}
 
 
 def clock_difference(reads: Reads, wall_clock: Callable[[], datetime]) -> ClockDifference | None:

@@ -8,6 +8,7 @@ from replan.kafka.failures import (
     DESCRIBE_BROKER_CONFIGS,
     DESCRIBE_TOPIC_CONFIGS,
     NOT_THERE,
+    TOPIC_AUTHORIZATION_FAILED,
     raise_for,
     standard_text,
 )
@@ -22,6 +23,7 @@ from replan.model.configs import (
     LOG_DIRS_RATE,
     MIN_INSYNC_REPLICAS,
     UNCLEAN_ELECTION,
+    UNREAD,
     Configs,
     ConfigSource,
     ConfigValue,
@@ -35,20 +37,10 @@ TOPICS_PER_REQUEST = 1000
 _TOPIC, _BROKER = 2, 4  # ConfigResource.Type
 
 
-UNREAD = TopicSettings(min_insync_replicas=1, min_insync_source=ConfigSource.UNKNOWN)
-"""Of a topic whose settings this user may not read: Kafka's defaults, as nobody knows."""
-_TOPIC_AUTHORIZATION_FAILED = 29
-
-
-def of_topics(
-    reads: Reads, topics: Collection[str], *, lenient: bool = False
-) -> dict[str, TopicSettings]:
-    """The settings of the named topics; those that do not exist are left out.
-
-    `lenient`: those that this user may not read are `UNREAD`, where else the whole request is refused.
-    """
+def of_topics(reads: Reads, topics: Collection[str]) -> dict[str, TopicSettings]:
+    """The settings of the named topics; what does not exist is left out, what this user may not read is `UNREAD`."""
     found: dict[str, TopicSettings] = {}
-    for reading in asking_topics(reads, topics, lenient=lenient):
+    for reading in asking_topics(reads, topics):
         found |= reads.ask(reading.operation, reading.question)
     return found
 
@@ -58,7 +50,7 @@ def topic_values(reads: Reads, topic: str, keys: Sequence[str]) -> dict[str, str
 
     def read(body: memoryview, version: int) -> dict[str, str] | None:
         (result,) = RESPONSES[DescribeConfigs.API_KEY][version].decode(body).results
-        if result.error_code == _TOPIC_AUTHORIZATION_FAILED:
+        if result.error_code == TOPIC_AUTHORIZATION_FAILED:
             return None
         return {key: value.value for key, value in _values(result).items()}
 
@@ -67,16 +59,18 @@ def topic_values(reads: Reads, topic: str, keys: Sequence[str]) -> dict[str, str
     return found
 
 
-def asking_topics(reads: Reads, topics: Collection[str], *, lenient: bool = False) -> list[Reading]:
-    """The questions for the settings of topics; an answer is a mapping of those that exist."""
-    read = partial(_topics, lenient=lenient)
+def asking_topics(reads: Reads, topics: Collection[str]) -> list[Reading]:
+    """The questions for the settings of topics.
+
+    An answer is a mapping of those that exist; what this user may not read is `UNREAD`, and touches no other topic.
+    """
 
     def make(chunk: Sequence[str]) -> Reading:
         request = _request(_TOPIC, chunk, TOPIC_KEYS)
-        return Reading(DESCRIBE_TOPIC_CONFIGS, Question(request, read, repeated=True))
+        return Reading(DESCRIBE_TOPIC_CONFIGS, Question(request, _topics, repeated=True))
 
     return [
-        reads.kept(f"topic configs {number}", (lenient, chunk), partial(make, chunk))
+        reads.kept(f"topic configs {number}", chunk, partial(make, chunk))
         for number, chunk in enumerate(_chunks(sorted(topics), TOPICS_PER_REQUEST))
     ]
 
@@ -91,11 +85,10 @@ def asking_broker(reads: Reads, broker: BrokerId) -> Reading:
     return reads.kept(f"configs of {broker}", broker, make)
 
 
-def _topics(body: memoryview, version: int, *, lenient: bool) -> dict[str, TopicSettings]:
-    unread = {_TOPIC_AUTHORIZATION_FAILED} if lenient else set[int]()
+def _topics(body: memoryview, version: int) -> dict[str, TopicSettings]:
     return {
         result.resource_name: UNREAD
-        if result.error_code in unread
+        if result.error_code == TOPIC_AUTHORIZATION_FAILED
         else settings(_values(result, f"topic {result.resource_name}: "))
         for result in RESPONSES[DescribeConfigs.API_KEY][version].decode(body).results
         if result.error_code != NOT_THERE

@@ -45,12 +45,24 @@ def directories_of(
 
 def directories_and_sizes(
     reads: Reads, live: Collection[BrokerId], topics: Sequence[Topic], rows: int
-) -> tuple[dict[BrokerId, tuple[Directory, ...]], Ints]:
-    """The directories of the brokers that answer, and the bytes of the largest replica of each row (0: unknown)."""
+) -> tuple[dict[BrokerId, tuple[Directory, ...]], Ints, frozenset[str]]:
+    """The directories of the brokers that answer, the bytes of the largest replica of each row (0: unknown), and the
+    topics that have logs and are none of these."""
     largest: Ints = np.zeros(rows, dtype=np.int64)
     firsts = np.array([topic.first for topic in topics], dtype=np.int64)
     counts = np.array([topic.count for topic in topics], dtype=np.int64)
-    read = logs_told(topic_bases({topic.name: code for code, topic in enumerate(topics)}))
+    base_of, others = (
+        topic_bases({topic.name: code for code, topic in enumerate(topics)}),
+        set[bytes](),
+    )
+
+    def noting_others(name: bytes) -> int:
+        base = base_of(name)
+        if base < 0:
+            others.add(name)
+        return base
+
+    read = logs_told(noting_others)
 
     def reduced(body: memoryview, version: int) -> Logs:
         """Answers are taken in as they come, so that only one of them is ever held."""
@@ -63,7 +75,8 @@ def directories_and_sizes(
     question = Question(_request(None), reduced)
     asked = dict.fromkeys(live, question)
     found = reads.ask_each(DESCRIBE_LOG_DIRS, asked, limit_seconds=_EVERYTHING_SECONDS)
-    return {broker: told.directories for broker, told in found.items()}, largest
+    held = {broker: told.directories for broker, told in found.items()}
+    return held, largest, frozenset(name.decode() for name in others)
 
 
 def _lying(told: Logs, topics: Sequence[Topic]) -> tuple[Mapping[str, tuple[int, ...]], ...]:

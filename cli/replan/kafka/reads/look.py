@@ -16,8 +16,10 @@ from replan.kafka.reads.log_dirs import cordons, places, sizes, tells_cordoned
 from replan.kafka.reads.partitions import states, wanted_rows
 from replan.kafka.reads.patience import REQUEST_SECONDS, Reading, Reads
 from replan.kafka.reads.reassignments import listing
+from replan.kafka.reads.rows import Page
 from replan.model.broker import Broker
-from replan.model.control_plane import Look, Wanted, agreeing
+from replan.model.configs import TopicSettings
+from replan.model.control_plane import Look, TopicPermission, Wanted, agreeing
 from replan.model.names import BrokerId
 
 BROKER_SECONDS = 3.0
@@ -58,8 +60,9 @@ def look(reads: Reads, wanted: Wanted, known: Known) -> Look:
     described, told_settings = answers[len(rows) + 1], answers[len(rows) + 2 :]
     for reading, page in zip(rows, pages, strict=True):
         if reading.operation is METADATA:
-            known.partitions |= {topic.name: topic.count for topic in page.topics}
+            known.partitions |= {t.name: t.count for t in page.topics if not t.hidden}
     told, silent = _told(asked, of_brokers)
+    settings_of = {t: found for answer in told_settings for t, found in answer.items()}
     partitions, unclear = agreeing(states(pages, wanted.partitions), listed)
     members = {m for state in partitions.values() for m in state.replicas} | set(wanted.registered)
     known.cordoned |= told["cordons"]
@@ -69,13 +72,23 @@ def look(reads: Reads, wanted: Wanted, known: Known) -> Look:
         running=listed,
         partitions=partitions,
         unclear=unclear,
-        topics={topic: settings for answer in told_settings for topic, settings in answer.items()},
+        topics={topic: found for topic, found in settings_of.items() if not found.is_unread},
+        forbidden=_forbidden(pages, settings_of),
         rates=told["rates"],
         sizes=told["sizes"],
         places=told["places"],
         silent=silent,
         features=brokers.features(reads.wire),
     )
+
+
+def _forbidden(
+    pages: Sequence[Page], settings: Mapping[str, TopicSettings]
+) -> dict[str, TopicPermission]:
+    """The topics of which this user may not read all that was asked; Describe goes first, as nothing shows without."""
+    unread = {t: TopicPermission.DESCRIBE_CONFIGS for t, of in settings.items() if of.is_unread}
+    hidden = {t.name: TopicPermission.DESCRIBE for page in pages for t in page.topics if t.hidden}
+    return unread | hidden
 
 
 def _brokers(described: Any, members: Collection[BrokerId], known: Known) -> dict[BrokerId, Broker]:

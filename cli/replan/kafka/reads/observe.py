@@ -11,7 +11,7 @@
 | what the cluster can do                 | ApiVersions, when the connection was made                    |
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,18 +35,17 @@ _BROKER_SECONDS = 5.0
 def observe(reads: Reads, *, observed_at: str, lenient: bool = False) -> Snapshot:
     """Ask for everything; a broker that does not answer in time is named as silent.
 
-    `lenient`: settings that this user may not read (DescribeConfigs) are left out, those of topics marked as not known.
+    Topics that this user may not describe are named, settings of topics that it may not read marked as not known.
+    `lenient`: so are rates of brokers that it may not read left out.
     """
     described = brokers.described(reads)
     registered = brokers.listed(described)
     live = [b.id for b in registered.values() if b.live]
     columns = _partitions(reads)
-    answers, sizes = directories_and_sizes(reads, live, columns.topics, columns.rows)
+    answers, sizes, others = directories_and_sizes(reads, live, columns.topics, columns.rows)
     if not brokers.tells_fenced(described):
         registered = brokers.with_members(registered, columns.members())
-    topics, partitions = tables(
-        columns, configs.of_topics(reads, columns.names, lenient=lenient), sizes
-    )
+    topics, partitions = tables(columns, configs.of_topics(reads, columns.names), sizes)
     return Snapshot(
         cluster_id=described.cluster_id,
         observed_at=observed_at,
@@ -62,7 +61,18 @@ def observe(reads: Reads, *, observed_at: str, lenient: bool = False) -> Snapsho
         },
         silent=tuple(broker for broker in live if broker not in answers),
         offline=columns.offline(frozenset(live)),
+        hidden=_hidden(reads, others),
     )
+
+
+def _hidden(reads: Reads, topics: Collection[str]) -> tuple[str, ...]:
+    """The topics of these that this user may not describe: a broker lists without a word those that it may.
+
+    What brokers hold logs of needs no permission on topics (DescribeLogDirs), and asked by name each shows why it was
+    not listed: it is gone meanwhile, or may not be described.
+    """
+    named = (topic for page in pages(reads, topics) for topic in page.topics)
+    return tuple(sorted({topic.name for topic in named if topic.hidden}))
 
 
 def _partitions(reads: Reads) -> PartitionColumns:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from replan.kafka.failures import NOT_THERE, raise_for
+from replan.kafka.failures import NOT_THERE, TOPIC_AUTHORIZATION_FAILED, raise_for
 from replan.kafka.wire.flexible import LONGEST_ONE_BYTE, Cursor
 from replan.model.columns import Ints
 from replan.model.names import TopicId
@@ -36,6 +36,8 @@ class Topic:
     count: int
     operations: int = 0
     """What this user may do with it, where that was asked: bits by the number of the operation (KIP-430)."""
+    hidden: bool = False
+    """It was named, and this user may not describe it: nobody says whether it exists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +137,13 @@ def _topics(cursor: Cursor, lists: int) -> Page:
     page = Page()
     for _ in range(cursor.length()):
         error, name = cursor.integer(2), cursor.text()
-        raise_for(0 if error == NOT_THERE else error, f"topic {name}")
+        hidden = error == TOPIC_AUTHORIZATION_FAILED
+        raise_for(0 if hidden or error == NOT_THERE else error, f"topic {name}")
         topic_id = base64.urlsafe_b64encode(cursor.content[cursor.at : cursor.at + 16])
         cursor.skip(17)
         count = cursor.length()
         readable = TopicId(topic_id.decode().rstrip("="))
-        page.topics.append(Topic(name, readable, page.rows, count))
+        page.topics.append(Topic(name, readable, page.rows, count, hidden=hidden))
         for run in _runs(cursor, count, lists):
             page.runs.append(run)
         page.rows += count

@@ -60,7 +60,7 @@ def _unknown_topics(placement: Placement, snapshot: Snapshot) -> Iterator[Mistak
     entries: dict[str, TopicEntry | TopicRule] = {**placement.topics, **exact}
     for name, entry in sorted(entries.items()):
         if name not in known:
-            yield _no_topic(entry.where, name, "assignments")
+            yield _no_topic(entry.where, name, "assignments", snapshot)
 
 
 def _unknown_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
@@ -133,10 +133,15 @@ def _unknown_elsewhere(placement: Placement, snapshot: Snapshot) -> Iterator[Mis
     for section, declared in sections.items():
         for name, where in sorted(declared.items()):
             if name not in known and not is_pattern(name):
-                yield _no_topic(where, name, section)
+                yield _no_topic(where, name, section, snapshot)
 
 
-def _no_topic(where: Where, name: str, section: str) -> Mistake:
+def _no_topic(where: Where, name: str, section: str, snapshot: Snapshot) -> Mistake:
+    if name in snapshot.hidden:
+        return Mistake(
+            where,
+            f"topic {name}: this user may not see it; it needs the ACL Describe on Topic {name}",
+        )
     return Mistake(
         where,
         f"topic {name} does not exist in the cluster; create it first, or take it out of `{section}`",

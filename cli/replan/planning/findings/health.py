@@ -53,6 +53,8 @@ class Health:
     fenced: tuple[Broker, ...]
     unclean: tuple[str, ...] = ()
     """Topics whose partitions Kafka itself may give to a replica that lost records."""
+    hidden: tuple[str, ...] = ()
+    """Topics that could not be judged, as this user may not describe them."""
 
     def count(self, health: HealthState) -> int:
         """How many partitions are in this state."""
@@ -103,6 +105,7 @@ def judge(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> Health:
         running=tuple(snapshot.states(np.flatnonzero(moving & chosen))),
         fenced=tuple(b for b in snapshot.brokers if b.fenced),
         unclean=unclean_topics(snapshot, topics),
+        hidden=() if topics else snapshot.hidden,
     )
 
 

@@ -1,6 +1,6 @@
 """How an application ended, as text: first what went wrong, by partition, then the line that sums it up."""
 
-from replan.applying.reasons.notes import Leftover, RefusedSetting, UnrestoredRate
+from replan.applying.reasons.notes import Leftover, RefusedSetting, UnreadList, UnrestoredRate
 from replan.applying.views.outcome import (
     AnyResult,
     Ending,
@@ -67,7 +67,7 @@ def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
             window = outcome.ending is Ending.WINDOW_OVER
             why = "the time of --until has come" if window else "left to whoever abandons it"
             lines = [f"{why}: {counts}", *(_goes_on(outcome) if window else [])]
-        case Ending.UNREACHABLE | Ending.NOT_WRITTEN:
+        case Ending.UNREACHABLE | Ending.REFUSED | Ending.NOT_WRITTEN:
             lines = [f"{_failed(outcome)}: {outcome.error}", counts, RESUME_HINT]
         case Ending.RESTORED | Ending.COPIES_THROTTLED | Ending.NOT_RESTORED:
             given_up = [f"abandoned: {summary(outcome.all_results)}"] if outcome.abandoned else []
@@ -132,6 +132,8 @@ def _goes_on(outcome: Outcome) -> list[str]:
 def _failed(outcome: Outcome) -> str:
     if outcome.ending is Ending.UNREACHABLE:
         return f"the cluster has not answered for {outcome.seconds:.0f} s"
+    if outcome.ending is Ending.REFUSED:
+        return f"the cluster has refused what this user asks for, for {outcome.seconds:.0f} s"
     return (
         f"the journal could not be written for {outcome.seconds:.0f} s, so nothing more was asked"
     )
@@ -172,6 +174,12 @@ def leftover_text(left: Leftover) -> str:
             return (
                 f"rate of broker {broker} to be restored: {config} {to}; broker {broker} does not answer. "
                 "Rerun, or run `replan throttle clear`, when it is back"
+            )
+        case UnreadList(topic, config, permission):
+            return (
+                f"list of topic {topic} to be restored: {config}; "
+                f"this user lacks the ACL {permission} on Topic {topic}. "
+                "Rerun, or run `replan throttle clear`, when it is granted"
             )
         case RefusedSetting(scope, resource, code, name, message):
             return f"{scope} {resource}: Kafka answered {code} {name}: {message}"

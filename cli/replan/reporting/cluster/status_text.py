@@ -44,7 +44,9 @@ class Status:
         words = ", ".join(
             f"{health.count(state):,} {state}" for state in HealthState if health.count(state)
         )
-        return f"{count(health.partitions, 'partition')}: {words or 'all in sync'}."
+        fine = "all in sync" if health.partitions or not health.hidden else "none in sight"
+        hidden = f"; not seen: {count(len(health.hidden), 'topic')}" if health.hidden else ""
+        return f"{count(health.partitions, 'partition')}: {words or fine}{hidden}."
 
     @property
     def known(self) -> list[str]:
@@ -97,6 +99,9 @@ def _electable(state: PartitionState) -> str:
 
 def health_warnings(health: Health) -> Iterator[str]:
     """What a person should know of the health beside the partitions."""
+    if health.hidden:
+        named = ", ".join(capped(list(health.hidden), limit=SHOWN))
+        yield f"this user may not describe {named}, and needs the ACL Describe on Topic; nothing is known of them"
     if health.unclean:
         yield unclean_text(health.unclean)
     gone = [u.state.partition for u in health.unhealthy if u.elr_gone]
@@ -176,6 +181,7 @@ def render_status_json(status: Status) -> str:
         "kind": "replan.status",
         "observedAt": status.observed_at,
         "partitions": health.partitions,
+        **({"hidden": list(health.hidden)} if health.hidden else {}),
         "health": {state: health.count(state) for state in HealthState},
         "fenced": [b.id for b in health.fenced],
         "uncleanElection": list(health.unclean),

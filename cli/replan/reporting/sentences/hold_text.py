@@ -42,6 +42,7 @@ from replan.applying.reasons.requests import (
     JournalSlow,
     MetadataBehind,
     NextBatch,
+    NotPermitted,
     OutcomePending,
     PartitionsUnseen,
     Rechecking,
@@ -86,6 +87,7 @@ def hold_text(reason: HoldReason) -> str:
             | TopicUnsettled()
             | PartitionsUnseen()
             | CreateArrivalPossible()
+            | NotPermitted()
         ):
             return _cluster(reason)
         case (
@@ -236,9 +238,12 @@ def _cluster(
     | Cancelling
     | TopicUnsettled
     | PartitionsUnseen
-    | CreateArrivalPossible,
+    | CreateArrivalPossible
+    | NotPermitted,
 ) -> str:
     match reason:
+        case NotPermitted(topic, permission):
+            return f"this user lacks the ACL {permission} on Topic {topic}; waiting until it is granted"
         case TopicUnsettled() | PartitionsUnseen() | CreateArrivalPossible():
             return _creating(reason)
         case OthersUnderMinIsr(partitions, brokers):
@@ -251,13 +256,19 @@ def _cluster(
             paused = isinstance(reason, Paused)
             ahead = "; `replan resume` goes on" if paused else ": what is not finished goes back"
             return f"{'paused' if paused else 'cancelled'} by {by}{ahead}"
-        case ClusterSilent(seconds, _, str(silent)):
-            return (
-                f"{silent} has not answered for {seconds:.0f} s, while brokers do; "
-                "it goes on when another one has taken over"
-            )
-        case ClusterSilent(seconds, error):
-            return f"the cluster has not answered for {seconds:.0f} s: {error}"
+        case ClusterSilent():
+            return _silent(reason)
+
+
+def _silent(reason: ClusterSilent) -> str:
+    if reason.refuses:
+        return f"the cluster has refused what this user asks for, for {reason.seconds:.0f} s: {reason.error}"
+    if reason.waits_for is None:
+        return f"the cluster has not answered for {reason.seconds:.0f} s: {reason.error}"
+    return (
+        f"{reason.waits_for} has not answered for {reason.seconds:.0f} s, while brokers do; "
+        "it goes on when another one has taken over"
+    )
 
 
 def stalled_text(stalled: Stalled) -> str:

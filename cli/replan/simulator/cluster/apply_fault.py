@@ -23,6 +23,7 @@ from replan.simulator.cluster.faults import (
     Disconnect,
     DropFromIsr,
     Fault,
+    Forbid,
     KillBroker,
     LagMetadata,
     LoseDisk,
@@ -53,7 +54,9 @@ _OfBrokers = KillBroker | StopBroker | StartBroker | LoseDisk | ReplaceDisks
 RESTART_SECONDS = 10.0
 """From a broker's controlled shutdown to its start, by default."""
 
-_OfConnections = LoseRequests | RepeatRequests | Disconnect | LagMetadata | Unresponsive | SlowLooks
+_OfConnections = (
+    LoseRequests | RepeatRequests | Disconnect | LagMetadata | Unresponsive | SlowLooks | Forbid
+)
 
 
 def scheduled(world: World, faults: Schedule) -> World:
@@ -85,6 +88,7 @@ def apply_fault(simulation: Simulation, fault: Fault) -> Simulation:
             | LagMetadata()
             | Unresponsive()
             | SlowLooks()
+            | Forbid()
         ):
             return replace(simulation, world=_connection(simulation.world, fault))
         case _:
@@ -250,5 +254,7 @@ def _connection(world: World, fault: _OfConnections) -> World:
             return replace(world, unresponsive={**world.unresponsive, broker: to})
         case SlowLooks(seconds):
             return replace(world, look_seconds=seconds)
+        case Forbid(topic, permissions):
+            return replace(world, forbidden={**world.forbidden, topic: permissions})
         case _:
             assert_never(fault)

@@ -155,6 +155,25 @@ class SlowLooks:
     seconds: float
 
 
+class Permission(Enum):
+    """An ACL of replan's user, on the cluster or on a topic."""
+
+    DESCRIBE = "describe"
+    DESCRIBE_CONFIGS = "describe-configs"
+    ALTER = "alter"
+    ALTER_CONFIGS = "alter-configs"
+
+
+@dataclass(frozen=True, slots=True)
+class Forbid:
+    """From now on replan's user may not do this with a topic, or with the cluster; everybody else may."""
+
+    topic: str | None
+    """None: the cluster."""
+    permissions: frozenset[Permission]
+    """None of them: it may do everything again."""
+
+
 Fault = (
     KillBroker
     | StopBroker
@@ -171,6 +190,7 @@ Fault = (
     | LagMetadata
     | Unresponsive
     | SlowLooks
+    | Forbid
 )
 
 

@@ -11,7 +11,13 @@ from typing import NamedTuple
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import RememberedOrder
-from replan.simulator.cluster.faults import LoseRequests, Question, RepeatRequests, Schedule
+from replan.simulator.cluster.faults import (
+    LoseRequests,
+    Permission,
+    Question,
+    RepeatRequests,
+    Schedule,
+)
 from replan.simulator.cluster.replica_logs import EpochStart, Log
 from replan.simulator.controller.state import ClusterState
 
@@ -130,6 +136,8 @@ class World:
     """How much longer than no time a look of replan takes."""
     unresponsive: Mapping[BrokerId, frozenset[Question]] = field(default_factory=dict)
     """What live brokers do not answer replan about themselves."""
+    forbidden: Mapping[str | None, frozenset[Permission]] = field(default_factory=dict)
+    """What replan's user may not do with a topic, or with the cluster (None)."""
     log_dirs: tuple[LogDir, ...] = ()
     placed: Mapping[ReplicaName, str] = field(default_factory=dict)
     """The log directory of each replica that was made since the beginning."""

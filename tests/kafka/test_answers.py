@@ -1,0 +1,130 @@
+"""What rows of answers mean, of a page, of a permission, of a resource: on a cluster that exists on the wire only."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.kafka.harness.fake_cluster import FakeCluster, Shape
+
+from replan.kafka.clock import SystemClock
+from replan.kafka.control_plane import open_cluster
+from replan.kafka.properties.client_properties import client_properties
+from replan.kafka.reads.partitions import PAGE, pages
+from replan.kafka.reads.patience import Reads
+from replan.kafka.wire.bootstrap import connect
+from replan.model.configs import (
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    ConfigOperation,
+    ConfigScope,
+    broker_change,
+    topic_change,
+)
+from replan.model.control_plane import Accepted, OutcomeUnknown, TopicPermission, Wanted
+from replan.model.names import BrokerId, TopicPartition
+
+ONE, T0, T1 = BrokerId(1), TopicPartition("t00000", 0), TopicPartition("t00001", 0)
+
+
+@contextmanager
+def reading(cluster: FakeCluster) -> Iterator[Reads]:
+    clock = SystemClock()
+    wire = connect(client_properties(cluster.bootstrap, None), clock.interrupt, limit_seconds=10)
+    try:
+        yield Reads(wire, clock, patience_seconds=5)
+    finally:
+        wire.close()
+
+
+def test_a_topic_that_this_user_may_not_describe_is_named_and_hides_no_other() -> None:
+    """A broker lists those that may be described, without a word of the rest; what has logs is asked for by name."""
+    with FakeCluster(Shape()) as cluster, open_cluster(cluster.bootstrap, None) as connected:
+        cluster.trouble.hidden.add("t00001")
+        seen = connected.observe()
+        look = connected.look(Wanted(partitions=[T0, T1], topics=["t00000", "t00001"]))
+        cluster.trouble.hidden.clear()
+        again = connected.look(Wanted(partitions=[T0, T1]))
+
+    assert (seen.topics.column("name").to_pylist(), seen.hidden) == (["t00000"], ("t00001",))
+    assert (list(look.partitions), look.unclear) == ([T0], frozenset())
+    assert look.forbidden == {"t00001": TopicPermission.DESCRIBE}
+    assert (sorted(again.partitions), again.forbidden) == ([T0, T1], {})
+
+
+def test_a_topic_whose_logs_are_there_and_that_is_deleted_meanwhile_is_not_hidden() -> None:
+    with FakeCluster(Shape()) as cluster, open_cluster(cluster.bootstrap, None) as connected:
+        cluster.trouble.topic_errors["t00001"] = 3
+
+        assert connected.observe().hidden == ()
+
+
+def test_settings_that_this_user_may_not_read_are_those_of_their_topic_alone() -> None:
+    with FakeCluster(Shape()) as cluster, open_cluster(cluster.bootstrap, None) as connected:
+        cluster.trouble.unread.add("t00001")
+        settings = connected.observe().all_settings()
+        look = connected.look(Wanted(partitions=[T0, T1], topics=["t00000", "t00001"]))
+
+    assert {name: of.is_unread for name, of in settings.items()} == {
+        "t00000": False,
+        "t00001": True,
+    }
+    assert sorted(look.partitions) == [T0, T1]
+    assert (list(look.topics), look.forbidden) == (
+        ["t00000"],
+        {"t00001": TopicPermission.DESCRIBE_CONFIGS},
+    )
+
+
+def test_a_run_of_wanted_rows_that_is_one_longer_than_a_page_is_read_whole() -> None:
+    """Brokers cut a page to max.request.partition.size.limit, whatever is asked for."""
+    shape = Shape(partitions=20_000, per_topic=20_000)
+    wanted = [TopicPartition("t00000", n) for n in range(PAGE + 1)]
+    with FakeCluster(shape) as cluster, open_cluster(cluster.bootstrap, None) as connected:
+        connected.look(Wanted(partitions=[T0]))  # now it is known how many there are
+
+        assert sorted(connected.look(Wanted(partitions=wanted)).partitions) == wanted
+
+
+def test_the_pages_of_named_topics_go_on_within_the_topic_at_which_the_last_one_ended() -> None:
+    with FakeCluster(Shape(partitions=100, per_topic=50)) as cluster, reading(cluster) as reads:
+        found = [t for page in pages(reads, ["t00000", "t00001"], page=30) for t in page.topics]
+
+    assert [(t.name, t.count) for t in found] == [
+        ("t00000", 30),
+        ("t00000", 20),
+        ("t00001", 10),
+        ("t00001", 30),
+        ("t00001", 10),
+    ]
+
+
+def test_a_partition_has_the_size_of_its_largest_replica_whoever_answers_last() -> None:
+    with FakeCluster(Shape(brokers=3, partitions=9)) as cluster:
+        cluster.trouble.unequal_sizes = True
+        with open_cluster(cluster.bootstrap, None) as connected:
+            sizes = connected.observe().partitions.column("bytes").to_pylist()
+
+    assert sizes == [1_000_002] * 9
+
+
+def test_a_rate_that_a_broker_tells_as_a_default_is_none_that_is_set() -> None:
+    """While a broker takes a rate away it may tell it so."""
+    with FakeCluster(Shape()) as cluster, open_cluster(cluster.bootstrap, None) as connected:
+        cluster.trouble.default_rates = True
+
+        assert connected.look(Wanted(rates_of=[ONE])).rates == {ONE: {}}
+        assert connected.observe().broker_configs == {}
+
+
+def test_what_the_answer_to_a_change_leaves_out_has_no_known_outcome() -> None:
+    changes = [
+        topic_change(topic, LEADER_REPLICAS, ConfigOperation.APPEND, "0:1")
+        for topic in ("t00000", "t00001")
+    ]
+    rate = broker_change(ONE, LEADER_RATE, ConfigOperation.SET, "1000")
+    with FakeCluster(Shape()) as cluster, open_cluster(cluster.bootstrap, None) as connected:
+        cluster.trouble.left_out |= {"t00001", "1"}
+        answers = connected.alter_configs([*changes, rate])
+
+    assert answers[ConfigScope.TOPIC, "t00000"] == Accepted()
+    assert isinstance(answers[ConfigScope.TOPIC, "t00001"], OutcomeUnknown)
+    assert isinstance(answers[ConfigScope.BROKER, "1"], OutcomeUnknown)
