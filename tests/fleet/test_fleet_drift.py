@@ -101,11 +101,12 @@ def test_a_fleet_gives_what_each_cluster_gives_by_itself(tmp_path: Path) -> None
         drifted = [c for c in classes if c.drift_class is not DriftClass.IN_FLIGHT]
         expected += [columns_of(name, c) for c in drifted]
         converging[name] = len(classes) - len(drifted)
-        if not any(c.rule == "topic-absent" for c in classes):
+        if not any(c.rule == "contradicts" for c in classes):
             plans[name] = plan_file.dumps(make_plan(declared, seen))
     rows = [{k: r[k] for k in expected[0]} for r in found.rows["drift"].to_pylist()]
     assert rows == sorted(
-        expected, key=lambda r: (r["cluster"], r["topic"], r["partition"], r["kind"])
+        expected,
+        key=lambda r: (r["cluster"], r["topic"] is None, r["topic"], r["partition"], r["kind"]),
     )
     assert {
         r["cluster_id"]: r["converging"] for r in found.rows["judged"].to_pylist()

@@ -5,7 +5,7 @@ A reader of the comparison and of the planner: it decides nothing by itself. Its
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 
 import pyarrow as pa
@@ -20,16 +20,20 @@ from replan.model.declared.where import Where
 from replan.model.names import Replicas, TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
 from replan.model.snapshot import Snapshot
+from replan.planning.compared import compared
 from replan.planning.comparison.acknowledged import acknowledgement_of
+from replan.planning.comparison.alignment import NOWHERE, Heading
 from replan.planning.comparison.blacklist import blacklist_reaches
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.comparison.leader_order import leader_rules
-from replan.planning.findings.drift import find_drift
+from replan.planning.findings.drift import drift_of
+from replan.planning.findings.drift_classes import DriftClass, OtherKind, classify
 from replan.planning.findings.health import elr_gone
 from replan.planning.findings.returning import Awaited, awaited
 from replan.planning.making.limits import Exceeded, LimitExceeded
-from replan.planning.making.planner import make_plan
+from replan.planning.making.planner import plan_of
 from replan.planning.plans.conflicts import Conflict
+from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Refusal
 
@@ -77,9 +81,13 @@ class Explanation:
     min_insync_replicas: int
     wanted: Replicas | None
     """The list that the placement asks for, with all its parts; None where it differs in nothing, or has none."""
-    kind: DifferenceKind | None
-    """How it differs; None where it does not, or is acknowledged."""
+    kinds: tuple[DifferenceKind | OtherKind, ...]
+    """How it differs; none where it does not, is on its way or is acknowledged."""
+    on_the_way: bool
+    """It differs, and a reassignment or the running application leads to what is declared."""
     move: Move | None
+    log_moves: tuple[LogMove, ...]
+    """Its replicas that are to go to other log directories of their brokers."""
     refusals: tuple[Refusal, ...]
     conflicts: tuple[Conflict, ...]
     """Constraints that leave it no placement together."""
@@ -87,21 +95,34 @@ class Explanation:
     """Limits that refuse the whole plan."""
 
 
-def explain(placement: Placement, snapshot: Snapshot, name: TopicPartition) -> Explanation:
-    """Explain one partition; raises BadUsage where it neither exists nor is declared."""
+def explain(
+    placement: Placement,
+    snapshot: Snapshot,
+    name: TopicPartition,
+    heading: Heading = NOWHERE,
+    *,
+    at_work: bool = True,
+) -> Explanation:
+    """Explain one partition; raises BadUsage where it neither exists nor is declared.
+
+    `heading` and `at_work` are those of `find_drift`. Raises BadManifest where the placement contradicts the cluster.
+    """
     seen, declared = snapshot.partition(name), _declared(placement, name)
     if seen is None and not isinstance(declared, DeclaredList):
         raise BadUsage(
             f"{name}: the cluster has no such partition and no list declares it; write TOPIC-PARTITION, e.g. orders-7"
         )
-    drift = find_drift(placement, snapshot)
+    comparison = compared(placement, snapshot, heading).required()
+    drift = drift_of(comparison, at_work=at_work)
     found = next((d for d in drift.partitions if d.partition == name), None)
+    classes = classify(drift, placement, snapshot)
+    differs = [c for c in classes if (c.topic, c.partition) == name]
     exceeded: tuple[Exceeded, ...] = ()
     try:
-        plan = make_plan(placement, snapshot)
+        plan = plan_of(comparison)
     except LimitExceeded as refused:
         exceeded = refused.exceeded
-        plan = make_plan(replace(placement, limits={}), snapshot)
+        plan = plan_of(comparison.without_limits())
     settings = snapshot.settings(name.topic)
     unclean = settings is not None and settings.unclean_election
     configured = settings.min_insync_replicas if settings else 1
@@ -133,8 +154,10 @@ def explain(placement: Placement, snapshot: Snapshot, name: TopicPartition) -> E
         awaited=None if seen is None else awaited(seen, unclean_election=unclean),
         min_insync_replicas=configured,
         wanted=found.declared or None if found else None,
-        kind=found.kind if found else None,
+        kinds=tuple(c.kind for c in differs if c.drift_class is not DriftClass.IN_FLIGHT),
+        on_the_way=name in drift.converging,
         move=next((m for m in plan.moves if m.partition == name), None),
+        log_moves=tuple(m for m in plan.log_moves if m.partition == name),
         refusals=tuple(r for r in plan.refusals if r.partition == name),
         conflicts=tuple(c for c in plan.conflicts if _concerned(name, c)),
         exceeded=exceeded,

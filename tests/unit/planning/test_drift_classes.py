@@ -61,6 +61,7 @@ def test_partitions_and_topics_that_are_not_there() -> None:
     assert [(c.topic, c.partition, c.rule) for c in found] == [
         ("nowhere", 0, Rule.TOPIC_ABSENT),
         ("orders", 1, Rule.TOO_FEW_PARTITIONS),
+        (None, None, Rule.CONTRADICTS),
     ]
 
 

@@ -11,7 +11,7 @@ from tests.unit.reporting.golden import check
 
 from replan.model.declared.placement import StandingThrottles, ThrottledReplicas
 from replan.model.declared.where import Where
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift_classes import Classified, DriftClass, OtherKind, Rule
 from replan.planning.findings.drift_report import DriftReport, Item, Spell, drift_report
@@ -87,6 +87,7 @@ def large(count: int) -> DriftReport:
 def test_each_kind_and_class_of_drift() -> None:
     report = found()
     assert {c for c, number in report.tally().items() if number} == {
+        DriftClass.MISTAKE,
         DriftClass.OPERATOR,
         DriftClass.FAILURE,
         DriftClass.PARTITION_COUNT,
@@ -247,14 +248,18 @@ def test_a_hundred_thousand_differences_are_one_page_of_less_than_five_megabytes
 def test_replicas_in_a_directory_that_is_to_be_empty_are_listed_in_every_form() -> None:
     none = drift_report(placement(), snapshot([state([1, 2])]))
     path = "/disk|1`<b>\n# no heading"
-    lying = ((TopicPartition("orders", 0), BrokerId(2), path),)
-    report = replace(none, drift=replace(none.drift, log_dirs=lying))
+    rule, kind = Rule.LOG_DIR_DRAINED, OtherKind.LOG_DIR
+    lying = Classified(rule, kind, "orders", 0, BrokerId(2), detail=path)
+    report = replace(none, classified=(lying,))
     assert "In log directories that are to be empty (1):" in render_drift(report)
     markdown = render_drift_markdown(report)
-    assert "``/disk\\|1`<b> # no heading``" in markdown
+    assert "``broker 2, /disk\\|1`<b> # no heading``" in markdown
     page = render_drift_page(report)
-    assert "orders-0: broker 2, /disk|1`&lt;b&gt;" in page
-    assert json.loads(render_drift_json(report))["logDirs"][0]["path"] == path
+    assert '"broker 2, /disk|1`' in page
+    assert "<b>" not in page.partition('id="data"')[2].partition("</script>")[0]
+    assert json.loads(render_drift_json(report))["differences"][0]["detail"] == path
+    assert 'replan_drift{class="operator"' in render_drift_prometheus(report, seconds_of)
+    assert "Drift: 1 difference" in render_drift(report)
 
 
 NOW, EARLIER = "2026-11-21T03:00:00Z", "2026-11-20T03:00:00Z"

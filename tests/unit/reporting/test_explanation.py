@@ -34,7 +34,7 @@ def test_an_explicit_list_counts_with_its_place_and_its_move() -> None:
     found = explained(placement({"orders": [[1, 2, 3], [4, 2, 3]]}, leaders={"orders-1": 2}))
     assert found.declared == DeclaredList(replicas(4, 2, 3), at(4))
     assert found.preferred is not None
-    assert (found.kind, found.wanted) == (DifferenceKind.REPLICAS, (2, 4, 3))
+    assert (found.kinds, found.wanted) == ((DifferenceKind.REPLICAS,), (2, 4, 3))
     assert found.move is not None
     assert found.move.target == (2, 4, 3)
     assert (found.refusals, found.exceeded, found.acknowledged) == ((), (), None)
@@ -42,13 +42,13 @@ def test_an_explicit_list_counts_with_its_place_and_its_move() -> None:
 
 def test_a_partition_that_nothing_declares_stays() -> None:
     found = explained(placement({"orders": {0: [1, 2, 4]}}))
-    assert (found.declared, found.kind, found.move) == (None, None, None)
+    assert (found.declared, found.kinds, found.move) == (None, (), None)
     assert found.observed is not None
 
 
 def test_a_partition_that_nothing_can_place_has_no_list_that_is_wanted() -> None:
     found = explained(placement(rules={"*": TopicRule(at(9), "*", replication_factor=9)}))
-    assert (found.kind, found.wanted) == (DifferenceKind.UNPLACEABLE, None)
+    assert (found.kinds, found.wanted) == ((DifferenceKind.UNPLACEABLE,), None)
     assert [r.rule for r in found.refusals] == [RefusalRule.TOO_FEW_BROKERS]
     assert "is wanted" not in render_explanation(found)
 
@@ -62,14 +62,14 @@ def test_other_patterns_that_match_are_named_as_overruled() -> None:
 def test_a_drain_that_is_done_still_says_why_the_declared_list_is_not_there() -> None:
     drain = (ReplicaBlacklist(BrokerId(4), at(20), reason="decommission"),)
     found = explained(placement({"orders": [[1, 2, 3], [1, 2, 4]]}, replica_blacklist=drain))
-    assert (found.kind, found.drained) == (None, drain)
+    assert (found.kinds, found.drained) == ((), drain)
 
 
 def test_what_holds_it_is_named() -> None:
     lists = {"orders": [[1, 2, 3], [4, 2, 3]]}
     known = (Acknowledgement("orders-1", at(30), "waiting for a disk", "2026-12-01"),)
     held = explained(placement(lists, acknowledged=known))
-    assert (held.covered, held.kind, held.move) == (True, None, None)
+    assert (held.covered, held.kinds, held.move) == (True, (), None)
     limit = Limit(Measure.PARTITIONS, at(31), 0)
     limited = explained(placement(lists, limits={Measure.PARTITIONS: limit}))
     assert [e.limit for e in limited.exceeded] == [limit]
@@ -112,7 +112,7 @@ def test_the_json_has_classes_and_fields() -> None:
     document = json.loads(
         render_explanation_json(explained(placement({"orders": [[1, 2, 3], [4, 2, 3]]})))
     )
-    assert document["class"] == "replicas"
+    assert document["kinds"] == ["replicas"]
     assert document["declared"] == {"replicas": [4, 2, 3], "where": f"{FILE}:4:5"}
     assert document["move"] == {"original": [1, 2, 3], "target": [4, 2, 3]}
     assert document["refusals"] == []

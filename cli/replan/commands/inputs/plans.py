@@ -22,7 +22,7 @@ from replan.model.declared.policy import Measure
 from replan.model.names import TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
-from replan.planning.findings.drift import partition_counts
+from replan.planning.comparison.partition_counts import partition_counts
 from replan.planning.plans import plan_file
 from replan.planning.plans.plan import Facts, Plan
 from replan.planning.safety.plan_laws import require_lawful

@@ -54,10 +54,12 @@ def drift(
     apart from what a person changed; `replan docs fleet` has the rules. `markdown` is the body of an issue, `html` one
     page that needs no network, `prometheus` is for a textfile collector.
 
+    A placement that contradicts the cluster is reported with all that differs, and ends with 1.
+
     Exit codes:
       0  no drift
-      1  an error
-      2  drift (0 with --exit-zero)
+      1  an error; or the placement has mistakes, and nothing can be planned before they are corrected
+      2  drift, partitions without a leader among it (0 with --exit-zero)
 
     Examples:
       replan drift --bootstrap-server kafka-1:9092
@@ -66,6 +68,7 @@ def drift(
     from replan.commands.inputs.observed import observed
     from replan.commands.inputs.unread import check_shown
     from replan.manifest.load import load_placement
+    from replan.model.declared.where import MistakenManifest
     from replan.planning.findings.drift_report import drift_report
 
     limit = limit_of(max_size, form)
@@ -103,6 +106,8 @@ def drift(
             from replan.reporting.drift.drift_prometheus import render_drift_prometheus
 
             result(render_drift_prometheus(found, _seconds))
+    if found.drift.mistakes:
+        raise MistakenManifest(found.drift.mistakes)
     return Exit.OK if found.none or exit_zero else Exit.CHANGES
 
 

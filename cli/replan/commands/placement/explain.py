@@ -45,9 +45,15 @@ def explain(
         name = parse_topic_partition(partition)
     except ValueError as problem:
         raise BadUsage(f"{problem}; write e.g. orders-7") from problem
-    placement = load_placement(placement_files(files, cluster))
-    snapshot = observed(cluster).snapshot
-    with planning(placement, snapshot):
-        found = explain_partition(placement, snapshot, name)
+    placement, seen = load_placement(placement_files(files, cluster)), observed(cluster)
+    own = seen.application
+    with planning(placement, seen.snapshot):
+        found = explain_partition(
+            placement,
+            seen.snapshot,
+            name,
+            {} if own is None else own.targets,
+            at_work=own is not None and own.process is not None,
+        )
     result(render_explanation(found) if form == "text" else render_explanation_json(found))
-    return Exit.OK if found.kind is None or exit_zero else Exit.CHANGES
+    return Exit.CHANGES if found.kinds and not exit_zero else Exit.OK

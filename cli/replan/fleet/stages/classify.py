@@ -29,7 +29,7 @@ def classified(work: Work) -> Mapping[str, pa.Table]:
     drifted = [c for c in found if c.drift_class is not DriftClass.IN_FLIGHT]
     numbers = {
         "digest": [work.placement.digest],
-        "partitions": [work.wanted.table.num_rows],
+        "partitions": [work.comparison.wanted.table.num_rows],
         "drifted": [len(drifted)],
         "converging": [len(found) - len(drifted)],
         "acknowledged": [len(work.drift.acknowledged)],

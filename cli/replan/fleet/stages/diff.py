@@ -45,7 +45,7 @@ def _differences(work: Work) -> pa.Table:
 
 
 def _declared(work: Work) -> pa.Table:
-    asked = work.wanted.table
+    asked = work.comparison.wanted.table
     columns = {
         "digest": pa.repeat(pa.scalar(work.placement.digest), asked.num_rows),
         **{name: asked.column(name) for name in ("topic", "partition", "replicas")},

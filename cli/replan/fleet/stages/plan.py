@@ -12,7 +12,7 @@ from replan.fleet.lake.tables import PLANS
 from replan.fleet.tasks.work import Work
 from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId
-from replan.planning.making.planner import make_plan
+from replan.planning.making.planner import plan_of
 from replan.planning.plans import plan_file
 from replan.planning.plans.plan import Plan
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def plan(work: Work) -> Mapping[str, pa.Table]:
     """One row: the plan, and what it comes to. Raises UnsafePlan where a limit refuses it."""
-    made = make_plan(work.placement, work.snapshot)
+    made = plan_of(work.comparison)
     document = plan_file.dumps(made)
     columns = {
         "digest": [sha256(document.encode()).hexdigest()],

@@ -22,10 +22,7 @@ from replan.manifest.load import load_placement
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Prices
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.alignment import Alignment
-from replan.planning.comparison.blacklist import without_ended
-from replan.planning.comparison.cluster_check import check_cluster
-from replan.planning.comparison.overlays import Wanted, wanted
+from replan.planning.compared import Comparison, compared
 from replan.planning.findings.drift import Drift, drift_of
 from replan.planning.findings.drift_classes import Classified, classify
 from replan.snapshots.files import read_snapshot
@@ -94,20 +91,14 @@ class Work:
         return load_placement([Path(self.task.placement)])
 
     @cached_property
-    def aligned(self) -> Alignment:
-        """The two joined; raises WrongCluster."""
-        check_cluster(self.placement, self.snapshot)
-        return Alignment.of(without_ended(self.placement, self.snapshot), self.snapshot)
-
-    @cached_property
-    def wanted(self) -> Wanted:
-        """The list that each partition in reach should have."""
-        return wanted(self.aligned)
+    def comparison(self) -> Comparison:
+        """The two compared; raises WrongCluster."""
+        return compared(self.placement, self.snapshot)
 
     @cached_property
     def drift(self) -> Drift:
         """What differs."""
-        return drift_of(self.aligned, self.wanted)
+        return drift_of(self.comparison)
 
     @cached_property
     def classified(self) -> tuple[Classified, ...]:

@@ -13,8 +13,8 @@ from replan.errors import WrongCluster
 from replan.model.columns import PAD, to_matrix
 from replan.model.declared.placement import Placement, TopicEntry
 from replan.model.declared.rules import TopicRule
-from replan.model.declared.topic_patterns import is_pattern, ties
-from replan.model.declared.where import Mistake, MistakenManifest, Where
+from replan.model.declared.topic_patterns import is_pattern
+from replan.model.declared.where import Mistake, Where
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment
@@ -35,23 +35,18 @@ def check_cluster(placement: Placement, snapshot: Snapshot) -> None:
         )
 
 
-def check_names(aligned: Alignment, made: Chosen) -> None:
-    """Raise BadManifest with every name that this cluster does not know; `made`: the lists that are to be."""
+def mistakes_of(aligned: Alignment, made: Chosen) -> Iterator[Mistake]:
+    """Every name that this cluster does not know, and every tie; `made`: the lists that are to be."""
     placement, snapshot = aligned.placement, aligned.snapshot
-    mistakes = [
-        *_unknown_topics(placement, snapshot),
-        *_unknown_brokers(placement, snapshot),
-        *_unknown_rule_brokers(placement, snapshot),
-        *_unknown_partitions(aligned),
-        *_preferred_leaders(aligned, made),
-        *_unknown_elsewhere(placement, snapshot),
-        *_named_brokers(placement, snapshot),
-        *_standing_ties(placement, snapshot),
-        *_unknown_log_dirs(placement, snapshot),
-        *check_policy(placement, snapshot),
-    ]
-    if mistakes:
-        raise MistakenManifest(mistakes)
+    yield from _unknown_topics(placement, snapshot)
+    yield from _unknown_brokers(placement, snapshot)
+    yield from _unknown_rule_brokers(placement, snapshot)
+    yield from _unknown_partitions(aligned)
+    yield from _preferred_leaders(aligned, made)
+    yield from _unknown_elsewhere(placement, snapshot)
+    yield from _named_brokers(placement, snapshot)
+    yield from _unknown_log_dirs(placement, snapshot)
+    yield from check_policy(placement, snapshot)
 
 
 def _unknown_topics(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
@@ -187,20 +182,4 @@ def _unknown_log_dirs(placement: Placement, snapshot: Snapshot) -> Iterator[Mist
                 entry.where,
                 f"broker {entry.broker} has no other log directory than {', '.join(paths)}; "
                 "drain the broker instead (`blacklists.replicas`)",
-            )
-
-
-def _standing_ties(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
-    standing = {} if placement.standing is None else placement.standing.topics
-    sections = {
-        "throttles.standing.topics": {name: of.where for name, of in standing.items()},
-        "recovery": {name: of.where for name, of in placement.recovery.items()},
-    }
-    for section, declared in sections.items():
-        for topic, tied in ties(declared, snapshot.topics.column("name").to_pylist()).items():
-            places = ", ".join(f"{pattern} ({declared[pattern]})" for pattern in tied)
-            yield Mistake(
-                declared[tied[0]],
-                f"topic {topic} matches several entries of `{section}` "
-                f"equally well: {places}; name the topic itself, or make one pattern longer",
             )

@@ -4,8 +4,8 @@ A pure function of two Arrow tables, in numpy on padded matrices: no Python obje
 that does not differ. What a partition *should* look like is decided before (`overlays`), what to do about a
 difference afterwards (`planner`).
 
-A leader that is not first because the first is out of sync is no difference: nobody could change it. Nor is
-having no leader at all: that is a matter of health, and passes when a restarting broker is back.
+A leader that is not first because the first is out of sync is no difference: nobody could change it. Nor is having no
+leader at all: no list changes that. `findings.drift` finds it, also where the list is as declared.
 """
 
 from dataclasses import dataclass
@@ -60,6 +60,8 @@ class DifferenceKind(StrEnum):
     """As declared, but another replica leads although the first one is in the ISR."""
     UNPLACEABLE = "unplaceable"
     """No list keeps its rule, or its drain: never found by comparing, but by choosing (`chosen`)."""
+    NO_LEADER = "no-leader"
+    """As declared, or on the way to it, and it has no leader: never found by comparing lists (`findings.drift`)."""
     PREFERRED_ABSENT = "preferred-absent"
     """Its declared leader is no replica of the list that it has, or is to have (`preferred`)."""
 

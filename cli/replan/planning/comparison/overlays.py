@@ -135,6 +135,18 @@ def _undeclared(aligned: Alignment) -> _Undeclared:
     return _Undeclared(rows, lists[rows], made.observed[rows], known[rows], made)
 
 
+def managed(aligned: Alignment) -> Flags:
+    """Which observed partitions an entry of `assignments` or `preferredLeaders` is about."""
+    names, codes = topics_of(aligned.snapshot.partitions)
+    placement = aligned.placement
+    entries = placement.entries_of(names.to_pylist())
+    by_rule = [entries.get(name) in placement.rules for name in names.to_pylist()]
+    found = np.array([*by_rule, False], dtype=bool)[codes] | _led_by_rule(aligned)
+    for rows in (aligned.explicit_rows, aligned.leader_rows):
+        found[rows[rows >= 0]] = True
+    return found
+
+
 def _led_by_rule(aligned: Alignment) -> Flags:
     """Which observed partitions have a preferred leader by rule."""
     names, codes = topics_of(aligned.snapshot.partitions)

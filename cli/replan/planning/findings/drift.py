@@ -1,22 +1,24 @@
-"""What moved by itself: the differences as they are, without a word on what to do about them. Read only.
+"""What is not as it is declared, without a word on what to do about it. Read only.
 
-Classes are the kinds of `comparison.diff`, `standing` where a throttle is not as declared, and `partitions` where a
-topic has other partitions than the list form declares. A reassignment that already converges to the declared list is no
-drift; it is counted apart.
+A reassignment that already converges to the declared list is no drift; it is counted apart. A declared partition that
+has no leader is drift, whatever its list: nobody can read or write it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+import numpy as np
+import pyarrow as pa
+
 from replan.model.declared.placement import Placement
+from replan.model.declared.where import Mistake
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.acknowledged import without_acknowledged
-from replan.planning.comparison.alignment import NOWHERE, Alignment, Heading
-from replan.planning.comparison.blacklist import without_ended
-from replan.planning.comparison.cluster_check import check_cluster
-from replan.planning.comparison.diff import DifferenceKind, compare
-from replan.planning.comparison.overlays import Wanted, wanted
+from replan.planning.compared import Comparison, compared
+from replan.planning.comparison.alignment import NOWHERE, Heading, named_partitions, rows_of
+from replan.planning.comparison.diff import DifferenceKind
+from replan.planning.comparison.overlays import managed
+from replan.planning.comparison.partition_counts import PartitionCount, partition_counts
 from replan.planning.comparison.preferred import absent_leaders
 from replan.planning.findings.health import judge, unclean_topics
 from replan.planning.placing.problem import OF_THE_BALANCE, Impossible
@@ -33,15 +35,6 @@ class Drifted:
     declared: Replicas
     observed: Replicas
     leader: BrokerId | None
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionCount:
-    """A topic with another number of partitions than is declared."""
-
-    topic: str
-    declared: int
-    observed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +60,19 @@ class Drift:
     """Topics where unclean election is on; a warning, no difference."""
     elr_gone: tuple[TopicPartition, ...] = ()
     """Partitions whose ELR has been cleared while they are under their minimum; a warning, no difference."""
+    mistakes: tuple[Mistake, ...] = ()
+    """What the author of the placement has to correct before anything can be planned."""
 
     @property
     def none(self) -> bool:
         """Whether nothing drifted."""
         return not (
-            self.partitions or self.counts or self.unbalanced or self.standing or self.log_dirs
+            self.partitions
+            or self.counts
+            or self.unbalanced
+            or self.standing
+            or self.log_dirs
+            or self.mistakes
         )
 
 
@@ -88,62 +88,91 @@ def find_drift(
     `heading`: where the open application moves partitions to. While it is `at_work`, what goes to the declared list
     converges.
     """
-    check_cluster(placement, snapshot)
-    placement = without_ended(placement, snapshot)
-    aligned = Alignment.of(placement, snapshot, heading)
-    return drift_of(aligned, wanted(aligned), at_work=at_work)
+    return drift_of(compared(placement, snapshot, heading), at_work=at_work)
 
 
-def drift_of(aligned: Alignment, asked: Wanted, *, at_work: bool = True) -> Drift:
-    """The same of a placement and a snapshot that are joined already; `asked` is what is wanted of them."""
-    placement, snapshot, heading = aligned.placement, aligned.snapshot, aligned.heading
-    differs = compare(asked.table, snapshot.partitions, asked.rows)
-    stuck = unplaceable(asked.chosen.impossible)
-    left = without_acknowledged(differs, asked.rows, placement, snapshot, stuck)
-    rows = left.differences.table.to_pylist()
-    differing = [
-        Drifted(
-            TopicPartition(r["topic"], r["partition"]),
-            DifferenceKind(r["kind"]),
-            tuple(r["declared"]),
-            tuple(r["observed"]),
-            BrokerId(r["leader"]) if r["leader"] >= 0 else None,
-        )
-        for r in rows
-    ]
+def drift_of(found: Comparison, *, at_work: bool = True) -> Drift:
+    """The same of a comparison."""
+    placement, snapshot, heading = found.aligned.placement, found.observed, found.aligned.heading
+    lacking = {name for create in found.growth.creates for name in create.partitions}
+    differing = [*_different(found, lacking), *_to_be_created(found)]
+    lost = _leaderless(found)
     converging = {
         d.partition
         for d in differing
-        if d.kind is DifferenceKind.RUNNING or (at_work and heading.get(d.partition) == d.declared)
+        if d.partition not in lost
+        and (
+            d.kind is DifferenceKind.RUNNING or (at_work and heading.get(d.partition) == d.declared)
+        )
     }
+    on_the_way = [d.partition for d in differing if d.partition in converging]
+    differing = [
+        d
+        for d in differing
+        if d.partition not in converging and d.kind is not DifferenceKind.RUNNING
+    ]
     differing += [
         Drifted(p.partition, DifferenceKind.UNPLACEABLE, (), p.replicas, p.leader)
-        for p in snapshot.states(sorted(left.unplaceable))
+        for p in found.aligned.snapshot.states(sorted(found.left.unplaceable))
+        if p.partition not in lacking
     ]
-    differing += _absent_leaders(aligned, asked)
+    differing += _absent_leaders(found)
+    known = {d.partition for d in differing}
+    differing += [d for name, d in lost.items() if name not in known]
     return Drift(
         snapshot.cluster_id,
         snapshot.observed_at,
-        tuple(d for d in differing if d.partition not in converging),
+        tuple(differing),
         tuple(partition_counts(placement, snapshot)),
-        tuple(d.partition for d in differing if d.partition in converging),
-        tuple(sorted(name for _, names in left.known for name in names)),
-        tuple(r for r in asked.chosen.impossible if r.obstacle in OF_THE_BALANCE),
+        tuple(on_the_way),
+        tuple(sorted(name for _, names in found.left.known for name in names)),
+        tuple(r for r in found.wanted.chosen.impossible if r.obstacle in OF_THE_BALANCE),
         _lying_there(placement, snapshot),
         tuple(standing_differences(placement, snapshot)),
         unclean_topics(snapshot),
         tuple(sorted(u.state.partition for u in judge(snapshot).unhealthy if u.elr_gone)),
+        found.mistakes,
     )
 
 
-def _absent_leaders(aligned: Alignment, asked: Wanted) -> Iterator[Drifted]:
+def _different(found: Comparison, lacking: Collection[TopicPartition]) -> Iterator[Drifted]:
+    """What differs of the partitions that there are, and of those that cannot be created now."""
+    for row in found.left.differences.table.to_pylist():
+        name = TopicPartition(row["topic"], row["partition"])
+        if name not in lacking:
+            leader = BrokerId(row["leader"]) if row["leader"] >= 0 else None
+            declared, observed = tuple(row["declared"]), tuple(row["observed"])
+            yield Drifted(name, DifferenceKind(row["kind"]), declared, observed, leader)
+
+
+def _to_be_created(found: Comparison) -> Iterator[Drifted]:
+    """Partitions that a list declares and the cluster lacks; those of a `partitionCount` are counted by topic."""
+    explicit = found.aligned.placement.topics
+    names = [n for c in found.growth.creates if c.topic in explicit for n in c.partitions]
+    table = found.wanted.table
+    rows = rows_of(named_partitions(names), table)
+    for name, declared in zip(names, table.column("replicas").take(pa.array(rows)), strict=True):
+        yield Drifted(name, DifferenceKind.MISSING, tuple(declared.as_py()), (), None)
+
+
+def _leaderless(found: Comparison) -> dict[TopicPartition, Drifted]:
+    """Declared partitions that have no leader."""
+    snapshot = found.aligned.snapshot
+    without = np.asarray(snapshot.partitions.column("leader")) < 0
+    kind = DifferenceKind.NO_LEADER
+    return {
+        p.partition: Drifted(p.partition, kind, p.replicas, p.replicas, None)
+        for p in snapshot.states(np.flatnonzero(without & managed(found.aligned)).tolist())
+    }
+
+
+def _absent_leaders(found: Comparison) -> Iterator[Drifted]:
     kind = DifferenceKind.PREFERRED_ABSENT
-    for found in absent_leaders(aligned, asked.chosen):
-        seen = aligned.snapshot.partition(found.partition)
+    for absent in absent_leaders(found.aligned, found.wanted.chosen):
+        seen = found.aligned.snapshot.partition(absent.partition)
         leader = None if seen is None else seen.leader
-        yield Drifted(
-            found.partition, kind, (found.preferred.broker,), found.replicas or (), leader
-        )
+        wanted, has = (absent.preferred.broker,), absent.replicas or ()
+        yield Drifted(absent.partition, kind, wanted, has, leader)
 
 
 def _lying_there(
@@ -152,30 +181,3 @@ def _lying_there(
     found = log_drains(placement, snapshot, {})
     lying = [(m.partition, m.broker, m.source) for m in found.moves]
     return tuple(sorted([*lying, *((m.partition, m.broker, m.source) for m in found.no_room)]))
-
-
-def unplaceable(reasons: Sequence[Impossible]) -> list[int]:
-    """The observed rows of all partitions that no list can place."""
-    return sorted({row for reason in reasons for row in reason.partitions})
-
-
-def partition_counts(placement: Placement, snapshot: Snapshot) -> list[PartitionCount]:
-    """Topics with another number of partitions than `partitionCount`, or with more than their list form declares.
-
-    Partitions that a list declares beyond the topic's are differences of their own (MISSING).
-    """
-    live = snapshot.partition_counts()
-    placed = placement.entries_of(live)
-    declared = {
-        topic: count
-        for topic, name in placed.items()
-        if (count := counted(placement, name)) is not None
-        and (count < live[topic] or (name in placement.rules and count > live[topic]))
-    }
-    return [PartitionCount(topic, declared[topic], live[topic]) for topic in sorted(declared)]
-
-
-def counted(placement: Placement, name: str) -> int | None:
-    """The number of partitions that an entry of `assignments` declares."""
-    entry = placement.topics.get(name) or placement.rules.get(name)
-    return None if entry is None else entry.partition_count

@@ -34,6 +34,8 @@ class DriftClass(StrEnum):
     """Brokers that are down or out of sync are the reason; it passes with them, or the next plan repairs it."""
     OPERATOR = "operator"
     """Somebody changed the cluster or the placement, and not the other."""
+    MISTAKE = "mistake"
+    """The placement contradicts itself or the cluster: nothing is planned before it is corrected."""
     PARTITION_COUNT = "partition-count"
     """A topic has another number of partitions than is declared."""
     STALE_THROTTLE = "stale-throttle"
@@ -48,36 +50,40 @@ class Rule(StrEnum):
     """What a class goes by; in this order."""
 
     CONVERGES = "converges"
+    NO_LEADER = "no-leader"
     INTERRUPTED = "interrupted"
     RUNS_ELSEWHERE = "runs-elsewhere"
-    NO_LEADER = "no-leader"
     BROKER_DOWN = "broker-down"
     LEADERSHIP_MOVED = "leadership-moved"
     TOO_FEW_PARTITIONS = "too-few-partitions"
     TOO_MANY_PARTITIONS = "too-many-partitions"
     TOPIC_ABSENT = "topic-absent"
     LISTS_DIFFER = "lists-differ"
+    LOG_DIR_DRAINED = "log-dir-drained"
     THROTTLE_DIFFERS = "throttle-differs"
     NOTHING_RUNS = "nothing-runs"
     DATE_PASSED = "date-passed"
     OUT_OF_BALANCE = "out-of-balance"
+    CONTRADICTS = "contradicts"
 
 
 CLASS_OF: Mapping[Rule, DriftClass] = {
     Rule.CONVERGES: DriftClass.IN_FLIGHT,
+    Rule.NO_LEADER: DriftClass.FAILURE,
     Rule.INTERRUPTED: DriftClass.OPERATOR,
     Rule.RUNS_ELSEWHERE: DriftClass.OTHER_TOOL,
-    Rule.NO_LEADER: DriftClass.FAILURE,
     Rule.BROKER_DOWN: DriftClass.FAILURE,
     Rule.LEADERSHIP_MOVED: DriftClass.FAILURE,
     Rule.TOO_FEW_PARTITIONS: DriftClass.PARTITION_COUNT,
     Rule.TOO_MANY_PARTITIONS: DriftClass.PARTITION_COUNT,
     Rule.TOPIC_ABSENT: DriftClass.OPERATOR,
     Rule.LISTS_DIFFER: DriftClass.OPERATOR,
+    Rule.LOG_DIR_DRAINED: DriftClass.OPERATOR,
     Rule.THROTTLE_DIFFERS: DriftClass.OPERATOR,
     Rule.NOTHING_RUNS: DriftClass.STALE_THROTTLE,
     Rule.DATE_PASSED: DriftClass.EXPIRED_BLACKLIST,
     Rule.OUT_OF_BALANCE: DriftClass.UNKNOWN,
+    Rule.CONTRADICTS: DriftClass.MISTAKE,
 }
 
 
@@ -86,6 +92,8 @@ class OtherKind(StrEnum):
 
     PARTITIONS = "partitions"
     """A topic has another number of partitions."""
+    LOG_DIR = "log-dir"
+    """A replica lies in a log directory that is to be empty."""
     STANDING = "standing"
     """A throttle that is declared to stay."""
     THROTTLE = "throttle"
@@ -94,6 +102,8 @@ class OtherKind(StrEnum):
     REPLICA_BLACKLIST = "replica-blacklist"
     LOG_DIR_BLACKLIST = "log-dir-blacklist"
     BALANCE = "balance"
+    PLACEMENT = "placement"
+    """A line of the placement file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +135,13 @@ def classify(
     `application_open`: replan's own application is open there, so that throttles may be its own.
     """
     found = [*_partitions(drift, snapshot), *_counts(drift, snapshot)]
-    found.sort(key=lambda c: (c.topic or "", -1 if c.partition is None else c.partition, c.kind))
+    found += [
+        Classified(
+            Rule.LOG_DIR_DRAINED, OtherKind.LOG_DIR, n.topic, n.partition, broker, detail=path
+        )
+        for n, broker, path in drift.log_dirs
+    ]
+    found.sort(key=_by_name)
     found += [_standing(setting) for setting in drift.standing]
     if not application_open:
         found += _throttles(placement, snapshot)
@@ -134,7 +150,20 @@ def classify(
         Classified(Rule.OUT_OF_BALANCE, OtherKind.BALANCE, detail=reason.obstacle.value)
         for reason in drift.unbalanced
     ]
+    found += [
+        Classified(Rule.CONTRADICTS, OtherKind.PLACEMENT, detail=str(mistake))
+        for mistake in drift.mistakes
+    ]
     return tuple(found)
+
+
+def _by_name(found: Classified) -> tuple[str, int, str, int]:
+    return (
+        found.topic or "",
+        -1 if found.partition is None else found.partition,
+        found.kind,
+        -1 if found.broker is None else found.broker,
+    )
 
 
 def _partitions(drift: Drift, snapshot: Snapshot) -> Iterator[Classified]:
@@ -180,10 +209,10 @@ def _rule(
     if seen is None:
         there = snapshot.topic_row(drifted.partition.topic) is not None
         return Rule.TOO_FEW_PARTITIONS if there else Rule.TOPIC_ABSENT
-    if seen.adding or seen.removing:
-        return Rule.RUNS_ELSEWHERE
     if seen.leader is None:
         return Rule.NO_LEADER
+    if seen.adding or seen.removing:
+        return Rule.RUNS_ELSEWHERE
     if drifted.kind is DifferenceKind.LEADER:
         return Rule.LEADERSHIP_MOVED
     declared, observed = frozenset(drifted.declared), frozenset(drifted.observed)

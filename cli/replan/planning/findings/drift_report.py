@@ -70,9 +70,7 @@ class DriftReport:
     @property
     def none(self) -> bool:
         """Whether nothing drifted; what is on its way is no drift."""
-        return self.drift.none and not any(
-            found.drift_class is not DriftClass.IN_FLIGHT for found in self.classified
-        )
+        return all(found.drift_class is DriftClass.IN_FLIGHT for found in self.classified)
 
     def of(self, drift_class: DriftClass) -> tuple[Classified, ...]:
         """The differences of a class, in order."""

@@ -17,9 +17,9 @@ from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import Unacknowledged, expired
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of
 from replan.planning.comparison.blacklist import blacklist_reaches, has_ended
-from replan.planning.comparison.diff import DifferenceKind, Differences
+from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
 from replan.planning.comparison.overlays import Wanted
-from replan.planning.findings.drift import PartitionCount, partition_counts
+from replan.planning.comparison.partition_counts import PartitionCount, partition_counts
 from replan.planning.findings.health import unclean_topics
 from replan.planning.findings.returning import Awaited, awaited
 from replan.planning.making.required_racks import RequiredRacks
@@ -123,8 +123,9 @@ def _acknowledged(
 def _leaderless(
     snapshot: Snapshot, asked: Wanted, differs: Differences, recovered: Collection[TopicPartition]
 ) -> Iterator[PlanWarning]:
-    """Partitions without a leader, declared or not; where they are not as declared they are refused by name."""
-    lost = np.setdiff1d(_without_leader(snapshot), asked.rows[differs.positions])
+    """Partitions without a leader, declared or not; where a move would be needed they are refused by name."""
+    refused = np.asarray(pc.is_in(differs.table.column("kind"), pa.array(MOVABLE)))
+    lost = np.setdiff1d(_without_leader(snapshot), asked.rows[differs.positions[refused]])
     if len(lost) and recovered:
         lost = np.setdiff1d(lost, rows_of(named_partitions(recovered), snapshot.partitions))
     if len(lost):

@@ -1,8 +1,8 @@
 """(placement, snapshot) -> plan: a pure function; the same input gives the same plan, whatever its order.
 
-The way: join the two (`alignment`), check that they fit (`cluster_check`), lay the overlays (`overlays`), find what
-differs (`diff`), make a move of each difference or a refusal (`refusals`), put the moves in order (`admission_order`),
-say what else a person should know (`plan_warnings`), and hold all of it to the laws (`plan_invariants`).
+The way: find what differs (`compared`), make a move of each difference or a refusal (`refusals`), put the moves in
+order (`admission_order`), say what else a person should know (`plan_warnings`), and hold all of it to the laws
+(`plan_invariants`).
 Only partitions that differ become objects.
 """
 
@@ -21,20 +21,18 @@ from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.acknowledged import without_acknowledged
-from replan.planning.comparison.alignment import NOWHERE, Alignment, Heading
-from replan.planning.comparison.blacklist import blacklist_reaches, without_ended
+from replan.planning.compared import Comparison, compared
+from replan.planning.comparison.alignment import NOWHERE, Heading
+from replan.planning.comparison.blacklist import blacklist_reaches
 from replan.planning.comparison.chosen import topic_rules
-from replan.planning.comparison.cluster_check import check_cluster, check_names
-from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences, compare
+from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
 from replan.planning.comparison.leader_order import leader_rules
-from replan.planning.comparison.overlays import Wanted, wanted
+from replan.planning.comparison.overlays import Wanted
 from replan.planning.comparison.part import Part, chosen_part, part_of
 from replan.planning.feasibility.conflicts import conflicts
-from replan.planning.findings.drift import unplaceable
+from replan.planning.growth import fewer_partitions
 from replan.planning.making.admission_order import admission_order
 from replan.planning.making.convergence import check_convergence
-from replan.planning.making.growth import fewer_partitions, grown
 from replan.planning.making.limits import check_limits, raised
 from replan.planning.making.plan_warnings import ended_entries, log_dir_warnings, plan_warnings
 from replan.planning.making.recoveries import Recoveries, declared_wishes, recoveries
@@ -53,7 +51,6 @@ from replan.planning.safety.refusals import Judge
 NOTHING_ALLOWED: Mapping[Measure, int] = {}
 
 
-@garbage_collection_paused()  # it makes values by the hundred thousand, and no cycles
 def make_plan(
     placement: Placement,
     snapshot: Snapshot,
@@ -65,29 +62,34 @@ def make_plan(
 ) -> Plan:
     """Plan what brings the cluster from the snapshot to the placement.
 
-    `allowed`: limits of the placement that are raised for this plan alone. `only`: the topics, patterns and partitions
-    to plan; all without any. `heading`: where the open application moves partitions to. `rates`: what producers write;
-    without them nobody judges whether the copies end.
+    `heading`: where the open application moves partitions to. The others are those of `plan_of`, which says what it
+    raises; raises WrongCluster where the placement names another cluster.
+    """
+    found = compared(placement, snapshot, heading)
+    return plan_of(found, allowed, only=only, rates=rates)
 
-    Raises WrongCluster or BadManifest where the two do not belong together, LimitExceeded where the plan would change
+
+@garbage_collection_paused()  # it makes values by the hundred thousand, and no cycles
+def plan_of(
+    found: Comparison,
+    allowed: Mapping[Measure, int] = NOTHING_ALLOWED,
+    *,
+    only: Sequence[str] = (),
+    rates: Rates | None = None,
+) -> Plan:
+    """Plan what a comparison found.
+
+    `allowed`: limits of the placement that are raised for this plan alone. `only`: the topics, patterns and partitions
+    to plan; all without any. `rates`: what producers write; without them nobody judges whether the copies end.
+
+    Raises BadManifest where the placement contradicts the cluster, LimitExceeded where the plan would change
     more than the placement allows, NeverConverges where copies would never end at their throttle, BadUsage where
     `allowed` raises no limit or `only` names nothing; everything that safety refuses is in `Plan.refusals`, and the
     other partitions are planned all the same. Raises UnsafePlan where a bug of replan made a plan that breaks a law.
     """
-    check_cluster(placement, snapshot)
-    declared, placement = placement, without_ended(placement, snapshot)
-    growth = grown(placement, snapshot, heading)
-    snapshot = growth.snapshot
-    aligned = Alignment.of(placement, snapshot, heading)
-    asked = wanted(aligned)
-    check_names(aligned, asked.chosen)
-    left = without_acknowledged(
-        compare(asked.table, snapshot.partitions, asked.rows),
-        asked.rows,
-        placement,
-        snapshot,
-        unplaceable(asked.chosen.impossible),
-    )
+    found.required()
+    growth, aligned, asked, left = found.growth, found.aligned, found.wanted, found.left
+    placement, snapshot = aligned.placement, aligned.snapshot
     within = chosen_part(only, snapshot)
     differs = part_of(left.differences, within) if only else left.differences
     facts = _facts(placement, snapshot, differs.table)
@@ -112,7 +114,7 @@ def make_plan(
                 remember.add(move.partition)
     ordered, lacking = in_room_order(admission_order(judged), snapshot.log_dirs)
     refused += map(_lacks_room, lacking)
-    without = {found.move.partition for found in lacking}
+    without = {of.move.partition for of in lacking}
     planned_or_lacking = [move for move, _ in judged]
     judged = [(move, seen) for move, seen in judged if move.partition not in without]
     recovered = _recoveries(placement, snapshot, within)
@@ -161,7 +163,7 @@ def make_plan(
                 recovered.about,
                 {r.partition for r in refused if r.of_the_list},
             ),
-            *ended_entries(declared, snapshot),
+            *ended_entries(found.declared, snapshot),
             *log_dir_warnings(drains),
         ),
         remember=frozenset(remember - without),

@@ -23,10 +23,6 @@ def render_drift_json(report: DriftReport, *, unmanaged: bool = False) -> str:
         "partitionCounts": [
             {"topic": c.topic, "declared": c.declared, "observed": c.observed} for c in drift.counts
         ],
-        "logDirs": [
-            {"topic": n.topic, "partition": n.partition, "broker": broker, "path": path}
-            for n, broker, path in drift.log_dirs
-        ],
         "standing": [
             {
                 "scope": s.setting.scope,

@@ -46,7 +46,7 @@ def render_drift_markdown(
     text = "\n".join(lines)
     ages = () if report.spells is None else ("since",)
     classes = [differences(report, drift_class) for drift_class in CLASSES]
-    beside = [bool(drift.standing), bool(drift.log_dirs), unmanaged and bool(report.unmanaged)]
+    beside = [bool(drift.standing), unmanaged and bool(report.unmanaged)]
     share = (limit - weight(text)) // max(1, sum(map(bool, classes)) + sum(beside))
     for drift_class, (title, way_out) in CLASSES.items():
         found = differences(report, drift_class)
@@ -75,10 +75,6 @@ def render_drift_markdown(
             f"\n### Throttles that are not as declared\n\n{head('throttle', 'declared', 'has')}\n"
         )
         text += fitted(settings, len(drift.standing), share - 500, "more throttle setting")
-    if drift.log_dirs:
-        lying = (row((code(str(n)), str(on), code(path))) for n, on, path in drift.log_dirs)
-        text += f"\n### In log directories that are to be empty\n\n{head('replica of', 'broker', 'directory')}\n"
-        text += fitted(lying, len(drift.log_dirs), share - 500, "more replica")
     if unmanaged and report.unmanaged:
         topics = (row((code(t), f"{n:,}")) for t, n in report.unmanaged.items())
         text += f"\n<details><summary>{count(len(report.unmanaged), 'topic')} that no entry names</summary>\n\n"

@@ -79,10 +79,6 @@ def render_drift_page(report: DriftReport, *, unmanaged: bool = False) -> str:
                 for s in drift.standing
             ],
         ),
-        *_list(
-            "In log directories that are to be empty",
-            [f"{name}: broker {broker}, {path}" for name, broker, path in drift.log_dirs],
-        ),
         *_differences(report),
     ]
     if unmanaged:

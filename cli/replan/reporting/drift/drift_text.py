@@ -25,7 +25,7 @@ from replan.wording import count, left_out
 SHOWN = 500
 APART = (DriftClass.FAILURE, DriftClass.OTHER_TOOL)
 """Not the operator's: under a heading of their own, whatever differs."""
-SETTINGS = (DriftClass.STALE_THROTTLE, DriftClass.EXPIRED_BLACKLIST)
+SETTINGS = (DriftClass.STALE_THROTTLE, DriftClass.EXPIRED_BLACKLIST, DriftClass.MISTAKE)
 
 
 def render_drift(report: DriftReport, *, everything: bool = False, unmanaged: bool = False) -> str:
@@ -79,10 +79,13 @@ def _groups(report: DriftReport) -> Iterator[tuple[str, list[Sequence[str]]]]:
             for of in [_first(report, DriftClass.PARTITION_COUNT, c.topic)]
         ],
     )
-    lying = report.drift.log_dirs
     yield (
         "In log directories that are to be empty",
-        [(str(name), f"broker {broker}", path) for name, broker, path in lying],
+        [
+            (subject(c), f"broker {c.broker}", c.detail, *_since(report, c))
+            for c in report.classified
+            if c.kind == OtherKind.LOG_DIR
+        ],
     )
     yield (
         "Throttles that are not as declared",
@@ -129,6 +132,8 @@ def _columns(found: Classified) -> tuple[str, str, str]:
         return name, f"declared {found.declared[0]} of {declared}", f"led by {found.leader}"
     if found.kind == DifferenceKind.PREFERRED_ABSENT:
         return name, f"leader {found.declared[0]}", f"list {brokers(found.observed)}"
+    if found.kind == DifferenceKind.NO_LEADER:
+        return name, f"replicas {brokers(found.observed)}", ""
     has = f"has {brokers(found.observed)}"
     return (name, f"declared {declared}", has) if found.declared else (name, "", has)
 

@@ -16,19 +16,29 @@ MEANINGS: Mapping[DifferenceKind | OtherKind, str] = {
     DifferenceKind.RUNNING: "on the way to the declared list",
     DifferenceKind.LEADER: "another leader",
     DifferenceKind.UNPLACEABLE: "no list keeps its rule or its drain; `replan plan` says why",
+    DifferenceKind.NO_LEADER: "no leader: nobody can read or write it",
     DifferenceKind.PREFERRED_ABSENT: "the preferred leader is no replica",
     OtherKind.PARTITIONS: "another number of partitions",
+    OtherKind.LOG_DIR: "a replica in a log directory that is to be empty",
     OtherKind.STANDING: "a throttle that is to stay",
     OtherKind.THROTTLE: "a throttle",
     OtherKind.LEADER_BLACKLIST: "an entry of the leader blacklist",
     OtherKind.REPLICA_BLACKLIST: "an entry of the replica blacklist",
     OtherKind.LOG_DIR_BLACKLIST: "an entry of the log directory blacklist",
     OtherKind.BALANCE: "the balance",
+    OtherKind.PLACEMENT: "a line of the placement",
 }
 """What differs, by the kind of a `Classified`, in a few words."""
 
 CLASSES: Mapping[DriftClass, tuple[str, str]] = {
-    DriftClass.OPERATOR: ("Changed by a person", "apply the placement, or change it"),
+    DriftClass.MISTAKE: (
+        "Mistakes in the placement",
+        "correct the file; until then `replan plan` plans nothing",
+    ),
+    DriftClass.OPERATOR: (
+        "Changed in the cluster or in the placement, and not in both",
+        "apply the placement, or change it",
+    ),
     DriftClass.FAILURE: (
         "Because brokers are down or out of sync",
         "bring them back; a plan replaces them where they are drained",
@@ -73,6 +83,8 @@ def compared(found: Classified) -> tuple[str, str]:
     observed = brokers(found.observed) if found.observed else ""
     if found.kind == DifferenceKind.LEADER:
         return str(found.declared[0]), f"{found.leader}"
+    if found.kind == OtherKind.LOG_DIR:
+        return "", f"broker {found.broker}, {found.detail}"
     return declared, observed or found.detail
 
 
@@ -96,8 +108,7 @@ def by_class(report: DriftReport) -> str:
 def total(report: DriftReport) -> int:
     """How many differences there are; what is on its way is none."""
     tally = report.tally()
-    classed = sum(number for found, number in tally.items() if found is not DriftClass.IN_FLIGHT)
-    return classed + len(report.drift.log_dirs)
+    return sum(number for found, number in tally.items() if found is not DriftClass.IN_FLIGHT)
 
 
 def summary(report: DriftReport) -> str:

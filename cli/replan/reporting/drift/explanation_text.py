@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from replan.model.declared.placement import PreferredLeader
 from replan.model.declared.rules import BrokerRange, LeaderRule, Spread, TopicRule
 from replan.model.partition import PartitionState
+from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.explanation import DeclaredList, Explanation
 from replan.planning.plans.preview import planned_requests
 from replan.reporting.cluster.status_text import elr_gone_text
 from replan.reporting.drift.drift_words import MEANINGS
-from replan.reporting.plans.plan_text import change, describe
+from replan.reporting.plans.plan_text import change, describe, log_move_text
 from replan.reporting.quantities import brokers
 from replan.reporting.sentences.conflict_text import conflict_lines
 from replan.reporting.sentences.plan_notes import awaited_text, refusal_text
@@ -98,10 +99,13 @@ def _observed(found: Explanation) -> Iterator[Line]:
         yield from _leadable(found, seen)
         if seen.running is not None:
             yield "observed", f"a reassignment to {brokers(seen.running.target)} is running on it"
-    if found.kind is not None:
-        asked = "" if found.wanted is None else f": {brokers(found.wanted)} is wanted"
-        yield "differs", MEANINGS[found.kind] + asked
-    else:
+    for kind in found.kinds:
+        listed = kind in DifferenceKind and kind is not DifferenceKind.NO_LEADER
+        asked = f": {brokers(found.wanted)} is wanted" if listed and found.wanted else ""
+        yield "differs", MEANINGS[kind] + asked
+    if found.on_the_way:
+        yield "differs", "no: it is on the way to the declared list"
+    elif not found.kinds:
         yield "differs", "yes, and it is acknowledged" if found.covered else "no"
 
 
@@ -119,8 +123,11 @@ def _leadable(found: Explanation, seen: PartitionState) -> Iterator[Line]:
 
 
 def _planned(found: Explanation) -> Iterator[Line]:
+    for log_move in found.log_moves:
+        yield "planned", log_move_text(log_move)
     if found.move is None:
-        yield "planned", "nothing"
+        if not found.log_moves:
+            yield "planned", "nothing"
         return
     yield "planned", change(found.move)
     rows = [describe(request, found.move) for request in planned_requests(found.move)]
@@ -178,10 +185,14 @@ def render_explanation_json(found: Explanation) -> str:
         else {"why": found.awaited.why, "brokers": list(found.awaited.brokers)},
         "minInsyncReplicas": found.min_insync_replicas,
         "wanted": None if found.wanted is None else list(found.wanted),
-        "class": found.kind,
+        "kinds": list(found.kinds),
+        "onTheWay": found.on_the_way,
         "move": None
         if move is None
         else {"original": list(move.original), "target": list(move.target)},
+        "logMoves": [
+            {"broker": m.broker, "source": m.source, "target": m.target} for m in found.log_moves
+        ],
         "refusals": [{"rule": r.rule, "facts": dict(r.facts)} for r in found.refusals],
         "conflicts": [
             {

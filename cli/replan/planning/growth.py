@@ -33,7 +33,7 @@ from replan.planning.comparison.blacklist import blacklist_reaches
 from replan.planning.comparison.chosen import LIES, among, broker_table
 from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.comparison.overlays import wanted
-from replan.planning.findings.drift import counted
+from replan.planning.comparison.partition_counts import counted
 from replan.planning.placing.problem import Impossible, PartitionTable, PlacementProblem, Rule
 from replan.planning.plans.creates import Create
 from replan.planning.plans.plan import Facts, Refusal, RefusalRule
