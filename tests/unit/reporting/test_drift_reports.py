@@ -258,7 +258,7 @@ def test_replicas_in_a_directory_that_is_to_be_empty_are_listed_in_every_form() 
     assert '"broker 2, /disk|1`' in page
     assert "<b>" not in page.partition('id="data"')[2].partition("</script>")[0]
     assert json.loads(render_drift_json(report))["differences"][0]["detail"] == path
-    assert 'replan_drift{class="operator"' in render_drift_prometheus(report, seconds_of)
+    assert 'class="operator"} 1' in render_drift_prometheus(report, seconds_of)
     assert "Drift: 1 difference" in render_drift(report)
 
 
