@@ -13,6 +13,17 @@ from replan.faults.kinds import FaultContext, Kind
 from replan.faults.token_reader import TokenReader
 from replan.simulator.cluster.faults import At, Schedule
 
+
+def by_words(forms: Sequence[Kind]) -> dict[tuple[str, ...], Kind]:
+    """Forms by the words that they are known by; raises ValueError where two have the same."""
+    found: dict[tuple[str, ...], Kind] = {}
+    for kind in forms:
+        if kind.begins in found:
+            raise ValueError(f"`{kind.form}` begins like `{found[kind.begins].form}`")
+        found[kind.begins] = kind
+    return found
+
+
 FORMS: Sequence[Kind] = (
     *brokers.KINDS,
     *partitions.KINDS,
@@ -20,7 +31,7 @@ FORMS: Sequence[Kind] = (
     *external_actors.KINDS,
 )
 FIRST_WORDS = frozenset(kind.begins[0] for kind in FORMS)
-_BY_WORDS: Mapping[tuple[str, ...], Kind] = MappingProxyType({kind.begins: kind for kind in FORMS})
+_BY_WORDS: Mapping[tuple[str, ...], Kind] = MappingProxyType(by_words(FORMS))
 _LONGEST_FIRST = sorted(_BY_WORDS, key=len, reverse=True)
 
 

@@ -82,13 +82,13 @@ def _effect(tokens: TokenReader) -> float | None:
 
 KINDS: Sequence[Kind] = (
     Kind(
-        "unknown outcome of [COUNT] reassign|elect|configs|create with effect|without effect|late by TIME",
+        "unknown outcome of [COUNT] reassign|elect|configs|create|log-dirs with effect|without effect|late by TIME",
         "the next such request of replan times out: only its answer is lost, or it never arrives, or it arrives later",
         _unknown,
         3,
     ),
     Kind(
-        "repeated [COUNT] reassign|elect|configs|create",
+        "repeated [COUNT] reassign|elect|configs|create|log-dirs",
         "the next such request of replan reaches the controller twice, and only the second answer comes back",
         _repeated,
     ),

@@ -111,7 +111,7 @@ EFFECTS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
         ("17s   orders-0: in sync [1,2,3,4], reassignment over",),
     ),
     "rebalance": ("rebalance", "restart 1\nat 20s {}\ntick 30s", ("20s   orders-0: leader 1",)),
-    "unknown outcome of [COUNT] reassign|elect|configs|create with effect|without effect|late by TIME": (
+    "unknown outcome of [COUNT] reassign|elect|configs|create|log-dirs with effect|without effect|late by TIME": (
         "unknown outcome of 2 reassign without effect",
         APPLY + "at 1s {}\napply",
         (
@@ -120,7 +120,7 @@ EFFECTS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
             "22s   orders-0: in sync [1,2,4]",
         ),
     ),
-    "repeated [COUNT] reassign|elect|configs|create": (
+    "repeated [COUNT] reassign|elect|configs|create|log-dirs": (
         "repeated elect",
         "manifest\n  preferredLeaders: {orders: {0: 2}}\n{}\napply",
         ("1s    answer for orders-0: 84 ELECTION_NOT_NEEDED: Leader election not needed for topic partition.",),

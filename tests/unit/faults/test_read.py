@@ -4,7 +4,7 @@ import pytest
 from tests.unit.faults.fault_context import CONTEXT
 
 from replan.errors import BadUsage
-from replan.faults.read import FORMS, read_fault, read_schedule
+from replan.faults.read import FORMS, by_words, read_fault, read_schedule
 from replan.faults.token_reader import TokenReader
 from replan.model.configs import ConfigChange, ConfigOperation, ConfigScope
 from replan.model.control_plane import ElectionType
@@ -217,3 +217,10 @@ def test_every_fault_of_real_clusters_has_words(situation: str) -> None:
     fault = read_fault(f"{what} at 0s", CONTEXT)
     assert told == fault.schedule
     assert told
+
+
+def test_no_two_faults_begin_alike() -> None:
+    """The one would hide the other."""
+    assert len(by_words(FORMS)) == len(FORMS)
+    with pytest.raises(ValueError, match=r"^`start BROKER` begins like `start BROKER`$"):
+        by_words([kind for kind in FORMS if kind.begins == ("start",)] * 2)
