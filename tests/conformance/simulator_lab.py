@@ -10,7 +10,14 @@ from replan.model.configs import MIN_INSYNC_REPLICAS
 from replan.model.control_plane import Wanted
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.faults import Ask, Produce, StartBroker, StopBroker
+from replan.simulator.cluster.faults import (
+    Ask,
+    KillBroker,
+    LoseDisk,
+    Produce,
+    StartBroker,
+    StopBroker,
+)
 from replan.simulator.cluster.physical_state import Simulation, Speeds, World
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.controller.commands import CreateTopic
@@ -24,13 +31,26 @@ RECORD_BYTES = 100_000
 
 
 class SimulatorLab:
-    """A simulated cluster of five brokers."""
+    """A simulated cluster, of five brokers unless said otherwise."""
 
-    def __init__(self, kafka_version: str) -> None:
+    def __init__(
+        self,
+        kafka_version: str,
+        *,
+        racks: Mapping[int, str] = RACKS,
+        directories: Sequence[str] = _DIRECTORIES,
+        session_seconds: float = Speeds().session_seconds,
+        lag_seconds: float = Speeds().lag_seconds,
+    ) -> None:
         self.clock = VirtualClock()
         self._version = kafka_version
         self._numbers = itertools.count(1)
-        self.control_plane = SimulatedControlPlane(_cluster(kafka_version), self.clock)
+        self.session_seconds = session_seconds
+        speeds = Speeds(
+            record_bytes=RECORD_BYTES, session_seconds=session_seconds, lag_seconds=lag_seconds
+        )
+        start = _cluster(kafka_version, racks, directories, speeds)
+        self.control_plane = SimulatedControlPlane(start, self.clock)
 
     @property
     def version(self) -> tuple[int, int]:
@@ -53,13 +73,17 @@ class SimulatorLab:
         return name
 
     def write(self, topic: str, bytes_per_partition: int) -> None:
-        """Produce for a second; in-sync followers keep up."""
+        """Produce for a second; in-sync followers that live keep up."""
         topics = self.control_plane.simulation.cluster.topics
         names = [TopicPartition(topic, number) for number in topics[topic].partitions]
         for rate in (bytes_per_partition, 0):
             for name in names:
                 self.control_plane.inject(Produce(name, rate))
             self.clock.sleep(1)
+
+    def write_to_leaders(self, topic: str, bytes_per_partition: int) -> None:
+        """The same: nobody waits for the others."""
+        self.write(topic, bytes_per_partition)
 
     def stop_broker(self, broker: int) -> None:
         """Begin a controlled shutdown."""
@@ -69,8 +93,20 @@ class SimulatorLab:
         """Start the process again."""
         self.control_plane.inject(StartBroker(BrokerId(broker)))
 
+    def kill_broker(self, broker: int) -> None:
+        """Let the process die."""
+        self.control_plane.inject(KillBroker(BrokerId(broker)))
 
-def _cluster(version: str) -> Simulation:
+    def lose_disk(self, broker: int, number: int) -> str:
+        """Let a log directory fail, and say which it was."""
+        dirs = [d.path for d in self.control_plane.log_dirs() if d.broker == broker]
+        self.control_plane.inject(LoseDisk(BrokerId(broker), dirs[number]))
+        return dirs[number]
+
+
+def _cluster(
+    version: str, racks: Mapping[int, str], paths: Sequence[str], speeds: Speeds
+) -> Simulation:
     elr = rules_of(version).elr_by_default
     cluster = ClusterState(
         cluster_id="MkU3OEVBNTcwNTJENDM2Qg",
@@ -78,20 +114,18 @@ def _cluster(version: str) -> Simulation:
         elr_enabled=elr,
         brokers={
             BrokerId(number): BrokerRegistration(
-                BrokerId(number), rack, epoch=number, log_dirs=_DIRECTORIES
+                BrokerId(number), rack, epoch=number, log_dirs=tuple(paths)
             )
-            for number, rack in RACKS.items()
+            for number, rack in racks.items()
         },
         # With ELR the cluster has a default of its own; without, the nodes' files count.
         configs={CLUSTER_DEFAULT: {MIN_INSYNC_REPLICAS: "2"}} if elr else {},
         file_configs={"": {MIN_INSYNC_REPLICAS: "2"}},
-        next_broker_epoch=len(RACKS) + 1,
+        next_broker_epoch=len(racks) + 1,
     )
     directories = tuple(
         LogDir(BrokerId(broker), path, _VOLUME_BYTES, _VOLUME_BYTES)
-        for broker in RACKS
-        for path in _DIRECTORIES
+        for broker in racks
+        for path in paths
     )
-    return Simulation(
-        cluster, World(log_dirs=directories, speeds=Speeds(record_bytes=RECORD_BYTES))
-    )
+    return Simulation(cluster, World(log_dirs=directories, speeds=speeds))

@@ -91,7 +91,8 @@ def _of_broker(make: Make, end: Make | None = None) -> Read:
 KINDS: Sequence[Kind] = (
     Kind(
         "kill BROKER [for TIME]",
-        "the process dies; the controller fences it after 9 s; it starts again after `for`",
+        "the process dies, and gets nothing more of what is written; the controller fences it after 9 s; it starts "
+        "again after `for`",
         _of_broker(KillBroker, StartBroker),
     ),
     Kind(
@@ -101,7 +102,8 @@ KINDS: Sequence[Kind] = (
     ),
     Kind(
         "start BROKER",
-        "starts a dead or stopped broker, which serves after 3 s",
+        "starts a dead or stopped broker, which serves after 3 s; from 4.0 on not before 9 s after its end, when its "
+        "session is over",
         _of_broker(StartBroker),
     ),
     Kind(
@@ -111,7 +113,8 @@ KINDS: Sequence[Kind] = (
     ),
     Kind(
         "slow BROKER to RATE|usual [for TIME]",
-        "limits its network to this rate in each direction; `usual` ends that",
+        "limits its network to this rate in each direction; `usual` ends that. A follower that lacks what was written "
+        "30 s ago leaves the ISR",
         _slow,
     ),
     Kind(

@@ -1,5 +1,6 @@
 """From what was recorded to what a person wants to know: a pure function."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -33,6 +34,7 @@ from replan.rehearsal.result import (
     Rehearsal,
     Waited,
 )
+from replan.reporting.quantities import duration
 from replan.reporting.sentences.note_text import note_text
 from replan.simulator.cluster.physical_state import ReplicaName, Simulation
 from replan.wording import capped
@@ -118,7 +120,12 @@ def rehearsal_of(finding: Finding) -> Rehearsal:
         leaders=tuple(_leaders(run.histories, began)),
         waits=run.waits,
         faults=tuple(_injected(finding)),
-        notes=(*map(note_text, run.outcome.notes), *_held_back(finding)),
+        notes=(
+            *map(note_text, run.outcome.notes),
+            *_held_back(finding),
+            *_full(finding),
+            *_growth(finding),
+        ),
         broken=tuple(_broken(finding, copies)),
     )
 
@@ -279,4 +286,30 @@ def _held_back(finding: Finding) -> Iterator[str]:
         yield (
             "while no process was at work, or no broker answered it, replicas that were out of sync caught up under "
             f"the copies' throttle, later than without the plan: {', '.join(capped(sorted(found), limit=20))}"
+        )
+
+
+def _full(finding: Finding) -> Iterator[str]:
+    for broker, path, at in finding.run.recorder.full:
+        yield (
+            f"log directory {path} of broker {broker} was full after {duration(at - finding.began)}: Kafka takes it "
+            "offline, with all replicas in it"
+        )
+
+
+def _growth(finding: Finding) -> Iterator[str]:
+    """The brokers whose disks have less room than is written to them meanwhile, which fills no disk of a rehearsal."""
+    world, written = finding.stage.world, defaultdict[BrokerId, float](float)
+    for name, rate in world.produce.items():
+        partition = finding.stage.cluster.partition(name)
+        for broker in () if partition is None else partition.replicas:
+            written[broker] += rate * (finding.run.ended - finding.began)
+    room = defaultdict[BrokerId, int](int)
+    for d in world.log_dirs:
+        room[d.broker] += d.usable_bytes or 0
+    short = [str(b) for b in sorted(room) if written[b] > room[b]]
+    if short:
+        yield (
+            "what producers write meanwhile is more than the disks have room for, unless retention deletes as much, "
+            f"which a rehearsal takes for granted: brokers {', '.join(capped(short, limit=20))}"
         )

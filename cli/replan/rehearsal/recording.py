@@ -24,6 +24,7 @@ from replan.planning.safety.run_invariants import Settings
 from replan.planning.safety.trajectory import Sample, Trajectory
 from replan.simulator.cluster.physical_state import ReplicaName, Simulation, World
 from replan.simulator.cluster.replication.copy_rates import identical, leader_of
+from replan.simulator.cluster.replication.traffic import followers_in_step
 from replan.simulator.controller.state import ClusterState, Partition, Topic, changed_partitions
 
 THROTTLES = frozenset(
@@ -41,13 +42,16 @@ class Recorder:
         """`watched`: the partitions whose history is kept."""
         self.throttled_seconds = 0.0
         self.absent: list[tuple[BrokerId, float, float | None]] = []
+        self.full: list[tuple[BrokerId, str, float]] = []
+        """Log directories that failed for want of room, and when."""
+        self._lost = simulation.world.lost_dirs
         self.load = Load(simulation)
         self._histories = Histories(watched)
         self._throttles = throttles_of(simulation.cluster)
         self._configs = simulation.cluster.configs
         self._throttled = False
         self._topics: Mapping[str, Topic] = {}
-        self._last: tuple[object, object, object] = (None, None, None)
+        self._last: tuple[object, ...] = ()
         self._down: frozenset[BrokerId] = frozenset()
         self.changed_at = simulation.world.now
         self.now = simulation.world.now
@@ -65,11 +69,12 @@ class Recorder:
     def note(self, simulation: Simulation) -> None:
         """Take in a state, if anything that concerns us differs from the one before."""
         cluster, world = simulation.cluster, simulation.world
-        key = (cluster, world.down, world.starting)
+        key = (cluster, world.down, world.starting, world.behind)
         if identical(key, self._last):
             return
         self._last, self.changed_at = key, world.now
         self._note_absent(world)
+        self._note_full(world)
         if cluster.configs is not self._configs:
             self._configs = cluster.configs
             self._throttled = throttles_of(cluster) != self._throttles
@@ -82,6 +87,12 @@ class Recorder:
         """When the cluster last changed, up to this state."""
         self.note(simulation)
         return self.changed_at
+
+    def _note_full(self, world: World) -> None:
+        fresh, self._lost = world.lost_dirs - self._lost, world.lost_dirs
+        for d in world.log_dirs if fresh else ():
+            if d.usable_bytes == 0 and (d.broker, d.path) in fresh:
+                self.full.append((d.broker, d.path, world.now))
 
     def _note_absent(self, world: World) -> None:
         down = frozenset({*world.down, *world.starting})
@@ -137,7 +148,7 @@ class Histories:
             in_sync=tuple(b for b in partition.isr if b in self._serving),
             leader=leads if leads in self._serving else None,
             min_in_sync=effective_min_isr(self._minimum[name.topic], len(partition.replicas)),
-            log_end=world.sizes.get(name, 0.0),
+            log_end=world.committed_bytes(name, partition.isr),
             not_serving=tuple(b for b in partition.isr if b not in self._serving),
             adding=partition.adding,
             removing=partition.removing,
@@ -207,8 +218,8 @@ class Load:
             if leader is None or partition is None or not rate:
                 continue
             into[leader] += rate
-            for follower in partition.isr:
-                if follower != leader and world.serves(follower):
+            for follower in followers_in_step(name, partition, world):
+                if world.serves(follower):
                     out[leader] += rate
                     into[follower] += rate
         self._standing_out, self._standing_in = out, into

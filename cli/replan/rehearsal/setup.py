@@ -291,5 +291,5 @@ def with_plan_applied(
     kept = {replica: world.lags.get(replica, lag) for replica, lag in lags.items()}
     new = {(m.partition, b) for m in plan.moves for b in m.new}
     placed = {replica: path for replica, path in places.items() if replica in new}
-    world = replace(world, lags=kept, placed={**world.placed, **placed})
+    world = replace(world, lags=kept, behind={}, placed={**world.placed, **placed})
     return with_directories(Simulation(moved, world))

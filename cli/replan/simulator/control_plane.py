@@ -27,6 +27,7 @@ from replan.model.snapshot import Features, Snapshot
 from replan.simulator.client_look import LastLook, look_at
 from replan.simulator.client_view import (
     SubjectT,
+    answers,
     answers_of,
     end_of_epoch,
     log_end,
@@ -39,6 +40,7 @@ from replan.simulator.cluster.faults import (
     Fault,
     LoseRequests,
     Permission,
+    Question,
     RepeatRequests,
     RequestKind,
     Schedule,
@@ -236,13 +238,16 @@ class SimulatedControlPlane:
         """Copy replicas to other log directories; each broker is asked itself."""
         self._catch_up()
         check_cluster(self._simulation.world, Permission.ALTER)
-        found: dict[ReplicaName, Answer] = {
-            replica: reason
-            for replica in paths
-            if (reason := unreachable(self._simulation, str(replica[1]))) is not None
-        }
         if self._store is not None:
             self._become(self._store.lock() or self._simulation)
+        world = self._simulation.world
+        if world.now < world.unreachable_until:
+            return dict.fromkeys(paths, OutcomeUnknown("the cluster does not answer"))
+        found: dict[ReplicaName, Answer] = {
+            (name, broker): OutcomeUnknown(f"broker {broker} does not answer")
+            for name, broker in paths
+            if not answers(self._simulation, broker, Question.CHANGES)
+        }
         reachable = {replica: path for replica, path in paths.items() if replica not in found}
         trouble = self._trouble(RequestKind.MOVE_LOGS) if reachable else None
         lost = isinstance(trouble, LoseRequests)

@@ -104,6 +104,7 @@ def fill(
     *,
     record_bytes: int = RECORD_BYTES,
     batch_bytes: int = 1_000_000,
+    acks: str = "all",
 ) -> None:
     """Write at least so many incompressible bytes to each partition, and wait for all acks.
 
@@ -114,7 +115,7 @@ def fill(
         {
             "bootstrap.servers": bootstrap,
             "log_level": 0,
-            "acks": "all",
+            "acks": acks,
             "linger.ms": 5,
             "batch.size": batch_bytes,
             "queue.buffering.max.kbytes": 64_000,

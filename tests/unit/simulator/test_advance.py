@@ -1,5 +1,6 @@
 """What happens with time: copies at their speeds, dying and returning brokers, timers, disks."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +15,7 @@ from replan.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
+    UNCLEAN_ELECTION,
     ConfigChange,
     ConfigOperation,
     broker_change,
@@ -22,8 +24,10 @@ from replan.model.configs import (
 from replan.model.control_plane import Accepted, Wanted
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState
-from replan.model.snapshot import Snapshot
+from replan.model.snapshot import Features, Snapshot
 from replan.simulator.clock import VirtualClock
+from replan.simulator.cluster.advance import advance
+from replan.simulator.cluster.disks import directory_of
 from replan.simulator.cluster.faults import (
     Ask,
     At,
@@ -31,12 +35,13 @@ from replan.simulator.cluster.faults import (
     Fault,
     KillBroker,
     Produce,
+    SlowBroker,
     StartBroker,
     StopBroker,
 )
 from replan.simulator.cluster.physical_state import Speeds
 from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.controller.commands import DeleteTopic, UnregisterBroker
+from replan.simulator.controller.commands import AlterConfigs, DeleteTopic, UnregisterBroker
 from replan.simulator.persistence.from_snapshot import from_snapshot
 
 MB = 1_000_000
@@ -50,10 +55,16 @@ class Cluster:
     """A simulated cluster in time; its network takes 100 MB/s, a copy starts after 0.2 s."""
 
     def __init__(
-        self, found: Snapshot, *faults: At, batch_bytes: int = Speeds().batch_bytes
+        self,
+        found: Snapshot,
+        *faults: At,
+        batch_bytes: int = Speeds().batch_bytes,
+        version: str = "4.3",
     ) -> None:
         self.clock = VirtualClock()
-        start = from_snapshot(found)
+        if version == "3.9":
+            found = replace(found, features=Features())
+        start = from_snapshot(found, version)
         speeds = replace(start.world.speeds, batch_bytes=batch_bytes)
         start = replace(start, world=replace(start.world, speeds=speeds))
         self.plane = SimulatedControlPlane(start, self.clock, schedule=faults)
@@ -228,6 +239,8 @@ def test_producing_takes_its_part_of_the_network() -> None:
         ({"retention.ms": "604800000"}, 200),
         ({"retention.bytes": "150000000"}, 150),
         ({"retention.ms": "12000"}, 120),
+        ({"retention.bytes": "0"}, 100),  # 0 keeps nothing more, -1 everything
+        ({"retention.ms": "0"}, 100),
         ({"retention.ms": "12000", "cleanup.policy": "compact"}, 200),
         ({"retention.ms": "-1", "retention.bytes": "50000000"}, 100),
         ({"remote.storage.enable": "true", "local.retention.bytes": "150000000"}, 150),
@@ -286,10 +299,181 @@ def test_what_was_written_meanwhile_has_to_be_fetched_on_return() -> None:
         At(100, Produce(P0, 0)),
         At(100, StartBroker(BrokerId(2))),
     )
-    found = cluster.at(103.5)
-    assert found.isr == (1, 3)
-    # In sync until fenced at 9 s, by then nobody knew that it lacked anything: 91 s of 10 MB are missing.
-    assert cluster.at(113).isr == (1, 3, 2)
+    # In sync until fenced at 9 s, it got nothing since it died: all of 100 s of 10 MB are missing.
+    assert cluster.at(112.9).isr == (1, 3)
+    assert cluster.at(113.1).isr == (1, 3, 2)
+
+
+def test_a_dead_follower_has_what_it_had_when_it_died_also_where_nobody_knows_yet() -> None:
+    """Fenced at 13 s, 9 MB behind; then the last one dies, and what it took from second 4 on is lost with it."""
+    found = snapshot([state([1, 2], partition=0, size=100 * MB)], unclean=["orders"])
+    cluster = Cluster(
+        found,
+        At(0, Produce(P0, 1 * MB)),
+        At(4, KillBroker(BrokerId(2))),
+        At(20, Produce(P0, 0)),
+        At(20, KillBroker(BrokerId(1))),
+        At(30, StartBroker(BrokerId(2))),
+    )
+    assert set(cluster.at(12.9).isr) == {1, 2}
+    assert cluster.plane.simulation.world.replica_bytes(P0, BrokerId(2)) == 104 * MB
+    assert cluster.at(13.1).isr == (1,)
+    assert cluster.at(34).leader == 2
+    assert sizes_of(cluster.plane, [P0]) == {(P0, BrokerId(2)): 104 * MB}
+
+
+def leaves_the_isr(cluster: Cluster, broker: int, limit: float = 1_000) -> float | None:
+    """The second in which it does; None where it stays for so long."""
+    while cluster.clock.now() < limit:
+        if broker not in cluster.seen().isr:
+            return cluster.clock.now()
+        cluster.clock.sleep(min(cluster.plane.next_moment(), limit) - cluster.clock.now())
+    return None
+
+
+@pytest.mark.parametrize(
+    ("megabytes_per_second", "seconds"),
+    [
+        (1, 30 * 50 / 49),  # after 30 s without what was written 30 s ago
+        (40, 30 * 50 / 10),
+        (49.9, None),
+        (50, None),
+    ],
+)
+def test_a_follower_that_lacks_what_was_written_30_s_ago_leaves_the_isr(
+    megabytes_per_second: float, seconds: float | None
+) -> None:
+    slow = SlowBroker(BrokerId(3), megabytes_per_second * MB)
+    cluster = Cluster(orders(0), At(0, Produce(P0, 50 * MB)), At(0, slow))
+    left = leaves_the_isr(cluster, 3)
+    assert left == (None if seconds is None else pytest.approx(seconds, abs=0.1))
+    assert cluster.seen().isr == ((1, 2, 3) if left is None else (1, 2))
+
+
+def test_a_follower_that_catches_up_in_time_stays_in_the_isr() -> None:
+    cluster = Cluster(
+        orders(0),
+        At(0, Produce(P0, 30 * MB)),
+        At(0, SlowBroker(BrokerId(3), 1 * MB)),
+        At(20, SlowBroker(BrokerId(3), None)),
+    )
+    cluster.at(20)
+    assert cluster.plane.simulation.world.replica_bytes(P0, BrokerId(3)) == 20 * MB
+    # Of the leader's 100 MB/s broker 2 takes 30: 580 MB come at 70, 40 more than are written.
+    cluster.at(34.4)
+    assert cluster.plane.simulation.world.behind == {(P0, 3): 0}
+    assert leaves_the_isr(cluster, 3, limit=200) is None
+    assert cluster.plane.simulation.world.behind == {}
+    assert cluster.plane.simulation.world.lags == {}
+
+
+def test_a_slow_leader_loses_the_followers_for_which_too_much_is_written() -> None:
+    """Its 30 MB/s are shared: the quiet partition has what it needs, the other one does not."""
+    cluster = Cluster(
+        orders(0, 0),
+        At(0, Produce(P0, 50 * MB)),
+        At(0, Produce(NAMES[1], 2 * MB)),
+        At(0, SlowBroker(BrokerId(1), 30 * MB)),
+    )
+    cluster.clock.sleep(120)
+    assert (cluster.seen(0).isr, cluster.seen(1).isr) == ((1,), (1, 2, 3))
+
+
+def test_a_follower_that_is_behind_holds_the_committed_log_back() -> None:
+    cluster = Cluster(
+        orders(0), At(0, Produce(P0, 50 * MB)), At(0, SlowBroker(BrokerId(3), 10 * MB))
+    )
+    cluster.at(20)
+    now = cluster.plane.simulation.world
+    assert now.sizes[P0] == pytest.approx(1000 * MB)
+    assert now.committed_bytes(P0, cluster.seen().isr) == pytest.approx(200 * MB)
+    cluster.at(100)
+    assert cluster.seen().isr == (1, 2)
+    now = cluster.plane.simulation.world
+    assert now.committed_bytes(P0, cluster.seen().isr) == now.sizes[P0]
+
+
+def test_a_clean_stop_holds_a_brokers_id_until_its_session_ends_from_4_0_on() -> None:
+    def serves_at(version: str) -> float:
+        faults = At(0, StopBroker(BrokerId(2))), At(3, StartBroker(BrokerId(2)))
+        cluster = Cluster(orders(100), *faults, version=version)
+        cluster.at(3)
+        while not cluster.plane.simulation.world.serves(BrokerId(2)):
+            cluster.clock.sleep(0.05)
+        return cluster.clock.now()
+
+    assert serves_at("3.9") == pytest.approx(6, abs=0.1)
+    assert serves_at("4.0") == pytest.approx(12, abs=0.1)
+
+
+def reordered(count: int, version: str) -> Cluster:
+    """As many partitions, none of them led by its preferred replica."""
+    found = snapshot([state([1, 2, 3], leader=2, partition=i, size=0) for i in range(count)])
+    return Cluster(found, version=version)
+
+
+def led_by_preferred(cluster: Cluster) -> int:
+    return sum(p.led_by_preferred for _, p in cluster.plane.simulation.cluster.partitions())
+
+
+@pytest.mark.parametrize("version", ["3.9", "4.3"])
+def test_what_one_run_of_the_rebalance_leaves_the_next_does_10_ms_later(version: str) -> None:
+    cluster = reordered(2_500, version=version)
+    found = []
+    for seconds in (299.99, 300.005, 300.015, 300.025):
+        cluster.clock.sleep(seconds - cluster.clock.now())
+        found.append(led_by_preferred(cluster))
+    assert found == [0, 1_000, 2_000, 2_500]
+
+
+def test_unclean_elections_too_go_on_10_ms_later_where_one_run_is_full() -> None:
+    """Nobody leads them when the topic allows it, which itself elects nobody."""
+    partitions = [state([1, 2], [1], partition=i, size=MB) for i in range(1_500)]
+    allowed = topic_change("orders", UNCLEAN_ELECTION, ConfigOperation.SET, "true")
+    cluster = Cluster(
+        snapshot(partitions, registered=brokers(3)),
+        At(0, KillBroker(BrokerId(1))),
+        At(20, Ask(AlterConfigs((allowed,)))),
+        version="3.9",
+    )
+
+    def led() -> int:
+        return sum(p.leader == 2 for _, p in cluster.plane.simulation.cluster.partitions())
+
+    cluster.at(299.9)
+    assert led() == 0
+    cluster.at(300.005)
+    assert led() == 1_000
+    cluster.at(300.015)
+    assert led() == 1_500
+
+
+def test_each_of_the_two_timers_goes_by_its_own_interval() -> None:
+    start = from_snapshot(snapshot([state([1, 2], partition=0)], unclean=["orders"]))
+    speeds = replace(start.world.speeds, unclean_seconds=100.0)
+    start = replace(start, world=replace(start.world, speeds=speeds, next_unclean=100.0))
+    seen = list[float]()
+    advance(start, 650, meter=lambda _now, _speeds, until: seen.append(until))
+    assert [s for s in seen if s % 100 == 0] == [100, 200, 300, 400, 500, 600]
+    rebalanced = replace(start, world=replace(start.world, next_unclean=math.inf))
+    seen.clear()
+    advance(rebalanced, 650, meter=lambda _now, _speeds, until: seen.append(until))
+    assert [s for s in seen if s % 100 == 0] == [300, 600]
+
+
+def test_up_to_3_9_the_rebalance_waits_from_when_there_is_something_to_do() -> None:
+    """4.0 and later go by the clock."""
+
+    def rebalanced(version: str) -> float:
+        cluster = Cluster(orders(100), version=version)
+        cluster.clock.sleep(100)
+        cluster.reassign(2, 1, 3)
+        while cluster.seen().leader != 2:
+            cluster.clock.sleep(1)
+        return cluster.clock.now()
+
+    assert rebalanced("3.9") == pytest.approx(400, abs=1)
+    assert rebalanced("4.0") == pytest.approx(300, abs=1)
 
 
 def test_a_stopped_broker_hands_its_leaderships_over_at_once() -> None:
@@ -351,6 +535,49 @@ def test_a_dropped_replica_gives_its_room_back_a_minute_later() -> None:
     assert rooms() == [(3, "a", 500, 0), (3, "b", 500, 1), (4, "a", 400, 2), (4, "b", 500, 1)]
     cluster.clock.sleep(60)
     assert rooms()[0] == (3, "a", 600, 0)
+
+
+def test_no_more_room_comes_back_than_a_volume_has() -> None:
+    """Something else on it was deleted while the replica was there."""
+    dirs = LogDir(BrokerId(3), "a", 1000 * MB, 950 * MB, logs=1)
+    cluster = Cluster(
+        replace(snapshot([state([1, 2, 3], partition=0, size=100 * MB)]), log_dirs=(dirs,))
+    )
+    cluster.reassign(1, 2)
+    cluster.clock.sleep(70)
+    (found,) = cluster.plane.observe().log_dirs
+    assert (found.usable_bytes, found.logs) == (1000 * MB, 0)
+
+
+def test_a_copy_that_fills_a_disk_takes_its_directory_offline() -> None:
+    """A broker with another one goes on; what lay there is out of sync, and the copy stands still."""
+    dirs = [
+        LogDir(BrokerId(b), path, 1000 * MB, usable, logs=logs)
+        for b in (4, 5)
+        for path, usable, logs in (("a", 900 * MB, 5), ("b", 50 * MB, 1))
+    ]
+    found = snapshot(
+        [state([1, 2, 3], partition=0, size=500 * MB), state([1, 4], partition=1, size=1 * MB)]
+    )
+    cluster = Cluster(replace(found, log_dirs=tuple(dirs)))
+    lay = directory_of(cluster.plane.simulation.world, (NAMES[1], BrokerId(4)))
+    cluster.reassign(1, 2, 3, 4)
+    cluster.at(0.6)
+    assert cluster.plane.simulation.world.lost_dirs == frozenset()
+    cluster.at(0.8)  # 50 MB at 100 MB/s, from 0.2 s on
+    assert cluster.plane.simulation.world.lost_dirs == {(4, "b")}
+    assert 4 not in cluster.at(1_000).isr
+    assert (4 in cluster.seen(1).isr) == (lay == "a")
+    assert {b.id for b in cluster.plane.look(Wanted()).brokers.values() if b.fenced} == set()
+
+
+def test_a_broker_dies_of_its_only_disk_being_full() -> None:
+    dirs = [LogDir(BrokerId(4), "a", 1000 * MB, 50 * MB)]
+    found = replace(snapshot([state([1, 2, 3], partition=0, size=500 * MB)]), log_dirs=tuple(dirs))
+    cluster = Cluster(found)
+    cluster.reassign(1, 2, 3, 4)
+    cluster.at(20)
+    assert cluster.plane.look(Wanted()).brokers[BrokerId(4)].fenced
 
 
 def test_time_does_not_run_backwards() -> None:

@@ -125,6 +125,19 @@ def test_writing_to_a_cluster_that_is_cut_off_has_no_known_outcome() -> None:
     plane.clock.sleep(10)
     answers = plane.elect([P0], ElectionType.PREFERRED)
     assert answers == {P0: OutcomeUnknown("the cluster does not answer")}
+    replica = (P0, BrokerId(1))
+    assert plane.move_logs({replica: "b"}) == {
+        replica: OutcomeUnknown("the cluster does not answer")
+    }
+
+
+def test_a_broker_that_is_away_is_not_known_to_move_a_log() -> None:
+    plane = opened(At(0, KillBroker(BrokerId(1))))
+    replica = (P0, BrokerId(1))
+    for seconds in (1, 20):
+        plane.clock.sleep(seconds)
+        unknown = {replica: OutcomeUnknown("broker 1 does not answer")}
+        assert plane.move_logs({replica: "b"}) == unknown
 
 
 def test_brokers_may_show_a_list_later_than_the_controller_has_it() -> None:

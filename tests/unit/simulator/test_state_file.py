@@ -354,8 +354,14 @@ def test_a_stay_in_the_file_changes_nothing() -> None:
         KillBroker(BrokerId(1)),
         StopBroker(BrokerId(2)),
         Produce(P0, 1000),
+        Produce(P1, 1000),
     ):
         plane.inject(fault)
+    later = {(P1, BrokerId(5)): "b"}
+    assert [a for a in plane.move_logs(later).values() if isinstance(a, Accepted)] == []
+    assert plane.simulation.world.preferred == later
+    plane.clock.sleep(1.0)
+    assert plane.simulation.world.behind.keys() == {(P1, 1)}
     for _ in range(6):
         plane.clock.sleep(4.0)
         now = plane.simulation

@@ -1,8 +1,9 @@
 """Time: what happens by itself between two moments.
 
 Here belongs `advance`, event by event: copies run at the speeds of `copy_rates`, caught-up followers are taken into the
-ISR by their leaders, sessions of dead brokers end, timers fire, the agenda is worked off. Deliberately apart from the
-controller's rules: everything that reaches the controller goes through `submit`.
+ISR by their leaders, late ones out of it, full disks fail, sessions of dead brokers end, timers fire, the agenda is
+worked off. Deliberately apart from the controller's rules: everything that reaches the controller goes through
+`submit`.
 """
 
 import math
@@ -10,9 +11,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from replan.model.control_plane import Rejected
+from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.cluster import future_logs
-from replan.simulator.cluster.apply_fault import apply_fault, serve_again
-from replan.simulator.cluster.disks import with_deletions_done, with_written
+from replan.simulator.cluster.apply_fault import apply_fault, serve_again, with_smaller_isr
+from replan.simulator.cluster.disks import (
+    by_directory,
+    soonest_full,
+    with_deletions_done,
+    with_written,
+)
+from replan.simulator.cluster.faults import LoseDisk
 from replan.simulator.cluster.physical_state import Lag, ReplicaName, Simulation, World
 from replan.simulator.cluster.replication import quota_burst
 from replan.simulator.cluster.replication.copy_rates import Copy, Flows, leader_of, running_copy
@@ -20,16 +28,20 @@ from replan.simulator.cluster.replication.log_growth import grown
 from replan.simulator.cluster.submit import ask
 from replan.simulator.controller.commands import (
     AlterIsr,
+    Decision,
     ElectUncleanLeaders,
     FenceBroker,
     RebalanceLeaders,
     ShutDownBroker,
 )
+from replan.simulator.controller.elections import MAX_ELECTIONS_PER_RUN
 from replan.simulator.controller.error_codes import Code
 
 CAUGHT_UP_BYTES = 0.5
 RETRY_SECONDS = 1.0
 """Until a leader asks again for an ISR that was refused."""
+AT_ONCE_SECONDS = 0.01
+"""From a periodic election that had more to do than it may in one run to the next one."""
 
 Watch = Callable[[Simulation], None]
 Meter = Callable[[Simulation, Mapping[ReplicaName, float], float], None]
@@ -51,8 +63,10 @@ class Lookahead:
         """When something happens to the cluster if no request comes before."""
         if self._next is None or self._next[0] is not simulation:
             moment = min(_moments(simulation, self.flows.speeds(simulation)), default=math.inf)
-            burst = quota_burst.soonest_empty(simulation.world, self.flows.ahead_of_rate)
-            self._next = simulation, min(moment, simulation.world.now + burst)
+            world, speeds = simulation.world, self.flows.speeds(simulation)
+            burst = quota_burst.soonest_empty(world, self.flows.ahead_of_rate)
+            moment = min(moment, world.now + burst)
+            self._next = simulation, min(moment, soonest_full(world, speeds, moment))
         return self._next[1]
 
     def caught_up(self, lags: Mapping[ReplicaName, Lag]) -> list[ReplicaName]:
@@ -115,11 +129,15 @@ def _settle_due(simulation: Simulation, lookahead: Lookahead) -> Simulation:
             simulation = serve_again(simulation, broker)
     simulation = _stop_brokers(simulation)
     simulation = _join(simulation, lookahead)
+    simulation = _shrink_isrs(simulation)
     simulation = _fire_timers(simulation)
     if simulation.world.futures:
         simulation = future_logs.with_done(simulation)
     world = with_deletions_done(simulation.world)
-    return simulation if world is simulation.world else replace(simulation, world=world)
+    if world is not simulation.world:
+        simulation = replace(simulation, world=world)
+    simulation = _fill_disks(simulation, lookahead)
+    return _fall_behind(simulation, lookahead)
 
 
 def _end_sessions(simulation: Simulation) -> Simulation:
@@ -149,6 +167,7 @@ def _stop_brokers(simulation: Simulation) -> Simulation:
                 world,
                 stopping={b: t for b, t in world.stopping.items() if b != broker},
                 down={**world.down, broker: world.now},
+                preferred={r: path for r, path in world.preferred.items() if r[1] != broker},
                 stopped_cleanly={**world.stopped_cleanly, broker: epoch},
             )
         simulation = replace(simulation, world=world)
@@ -161,9 +180,20 @@ def _join(simulation: Simulation, lookahead: Lookahead) -> Simulation:
         cluster, world = simulation.cluster, simulation.world
         lag = world.lags.get(replica)
         copy = None if lag is None else running_copy(cluster, world, replica, lag)
-        if copy is not None and lag is not None and lag.remaining_bytes < CAUGHT_UP_BYTES:
+        if copy is None or lag is None or lag.remaining_bytes >= CAUGHT_UP_BYTES:
+            continue
+        if replica not in world.behind:
             simulation = _joined(simulation, copy, lag)
+        elif _keeps_up(simulation, replica, lookahead):
+            lags = {r: of for r, of in world.lags.items() if r != replica}
+            behind = {r: since for r, since in world.behind.items() if r != replica}
+            simulation = replace(simulation, world=replace(world, lags=lags, behind=behind))
     return simulation
+
+
+def _keeps_up(simulation: Simulation, replica: ReplicaName, lookahead: Lookahead) -> bool:
+    speed = lookahead.flows.speeds(simulation).get(replica, 0.0)
+    return speed >= simulation.world.produce.get(replica[0], 0.0)
 
 
 def _joined(simulation: Simulation, copy: Copy, lag: Lag) -> Simulation:
@@ -184,21 +214,97 @@ def _joined(simulation: Simulation, copy: Copy, lag: Lag) -> Simulation:
     return replace(simulation, world=replace(simulation.world, lags=lags))
 
 
-def _fire_timers(simulation: Simulation) -> Simulation:
+def _fall_behind(simulation: Simulation, lookahead: Lookahead) -> Simulation:
+    """Followers in sync of which it shows now that they do not get what is written."""
     world = simulation.world
-    interval = world.speeds.rebalance_seconds
-    if interval is not None and world.next_rebalance <= world.now:
-        simulation, _ = ask(simulation, RebalanceLeaders())
-        following = _next_tick(world.next_rebalance, interval, world.now)
-        simulation = replace(simulation, world=replace(simulation.world, next_rebalance=following))
-    if world.next_unclean <= world.now:
-        simulation, _ = ask(simulation, ElectUncleanLeaders())
-        following = _next_tick(world.next_unclean, world.speeds.unclean_seconds, world.now)
-        simulation = replace(simulation, world=replace(simulation.world, next_unclean=following))
+    found = lookahead.flows.left_behind(simulation) if world.produce else ()
+    if not found:
+        return simulation
+    lags = {**world.lags, **dict.fromkeys(found, Lag(0.0, world.now))}
+    behind = {**world.behind, **dict.fromkeys(found, world.now)}
+    return replace(simulation, world=replace(world, lags=lags, behind=behind))
+
+
+def _shrink_isrs(simulation: Simulation) -> Simulation:
+    """Leaders drop followers that have been behind too long (Partition.maybeShrinkIsr, 4.3.1).
+
+    Too long is: a follower does not have what was written replica.lag.time.max.ms ago (Replica.isCaughtUp), by the
+    present rate of writing. Kafka's leaders look every half of that time, so they find it up to 15 s later.
+    """
+    world = simulation.world
+    late: dict[TopicPartition, list[BrokerId]] = {}
+    for (name, broker), since in world.behind.items():
+        if world.now < since + world.speeds.lag_seconds:
+            continue
+        missing = world.lags[name, broker].remaining_bytes + CAUGHT_UP_BYTES
+        if missing >= world.produce.get(name, 0.0) * world.speeds.lag_seconds:
+            late.setdefault(name, []).append(broker)
+    for name, followers in late.items():
+        simulation = with_smaller_isr(simulation, name, tuple(followers))
     return simulation
 
 
-def _next_tick(last: float, interval: float, now: float) -> float:
+def _too_late(world: World, speeds: Mapping[ReplicaName, float]) -> Iterator[float]:
+    """When followers that are behind will have been so for too long."""
+    for replica, since in world.behind.items():
+        rate, at = world.produce.get(replica[0], 0.0), since + world.speeds.lag_seconds
+        short = rate * world.speeds.lag_seconds - world.lags[replica].remaining_bytes
+        if short > CAUGHT_UP_BYTES:
+            losing = rate - speeds.get(replica, 0.0)
+            at = max(at, world.now + short / losing) if losing > 0 else math.inf
+        if at > world.now:
+            yield at
+
+
+def _fill_disks(simulation: Simulation, lookahead: Lookahead) -> Simulation:
+    """A directory without room that something is copied to goes offline (LogDirFailureChannel, "No space left")."""
+    if all(d.usable_bytes != 0 for d in simulation.world.log_dirs):
+        return simulation
+    world = simulation.world
+    written = by_directory(world, lookahead.flows.speeds(simulation))
+    for found in world.log_dirs:
+        if found.usable_bytes == 0 and (found.broker, found.path) in written:
+            simulation = apply_fault(simulation, LoseDisk(found.broker, found.path))
+    return simulation
+
+
+def _fire_timers(simulation: Simulation) -> Simulation:
+    """The controller's two periodic elections; a run that was full is followed by another one at once.
+
+    By the clock (PeriodicTaskControlManager, 4.3.1); up to 3.9 the interval of the rebalance begins when there is
+    something to do (QuorumController.maybeScheduleNextBalancePartitionLeaders, 3.9.2).
+    """
+    simulation = _rebalance(simulation)
+    if simulation.world.next_unclean > simulation.world.now:
+        return simulation
+    simulation, decision = ask(simulation, ElectUncleanLeaders())
+    world, interval = simulation.world, simulation.world.speeds.unclean_seconds
+    following = _next_run(world.next_unclean, interval, world.now, decision)
+    return replace(simulation, world=replace(world, next_unclean=following))
+
+
+def _rebalance(simulation: Simulation) -> Simulation:
+    before, interval = simulation.world, simulation.world.speeds.rebalance_seconds
+    if interval is None:
+        return simulation
+    following, by_need = (
+        before.next_rebalance,
+        simulation.cluster.rules.rebalance_waits_for_imbalance,
+    )
+    if following <= before.now:
+        simulation, decision = ask(simulation, RebalanceLeaders())
+        following = _next_run(following, math.inf if by_need else interval, before.now, decision)
+    if by_need and math.isinf(following):
+        needed = next(simulation.cluster.not_led_by_preferred(), None) is not None
+        following = before.now + interval if needed else math.inf
+    if following == before.next_rebalance:
+        return simulation
+    return replace(simulation, world=replace(simulation.world, next_rebalance=following))
+
+
+def _next_run(last: float, interval: float, now: float, decision: Decision) -> float:
+    if len(decision.events) >= MAX_ELECTIONS_PER_RUN:
+        return now + AT_ONCE_SECONDS
     return last + interval * (math.floor((now - last) / interval) + 1)
 
 
@@ -220,6 +326,8 @@ def _moments(simulation: Simulation, speeds: Mapping[ReplicaName, float]) -> Ite
             yield since + world.speeds.session_seconds
     yield from (lag.fetches_from for lag in world.lags.values() if lag.fetches_from > world.now)
     yield from _arrivals(world, speeds)
+    if world.behind:
+        yield from _too_late(world, speeds)
 
 
 def _arrivals(world: World, speeds: Mapping[ReplicaName, float]) -> Iterator[float]:

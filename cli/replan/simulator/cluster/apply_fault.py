@@ -7,7 +7,7 @@ is in `advance`.
 from dataclasses import replace
 from typing import assert_never
 
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.simulator.cluster.disk_failures import (
     can_start,
     chosen,
@@ -109,18 +109,28 @@ def _speeds(world: World, fault: Produce | SlowBroker) -> World:
 def _dropped(simulation: Simulation, fault: DropFromIsr) -> Simulation:
     """The leader drops a follower; nothing happens without a leader or where the follower is not in the ISR."""
     name, broker = fault.partition, fault.broker
-    partition = simulation.cluster.partition(name)
-    leader = leader_of(simulation.cluster, simulation.world, name)
-    if partition is None or leader is None or broker == leader or broker not in partition.isr:
-        return simulation
-    isr = without(partition.isr, (broker,))
-    asked = AlterIsr(leader, name, partition.leader_epoch, partition.partition_epoch, isr)
-    simulation, decision = ask(simulation, asked)
-    if not decision.events:
+    before = simulation.cluster
+    simulation = with_smaller_isr(simulation, name, (broker,))
+    if simulation.cluster is before:
         return simulation
     world = simulation.world
     lag = Lag(fault.lag_bytes, world.now + world.speeds.fetch_start_seconds)
     return replace(simulation, world=replace(world, lags={**world.lags, (name, broker): lag}))
+
+
+def with_smaller_isr(
+    simulation: Simulation, name: TopicPartition, followers: Replicas
+) -> Simulation:
+    """The cluster in which a leader that serves has asked for an ISR without some of its followers."""
+    partition = simulation.cluster.partition(name)
+    leader = leader_of(simulation.cluster, simulation.world, name)
+    if partition is None or leader is None or leader in followers:
+        return simulation
+    isr = without(partition.isr, followers)
+    if isr == partition.isr:
+        return simulation
+    epochs = (partition.leader_epoch, partition.partition_epoch)
+    return ask(simulation, AlterIsr(leader, name, *epochs, isr))[0]
 
 
 def _broker(simulation: Simulation, fault: _OfBrokers) -> Simulation:
@@ -179,6 +189,7 @@ def _dead(world: World, broker: BrokerId) -> World:
     return replace(
         world,
         down={broker: world.now, **world.down},
+        preferred={r: path for r, path in world.preferred.items() if r[1] != broker},
         starting={b: at for b, at in world.starting.items() if b != broker},
         stopping={b: at for b, at in world.stopping.items() if b != broker},
     )
@@ -195,7 +206,10 @@ def _starting(simulation: Simulation, broker: BrokerId) -> World:
         return world
     if not can_start(simulation, broker):
         return world
-    free = world.now if registration.fenced else world.down[broker] + world.speeds.session_seconds
+    held = not registration.fenced or (
+        broker in world.stopped_cleanly and simulation.cluster.rules.session_outlives_stop
+    )
+    free = world.down[broker] + world.speeds.session_seconds if held else world.now
     serves_at = max(world.now, free) + world.speeds.start_seconds
     return replace(world, starting={**world.starting, broker: serves_at})
 

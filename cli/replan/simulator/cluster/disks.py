@@ -5,6 +5,7 @@ replica gives it back when its files are deleted (file.delete.delay.ms). Where r
 no snapshot: `spread` distributes them. Not here: what becomes of a broker that loses a disk (`disk_failures`).
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -82,7 +83,7 @@ def with_new(world: World, replica: ReplicaName) -> World:
 
 
 def with_placed(world: World, replica: ReplicaName) -> World:
-    """The world with a log where the fewest are, wherever the replica lay before."""
+    """The world with a log in the directory that its broker was asked for, else where the fewest are."""
     open_dirs = [
         d
         for d in world.log_dirs
@@ -90,9 +91,11 @@ def with_placed(world: World, replica: ReplicaName) -> World:
     ]
     if not open_dirs:
         return world
-    chosen = min(open_dirs, key=lambda d: d.logs)
+    wanted = world.preferred.get(replica)
+    chosen = min(open_dirs, key=lambda d: (d.path != wanted, d.logs))
     return replace(
         world,
+        preferred={r: path for r, path in world.preferred.items() if r != replica},
         placed={**world.placed, replica: chosen.path},
         log_dirs=_updated(world.log_dirs, chosen.broker, chosen.path, logs=1),
     )
@@ -114,16 +117,37 @@ def without_dropped(world: World, replica: ReplicaName, size: float) -> World:
     )
 
 
-def with_written(world: World, written: Mapping[ReplicaName, float]) -> World:
-    """The world after so many bytes were written to replicas."""
-    if not world.log_dirs:
-        return world
+def by_directory(
+    world: World, written: Mapping[ReplicaName, float]
+) -> dict[tuple[BrokerId, str], float]:
+    """What is written to replicas, bytes or bytes per second, by the log directories that they lie in."""
     first = {d.broker: d.path for d in reversed(world.log_dirs)}
     amounts: defaultdict[tuple[BrokerId, str], float] = defaultdict(float)
     for replica, amount in written.items():
         path = world.placed.get(replica) or world.lay.get(replica) or first.get(replica[1])
-        if path is not None:
+        if path is not None and amount > 0:
             amounts[replica[1], path] += amount
+    return amounts
+
+
+def soonest_full(world: World, speeds: Mapping[ReplicaName, float], before: float) -> float:
+    """When copies will have filled the next log directory, if that is sooner; growth by producers is not counted."""
+    reach = (before - world.now) * world.speeds.network_bytes_per_second
+    near = [(d, d.usable_bytes) for d in world.log_dirs if 0 < (d.usable_bytes or 0) <= reach]
+    if not near:
+        return before
+    rates, grain = by_directory(world, speeds), world.speeds.grain_seconds
+    left = (
+        (usable or 0) / rate for d, usable in near if (rate := rates.get((d.broker, d.path), 0.0))
+    )
+    return min(before, world.now + max(grain, min(left, default=math.inf)))
+
+
+def with_written(world: World, written: Mapping[ReplicaName, float]) -> World:
+    """The world after so many bytes were written to replicas."""
+    if not world.log_dirs:
+        return world
+    amounts = by_directory(world, written)
     dirs = tuple(
         _one_updated(d, 0, -amounts[d.broker, d.path]) if (d.broker, d.path) in amounts else d
         for d in world.log_dirs

@@ -33,7 +33,10 @@ DONE_BYTES = 0.5
 def altered(
     simulation: Simulation, paths: Mapping[ReplicaName, str]
 ) -> tuple[Simulation, dict[ReplicaName, Answer]]:
-    """What becomes of a request to brokers that serve."""
+    """What becomes of a request to brokers that serve.
+
+    Of a replica that is not there yet they remember where to make it (LogManager.maybeUpdatePreferredLogDir).
+    """
     answers: dict[ReplicaName, Answer] = {}
     world = simulation.world
     for replica, path in paths.items():
@@ -41,10 +44,13 @@ def altered(
         answers[replica] = refused or Accepted()
         if refused is None:
             world = _begun(world, replica, path)
+        elif refused.code == Code.REPLICA_NOT_AVAILABLE:
+            world = replace(world, preferred={**world.preferred, replica: path})
     return replace(simulation, world=world), answers
 
 
 def _refused(simulation: Simulation, replica: ReplicaName, path: str) -> Rejected | None:
+    """Why a broker refuses; with any directory offline it makes no future log (LogManager.getOrCreateLog, 4.3.1)."""
     (name, broker), world = replica, simulation.world
     if not any(d.broker == broker and d.path == path for d in world.log_dirs):
         return rejected(Code.LOG_DIR_NOT_FOUND)
@@ -53,7 +59,13 @@ def _refused(simulation: Simulation, replica: ReplicaName, path: str) -> Rejecte
     partition = simulation.cluster.partition(name)
     if partition is None or broker not in partition.replicas:
         return rejected(Code.REPLICA_NOT_AVAILABLE)
-    return rejected(Code.KAFKA_STORAGE_ERROR) if lies_on_lost_disk(world, replica) else None
+    if lies_on_lost_disk(world, replica):
+        return rejected(Code.KAFKA_STORAGE_ERROR)
+    future = world.futures.get(replica)
+    known = {directory_of(world, replica), None if future is None else future.path}
+    if path not in known and any(lost == broker for lost, _ in world.lost_dirs):
+        return rejected(Code.KAFKA_STORAGE_ERROR)
+    return None
 
 
 def _begun(world: World, replica: ReplicaName, path: str) -> World:

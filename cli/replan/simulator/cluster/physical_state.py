@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from replan.model.broker import LogDir
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.snapshot import RememberedOrder
 from replan.simulator.cluster.faults import (
     LoseRequests,
@@ -43,6 +43,8 @@ class Speeds:
     """Of the batches in the logs; a producer's batch.size. See `replication.quota.useful_share`."""
     record_bytes: float = 1_000.0
     """Of the records in the logs: what offsets count."""
+    lag_seconds: float = 30.0
+    """replica.lag.time.max.ms: for how long a follower may be behind before it leaves the ISR."""
     session_seconds: float = 9.0
     """broker.session.timeout.ms: from a broker's death to its fencing."""
     start_seconds: float = 3.0
@@ -62,7 +64,7 @@ class Speeds:
 
 
 class Lag(NamedTuple):
-    """A replica outside the ISR: what it has not got yet, and when it starts to fetch."""
+    """A replica that is not caught up: what it has not got yet, and when it starts to fetch."""
 
     remaining_bytes: float
     fetches_from: float
@@ -110,6 +112,9 @@ class World:
     produce: Mapping[TopicPartition, float] = field(default_factory=dict)
     """Bytes per second."""
     lags: Mapping[ReplicaName, Lag] = field(default_factory=dict)
+    """Of every replica outside the ISR, and of those in it that are behind."""
+    behind: Mapping[ReplicaName, float] = field(default_factory=dict)
+    """Replicas in the ISR that do not get all that is written, since they are dead or slow, and since when."""
     epochs: Mapping[TopicPartition, tuple[EpochStart, ...]] = field(default_factory=dict)
     """Which epochs wrote the leader's log; see `replica_logs`."""
     parted: Mapping[ReplicaName, Log] = field(default_factory=dict)
@@ -143,6 +148,8 @@ class World:
     """The log directory of each replica that was made since the beginning."""
     lay: Mapping[ReplicaName, str] = field(default_factory=dict)
     """The log directory of each replica that was there in the beginning, where its broker has several; it stays so."""
+    preferred: Mapping[ReplicaName, str] = field(default_factory=dict)
+    """The directories that brokers were asked for replicas that they do not have yet; forgotten when they end."""
     lost_dirs: frozenset[Directory] = frozenset()
     """Log directories whose disk has failed."""
     new_disks: frozenset[BrokerId] = frozenset()
@@ -160,6 +167,16 @@ class World:
     def serves(self, broker: BrokerId) -> bool:
         """Whether a broker's process runs and has finished starting."""
         return broker not in self.down and broker not in self.starting
+
+    def committed_bytes(self, partition: TopicPartition, isr: Replicas) -> float:
+        """The log up to its high watermark: what every member of the ISR has (Partition.maybeIncrementLeaderHW)."""
+        size = self.sizes.get(partition, 0.0)
+        if not self.behind:
+            return size
+        members = [(partition, b) for b in isr]
+        return size - max(
+            (self.lags[r].remaining_bytes for r in members if r in self.behind), default=0.0
+        )
 
     def replica_bytes(self, partition: TopicPartition, broker: BrokerId) -> int:
         """The size of one replica's log."""

@@ -86,6 +86,7 @@ class _Logs:
         self._world = world
         self._sizes = world.sizes
         self._lags = dict(world.lags)
+        self._behind = world.behind
         self._epochs = world.epochs
         self._parted = world.parted
 
@@ -113,12 +114,14 @@ class _Logs:
             self._world,
             sizes=self._sizes,
             lags=self._lags,
+            behind=self._behind,
             epochs=self._epochs,
             parted=self._parted,
         )
 
     def _drop(self, replica: ReplicaName) -> None:
         lag = self._lags.pop(replica, None)
+        self._keep_up(replica)
         size = self._sizes.get(replica[0], 0.0) - (0.0 if lag is None else lag.remaining_bytes)
         if replica in self._parted:
             size = self._parted[replica].bytes
@@ -146,6 +149,7 @@ class _Logs:
         if logs.main.bytes != size:
             self._sizes = {**self._sizes, name: logs.main.bytes}
         self._lags.pop((name, leader), None)
+        self._keep_up((name, leader))
         for broker, missing in logs.lacking.items():
             known = self._lags.get((name, broker))
             if known is not None:
@@ -158,11 +162,20 @@ class _Logs:
             self._parted = others | {(name, b): log for b, log in parted.items()}
 
     def _track(self, name: TopicPartition, partition: Partition) -> None:
+        """Who leaves the ISR lacks what it lacked in it; who is in it lacks nothing, unless it is behind."""
         for broker in partition.replicas:
-            if broker in partition.isr:
-                self._lags.pop((name, broker), None)
-            elif (name, broker) not in self._lags:
-                self._lags[name, broker] = self._lag(0.0)
+            replica = (name, broker)
+            if broker not in partition.isr:
+                self._keep_up(replica)
+                if replica not in self._lags:
+                    self._lags[replica] = self._lag(0.0)
+            elif replica not in self._behind:
+                self._lags.pop(replica, None)
+
+    def _keep_up(self, replica: ReplicaName) -> None:
+        """A replica is no longer behind in the ISR."""
+        if replica in self._behind:
+            self._behind = {r: since for r, since in self._behind.items() if r != replica}
 
     def _lag(self, remaining: float) -> Lag:
         return Lag(remaining, self._world.now + self._world.speeds.fetch_start_seconds)

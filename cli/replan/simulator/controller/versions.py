@@ -32,6 +32,10 @@ class Rules:
     """The last leader is noted whenever a partition becomes leaderless, not only when the ISR empties."""
     clean_shutdown_by_epoch: bool
     """A broker that registers again with its previous epoch has shut down cleanly and stays in the ELR."""
+    session_outlives_stop: bool
+    """After a clean stop, too, a broker is refused (101) until its session has ended (hasValidSession)."""
+    rebalance_waits_for_imbalance: bool
+    """The interval of the automatic rebalance begins when a partition is led by another than its preferred replica."""
     assigning_dirs_wipes_elr: bool
     """AssignReplicasToDirs forgets that eligible leader replicas are on, and clears the partition's."""
     lists_fenced: bool
@@ -54,6 +58,8 @@ _V3_9 = Rules(
     last_known_leader_must_live=False,
     last_leader_noted_when_leaderless=False,
     clean_shutdown_by_epoch=False,
+    session_outlives_stop=False,
+    rebalance_waits_for_imbalance=True,
     assigning_dirs_wipes_elr=False,
     lists_fenced=False,
     replication_factor_guard=False,
@@ -64,6 +70,8 @@ _V4_0 = replace(
     _V3_9,
     knows_elr=True,
     clean_shutdown_by_epoch=True,
+    session_outlives_stop=True,
+    rebalance_waits_for_imbalance=False,
     assigning_dirs_wipes_elr=True,
     further_topic_keys=frozenset(),
 )

@@ -3,6 +3,7 @@
 What only the simulator knows (epochs, progress of copies, time) is beside the snapshot, in `write_state`.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -13,7 +14,7 @@ from replan.model.names import BrokerId, TopicId, TopicPartition
 from replan.model.replica_logs import LogsFound, ReplicaLog
 from replan.model.snapshot import Snapshot
 from replan.simulator.cluster.disks import UNREPORTED
-from replan.simulator.cluster.physical_state import Lag, Simulation, World
+from replan.simulator.cluster.physical_state import Lag, Simulation, Speeds, World
 from replan.simulator.cluster.replica_logs import BEGINNING, EpochStart, Log
 from replan.simulator.cluster.submit import ask
 from replan.simulator.controller.commands import FenceBroker
@@ -64,10 +65,18 @@ def from_snapshot(snapshot: Snapshot, version: str = DEFAULT_VERSION) -> Simulat
         silent=snapshot.silent,
         remembered=snapshot.remembered,
         lost_dirs=frozenset((d.broker, d.path) for d in snapshot.log_dirs if d.error is not None),
+        next_rebalance=first_rebalance(cluster, World().speeds, 0.0),
     )
     world = with_probed_logs(world, snapshot.logs)
     world = replace(world, lags=initial_lags(cluster, world), lay=lay(cluster, world.log_dirs))
     return _without_fenced(with_directories(Simulation(cluster, world)))
+
+
+def first_rebalance(cluster: ClusterState, speeds: Speeds, now: float) -> float:
+    """When leaders are first rebalanced, as far as time alone decides it."""
+    if cluster.rules.rebalance_waits_for_imbalance:
+        return math.inf
+    return now + (speeds.rebalance_seconds or 0.0)
 
 
 def check(cluster: ClusterState) -> None:

@@ -48,11 +48,12 @@ class KeptBroker(Form, frozen=True, kw_only=True):
 
 
 class KeptLag(Form, frozen=True):
-    """What a replica outside the ISR lacks, and when it starts to fetch."""
+    """What a replica that is not caught up lacks, when it starts to fetch, and since when if it is in the ISR."""
 
     broker: Int32
     bytes: Amount
     fetches_from: Seconds
+    behind_since: Seconds | None = None
 
 
 class KeptEpoch(Form, frozen=True):
@@ -99,6 +100,7 @@ class KeptPartition(Form, frozen=True, kw_only=True):
     parted: tuple[KeptLog, ...] = ()
     placed: tuple[KeptPlace, ...] = ()
     lay: tuple[KeptPlace, ...] = ()
+    preferred: tuple[KeptPlace, ...] = ()
     futures: tuple[KeptFuture, ...] = ()
 
     @property

@@ -28,7 +28,11 @@ from replan.simulator.cluster.physical_state import (
 )
 from replan.simulator.cluster.replica_logs import BEGINNING, EpochStart, Log
 from replan.simulator.controller.state import ClusterState, Topic
-from replan.simulator.persistence.from_snapshot import DEFAULT_VERSION, from_snapshot
+from replan.simulator.persistence.from_snapshot import (
+    DEFAULT_VERSION,
+    first_rebalance,
+    from_snapshot,
+)
 from replan.simulator.persistence.kept_state import KeptEpoch, KeptSimulation, places
 from replan.simulator.persistence.snapshot_log_dirs import with_directories
 from replan.snapshots.json_form import from_document
@@ -44,8 +48,8 @@ def restore(document: Mapping[str, object], source: str) -> Simulation:
         raise BadFile(f"{source}: {problem}") from problem
     cluster = _with_brokers(simulation.cluster, kept)
     cluster = _with_partitions(_with_configs(cluster, kept), kept)
-    world = _with_processes(_with_time(simulation.world, kept), cluster, kept)
-    return with_directories(Simulation(cluster, _with_logs(world, kept)))
+    world = _with_processes(_with_time(simulation.world, cluster, kept), cluster, kept)
+    return with_directories(Simulation(cluster, _with_logs(world, cluster, kept)))
 
 
 def _with_brokers(cluster: ClusterState, kept: KeptSimulation) -> ClusterState:
@@ -88,7 +92,7 @@ def _with_partitions(cluster: ClusterState, kept: KeptSimulation) -> ClusterStat
     )
 
 
-def _with_time(world: World, kept: KeptSimulation) -> World:
+def _with_time(world: World, cluster: ClusterState, kept: KeptSimulation) -> World:
     now, speeds = kept.seconds, Speeds(**asdict(kept.speeds))
     began = datetime.fromisoformat(world.started_at) - timedelta(seconds=now)
     rebalance, unclean = kept.next_rebalance, kept.next_unclean_election
@@ -97,7 +101,7 @@ def _with_time(world: World, kept: KeptSimulation) -> World:
         now=now,
         started_at=began.astimezone(UTC).isoformat().replace("+00:00", "Z"),
         speeds=speeds,
-        next_rebalance=now + (speeds.rebalance_seconds or 0.0) if rebalance is None else rebalance,
+        next_rebalance=first_rebalance(cluster, speeds, now) if rebalance is None else rebalance,
         next_unclean=now + speeds.unclean_seconds if unclean is None else unclean,
         bursts={BrokerId(b.broker): Burst(b.bytes, b.used_at) for b in kept.bursts},
         deletions=tuple(
@@ -128,15 +132,17 @@ def _with_processes(world: World, cluster: ClusterState, kept: KeptSimulation) -
     )
 
 
-def _with_logs(world: World, kept: KeptSimulation) -> World:
+def _with_logs(world: World, cluster: ClusterState, kept: KeptSimulation) -> World:
     """Progress of copies and places of replicas, for replicas that still are what they were."""
     begins = world.now + world.speeds.fetch_start_seconds
     lags = {r: Lag(lag.remaining_bytes, begins) for r, lag in world.lags.items()}
     placed: dict[ReplicaName, str] = {}
     lay = dict(world.lay)
+    preferred: dict[ReplicaName, str] = {}
     produce: dict[TopicPartition, float] = {}
     epochs, parted = dict(world.epochs), dict(world.parted)
     futures: dict[ReplicaName, FutureLog] = {}
+    behind: dict[ReplicaName, float] = {}
     for found in kept.partitions:
         if found.epochs and found.name in world.sizes:
             first = () if found.epochs[0].bytes == 0 else BEGINNING
@@ -146,10 +152,13 @@ def _with_logs(world: World, kept: KeptSimulation) -> World:
                 parted[replica] = Log(_starts(log.epochs), log.bytes)
         for lag in found.lags:
             replica = (found.name, BrokerId(lag.broker))
-            if replica in lags:
+            if lag.behind_since is not None and _in_sync(cluster, replica):
+                behind[replica] = lag.behind_since
+            if replica in lags or replica in behind:
                 lags[replica] = Lag(lag.bytes, lag.fetches_from)
         placed |= places(found, found.placed)
         lay |= places(found, found.lay)
+        preferred |= places(found, found.preferred)
         for of in found.futures:
             future = FutureLog(of.path, of.remaining_bytes, of.bytes)
             futures[found.name, BrokerId(of.broker)] = future
@@ -158,13 +167,20 @@ def _with_logs(world: World, kept: KeptSimulation) -> World:
     return replace(
         world,
         lags=lags,
+        behind=behind,
         placed=placed,
         lay=lay,
+        preferred=preferred,
         produce=produce,
         epochs=epochs,
         parted=parted,
         futures=futures,
     )
+
+
+def _in_sync(cluster: ClusterState, replica: ReplicaName) -> bool:
+    partition = cluster.partition(replica[0])
+    return partition is not None and replica[1] in partition.isr
 
 
 def _starts(kept: Iterable[KeptEpoch]) -> tuple[EpochStart, ...]:

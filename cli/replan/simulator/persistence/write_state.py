@@ -3,7 +3,8 @@
 The form of that part is in `kept_state`. Scheduled faults are not kept.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
 from msgspec import to_builtins
@@ -40,7 +41,7 @@ def written(simulation: Simulation) -> dict[str, object]:
         kafka_version=cluster.version,
         seconds=world.now,
         speeds=KeptSpeeds(**asdict(world.speeds)),
-        next_rebalance=world.next_rebalance,
+        next_rebalance=None if math.isinf(world.next_rebalance) else world.next_rebalance,
         next_unclean_election=world.next_unclean,
         next_broker_epoch=cluster.next_broker_epoch,
         brokers=tuple(_broker(simulation, b) for b in sorted(cluster.brokers)),
@@ -84,15 +85,20 @@ def _partition(world: World, name: TopicPartition, partition: Partition) -> Kept
         epoch=partition.partition_epoch,
         recovering=partition.recovering,
         bytes_per_second=world.produce.get(name, 0),
-        lags=tuple(KeptLag(b, *lag) for b, lag in lags if lag is not None),
+        lags=tuple(
+            KeptLag(b, *lag, world.behind.get((name, b))) for b, lag in lags if lag is not None
+        ),
         epochs=tuple(KeptEpoch(*of) for of in world.epochs.get(name, BEGINNING) if of.epoch),
         parted=tuple(
             KeptLog(b, log.bytes, tuple(KeptEpoch(*of) for of in log.epochs))
             for b in partition.replicas
             if (log := world.parted.get((name, b))) is not None
         ),
-        placed=_places(world.placed, name, partition),
-        lay=_places(world.lay, name, partition),
+        placed=_places(world.placed, name, partition.replicas),
+        lay=_places(world.lay, name, partition.replicas),
+        preferred=_places(
+            world.preferred, name, sorted({b for n, b in world.preferred if n == name})
+        ),
         futures=tuple(
             KeptFuture(b, of.path, of.remaining_bytes, of.bytes)
             for b in partition.replicas
@@ -102,9 +108,9 @@ def _partition(world: World, name: TopicPartition, partition: Partition) -> Kept
 
 
 def _places(
-    found: Mapping[ReplicaName, str], name: TopicPartition, partition: Partition
+    found: Mapping[ReplicaName, str], name: TopicPartition, brokers: Iterable[BrokerId]
 ) -> tuple[KeptPlace, ...]:
-    return tuple(KeptPlace(b, found[name, b]) for b in partition.replicas if (name, b) in found)
+    return tuple(KeptPlace(b, found[name, b]) for b in brokers if (name, b) in found)
 
 
 def _configs(cluster: ClusterState) -> tuple[KeptConfigs, ...]:

@@ -26,7 +26,7 @@ from replan.simulator.cluster.replication import quota_burst
 from replan.simulator.cluster.replication.fair_share import fair_shares
 from replan.simulator.cluster.replication.log_growth import limits
 from replan.simulator.cluster.replication.quota import leaving, passing, rate_in_force, useful_share
-from replan.simulator.cluster.replication.traffic import Listed, Traffic
+from replan.simulator.cluster.replication.traffic import Listed, Traffic, followers_in_step
 from replan.simulator.controller.state import ClusterState, Resource, changed_configs
 
 Link = tuple[str, BrokerId]
@@ -88,6 +88,7 @@ class Flows:
         self._limited_by: tuple[object, ...] = ()
         self._at: tuple[object, ...] = ()
         self._copies: list[_Running] = []
+        self._in_sync: Mapping[Link, float] = {}
         self._spent: frozenset[BrokerId] = frozenset()
         self._circumstances: tuple[object, ...] = ()
         self._speeds: Mapping[ReplicaName, float] = {}
@@ -111,13 +112,22 @@ class Flows:
             self._ask_again(cluster, world)
         return self._speeds
 
+    def left_behind(self, simulation: Simulation) -> list[ReplicaName]:
+        """The followers in sync that get less than is written from now on: dead ones, and those of slow brokers."""
+        self.speeds(simulation)
+        cluster, world = simulation.cluster, simulation.world
+        found = [*sorted(self.traffic.absent)]
+        if world.slow:
+            found += _outrun(cluster, world, self._in_sync)
+        return found
+
     def _ask_again(self, cluster: ClusterState, world: World) -> None:
         limited_by = (cluster.configs, cluster.file_configs, world.produce)
         if not identical(limited_by, self._limited_by):
             self._limited_by, self.limits = limited_by, limits(cluster, world.produce)
         self._forget_changed(cluster, world)
         copies, spent = self._running(cluster, world), quota_burst.spent(world)
-        in_sync = self.traffic.count(cluster, world)
+        in_sync = self._in_sync = self.traffic.count(cluster, world)
         circumstances = (in_sync, self._rates, world.slow, world.speeds)
         if not identical(circumstances[1:], self._circumstances[1:]):
             self._widths = {}
@@ -259,6 +269,49 @@ class Flows:
         if where not in self._lists:
             self._lists[where] = Listed.of(cluster, *where)
         return self._lists[where].names(name.partition, link[1])
+
+
+def _outrun(
+    cluster: ClusterState, world: World, in_sync: Mapping[Link, float]
+) -> Iterator[ReplicaName]:
+    """The followers in sync for whose share of a slow network too much is written.
+
+    Other networks carry what is written: that their brokers are in sync says more than any speed that is assumed.
+    """
+    tight = dict(_tight(world, in_sync))
+    if not tight:
+        return
+    numbers = {link: number for number, link in enumerate(tight)}
+    wide: dict[int, float] = dict(enumerate(tight.values()))
+    flows, links = list[tuple[ReplicaName, float]](), list[tuple[int, ...]]()
+    for name, partition in cluster.partitions():
+        rate, leader = world.produce.get(name, 0.0), leader_of(cluster, world, name)
+        if not round(rate) or leader is None:
+            continue
+        for follower in followers_in_step(name, partition, world):
+            used = [numbers[of] for of in (("out", leader), ("in", follower)) if of in numbers]
+            if used:
+                wide[len(wide)] = rate
+                flows.append(((name, follower), rate))
+                links.append((*used, len(wide) - 1))
+    for (replica, rate), share in zip(flows, fair_shares(links, wide), strict=True):
+        if share < rate:
+            yield replica
+
+
+def _tight(world: World, in_sync: Mapping[Link, float]) -> Iterator[tuple[Link, float]]:
+    """Slow networks that followers in sync ask too much of, and what they have for them: producers come first."""
+    for broker in world.slow:
+        into, out, followed = (
+            in_sync.get((kind, broker), 0.0) for kind in ("in", "out", "followed")
+        )
+        for link, asked, taken in (
+            (("in", broker), followed, into - followed),
+            (("out", broker), out, 0.0),
+        ):
+            room = max(0.0, _hardware(world, link) - taken)
+            if asked > room:
+                yield link, room
 
 
 def identical(some: tuple[object, ...], others: tuple[object, ...]) -> bool:

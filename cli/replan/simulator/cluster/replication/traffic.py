@@ -13,7 +13,7 @@ from operator import is_not
 
 from replan.model.configs import FOLLOWER_REPLICAS, LEADER_REPLICAS, ConfigScope
 from replan.model.names import BrokerId, TopicPartition
-from replan.simulator.cluster.physical_state import World
+from replan.simulator.cluster.physical_state import ReplicaName, World
 from replan.simulator.cluster.replication.quota import TRICKLE_BYTES_PER_SECOND
 from replan.simulator.controller.state import (
     ClusterState,
@@ -25,7 +25,8 @@ from replan.simulator.controller.state import (
 )
 
 Side = tuple[str, BrokerId]
-"""One of the keys of throttled replicas, or `out`, `in` or `disk`, and a broker."""
+"""One of the keys of throttled replicas, or `out`, `in`, `disk`, or `followed` (of `in`, what is no producer's), and a
+broker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,8 @@ class _Counted:
 
     bytes_per_second: Mapping[Side, int] = field(default_factory=dict)
     leaderless: bool = False
+    absent: tuple[BrokerId, ...] = ()
+    """Followers in the ISR that do not serve, while something is written."""
 
 
 NOTHING = _Counted()
@@ -77,8 +80,11 @@ class Traffic:
         self._topics: Mapping[str, Topic] = {}
         self._known: dict[TopicPartition, _Counted] = {}
         self._sums: Counter[Side] = Counter()
+        self._behind: Mapping[ReplicaName, float] = {}
         self.leaderless: frozenset[TopicPartition] = frozenset()
         """The partitions whose leader does not serve, as last counted."""
+        self.absent: frozenset[ReplicaName] = frozenset()
+        """The followers in sync that do not serve and so get nothing of what is written, as last counted."""
 
     def count(self, cluster: ClusterState, world: World) -> Mapping[Side, float]:
         """Bytes per second that listed replicas in sync send (leader's key) and receive (follower's key).
@@ -92,7 +98,7 @@ class Traffic:
             self._reset(rest)
         relisted = self._relisted(cluster)
         changed = dict(changed_partitions(self._topics, cluster.topics))
-        for name in relisted:
+        for name in relisted | self._other_followers(world):
             if (partition := cluster.partition(name)) is not None:
                 changed[name] = partition
         self._topics = cluster.topics
@@ -103,6 +109,13 @@ class Traffic:
             }
         )
         return self._sums
+
+    def _other_followers(self, world: World) -> set[TopicPartition]:
+        """The partitions of which a follower in sync has fallen behind since the last count, or caught up."""
+        before, self._behind = self._behind, world.behind
+        if before is world.behind:
+            return set()
+        return {name for name, _ in before.keys() ^ world.behind.keys()}
 
     def _misses_topic(self, topics: Mapping[str, Topic]) -> bool:
         """Whether a topic is gone, or is another one of the same name."""
@@ -142,6 +155,9 @@ class Traffic:
         unled = {n for n, c in found.items() if c.leaderless and not before[n].leaderless}
         if led or unled:
             self.leaderless = (self.leaderless - led) | unled
+        absent = {(n, b) for n, c in found.items() for b in c.absent}
+        if absent or any(before[n].absent for n in found):
+            self.absent = frozenset({r for r in self.absent if r[0] not in found} | absent)
 
 
 def _lists(cluster: ClusterState, topic: str) -> Lists:
@@ -167,11 +183,22 @@ def _counted(lists: Lists, name: TopicPartition, partition: Partition, world: Wo
     if leader is None or not world.serves(leader):
         return _Counted(leaderless=True)
     rate = round(world.produce.get(name, 0.0))
-    followers = [b for b in partition.isr if b != leader and world.serves(b)]
+    in_step = followers_in_step(name, partition, world)
+    followers = [b for b in in_step if world.serves(b)]
     found = dict(_throughput(leader, followers, rate)) if rate else dict[Side, int]()
     if lists != NO_LISTS:
         found.update(dict(_listed(lists, name, leader, followers, rate)))
+    if rate and len(followers) < len(in_step):
+        return _Counted(found, absent=tuple(b for b in in_step if b not in followers))
     return _Counted(found) if found else NOTHING
+
+
+def followers_in_step(name: TopicPartition, partition: Partition, world: World) -> list[BrokerId]:
+    """The followers in the ISR that are not behind."""
+    followers = [b for b in partition.isr if b != partition.leader]
+    if not world.behind:
+        return followers
+    return [b for b in followers if (name, b) not in world.behind]
 
 
 def _throughput(
@@ -183,6 +210,7 @@ def _throughput(
     yield ("disk", leader), rate
     for follower in followers:
         yield ("in", follower), rate
+        yield ("followed", follower), rate
         yield ("disk", follower), rate
 
 
