@@ -48,16 +48,17 @@ class Pipeline:
         ]
 
     def run(self, file: Path, *only: str) -> dict[str, Ended]:
-        """Run them until one fails; `only`: those, as somebody who presses the button of a manual job."""
-        document = yaml.safe_load(file.read_text())
+        """Run them until one fails, then those for failures; `only`: those, as somebody who presses the button of a manual job."""
+        document, failed = yaml.safe_load(file.read_text()), False
         for name in self.chosen(file):
             job = document[name]
-            manual = any(rule.get("when") == "manual" for rule in job["rules"])
-            if name not in only if only else manual:
+            when = {rule.get("when", "on_success") for rule in job["rules"]}
+            if ("on_failure" in when) != failed:
+                continue
+            if not failed and (name not in only if only else "manual" in when):
                 continue
             self.jobs[name] = self._job(name, job, document.get("variables", {}))
-            if self.jobs[name].code != 0 and self.jobs[name].code not in _allowed(job):
-                break
+            failed |= self.jobs[name].code != 0 and self.jobs[name].code not in _allowed(job)
         return self.jobs
 
     def _job(self, name: str, job: Mapping[str, Any], variables: Mapping[str, str]) -> Ended:

@@ -59,7 +59,7 @@ def test_from_a_merge_request_to_an_applied_plan(project: Project) -> None:
 
     project.merge("change")
     merged = pipeline(project, "push")
-    assert merged.chosen(FILE) == ["plan after merge", "apply"]
+    assert merged.chosen(FILE) == ["plan after merge", "apply", "clear throttles"]
     planned = merged.run(FILE)
     assert list(planned) == ["plan after merge"], "the apply job is manual"
     assert planned["plan after merge"].code == 0, planned["plan after merge"].log
@@ -77,6 +77,7 @@ def test_a_placement_that_changed_since_the_plan_is_not_applied(project: Project
     applied = merged.run(FILE, "apply")["apply"]
     assert applied.code == 3
     assert "made from another placement" in applied.log
+    assert merged.jobs["clear throttles"].code == 0, "nothing was begun, so nothing is left"
 
 
 def test_a_merge_request_with_a_mistake_fails_and_reports_its_line(project: Project) -> None:

@@ -32,7 +32,9 @@ class Settings:
     metadata that is up to 8 s old, and another broker may be asked after one that was up to date."""
     patience_seconds: float = 45.0
     """A frozen active controller keeps every forwarded call waiting for 30 s; less would give up too early."""
-    journal_patience_seconds: float = 30.0
+    journal_patience_seconds: float = 60.0
+    """As long as a real cluster is waited for that does not answer (`--timeout`): in a rolling restart under load the
+    journal's partition, or that of its transactions, is without a leader for more than half a minute."""
     intent_seconds: float = 15.0
     """How old the append may be when what it announces is sent: with the 75 s for which a request may be on its way no
     more than the quarantine, for which a process that took over waits."""

@@ -10,7 +10,7 @@ from tests.unit.applying.lab import MB, Boundary, Killed, lab, plan_of
 from replan.applying.clear import throttle_clear
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.originals import unpacked
-from replan.applying.journal.protocol import Journal, MemoryJournal
+from replan.applying.journal.protocol import Journal, MemoryJournal, PatientJournal
 from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
@@ -22,11 +22,19 @@ from replan.applying.journal.records import (
 from replan.applying.reasons.copies import AwaitingThrottle
 from replan.applying.reasons.gates import NewBrokerFenced, NoSlot
 from replan.applying.reasons.notes import ReadingsApart
-from replan.applying.reasons.requests import JournalSlow, OutcomePending
+from replan.applying.reasons.requests import JournalSilent, JournalSlow, OutcomePending
 from replan.applying.run.opening import open_plan
 from replan.applying.settings import Settings
 from replan.applying.views.outcome import Ending, Result
-from replan.errors import BadFile, BadUsage, Exit, Held, WrongCluster
+from replan.errors import (
+    BadFile,
+    BadUsage,
+    ClusterUnreachable,
+    Exit,
+    Held,
+    ReplanError,
+    WrongCluster,
+)
 from replan.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_RATE,
@@ -315,17 +323,48 @@ def test_taken_over_it_stops_before_it_asks_for_anything_more() -> None:
     assert made.partition(GROW).replicas == GROW.original
 
 
+DISK_FULL = BadFile("journal: cannot write the journal: no space left on device")
+LEADERLESS = ClusterUnreachable("the journal topic cannot be written now")
+
+
 class Full(MemoryJournal):
     """A journal that cannot be written for a while."""
 
-    def __init__(self, clock: Callable[[], float], since: float, until: float) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        since: float,
+        until: float,
+        error: ReplanError = DISK_FULL,
+    ) -> None:
         super().__init__()
-        self._clock, self._since, self._until = clock, since, until
+        self._clock, self._since, self._until, self._error = clock, since, until, error
 
     def append(self, records: Sequence[Record]) -> None:
         if records and self._since <= self._clock() < self._until:
-            raise BadFile("journal: cannot write the journal: no space left on device")
+            raise self._error
         super().append(records)
+
+
+def test_a_journal_without_a_leader_is_waited_for_and_reported() -> None:
+    """As in a rolling restart under load; a job of the night would else end in the middle."""
+    made = lab([state([1, 2, 3], size=20 * MB)], [GROW])
+    made.journal = Full(made.clock.now, 0.5, 55, LEADERLESS)
+    assert made.apply().ending is Ending.COMPLETE
+    waits = [p.admission for p in made.reports if isinstance(p.admission, JournalSilent)]
+    assert len(waits) > 3
+    assert waits[-1].seconds > 40
+
+
+def test_who_restores_throttles_waits_for_a_journal_without_a_leader() -> None:
+    clock, told = VirtualClock(), list[str]()
+    saved = SavedRate(BrokerId(1), LEADER_RATE, None, ("5",))
+    kept = Full(clock.now, 0, 20, LEADERLESS)
+    PatientJournal(kept, clock, 60, told.append).append([saved])
+    assert list(kept.read()) == [saved]
+    assert len(told) == 1
+    with pytest.raises(ClusterUnreachable):
+        PatientJournal(Full(clock.now, 0, 600, LEADERLESS), clock, 60, told.append).append([saved])
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(20, "1 done"), (100, None)])
@@ -341,7 +380,7 @@ def test_a_journal_that_cannot_be_written_stops_every_request(
     assert outcome.exit_code is Exit.ERROR
     assert outcome_text(outcome).splitlines() == [
         (
-            "the journal could not be written for 30 s, so nothing more was asked: "
+            "the journal could not be written for 60 s, so nothing more was asked: "
             "journal: cannot write the journal: no space left on device"
         ),
         "1 running",

@@ -71,6 +71,7 @@ from replan.applying.reasons.requests import (
     ClusterSilent,
     CreateArrivalPossible,
     EffectUnseen,
+    JournalSilent,
     JournalSlow,
     MetadataBehind,
     NextBatch,
@@ -215,6 +216,12 @@ HOLDS: list[tuple[HoldReason, str]] = [
         (
             "the active controller has not answered for 12 s, while brokers do; "
             "it goes on when another one has taken over"
+        ),
+    ),
+    (
+        JournalSilent(12, "its partition has no leader"),
+        (
+            "the journal has not been writable for 12 s, so nothing new is asked for: its partition has no leader"
         ),
     ),
     (

@@ -5,10 +5,14 @@ A journal keeps records so that they outlive the process; what they mean is in `
 How one is opened, closed, and read without being opened is each store's own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from replan.applying.journal.records import Command, Forget, Kept, Record
+from replan.errors import ClusterUnreachable
+from replan.model.control_plane import Clock
+
+_AGAIN_SECONDS = 1.0
 
 
 class Journal(Protocol):
@@ -36,6 +40,31 @@ class SteeredJournal(Journal, Protocol):
         Those that were there when it was opened are not among them.
         """
         ...
+
+
+class PatientJournal:
+    """A journal for those who can do nothing while it cannot be written: an append is repeated for so long."""
+
+    def __init__(
+        self, journal: Journal, clock: Clock, patience_seconds: float, note: Callable[[str], None]
+    ) -> None:
+        self._journal, self._clock, self._patience = journal, clock, patience_seconds
+        self._note = note
+        self.read = journal.read
+
+    def append(self, records: Sequence[Record]) -> None:
+        """As `Journal.append`; raises ClusterUnreachable once the patience is over."""
+        until, noted = self._clock.now() + self._patience, False
+        while True:
+            try:
+                return self._journal.append(records)
+            except ClusterUnreachable as silent:
+                if self._clock.now() >= until:
+                    raise
+                if not noted:
+                    self._note(f"{silent}; waiting for up to {self._patience:.0f} s")
+                noted = True
+            self._clock.sleep(_AGAIN_SECONDS)
 
 
 class MemoryJournal:

@@ -116,6 +116,14 @@ class ClusterSilent:
 
 
 @dataclass(frozen=True, slots=True)
+class JournalSilent:
+    """The journal cannot be written, so nothing is asked for; what runs goes on under its throttles."""
+
+    seconds: float = field(compare=False)
+    error: str = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class SettingUnread:
     """The value of a setting cannot be read now."""
 

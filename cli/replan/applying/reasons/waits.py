@@ -35,6 +35,7 @@ from replan.applying.reasons.requests import (
     ClusterSilent,
     CreateArrivalPossible,
     EffectUnseen,
+    JournalSilent,
     JournalSlow,
     MetadataBehind,
     NextBatch,
@@ -84,6 +85,7 @@ HoldReason = (
     | Paused
     | Cancelling
     | ClusterSilent
+    | JournalSilent
     | AwaitingThrottle
     | SettingFirst
     | SettingUnread

@@ -19,7 +19,7 @@ from replan.applying.journal.records import (
     changed,
 )
 from replan.applying.other_tools import throttles_others
-from replan.applying.reasons.requests import ClusterSilent, JournalSlow
+from replan.applying.reasons.requests import ClusterSilent, JournalSilent, JournalSlow
 from replan.applying.run.cancelling import is_cancelled, turned
 from replan.applying.run.ending import Leaving, left, left_behind, stopped, stopped_code
 from replan.applying.run.late import arrived_late
@@ -336,15 +336,10 @@ class ApplicationRun:
     ) -> Outcome | None:
         silent = now - self._seen_at
         if silent < self._job.settings.patience_seconds and self._leaving is None:
-            if self._progress is not None:
-                whom = error.waits_for if isinstance(error, ClusterUnreachable) else None
-                lasts = self._ports.clock.now() - self._seen_at
-                refuses = isinstance(error, ClusterRefused)
-                silence = ClusterSilent(lasts, str(error), whom, refuses=refuses)
-                at = now - self._began
-                self._ports.report(
-                    replace(self._progress, at_seconds=at, now=now, admission=silence, notes=())
-                )
+            whom = error.waits_for if isinstance(error, ClusterUnreachable) else None
+            lasts = self._ports.clock.now() - self._seen_at
+            refuses = isinstance(error, ClusterRefused)
+            self._report_silence(now, ClusterSilent(lasts, str(error), whom, refuses=refuses))
             return None
         refuses = isinstance(error, ClusterRefused)
         return self._failed(Ending.REFUSED if refuses else Ending.UNREACHABLE, silent, error)
@@ -352,8 +347,17 @@ class ApplicationRun:
     def _unwritable(self, now: float, error: BadFile | ClusterUnreachable) -> Outcome | None:
         silent = now - self._written_at
         if silent < self._job.settings.journal_patience_seconds and self._leaving is None:
+            lasts = self._ports.clock.now() - self._written_at
+            self._report_silence(now, JournalSilent(lasts, str(error)))
             return None
         return self._failed(Ending.NOT_WRITTEN, silent, error)
+
+    def _report_silence(self, now: float, silence: ClusterSilent | JournalSilent) -> None:
+        if self._progress is not None:
+            at = now - self._began
+            self._ports.report(
+                replace(self._progress, at_seconds=at, now=now, admission=silence, notes=())
+            )
 
     def _left(self, code: Exit, ending: Ending) -> Outcome:
         return left(self._job, self._state, self._ports.clock.now(), code, ending)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.moment import moment
+from replan.applying.journal.protocol import PatientJournal
 from replan.applying.journal.records import Verb
 from replan.applying.run.loop import apply_plan
 from replan.applying.run.opening import check_same, open_plan
@@ -198,6 +199,7 @@ def perform(
     """
     leave_at = None if until is None else connection.clock.now() + until
     paced = settings.on_a_real_clock() if cluster.is_real else settings
+    patience = max(settings.journal_patience_seconds, cluster.timeout)
     if plan.changes:
         check_allowed(plan, cluster, connection)
     with (
@@ -218,7 +220,13 @@ def perform(
             journal,
             connection.clock,
             plan_digest=digest(plan),
-            settings=replace(paced, owner=owner(), moment=moment, leave_at=leave_at),
+            settings=replace(
+                paced,
+                owner=owner(),
+                moment=moment,
+                leave_at=leave_at,
+                journal_patience_seconds=patience,
+            ),
             report=inject(report),
             stop=stop,
             end_text=end_text,
@@ -246,7 +254,7 @@ def with_journal(do: Callable[..., Outcome], cluster: LiveTarget, *, unknown: bo
             outcome = do(
                 connection.control_plane,
                 connection.control_plane,
-                journal,
+                PatientJournal(journal, connection.clock, cluster.timeout, note),
                 connection.clock,
                 settings=Settings(owner=owner(), moment=moment),
                 report=note,

@@ -170,6 +170,10 @@ def throttle_clear(*, cluster: LiveTarget) -> Exit:
     What other tools set stays; throttles of copies that still run stay too. Throttles in the cluster that the journal
     does not know are listed: nobody can say whose they are.
 
+    It takes the lock first: of a process that was killed it watches the lock for 60 s. What that process had asked for
+    may still arrive, so after the throttles are restored it watches them for the rest of 90 s, and restores them again;
+    that is also so where nothing runs, and where throttles were kept.
+
     Exit codes:
       0  restored
       1  an error

@@ -319,6 +319,8 @@ class JournalTopic:
 
     def writer(self) -> "Transactions":
         """A producer with the transactional id of the cluster's journal; it changes nothing until it begins."""
+        from replan.applying.settings import Settings
         from replan.kafka.journal.write import Transactions
 
-        return Transactions(self._properties.librdkafka, self.reader.topic)
+        patience = max(self._reads.patience_seconds, Settings().journal_patience_seconds)
+        return Transactions(self._properties.librdkafka, self.reader.topic, patience)

@@ -53,10 +53,12 @@ def refused_time_text(topic: str, why: str) -> str:
     )
 
 
-TRANSACTION_SECONDS = 60
-"""After which the coordinator aborts a transaction that nobody ends; a taker ends it at once. The applier gives up
-sooner, since a transaction that timed out leaves a producer that can do no more (INVALID_TXN_STATE, with KIP-890)."""
-MESSAGE_SECONDS = 55
+LONGEST_SECONDS = 840.0
+"""Brokers allow no transaction longer than a quarter of an hour (transaction.max.timeout.ms)."""
+_MARGIN_SECONDS = 10.0
+"""The applier gives up sooner than the producer, and that sooner than the coordinator, which aborts a transaction that
+nobody ends: one that timed out leaves a producer that can do no more (INVALID_TXN_STATE, with KIP-890). A taker ends it
+at once."""
 _REQUEST_SECONDS = 5
 """For one request of the producer (socket.timeout.ms). A frozen broker keeps its connections, and nothing is sent
 to the next leader before a request to the former one has timed out; by default that takes a minute."""
@@ -84,15 +86,16 @@ class Fenced(Held):
 class Transactions:
     """Commits entries to partition 0 of the topic of a journal, and to that of the lock."""
 
-    def __init__(self, settings: Mapping[str, str], topic: str) -> None:
+    def __init__(self, settings: Mapping[str, str], topic: str, patience_seconds: float) -> None:
         self._topic = topic
+        message_seconds = min(patience_seconds, LONGEST_SECONDS) + _MARGIN_SECONDS
         self._last_error = ""
         self._producer = producer_of(
             settings,
             {
                 "transactional.id": TRANSACTIONAL_ID,
-                "transaction.timeout.ms": TRANSACTION_SECONDS * 1000,
-                "message.timeout.ms": MESSAGE_SECONDS * 1000,
+                "transaction.timeout.ms": int(1000 * (message_seconds + _MARGIN_SECONDS)),
+                "message.timeout.ms": int(1000 * message_seconds),
                 "socket.timeout.ms": _REQUEST_SECONDS * 1000,
                 "topic.metadata.refresh.interval.ms": _METADATA_SECONDS * 1000,
                 "reconnect.backoff.max.ms": 1000,

@@ -39,6 +39,7 @@ from replan.applying.reasons.requests import (
     ClusterSilent,
     CreateArrivalPossible,
     EffectUnseen,
+    JournalSilent,
     JournalSlow,
     MetadataBehind,
     NextBatch,
@@ -82,6 +83,7 @@ def hold_text(reason: HoldReason) -> str:
         case (
             OthersUnderMinIsr()
             | ClusterSilent()
+            | JournalSilent()
             | Paused()
             | Cancelling()
             | TopicUnsettled()
@@ -234,6 +236,7 @@ def _creating(reason: TopicUnsettled | PartitionsUnseen | CreateArrivalPossible)
 def _cluster(
     reason: OthersUnderMinIsr
     | ClusterSilent
+    | JournalSilent
     | Paused
     | Cancelling
     | TopicUnsettled
@@ -258,6 +261,8 @@ def _cluster(
             return f"{'paused' if paused else 'cancelled'} by {by}{ahead}"
         case ClusterSilent():
             return _silent(reason)
+        case JournalSilent(seconds, error):
+            return f"the journal has not been writable for {seconds:.0f} s, so nothing new is asked for: {error}"
 
 
 def _silent(reason: ClusterSilent) -> str:

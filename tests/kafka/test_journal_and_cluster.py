@@ -1,0 +1,204 @@
+"""One lock for a cluster, and a journal topic that is against its owner: through the command line, on real brokers.
+
+What is left of throttles and reassignments is asked of Kafka's own tools.
+"""
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
+from tests.kafka.clusters import one_jvm_cluster
+from tests.kafka.harness.clients import admin, create_topic, until
+from tests.kafka.harness.layout import Layout
+from tests.kafka.test_main_job import SETTLE, Site, filled, load_on, placement
+from tests.kafka.test_two_machines import SLOW, Machine, begin, moving, release
+
+from replan.model.names import JOURNAL_TOPIC
+
+pytestmark = [pytest.mark.nightly, pytest.mark.timeout(600)]
+OTHER = ("--journal", "topic:other_journal")
+
+
+@pytest.fixture
+def site(layout: Layout, pytestconfig: pytest.Config, tmp_path: Path) -> Iterator[Site]:
+    with one_jvm_cluster(layout, pytestconfig) as cluster:
+        found = filled(cluster, tmp_path)
+        (found.folder / "placement.yaml").write_text(placement(found.topic, rate=SLOW))
+        yield found
+
+
+@pytest.fixture
+def machine(site: Site, tmp_path: Path) -> Callable[[str], Machine]:
+    return lambda user: Machine(site, tmp_path, user)
+
+
+def copying(site: Site) -> None:
+    until(lambda: bool(moving(site)), "a running copy", limit_seconds=60)
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def made_again(site: Site, **settings: str) -> None:
+    """What manages topics deletes the journal's and makes it again."""
+    client = admin(site.cluster.bootstrap)
+    client.delete_topics([JOURNAL_TOPIC])[JOURNAL_TOPIC].result(20)
+    wanted = NewTopic(JOURNAL_TOPIC, 1, 3, config={"cleanup.policy": "compact"} | settings)
+
+    def again() -> bool:
+        try:
+            client.create_topics([wanted])[JOURNAL_TOPIC].result(20)
+        except Exception as problem:  # noqa: BLE001  # it is there until it is gone
+            return "TOPIC_ALREADY_EXISTS" in str(problem) and topic_is_young(site)
+        return True
+
+    until(again, "the topic", limit_seconds=30)
+
+
+def topic_is_young(site: Site) -> bool:
+    """Whether its owner was faster, and has made it."""
+    return JOURNAL_TOPIC in admin(site.cluster.bootstrap).list_topics(timeout=10).topics
+
+
+def test_a_journal_of_another_name_is_no_way_to_a_second_application(
+    site: Site, machine: Callable[[str], Machine]
+) -> None:
+    """Two at once would take each other's throttles for what was there before, and leave them."""
+    ann, bob = machine("ann"), machine("bob")
+    (site.folder / "second.yaml").write_text(
+        f"version: 1\nassignments: {{{site.topic}: {{partitions: {{1: [3, 4]}}}}}}\n"
+        f"throttles: {{moves: {{rate: {SLOW}}}}}\n"
+    )
+    bob.replan("plan", "-f", str(site.folder / "second.yaml"), "-o", "plan.json", wanted=2)
+    second = ("apply", "plan.json", *SETTLE)
+    with ann.started(*begin(ann, site)) as applying:
+        copying(site)
+        _, said = bob.replan(*second, *OTHER, wanted=4)
+        assert "the lock of this cluster is held by ann@" in said
+        kill(applying)
+    for journal in (OTHER, ("--journal", "file:emergency", "--unlocked")):
+        _, said = bob.replan(*second, *journal, "--lock-timeout", "90s", wanted=4)
+        assert f"is open in the journal topic {JOURNAL_TOPIC}" in said
+    bob.replan("resume", *SETTLE, wanted=0)
+    site.stands_as_declared()
+    bob.replan("apply", "-f", str(site.folder / "second.yaml"), "--auto-approve", *OTHER, wanted=0)
+    assert site.leftovers() == []
+    shown, _ = bob.replan("journal", "show", *OTHER, wanted=0)
+    assert "closed" in shown
+
+
+def test_a_journal_topic_that_is_made_again_keeps_what_its_owner_knows(
+    site: Site, machine: Callable[[str], Machine]
+) -> None:
+    """Killed afterwards: another machine goes on, and knows every prior value."""
+    ann, bob = machine("ann"), machine("bob")
+    with ann.started(*begin(ann, site)) as applying:
+        copying(site)
+        made_again(site)
+        since = time.monotonic()
+        until(
+            lambda: "open" in bob.replan("journal", "show", wanted=0)[0],
+            "the application in the new topic",
+            limit_seconds=30,
+        )
+        until(lambda: time.monotonic() > since + 15, "its time", limit_seconds=20)
+        assert applying.poll() is None
+        applying.send_signal(signal.SIGKILL)
+        _, said = applying.communicate()
+    assert "was deleted while it was in use; it was written again" in said
+    release(bob)
+    bob.replan("resume", *SETTLE, wanted=0)
+    site.stands_as_declared()
+
+
+def test_one_that_would_lose_it_ends_the_process_with_everything_written(
+    site: Site, machine: Callable[[str], Machine]
+) -> None:
+    ann, bob = machine("ann"), machine("bob")
+    with ann.started(*begin(ann, site)) as applying:
+        copying(site)
+        made_again(site, **{"cleanup.policy": "delete"})
+        _, said = applying.communicate(timeout=120)
+    if applying.returncode == 1:  # else its owner was faster, and made it as it should be
+        assert "cleanup.policy is delete" in said
+        bob.replan("resume", *SETTLE, wanted=1)
+        settle(site, JOURNAL_TOPIC, "cleanup.policy", "compact")
+        bob.replan("resume", *SETTLE, wanted=0)
+    site.stands_as_declared()
+
+
+def settle(site: Site, topic: str, key: str, value: str) -> None:
+    entry = ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
+    where = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
+    admin(site.cluster.bootstrap).incremental_alter_configs([where])[where].result(20)
+
+
+def test_a_topic_of_another_program_is_not_written_and_a_bad_journal_is_refused(
+    site: Site, machine: Callable[[str], Machine]
+) -> None:
+    ann = machine("ann")
+    create_topic(site.cluster.bootstrap, "payments", [[1, 2, 3], [2, 3, 1]], {})
+    begun = begin(ann, site)
+    payments = ("--journal", "topic:payments")
+    _, said = ann.replan(*begun, *payments, wanted=1)
+    assert "topic payments cannot hold the journal, and no lock of replan is in it" in said
+    ann.replan("abandon", *payments, wanted=1)
+    ann.replan("throttle", "clear", *payments, wanted=1)
+    other = Site(site.cluster, site.folder, "payments")
+    assert ends_of(other) == [0, 0]
+    ann.replan("throttle", "clear", wanted=0)
+    create_topic(site.cluster.bootstrap, JOURNAL_TOPIC, [[1]], {"cleanup.policy": "delete"})
+    shown, _ = ann.replan("doctor", wanted=2)
+    assert "cleanup.policy is delete" in shown
+    _, said = ann.replan(*begun, wanted=1)
+    assert "cleanup.policy is delete" in said
+    settle(site, JOURNAL_TOPIC, "cleanup.policy", "compact")
+    settle(site, JOURNAL_TOPIC, "unclean.leader.election.enable", "true")
+    shown, _ = ann.replan("doctor", wanted=2)
+    assert "1 replica" in shown
+    assert "unclean.leader.election.enable is on" in shown
+
+
+def ends_of(site: Site) -> list[int]:
+    from confluent_kafka import Consumer, TopicPartition
+
+    consumer = Consumer({"bootstrap.servers": site.cluster.bootstrap, "group.id": "nobody"})
+    try:
+        return [
+            consumer.get_watermark_offsets(TopicPartition(site.topic, number), timeout=30)[1]
+            for number in site.described()
+        ]
+    finally:
+        consumer.close()
+
+
+def test_a_rolling_restart_of_the_journals_brokers_is_waited_for(
+    site: Site, machine: Callable[[str], Machine]
+) -> None:
+    """Two of three brokers of the journal are down at once for half a minute, as where a restart meets a slow one."""
+    ann = machine("ann")
+    with load_on(site), ann.started(*begin(ann, site)) as applying:
+        copying(site)
+        first, second, _ = journal_replicas(site)
+        site.cluster.stop(first)
+        site.cluster.stop(second)
+        since = time.monotonic()
+        until(lambda: time.monotonic() > since + 40, "its time", limit_seconds=60)
+        assert applying.poll() is None
+        site.cluster.start(first)
+        site.cluster.start(second)
+        _, said = applying.communicate(timeout=400)
+    assert applying.returncode == 0, said
+    assert "the journal has not been writable for" in said
+    site.stands_as_declared()
+
+
+def journal_replicas(site: Site) -> list[int]:
+    found = admin(site.cluster.bootstrap).list_topics(JOURNAL_TOPIC, timeout=10)
+    return list(found.topics[JOURNAL_TOPIC].partitions[0].replicas)
