@@ -58,7 +58,9 @@ class Runner:
                 "github": self.github,
                 "secrets": self.secrets,
                 "vars": self.variables,
-                "needs": {n: {"outputs": of.outputs, "result": of.result} for n, of in needed.items()},
+                "needs": {
+                    n: {"outputs": of.outputs, "result": of.result} for n, of in needed.items()
+                },
                 "runner": {},
             }
             failed = any(of.result != "success" for of in needed.values())

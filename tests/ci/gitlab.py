@@ -48,7 +48,7 @@ class Pipeline:
         ]
 
     def run(self, file: Path, *only: str) -> dict[str, Ended]:
-        """Run them until one fails, then those for failures; `only`: those, as somebody who presses the button of a manual job."""
+        """Run them until one fails, then those for failures; `only`: as who presses the button of a manual job."""
         document, failed = yaml.safe_load(file.read_text()), False
         for name in self.chosen(file):
             job = document[name]

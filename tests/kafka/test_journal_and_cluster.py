@@ -37,7 +37,7 @@ def machine(site: Site, tmp_path: Path) -> Callable[[str], Machine]:
 
 
 def copying(site: Site) -> None:
-    until(lambda: bool(moving(site)), "a running copy", limit_seconds=60)
+    until(lambda: bool(moving(site)), "a running copy", limit_seconds=150)
 
 
 def kill(process: subprocess.Popen[str]) -> None:
@@ -136,7 +136,8 @@ def test_one_that_would_lose_it_ends_the_process_with_everything_written(
 def settle(site: Site, topic: str, key: str, value: str) -> None:
     entry = ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
     where = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
-    admin(site.cluster.bootstrap).incremental_alter_configs([where])[where].result(20)
+    client = admin(site.cluster.bootstrap)
+    client.incremental_alter_configs([where])[where].result(20)
 
 
 def test_a_topic_of_another_program_is_not_written_and_a_bad_journal_is_refused(
@@ -199,6 +200,34 @@ def test_a_rolling_restart_of_the_journals_brokers_is_waited_for(
     site.stands_as_declared()
 
 
+def test_the_topic_is_made_where_the_placement_would_have_it(
+    site: Site, machine: Callable[[str], Machine]
+) -> None:
+    """Else the first application leaves a plan that is not empty, and drift."""
+    ann = machine("ann")
+    text = placement(site.topic, rate="40MB/s") + (
+        "blacklists:\n"
+        "  replicas: [{broker: 1, reason: to be replaced}]\n"
+        "  leaders: [{broker: 2, reason: slow disk}]\n"
+    )
+    text = text.replace("[4, 2, 5]", "[4, 3, 5]").replace("[3, 1]", "[3, 4]")
+    text = text.replace("[1, 3, 2, 5]", "[3, 2, 5]")
+    (site.folder / "placement.yaml").write_text(text)
+    shown, _ = ann.replan(
+        "plan", "-f", str(site.folder / "placement.yaml"), "-o", "plan.json", wanted=2
+    )
+    assert f"the journal topic {JOURNAL_TOPIC} does not exist" in shown
+    ann.replan("apply", "plan.json", *SETTLE, wanted=0)
+    found = journal_replicas(site)
+    assert 1 not in found
+    assert found[0] != 2
+    assert str(found).replace(" ", "") in shown.replace(" ", "")
+    flags = ("-f", str(site.folder / "placement.yaml"))
+    ann.replan("plan", *flags, wanted=0)
+    ann.replan("drift", *flags, wanted=0)
+
+
 def journal_replicas(site: Site) -> list[int]:
-    found = admin(site.cluster.bootstrap).list_topics(JOURNAL_TOPIC, timeout=10)
+    client = admin(site.cluster.bootstrap)
+    found = client.list_topics(JOURNAL_TOPIC, timeout=10)
     return list(found.topics[JOURNAL_TOPIC].partitions[0].replicas)

@@ -209,6 +209,11 @@ class Target:
         return Place()
 
     @property
+    def journal_is_topic(self) -> bool:
+        """Whether the journal is on the cluster itself, so that applying a plan makes its topic."""
+        return self.is_real and self.journal_place.path is None
+
+    @property
     def is_real(self) -> bool:
         """Whether it is a real cluster rather than a file."""
         return self.bootstrap_server is not None

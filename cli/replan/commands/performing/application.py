@@ -33,6 +33,7 @@ from replan.manifest.digest import digest_of
 from replan.manifest.load import load_placement
 from replan.model.declared.placement import MoveThrottle, Placement
 from replan.model.rates import Rates
+from replan.planning.making.journal_topic import plan_with_journal
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan, left_out_text
 from replan.planning.plans.plan_file import digest
@@ -77,8 +78,9 @@ def plan_of_files(asked: Asked, cluster: LiveTarget, connection: Connection) -> 
     if begun is not None:
         return FilesPlan(begun, approved=True)
     seen = for_placement(seen, placement, connection.control_plane)
+    make = plan_with_journal if cluster.journal_is_topic else make_plan
     with planning(placement, seen):
-        plan = make_plan(placement, as_planned_from(seen, ledger), allowed, rates=asked.rates)
+        plan = make(placement, as_planned_from(seen, ledger), allowed, rates=asked.rates)
     check_free(ledger, plan)
     result(render_plan(plan))
     return FilesPlan(plan)
@@ -204,7 +206,11 @@ def perform(
         check_allowed(plan, cluster, connection)
     with (
         owned_journal(
-            cluster, connection, plan.cluster_id, create=plan.changes or others
+            cluster,
+            connection,
+            plan.cluster_id,
+            create=plan.changes or others,
+            placed=plan.journal_replicas,
         ) as journal,
         progress_to(quiet=detail.quiet, verbose=detail.verbose) as progress,
     ):

@@ -100,6 +100,7 @@ def plan(
     from replan.commands.inputs.rates import rates_of
     from replan.commands.inputs.tried_creates import try_creates
     from replan.manifest.load import load_placement
+    from replan.planning.making.journal_topic import plan_with_journal
     from replan.planning.making.planner import make_plan
     from replan.planning.plans import plan_file
     from replan.planning.plans.plan import left_out_text
@@ -115,8 +116,9 @@ def plan(
         seen = observed(cluster, placement, lenient=True)
         check_age(cluster, seen.snapshot, max_snapshot_age)
         heading = {} if seen.application is None else seen.application.targets
+        make = plan_with_journal if cluster.journal_is_topic else make_plan
         with planning(placement, seen.snapshot):
-            made = make_plan(
+            made = make(
                 placement, seen.snapshot, allowed, only=only or (), heading=heading, rates=written
             )
         if annotations:

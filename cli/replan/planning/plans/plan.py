@@ -16,7 +16,7 @@ from enum import StrEnum
 from replan.errors import Exit
 from replan.model.declared.placement import MoveThrottle
 from replan.model.declared.policy import Measure
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.rates import JudgedBy
 from replan.planning.plans.conflicts import Conflict
 from replan.planning.plans.creates import Create
@@ -119,6 +119,8 @@ class WarningKind(StrEnum):
     """A plan goes back, and replicas of these stay in the log directories of their broker where they lie now."""
     RECOVERIES_STAY = "recoveries-stay"
     """A plan goes back, and nothing takes back the elections by which these are led again."""
+    JOURNAL_MADE = "journal-made"
+    """The topic of the journal does not exist: whoever applies the plan makes it, on these brokers."""
 
 
 Fact = int | str | tuple[int, ...] | tuple[str, ...]
@@ -186,6 +188,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.FIRST_LEADS_ON: ("partitions", "count"),
     WarningKind.LOG_DIRS_STAY: ("partitions", "count"),
     WarningKind.RECOVERIES_STAY: ("partitions", "count"),
+    WarningKind.JOURNAL_MADE: ("topic", "replicas"),
 }
 """`partitions` and `topics` name the first twenty of `count`."""
 
@@ -252,6 +255,12 @@ class Plan:
     """Replicas that move to other log directories of their brokers."""
     recoveries: tuple[Recovery, ...] = ()
     """By partition; of partitions that no move touches."""
+
+    @property
+    def journal_replicas(self) -> Replicas:
+        """Where the topic of the journal is to be made, where it does not exist; empty where nobody says."""
+        made = [w.facts["replicas"] for w in self.warnings if w.kind is WarningKind.JOURNAL_MADE]
+        return tuple(BrokerId(int(b)) for of in made if isinstance(of, tuple) for b in of)
 
     @property
     def unclean(self) -> tuple[Recovery, ...]:

@@ -229,6 +229,9 @@ WARNINGS: Mapping[WarningKind, str] = {
         "led again by an election, which nothing takes back: {named}; the next plan from the placement restores the "
         "order of the list"
     ),
+    WarningKind.JOURNAL_MADE: (
+        "the journal topic {topic} does not exist: `replan apply` makes it, one compacted partition on {replicas}"
+    ),
 }
 
 
