@@ -186,7 +186,7 @@ def placement(
     assignments: Lists | None = None,
     *,
     leaders: Mapping[str, int] | None = None,
-    blacklist: Sequence[LeaderBlacklist] = (),
+    blacklist: Sequence[LeaderBlacklist] | None = (),
     throttle: MoveThrottle | None = None,
     below_min_isr: Sequence[str] = (),
     cluster_id: str | None = None,
@@ -195,7 +195,8 @@ def placement(
     """A placement; `more` are other fields of it; a list of lists declares the count, a mapping only some partitions.
 
     Written as a file would be: line 1 is free, each topic takes a line (column 3) and each of its partitions
-    one more (column 5); `leaders` maps `orders-0` to a broker, from line 101 on.
+    one more (column 5); `leaders` maps `orders-0` to a broker, from line 101 on. `blacklist`: None where the file does not
+    speak of a leader blacklist.
     """
     rows: list[dict[str, object]] = []
     topics: dict[str, TopicEntry] = {}
@@ -218,7 +219,7 @@ def placement(
             parse_topic_partition(name): PreferredLeader(BrokerId(b), Where(FILE, 101 + i, 5))
             for i, (name, b) in enumerate((leaders or {}).items())
         },
-        leader_blacklist=tuple(blacklist),
+        leader_blacklist=None if blacklist is None else tuple(blacklist),
         move_throttle=throttle,
         throttle_places={
             b: Where(FILE, 300 + b, 7) for b in (throttle.brokers if throttle else ())

@@ -82,7 +82,9 @@ def fleetlets(draw: st.DrawFn) -> Fleetlet:
             leaders[str(seen.partition)] = draw(st.sampled_from([b for b in goal if b != gone]))
         if draw(st.integers(0, 3)) == 0:
             order = tuple(draw(st.permutations(seen.replicas)))
-            remembered[seen.partition] = RememberedOrder(order, TOPIC_ID)
+            remembered[seen.partition] = RememberedOrder(
+                order, TOPIC_ID, recovered=draw(st.booleans())
+            )
     return Fleetlet(
         placement(declared, leaders=leaders, blacklist=draw(blacklists())),
         snapshot(
@@ -99,8 +101,8 @@ def fleetlets(draw: st.DrawFn) -> Fleetlet:
     )
 
 
-def blacklists() -> st.SearchStrategy[list[LeaderBlacklist]]:
-    """Some entries, on all topics or on some."""
+def blacklists() -> st.SearchStrategy[list[LeaderBlacklist] | None]:
+    """Some entries, on all topics or on some, none of them, or not a word."""
     topics = st.sampled_from([None, ("orders",), ("orders*", "clicks"), ("__*",)])
     entry = st.builds(
         lambda broker, topics, line, later, caught_up: listed_leader(
@@ -112,4 +114,4 @@ def blacklists() -> st.SearchStrategy[list[LeaderBlacklist]]:
         st.booleans(),
         st.booleans(),
     )
-    return st.lists(entry, max_size=3)
+    return st.none() | st.lists(entry, max_size=3)

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.commands.shell import Shell
@@ -10,9 +11,9 @@ from tests.commands.shell import Shell
 class Listed(Shell):
     """With an empty placement beside the cluster."""
 
-    def shown(self) -> dict[str, list[dict[str, object]]]:
+    def shown(self) -> dict[str, Any]:
         """What `blacklist show` says."""
-        found: dict[str, list[dict[str, object]]] = json.loads(
+        found: dict[str, Any] = json.loads(
             self.said("blacklist", "show", "--format", "json")
         )
         return found
@@ -49,7 +50,7 @@ def test_an_entry_is_added_applied_shown_and_taken_out(shell: Listed) -> None:
     assert "# nobody is declared" in shell.placement.read_text()
     shell.said("apply", "-f", "placement.yaml", "--auto-approve")
     assert shell.said("export") == before
-    assert shell.shown() == {"entries": [], "remembered": []}
+    assert shell.shown() == {"declared": True, "entries": [], "remembered": []}
 
 
 def test_a_new_topic_is_caught_by_the_next_drift(shell: Listed) -> None:

@@ -113,3 +113,45 @@ def test_a_listed_broker_never_leads_again_until_it_is_taken_off(
         "the old leaders",
         limit_seconds=60,
     )
+
+
+@pytest.mark.nightly
+def test_a_file_that_names_only_other_things_leaves_the_leader_blacklist_as_it_is(
+    cluster: OneJvmCluster, tmp_path: Path
+) -> None:
+    """What else was reordered stays so, until a placement has an empty list."""
+    flags = ("--bootstrap-server", cluster.bootstrap)
+    topics = {"orders": [[3, 1, 2], [1, 3, 2], [2, 3, 1]], "my_topic": [[3, 1], [3, 2]]}
+    for topic, lists in topics.items():
+        create_topic(cluster.bootstrap, topic, lists)
+
+    def applied(text: str) -> str:
+        (tmp_path / "placement.yaml").write_text(f"version: 1\n{text}\n")
+        planned = checked("plan", *flags, folder=tmp_path, wanted=2).stdout
+        checked("apply", "-f", "placement.yaml", "--auto-approve", *flags, folder=tmp_path)
+        return planned
+
+    def lists_of(topic: str) -> list[list[int]]:
+        return [listed for listed, _ in described(cluster, topic)]
+
+    applied("blacklists: {leaders: [{broker: 3, topics: [orders, my_topic]}]}")
+    assert lists_of("orders") == [[1, 2, 3], [1, 2, 3], [2, 1, 3]]
+    assert lists_of("my_topic") == [[1, 3], [2, 3]]
+
+    named = "assignments: {orders: {partitions: {2: [1, 2, 3]}}, my_topic: {partitions: {0: [2, 1]}}}"
+    planned = applied(named)
+    assert "it goes on for brokers [3] in 3 partitions (my_topic-1, orders-0, orders-1)" in planned
+    assert lists_of("orders") == [[1, 2, 3], [1, 2, 3], [1, 2, 3]]
+    assert lists_of("my_topic") == [[2, 1], [2, 3]]
+    assert 3 not in [leader for topic in topics for _, leader in described(cluster, topic)]
+    checked("plan", *flags, folder=tmp_path)
+
+    planned = applied(f"{named}\nblacklists: {{leaders: []}}")
+    assert "1 broker (3 in 3 partitions)" in planned
+    assert lists_of("orders") == [[3, 1, 2], [1, 3, 2], [1, 2, 3]]
+    assert lists_of("my_topic") == [[2, 1], [3, 2]]
+    until(
+        lambda: described(cluster, "my_topic")[1][1] == 3,
+        "broker 3 leading again",
+        limit_seconds=60,
+    )

@@ -169,6 +169,8 @@ def worlds(draw: st.DrawFn) -> World:
             for b in draw(st.lists(ids, unique=True, max_size=1))
         ],
     }
+    written = draw(st.sets(st.sampled_from(sorted(blacklists))))
+    """Also those that are empty: an empty leader blacklist lifts an earlier one."""
     for drained in blacklists["logDirs"]:
         # A directory that is open gets new replicas meanwhile; a plan warns of that.
         cluster["brokers"][drained["broker"] - 1]["logDirs"][0]["cordoned"] = True
@@ -205,7 +207,9 @@ def worlds(draw: st.DrawFn) -> World:
     ]
     sections = {
         "preferredLeaders": leaders,
-        "blacklists": {key: found for key, found in blacklists.items() if found},
+        "blacklists": {
+            key: found for key, found in blacklists.items() if found or key in written
+        },
         "throttles": throttles,
         "balance": balance,
         "acknowledged": acknowledged,

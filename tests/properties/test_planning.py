@@ -39,7 +39,11 @@ def test_the_same_input_gives_the_same_bytes_whatever_its_order(
         ),
         topics=dict(data.draw(st.permutations(list(asked.topics.items())))),
         preferred_leaders=dict(data.draw(st.permutations(list(asked.preferred_leaders.items())))),
-        leader_blacklist=tuple(data.draw(st.permutations(asked.leader_blacklist))),
+        leader_blacklist=(
+            None
+            if asked.leader_blacklist is None
+            else tuple(data.draw(st.permutations(asked.leader_blacklist)))
+        ),
     )
     expected = plan_file.dumps(make_plan(asked, seen))
     assert plan_file.dumps(make_plan(reordered, moved)) == expected
@@ -68,6 +72,17 @@ def test_a_plan_arrives_and_planning_again_gives_nothing_for_what_was_done(
     assert {m.partition for m in again.moves}.isdisjoint(done)
     assert {r.partition for r in again.refusals} == {r.partition for r in made.refusals}
     assert {d.partition for d in find_drift(asked, after).partitions}.isdisjoint(done)
+
+
+@given(fleetlets())
+def test_a_placement_that_does_not_speak_of_the_leader_blacklist_brings_no_order_back(
+    fleetlet: Fleetlet,
+) -> None:
+    asked, seen = replace(fleetlet.placement, leader_blacklist=None), fleetlet.snapshot
+    rows = asked.explicit.select(["topic", "partition"]).to_pylist()
+    named = {TopicPartition(r["topic"], r["partition"]) for r in rows} | {*asked.preferred_leaders}
+    recovered = {name for name, kept in seen.remembered.items() if kept.recovered}
+    assert {m.partition for m in make_plan(asked, seen).moves} <= named | recovered
 
 
 @given(fleetlets())

@@ -47,7 +47,7 @@ def add(files: Sequence[Path], entry: LeaderBlacklist) -> Path:
     """
     sources = [read_source(file) for file in find_files(files)]
     before = load_sources(sources, fastest_parser())
-    for listed in before.leader_blacklist:
+    for listed in before.leader_entries:
         if listed.broker == entry.broker:
             raise BadUsage(
                 f"broker {entry.broker} is on the leader blacklist already, at {listed.where}; remove it first, or "
@@ -58,7 +58,7 @@ def add(files: Sequence[Path], entry: LeaderBlacklist) -> Path:
         having = (i for i, s in enumerate(sources) if _value(s, SECTION) is not None)
         at = next(having, 0)
     edited = _edited(sources[at], _addition(sources[at], _written(entry)))
-    wanted = (*before.leader_blacklist, entry)
+    wanted = (*before.leader_entries, entry)
     return _save(sources, at, edited, before, wanted)
 
 
@@ -71,9 +71,9 @@ def remove(files: Sequence[Path], broker: BrokerId) -> Path:
         number = None if items is None else _item_of(items, broker)
         if items is not None and number is not None:
             edited = _edited(source, _removal(source, items, number))
-            wanted = tuple(e for e in before.leader_blacklist if e.broker != broker)
+            wanted = tuple(e for e in before.leader_entries if e.broker != broker)
             return _save(sources, at, edited, before, wanted)
-    known = ", ".join(str(e.broker) for e in before.leader_blacklist) or "nobody"
+    known = ", ".join(str(e.broker) for e in before.leader_entries) or "nobody"
     raise BadUsage(f"broker {broker} is not on the leader blacklist; listed: {known}")
 
 
@@ -95,10 +95,10 @@ def _save(
     except BadManifest as problem:
         raise BadUsage(f"{edited.name}: this cannot be edited; {_BY_HAND}: {problem}") from problem
     plain = [replace(e, where=wanted[0].where) for e in wanted] if wanted else []
-    found = [replace(e, where=wanted[0].where) for e in after.leader_blacklist] if wanted else []
+    found = [replace(e, where=wanted[0].where) for e in after.leader_entries] if wanted else []
     rest = replace(after, leader_blacklist=before.leader_blacklist)
     same = sorted(plain, key=repr) == sorted(found, key=repr)
-    if not same or bool(wanted) != bool(after.leader_blacklist) or digest_of(rest) != before.digest:
+    if not same or bool(wanted) != bool(after.leader_entries) or digest_of(rest) != before.digest:
         raise BadUsage(f"{edited.name}: this cannot be edited without changing more; {_BY_HAND}")
     path = Path(edited.name)
     write_file(path, edited.text)

@@ -18,6 +18,7 @@ from replan.manifest.sections.declarations import (
     BrokerRate,
     Declaration,
     Keep,
+    NoLeaderListed,
     PreferredLeaders,
     Rate,
 )
@@ -64,7 +65,7 @@ def placement_of(merged: Merged) -> Placement:
         cluster_id=_text(merged, ("cluster", "id")),
         preferred_leaders=dict(sorted(_preferred_leaders(merged))),
         leader_rules=_by_name(merged, LeaderRule),
-        leader_blacklist=_sorted(merged, LeaderBlacklist),
+        leader_blacklist=_leader_blacklist(merged),
         replica_blacklist=_sorted(merged, ReplicaBlacklist),
         log_dir_blacklist=_sorted(merged, LogDirBlacklist),
         balance=_one(merged, Balance),
@@ -127,6 +128,12 @@ def _by_name(merged: Merged, kind: type[T]) -> dict[str, T]:
 
 def _one(merged: Merged, kind: type[T]) -> T | None:
     return next((d.declared for d in merged.values() if isinstance(d.declared, kind)), None)
+
+
+def _leader_blacklist(merged: Merged) -> tuple[LeaderBlacklist, ...] | None:
+    """None where no file has the key."""
+    empty = any(isinstance(d.declared, NoLeaderListed) for d in merged.values())
+    return _sorted(merged, LeaderBlacklist) or (() if empty else None)
 
 
 def _standing(merged: Merged) -> StandingThrottles | None:

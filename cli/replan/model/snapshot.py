@@ -72,6 +72,8 @@ class RememberedOrder:
     topic_id: TopicId
     left: Replicas = ()
     """The longer list that such a move has left; it counts only while the partition has exactly that."""
+    recovered: bool = False
+    """An election of a surviving log changed it, and no leader blacklist."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,8 @@ class EntryReport:
 class BlacklistReport:
     """All entries, and the remembered orders."""
 
+    declared: bool
+    """The placement has the key `blacklists.leaders`; without it what a blacklist changed stays."""
     entries: tuple[EntryReport, ...]
     remembered: tuple[tuple[TopicPartition, Replicas], ...]
 
@@ -53,9 +55,10 @@ class BlacklistReport:
 def blacklist_report(placement: Placement, snapshot: Snapshot) -> BlacklistReport:
     """Judge every entry; raises WrongCluster."""
     check_cluster(placement, snapshot)
-    entries = sorted(placement.leader_blacklist, key=lambda e: (e.broker, str(e.where)))
+    entries = sorted(placement.leader_entries, key=lambda e: (e.broker, str(e.where)))
     orders = sorted((name, kept.order) for name, kept in snapshot.remembered.items())
-    return BlacklistReport(tuple(_judged(e, snapshot) for e in entries), tuple(orders))
+    declared = placement.leader_blacklist is not None
+    return BlacklistReport(declared, tuple(_judged(e, snapshot) for e in entries), tuple(orders))
 
 
 def _judged(entry: LeaderBlacklist, snapshot: Snapshot) -> EntryReport:

@@ -141,7 +141,7 @@ def explain(
         preferred=_preferred(placement, name),
         leader_blacklist=tuple(
             e
-            for e in placement.leader_blacklist
+            for e in placement.leader_entries
             if e.broker in listed and blacklist_reaches(e, name.topic)
         ),
         drained=tuple(e for e in placement.replica_blacklist if e.broker in listed),

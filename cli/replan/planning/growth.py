@@ -248,7 +248,7 @@ def _led_evenly(
             rows = [row for topic in alike for row in snapshot.topic_rows(topic)]
             led[group or lack.topic] = Counter(matrix[rows, 0].tolist() if rows else ())
         counts = led[group or lack.topic]
-        last = {e.broker for e in placement.leader_blacklist if blacklist_reaches(e, lack.topic)}
+        last = {e.broker for e in placement.leader_entries if blacklist_reaches(e, lack.topic)}
         ordered = []
         for listed in lists[lack.topic]:
             head = min(listed, key=lambda b: (b in last, counts[b]))

@@ -32,7 +32,7 @@ HEAD_KEYS = (
     "logs",
     "simulation",
 )
-REMEMBERED_KEYS = ("topic", "partition", "topicId", "order", "left")
+REMEMBERED_KEYS = ("topic", "partition", "topicId", "order", "left", "recovered")
 
 
 def to_document(snapshot: Snapshot) -> dict[str, object]:
@@ -80,6 +80,7 @@ def _read_remembered(root: Node) -> dict[TopicPartition, RememberedOrder]:
             node.child("order").broker_list(),
             TopicId(node.child("topicId").text()),
             optional(node.get("left"), Node.broker_list, ()),
+            optional(node.get("recovered"), Node.flag, False),
         )
     return dict(sorted(remembered.items()))
 
@@ -91,4 +92,5 @@ def _write_remembered(name: TopicPartition, remembered: RememberedOrder) -> dict
         "topicId": remembered.topic_id,
         "order": list(remembered.order),
         **({"left": list(remembered.left)} if remembered.left else {}),
+        **({"recovered": True} if remembered.recovered else {}),
     }

@@ -58,6 +58,7 @@ REMEMBERED_SCHEMA = pa.schema(
         pa.field("topic_id", pa.string(), nullable=False),
         pa.field("order", BROKERS, nullable=False),
         pa.field("left", BROKERS),
+        pa.field("recovered", pa.bool_(), nullable=False),
     ]
 )
 SINCE = {("remembered", "left"), ("log_dirs", "replicas")}
@@ -191,6 +192,7 @@ def _remembered_table(snapshot: Snapshot) -> pa.Table:
                 "topic_id": remembered.topic_id,
                 "order": list(remembered.order),
                 "left": list(remembered.left) or None,
+                "recovered": remembered.recovered,
             }
             for name, remembered in sorted(snapshot.remembered.items())
         ],
@@ -202,7 +204,10 @@ def read_remembered(table: pa.Table) -> dict[TopicPartition, RememberedOrder]:
     """The orders that partitions had before the leader blacklist."""
     return {
         TopicPartition(row["topic"], row["partition"]): RememberedOrder(
-            replicas(*row["order"]), TopicId(row["topic_id"]), replicas(*(row["left"] or ()))
+            replicas(*row["order"]),
+            TopicId(row["topic_id"]),
+            replicas(*(row["left"] or ())),
+            row["recovered"],
         )
         for row in table.to_pylist()
     }

@@ -23,7 +23,7 @@ def placed(folder: Path, text: str, name: str = "placement.yaml") -> Path:
 
 
 def brokers_of(*files: Path) -> set[int]:
-    return {e.broker for e in load_placement(files).leader_blacklist}
+    return {e.broker for e in load_placement(files).leader_entries}
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_what_is_added_and_removed_leaves_the_meaning_as_it_was(tmp_path: Path) 
 def test_what_is_written_is_read_back(entry: LeaderBlacklist, tmp_path: Path) -> None:
     path = placed(tmp_path, HEAD)
     add([path], entry)
-    [found] = load_placement([path]).leader_blacklist
+    [found] = load_placement([path]).leader_entries
     assert (found.broker, found.reason, found.expires) == (7, entry.reason, entry.expires)
     assert (found.topics, found.move) == (entry.topics, entry.move)
     assert found.until_caught_up == entry.until_caught_up

@@ -164,7 +164,7 @@ class Ledger:
     def remembered(self) -> dict[TopicPartition, RememberedOrder]:
         """The remembered orders and lists, as they travel in a snapshot."""
         return {
-            r.partition: RememberedOrder(r.replicas, r.topic_id, r.left)
+            r.partition: RememberedOrder(r.replicas, r.topic_id, r.left, r.recovered)
             for r in self.records.values()
             if isinstance(r, Order)
         }

@@ -166,13 +166,18 @@ class SavedRate(Form, frozen=True):
 
 
 class Order(Form, frozen=True):
-    """The order that a partition had before a leader blacklist changed it, or the list before a move was given up."""
+    """The order that a partition had before a leader blacklist or a recovery changed it.
+
+    Or the list before a move was given up.
+    """
 
     partition: TopicPartition
     topic_id: TopicId
     replicas: ReplicaList
     left: Brokers = ()
     """The longer list that the move has left; empty for an order."""
+    recovered: bool = False
+    """A recovery changed it, and no leader blacklist."""
 
     def __post_init__(self) -> None:
         once_each(replicas=self.replicas, left=self.left)

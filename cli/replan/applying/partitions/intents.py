@@ -31,11 +31,15 @@ def intent(own: MoveRecord, ask: Request) -> MoveRecord:
 
 
 def remembering(move: Move, ledger: Ledger) -> tuple[Record, ...]:
-    """Keep the order to come back to: the first one, as long as topic and replica set are the same."""
+    """Keep the order to come back to: the first one, as long as topic and replica set are the same.
+
+    One that a recovery has left becomes the blacklist's, which the end of the recovery alone does not lift.
+    """
     order = Order(move.partition, move.topic_id, move.original)
     kept = ledger.order(order.key)
-    same = kept is not None and set(kept.replicas) == set(order.replicas)
-    return () if same else (order,)
+    if kept is None or set(kept.replicas) != set(order.replicas):
+        return (order,)
+    return (changed(kept, recovered=False),) if kept.recovered else ()
 
 
 def forgetting(move: Move, ledger: Ledger) -> tuple[Record, ...]:

@@ -267,12 +267,12 @@ def _said(recovery: Recovery) -> Iterable[str]:
 
 def _remembered(recovery: Recovery, ledger: Ledger) -> Iterable[Order]:
     """The order before, which the next plan puts back where none is declared."""
-    order = Order(recovery.partition, recovery.topic_id, recovery.original)
+    order = Order(recovery.partition, recovery.topic_id, recovery.original, recovered=True)
     whole = len(recovery.order) == len(recovery.original)
     return (order,) if whole and ledger.order(order.key) is None else ()
 
 
 def _forgotten(recovery: Recovery, ledger: Ledger) -> Iterable[Forget]:
     """That order, once it is there again."""
-    order = Order(recovery.partition, recovery.topic_id, recovery.original)
+    order = Order(recovery.partition, recovery.topic_id, recovery.original, recovered=True)
     return (Forget(order.key),) if ledger.order(order.key) == order else ()

@@ -50,11 +50,16 @@ class BrokerRate:
     by_side: dict[str, int | None]
 
 
+@dataclass(frozen=True, slots=True)
+class NoLeaderListed:
+    """An empty leader blacklist, which lifts an earlier one."""
+
+
 Declared = (
     str
     | (ExplicitTopic | TopicRule | Balance)
     | (PreferredLeaders | LeaderRule)
-    | (LeaderBlacklist | ReplicaBlacklist | LogDirBlacklist)
+    | (LeaderBlacklist | NoLeaderListed | ReplicaBlacklist | LogDirBlacklist)
     | (Rate | Keep | BrokerRate | ThrottledReplicas | StandingRate)
     | (Requirement | Limit | Acknowledgement | Prices | RecoveryRule)
 )

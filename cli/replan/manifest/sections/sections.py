@@ -10,7 +10,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, cast
 
-from replan.manifest.sections.declarations import BrokerRate, Declaration, Keep, Rate
+from replan.manifest.sections.declarations import (
+    BrokerRate,
+    Declaration,
+    Keep,
+    NoLeaderListed,
+    Rate,
+)
 from replan.manifest.sections.units import (
     parse_duration,
     parse_expiry,
@@ -103,6 +109,10 @@ def _percentage(text: str | None) -> Fraction | None:
 
 
 def _blacklists(file: _File) -> Iterator[Declaration]:
+    if file.mapping("blacklists").get("leaders") == []:
+        path: KeyPath = ("blacklists", "leaders")
+        item = ("an empty list", (file.source.name,))
+        yield Declaration(path, file.where(path), NoLeaderListed(), item)
     for where, entry in file.listed("blacklists", "leaders"):
         topics = entry.get("topics")
         leader = LeaderBlacklist(

@@ -159,7 +159,8 @@ class Placement:
     preferred_leaders: Mapping[TopicPartition, PreferredLeader] = field(default_factory=dict)
     leader_rules: Mapping[str, LeaderRule] = field(default_factory=dict)
     """Entries of `preferredLeaders` by rule: a topic's name or a pattern."""
-    leader_blacklist: tuple[LeaderBlacklist, ...] = ()
+    leader_blacklist: tuple[LeaderBlacklist, ...] | None = None
+    """None where the file does not speak of it: what a blacklist has reordered stays then."""
     replica_blacklist: tuple[ReplicaBlacklist, ...] = ()
     log_dir_blacklist: tuple[LogDirBlacklist, ...] = ()
     balance: Balance | None = None
@@ -176,6 +177,11 @@ class Placement:
     prices: Prices | None = None
     digest: str = ""
     """sha256 of what the manifest means, whatever its layout and the order of its files."""
+
+    @property
+    def leader_entries(self) -> tuple[LeaderBlacklist, ...]:
+        """The entries of the leader blacklist."""
+        return self.leader_blacklist or ()
 
     def entries_of(self, topics: Iterable[str]) -> Mapping[str, str]:
         """Which entry of `assignments` counts for each topic, by its name or pattern; the others have none."""

@@ -45,7 +45,7 @@ def within(entry: LeaderBlacklist, rows: pa.Table) -> Flags:
 def in_force(placement: Placement, snapshot: Snapshot) -> tuple[LeaderBlacklist, ...]:
     """The entries whose broker is registered."""
     registered = snapshot.broker_ids()
-    return tuple(entry for entry in placement.leader_blacklist if entry.broker in registered)
+    return tuple(entry for entry in placement.leader_entries if entry.broker in registered)
 
 
 def listed(lists: Matrix, rows: pa.Table, entries: Iterable[LeaderBlacklist]) -> Listed:
@@ -61,9 +61,9 @@ def listed(lists: Matrix, rows: pa.Table, entries: Iterable[LeaderBlacklist]) ->
 
 def without_ended(placement: Placement, snapshot: Snapshot) -> Placement:
     """The placement without entries that have ended; the others go on, whatever a plan brings in sync."""
-    if not any(entry.until_caught_up for entry in placement.leader_blacklist):
+    if not any(entry.until_caught_up for entry in placement.leader_entries):
         return placement
-    kept = [e for e in placement.leader_blacklist if not has_ended(e, snapshot)]
+    kept = [e for e in placement.leader_entries if not has_ended(e, snapshot)]
     return replace(
         placement, leader_blacklist=tuple(replace(e, until_caught_up=False) for e in kept)
     )

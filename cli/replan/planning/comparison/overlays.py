@@ -2,8 +2,8 @@
 
 The order of precedence is that of the placement file: base list (`chosen`: declared, drained, by rule), then
 preferredLeaders (this replica first, or by rule), then the leader blacklist (listed brokers last, stable). The base
-of a partition that no entry declares is the order it has, or the one remembered from before a blacklist changed it: so
-taking a broker off the blacklist restores every order with nothing to remember in the file.
+of a partition that no entry declares is the order it has, or the one that comes back (`remembered`): so taking a broker
+off the blacklist restores every order with nothing to remember in the file.
 
 Not here: comparing with the cluster (`diff`), whether it is safe or possible (`refusals`).
 """
@@ -25,6 +25,7 @@ from replan.planning.comparison.blacklist import in_force, listed, within
 from replan.planning.comparison.chosen import Chosen, chosen, topic_rules
 from replan.planning.comparison.diff import LED, targets_of
 from replan.planning.comparison.leader_order import leader_rules, ordered_by_rule
+from replan.planning.comparison.remembered import recalled
 
 Flags = npt.NDArray[np.bool_]
 
@@ -120,14 +121,15 @@ def _undeclared(aligned: Alignment) -> _Undeclared:
     reached = np.zeros(partitions.num_rows, dtype=bool)
     for entry in in_force(aligned.placement, snapshot):
         reached |= (lists == entry.broker).any(axis=1) & within(entry, partitions)
-    bases, known = _recalled(lists, aligned)
+    orders = recalled(lists, aligned)
+    bases, known = orders.lists, orders.kept
     shorter = _given_up(lists, aligned, bases)
     known |= shorter
     bases, heading = _on_the_way(bases, aligned)
     bases, lists = same_width(bases, lists)
     held = np.where((shorter & ~heading)[:, None], lists, bases) if shorter.any() else bases
     made = chosen(aligned.placement, snapshot, aligned.explicit_rows, bases, held)
-    reached = ((reached | known) & ~running) | made.changed | heading | _led_by_rule(aligned)
+    reached = ((reached | orders.back | known) & ~running) | made.changed | heading | _led_by_rule(aligned)
     for rows, reach in ((aligned.leader_rows, True), (aligned.explicit_rows, False)):
         reached[rows[rows >= 0]] = reach
     rows = np.flatnonzero(reached)
@@ -160,23 +162,6 @@ def _leader_rules(placement: Placement, rows: pa.Table) -> list[LeaderRule | Non
     rules = leader_rules(placement, names.to_pylist())
     of_topic = [rules.get(name) for name in names.to_pylist()]
     return [of_topic[code] for code in codes] if rules else [None] * len(codes)
-
-
-def _recalled(lists: Matrix, aligned: Alignment) -> tuple[Matrix, Flags]:
-    """The lists with remembered orders in place, where topic and set are still the same, and where that is."""
-    snapshot = aligned.snapshot
-    bases, known = lists.copy(), np.zeros(len(lists), dtype=bool)
-    names = [name for name, kept in snapshot.remembered.items() if not kept.left]
-    rows = aligned.observed.rows(named_partitions(names))
-    for name, at in zip(names, rows, strict=True):
-        if at < 0:
-            continue
-        kept, seen = snapshot.remembered[name], row(lists, int(at))
-        topic_id = snapshot.topic_id(name.topic)
-        if kept.topic_id == topic_id and sorted(kept.order) == sorted(seen):
-            bases[at, : len(seen)] = kept.order
-            known[at] = True
-    return bases, known
 
 
 def _given_up(lists: Matrix, aligned: Alignment, bases: Matrix) -> Flags:

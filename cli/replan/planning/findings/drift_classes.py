@@ -296,7 +296,7 @@ def _moving_topics(snapshot: Snapshot) -> frozenset[str]:
 
 def _expired(placement: Placement, snapshot: Snapshot) -> Iterator[Classified]:
     for kind, entries in (
-        (OtherKind.LEADER_BLACKLIST, placement.leader_blacklist),
+        (OtherKind.LEADER_BLACKLIST, placement.leader_entries),
         (OtherKind.REPLICA_BLACKLIST, placement.replica_blacklist),
         (OtherKind.LOG_DIR_BLACKLIST, placement.log_dir_blacklist),
     ):

@@ -4,13 +4,16 @@ Each risk is derived from the plan alone. What is refused is in `Plan.refusals`,
 `Plan.warnings`. The sentences are in `reporting.sentences.risk_text`.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from replan.model.names import is_internal
+from replan.planning.plans.move_reasons import ReasonKind
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
+from replan.wording import count
 
 
 class RiskKind(StrEnum):
@@ -25,6 +28,8 @@ class RiskKind(StrEnum):
     """No replica of the original list stays."""
     NEW_PARTITIONS = "new-partitions"
     """They cannot be taken away again."""
+    BLACKLIST_LIFTED = "blacklist-lifted"
+    """Orders from before the leader blacklist come back."""
     INTERNAL_TOPICS = "internal-topics"
     UNTHROTTLED = "unthrottled"
     LIMIT_RAISED = "limit-raised"
@@ -32,7 +37,7 @@ class RiskKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """One kind, and all that it concerns: partitions, topics, or limits with their values."""
+    """One kind, and all that it concerns: partitions, topics, brokers, or limits with their values."""
 
     kind: RiskKind
     names: tuple[str, ...]
@@ -56,6 +61,10 @@ def _names(plan: Plan, kind: RiskKind) -> Iterator[str]:
             yield from _partitions([m for m in plan.moves if not m.kept])
         case RiskKind.NEW_PARTITIONS:
             yield from sorted(create.topic for create in plan.creates)
+        case RiskKind.BLACKLIST_LIFTED:
+            lifted = (m.reason for m in plan.moves if m.reason.kind is ReasonKind.BLACKLIST_LIFTED)
+            for broker, times in sorted(Counter(reason.broker for reason in lifted).items()):
+                yield f"{broker} in {count(times, 'partition')}"
         case RiskKind.INTERNAL_TOPICS:
             topics = {m.partition.topic for m in plan.moves}
             yield from sorted(t for t in topics if is_internal(t))

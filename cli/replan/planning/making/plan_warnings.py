@@ -20,6 +20,7 @@ from replan.planning.comparison.blacklist import blacklist_reaches, has_ended
 from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
 from replan.planning.comparison.overlays import Wanted
 from replan.planning.comparison.partition_counts import PartitionCount, partition_counts
+from replan.planning.comparison.remembered import left_demoted
 from replan.planning.findings.health import unclean_topics
 from replan.planning.findings.returning import Awaited, awaited
 from replan.planning.making.required_racks import RequiredRacks
@@ -60,6 +61,7 @@ def plan_warnings(
     if converging.num_rows:
         yield PlanWarning(WarningKind.CONVERGING, _named(converging))
     yield from _blacklist(placement, snapshot)
+    yield from _goes_on(aligned)
     for fewer in (c for c in partition_counts(placement, snapshot) if _listed_fewer(placement, c)):
         yield PlanWarning(
             WarningKind.FEWER_DECLARED,
@@ -213,7 +215,7 @@ def _unknown_racks(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWar
 
 def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
     registered = snapshot.broker_ids()
-    for entry in sorted(placement.leader_blacklist, key=lambda e: (e.broker, str(e.where))):
+    for entry in sorted(placement.leader_entries, key=lambda e: (e.broker, str(e.where))):
         facts: Facts = {"where": str(entry.where), "broker": entry.broker}
         if entry.broker not in registered:
             yield PlanWarning(WarningKind.BLACKLIST_UNREGISTERED, facts)
@@ -229,14 +231,23 @@ def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning
             yield PlanWarning(WarningKind.PREFERRED_DRAINED, {**at, "broker": preferred.broker})
         if any(
             entry.broker == preferred.broker and blacklist_reaches(entry, name.topic)
-            for entry in placement.leader_blacklist
+            for entry in placement.leader_entries
         ):
             yield PlanWarning(WarningKind.PREFERRED_BLACKLISTED, {**at, "broker": preferred.broker})
 
 
+def _goes_on(aligned: Alignment) -> Iterator[PlanWarning]:
+    """A leader blacklist that the placement does not speak of."""
+    left = left_demoted(aligned)
+    if left:
+        brokers = tuple(sorted(frozenset().union(*left.values())))
+        named: Facts = {"partitions": tuple(map(str, [*left][:NAMED])), "count": len(left)}
+        yield PlanWarning(WarningKind.BLACKLIST_STAYS, {"brokers": brokers, **named})
+
+
 def ended_entries(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
     """Entries of the leader blacklist that were to hold until their broker has caught up, and it has."""
-    for entry in sorted(placement.leader_blacklist, key=lambda e: (e.broker, str(e.where))):
+    for entry in sorted(placement.leader_entries, key=lambda e: (e.broker, str(e.where))):
         if has_ended(entry, snapshot):
             facts: Facts = {"where": str(entry.where), "broker": entry.broker}
             yield PlanWarning(WarningKind.BLACKLIST_CAUGHT_UP, facts)

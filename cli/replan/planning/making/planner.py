@@ -209,7 +209,7 @@ def _within(name: SettingName, within: Part) -> bool:
 def _facts(placement: Placement, snapshot: Snapshot, differs: pa.Table) -> Facts:
     topics = pc.unique(differs.column("topic")).to_pylist()
     entries = sorted(
-        placement.leader_blacklist, key=lambda e: (e.broker, str(e.where)), reverse=True
+        placement.leader_entries, key=lambda e: (e.broker, str(e.where)), reverse=True
     )
     return Facts(
         placement,
@@ -220,6 +220,7 @@ def _facts(placement: Placement, snapshot: Snapshot, differs: pa.Table) -> Facts
         topic_rules(placement, snapshot),
         leader_rules(placement, topics),
         {e.broker: e for e in placement.replica_blacklist},
+        snapshot.remembered,
     )
 
 

@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 from replan.model.configs import TopicSettings
 from replan.model.declared.placement import LeaderBlacklist, Placement
 from replan.model.declared.rules import LeaderRule, ReplicaBlacklist, TopicRule
-from replan.model.names import BrokerId, Replicas
+from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
+from replan.model.snapshot import RememberedOrder
 from replan.planning.comparison.diff import DifferenceKind
+from replan.planning.comparison.remembered import demoted
 from replan.planning.plans.move_reasons import MoveReason, ReasonKind
 
 
@@ -44,6 +46,7 @@ class Facts:
     leaders: Mapping[str, LeaderRule]
     """The rule of each topic whose leaders go by one."""
     drained: Mapping[BrokerId, ReplicaBlacklist]
+    remembered: Mapping[TopicPartition, RememberedOrder]
 
 
 def reason_of(difference: Difference, seen: PartitionState, facts: Facts) -> MoveReason:
@@ -74,6 +77,9 @@ def _order(difference: Difference, seen: PartitionState, facts: Facts) -> MoveRe
     """What an overlay asks for, if one is meant: the leader blacklist, a preferred leader."""
     topic = seen.partition.topic
     entries = facts.listed[topic]
+    lifted = _lifted(difference, seen, facts)
+    if lifted:
+        return MoveReason(ReasonKind.BLACKLIST_LIFTED, lifted[0])
     replaced = difference.kind is DifferenceKind.REPLICAS
     asked = difference.declared if replaced else (seen.leader, *seen.replicas)
     listed = [entries[b] for b in asked if b is not None and b in entries]
@@ -89,6 +95,19 @@ def _order(difference: Difference, seen: PartitionState, facts: Facts) -> MoveRe
             ReasonKind.PREFERRED_LEADER, broker=first, rule=facts.leaders[topic].pattern
         )
     return None
+
+
+def _lifted(difference: Difference, seen: PartitionState, facts: Facts) -> Replicas:
+    """Brokers that an earlier blacklist kept from leading, and that come back to their place."""
+    kept = facts.remembered.get(seen.partition)
+    speaks = facts.placement.leader_blacklist is not None
+    if difference.explicit or kept is None or kept.left or kept.recovered or not speaks:
+        return ()
+    if not set(kept.order) == set(difference.declared) == set(seen.replicas):
+        return ()
+    forward = demoted(kept.order, seen.replicas) & demoted(difference.declared, seen.replicas)
+    entries = facts.listed[seen.partition.topic]
+    return tuple(b for b in difference.declared if b in forward and b not in entries)
 
 
 def _plain(difference: Difference, seen: PartitionState, facts: Facts) -> MoveReason:

@@ -91,6 +91,8 @@ class WarningKind(StrEnum):
     BLACKLIST_UNREGISTERED = "blacklist-unregistered"
     BLACKLIST_EXPIRED = "blacklist-expired"
     BLACKLIST_CAUGHT_UP = "blacklist-caught-up"
+    BLACKLIST_STAYS = "blacklist-stays"
+    """The placement has no `blacklists.leaders`, and an earlier one has changed orders."""
     PREFERRED_BLACKLISTED = "preferred-blacklisted"
     PREFERRED_DRAINED = "preferred-drained"
     UNKNOWN_RACK = "unknown-rack"
@@ -168,6 +170,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.BLACKLIST_UNREGISTERED: ("where", "broker"),
     WarningKind.BLACKLIST_EXPIRED: ("where", "broker", "expires"),
     WarningKind.BLACKLIST_CAUGHT_UP: ("where", "broker"),
+    WarningKind.BLACKLIST_STAYS: ("brokers", "partitions", "count"),
     WarningKind.PREFERRED_BLACKLISTED: ("where", "partition", "broker"),
     WarningKind.PREFERRED_DRAINED: ("where", "partition", "broker"),
     WarningKind.UNKNOWN_RACK: ("where", "rack"),

@@ -8,6 +8,11 @@ from replan.reporting.table import columns
 from replan.wording import capped
 
 SHOWN = 50
+EMPTY = "The leader blacklist is empty."
+NOT_DECLARED = (
+    "The placement does not say who is on the leader blacklist (blacklists.leaders), so an earlier one goes on; an empty "
+    "list ends it."
+)
 STATES: Mapping[EntryState, str] = {
     EntryState.IN_FORCE: "in force",
     EntryState.EXPIRED: "in force; expired, take it out",
@@ -20,7 +25,7 @@ def render_blacklist(found: BlacklistReport) -> str:
     """Each entry with what it does, then the remembered orders; ends with a newline."""
     titles = ("broker", "state", "replicas", "leads", "out of sync", "last in list", "entry")
     rows = [titles, *map(_row, found.entries)]
-    lines = columns(rows) if found.entries else ["The leader blacklist is empty."]
+    lines = columns(rows) if found.entries else [EMPTY if found.declared else NOT_DECLARED]
     if found.remembered:
         lines += ["", "Orders that are restored where no entry reaches them any more:"]
         lines += capped(
@@ -50,6 +55,7 @@ def _entry(of: EntryReport) -> str:
 def render_blacklist_json(found: BlacklistReport) -> str:
     """The same as json; ends with a newline."""
     document = {
+        "declared": found.declared,
         "entries": [_json(e) for e in found.entries],
         "remembered": [
             {"topic": name.topic, "partition": name.partition, "replicas": list(order)}

@@ -114,6 +114,8 @@ def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
     match value:
         case None | Where():
             return
+        case () if path == NAMES["leader_blacklist"]:
+            yield path, "[]"
         case Mapping():
             for key, inner in value.items():
                 yield from _flat(f"{path}.{key}", inner)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from replan.applying.settings import Settings
 from replan.model.configs import ConfigScope
 from replan.model.rates import JudgedBy
+from replan.planning.findings.risks import RiskKind, risks
 from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
@@ -21,6 +22,7 @@ from replan.reporting.quantities import broker_rate, brokers, duration, rate, si
 from replan.reporting.sentences.conflict_text import conflict_lines
 from replan.reporting.sentences.move_reasons import reason_text
 from replan.reporting.sentences.plan_notes import refusal_text, warning_text
+from replan.reporting.sentences.risk_text import risk_text
 from replan.reporting.table import columns
 from replan.wording import capped, count, left_out, listed
 
@@ -269,6 +271,7 @@ def _by_itself_and_for_good(plan: Plan) -> Iterator[str]:
     """What happens without being asked for, and what cannot be undone."""
     if any(m.original[0] != m.target[0] for m in plan.moves):
         yield BY_ITSELF
+    yield from (risk_text(r) for r in risks(plan) if r.kind is RiskKind.BLACKLIST_LIFTED)
     if plan.creates:
         yield FOR_GOOD
 

@@ -167,6 +167,10 @@ WARNINGS: Mapping[WarningKind, str] = {
         "{where}: broker {broker} is in sync for every partition that its blacklist entry reaches, so the entry has "
         "ended (until: caught-up); take it out"
     ),
+    WarningKind.BLACKLIST_STAYS: (
+        "the placement does not say who is on the leader blacklist (blacklists.leaders), so it goes on for brokers "
+        "{brokers} in {named}; list them, or write `blacklists: {{leaders: []}}` to end it"
+    ),
     WarningKind.PREFERRED_BLACKLISTED: (
         "{where}: broker {broker} is the preferred leader of {partition} and on the leader blacklist, which wins; take "
         "one of the two out"

@@ -24,6 +24,10 @@ RISKS: Mapping[RiskKind, tuple[str, str]] = {
         "New partitions cannot be taken away again, and keys map to other partitions from then on",
         "topic",
     ),
+    RiskKind.BLACKLIST_LIFTED: (
+        "No longer on the leader blacklist, so the orders from before it come back",
+        "broker",
+    ),
     RiskKind.INTERNAL_TOPICS: (
         "Internal topics change: what depends on them, as consumer groups do, pauses where a leader moves",
         "topic",

@@ -1,0 +1,92 @@
+"""Orders that the journal remembers: which come back, and which stay as a leader blacklist has left them.
+
+KIP-491's blacklist is a setting of the cluster that lasts until somebody changes it. So a placement without
+`blacklists.leaders` brings no order back that a blacklist changed; one that has the key, empty or without the broker,
+does. An order that a recovery changed comes back in any case.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from replan.model.columns import Matrix, row
+from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
+from replan.model.snapshot import RememberedOrder
+from replan.planning.comparison.alignment import Alignment, named_partitions
+from replan.planning.comparison.diff import targets_of
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The lists of a snapshot with the orders that come back."""
+
+    lists: Matrix
+    back: Flags
+    """Where one came back."""
+    kept: Flags
+    """Of them: where it is remembered as what a blacklist changed, so that no other order is to be kept there."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """A remembered order whose topic and replicas are still the same."""
+
+    partition: TopicPartition
+    at: int
+    order: Replicas
+    observed: Replicas
+    recovered: bool
+
+
+def recalled(lists: Matrix, aligned: Alignment) -> Recalled:
+    """Put the orders that come back in place."""
+    found = lists.copy()
+    back, kept = (np.zeros(len(lists), dtype=bool) for _ in range(2))
+    speaks = aligned.placement.leader_blacklist is not None
+    for standing in _standing(lists, aligned):
+        if speaks or standing.recovered:
+            found[standing.at, : len(standing.order)] = standing.order
+            back[standing.at] = True
+            kept[standing.at] = not standing.recovered
+    return Recalled(found, back, kept)
+
+
+def left_demoted(aligned: Alignment) -> dict[TopicPartition, frozenset[BrokerId]]:
+    """Where a blacklist goes on that the placement says nothing of, and the brokers that it keeps from leading."""
+    if aligned.placement.leader_blacklist is not None:
+        return {}
+    lists, _ = targets_of(aligned.snapshot.partitions)
+    declared = set(aligned.explicit_rows.tolist())
+    found = {
+        of.partition: demoted(of.order, of.observed)
+        for of in _standing(lists, aligned)
+        if not of.recovered and of.at not in declared
+    }
+    return {name: brokers for name, brokers in sorted(found.items()) if brokers}
+
+
+def demoted(before: Replicas, after: Replicas) -> frozenset[BrokerId]:
+    """The brokers that stand behind one before which they stood."""
+    place = {broker: at for at, broker in enumerate(after)}
+    return frozenset(
+        broker
+        for at, broker in enumerate(before)
+        if any(place[broker] > place[other] for other in before[at + 1 :])
+    )
+
+
+def _standing(lists: Matrix, aligned: Alignment) -> Iterator[_Standing]:
+    snapshot = aligned.snapshot
+    orders: dict[TopicPartition, RememberedOrder] = {
+        name: kept for name, kept in snapshot.remembered.items() if not kept.left
+    }
+    rows = aligned.observed.rows(named_partitions(orders)).tolist()
+    for (name, kept), at in zip(orders.items(), rows, strict=True):
+        observed = replicas(*row(lists, at)) if at >= 0 else ()
+        same = kept.topic_id == snapshot.topic_id(name.topic)
+        if observed and same and sorted(kept.order) == sorted(observed):
+            yield _Standing(name, at, kept.order, observed, kept.recovered)
