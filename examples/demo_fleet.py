@@ -90,12 +90,12 @@ def placement(number: int) -> str:
         lines += [
             "blacklists:",
             "  leaders:",
-            f"    - {{broker: 6, reason: disk, owner: storage, expires: {moment(-20 * 24)[:10]}}}",
+            f"    - {{broker: 6, reason: disk, owner: storage, reviewBy: {moment(-20 * 24)[:10]}}}",
         ]
     if number == 8:
         lines += [
             "acknowledged:",
-            f"  - {{partitions: billing-0, reason: waiting for a disk, expires: {moment(30 * 24)[:10]}}}",
+            f"  - {{topic: billing, partitions: [0], reason: waiting for a disk, expires: {moment(30 * 24)[:10]}}}",
         ]
     return "\n".join(lines) + "\n"
 

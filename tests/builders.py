@@ -195,8 +195,8 @@ def placement(
     """A placement; `more` are other fields of it; a list of lists declares the count, a mapping only some partitions.
 
     Written as a file would be: line 1 is free, each topic takes a line (column 3) and each of its partitions
-    one more (column 5); `leaders` maps `orders-0` to a broker, from line 101 on. `blacklist`: None where the file does not
-    speak of a leader blacklist.
+    one more (column 5); `leaders` maps `orders-0` to a broker, from line 101 on. `blacklist`: None
+    where the file does not speak of a leader blacklist.
     """
     rows: list[dict[str, object]] = []
     topics: dict[str, TopicEntry] = {}
@@ -243,7 +243,7 @@ def listed_leader(
     *,
     topics: Sequence[str] | None = None,
     reason: str | None = None,
-    expires: str | None = None,
+    review_by: str | None = None,
     line: int = 201,
     later: bool = False,
     until_caught_up: bool = False,
@@ -253,7 +253,7 @@ def listed_leader(
         BrokerId(broker),
         Where(FILE, line, 7),
         reason=reason,
-        expires=expires,
+        review_by=review_by,
         topics=None if topics is None else tuple(topics),
         move=LeaderMove.LATER if later else LeaderMove.NOW,
         until_caught_up=until_caught_up,

@@ -13,9 +13,7 @@ class Listed(Shell):
 
     def shown(self) -> dict[str, Any]:
         """What `blacklist show` says."""
-        found: dict[str, Any] = json.loads(
-            self.said("blacklist", "show", "--format", "json")
-        )
+        found: dict[str, Any] = json.loads(self.said("blacklist", "show", "--format", "json"))
         return found
 
     def said(self, *arguments: object, wanted: int = 0) -> str:
@@ -69,7 +67,7 @@ def test_a_new_topic_is_caught_by_the_next_drift(shell: Listed) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("add", "1", "--expires", "soon"),
+        ("add", "1", "--review-by", "soon"),
         ("add", "1", "--move", "never"),
         ("add", "-1"),
         ("remove", "1"),
@@ -86,9 +84,9 @@ def test_what_is_wrong_changes_nothing(shell: Listed, arguments: tuple[str, ...]
 
 def test_it_is_shown_as_text(shell: Listed) -> None:
     assert "empty" in shell.said("blacklist", "show")
-    shell.run("blacklist", "add", "9", "--expires", "2020-01-01")
+    shell.run("blacklist", "add", "9", "--review-by", "2020-01-01")
     shell.run(
-        "blacklist", "add", "1", "--expires", "2020-01-01", "--topic", "orders", "--move", "later"
+        "blacklist", "add", "1", "--review-by", "2020-01-01", "--topic", "orders", "--move", "later"
     )
     said = shell.said("blacklist", "show")
     assert "not registered" in said

@@ -72,7 +72,7 @@ def test_the_fleet_of_the_demo_shows_every_class_of_drift(tmp_path: Path) -> Non
     found = json.loads((tmp_path / "report" / "report.json").read_text(encoding="utf-8"))
     assert {row["class"] for row in found["drift"]} == {
         *("operator", "failure", "other-tool"),
-        *("partition-count", "stale-throttle", "expired-blacklist"),
+        *("partition-count", "stale-throttle", "review-due"),
     }
     assert [(c["name"], [e["stage"] for e in c["errors"]]) for c in found["clusters"][:3]] == [
         ("us-07", ["diff"]),

@@ -161,7 +161,7 @@ def test_a_report_begins_with_what_flaps_and_says_who_put_things_right(home: Pat
 
 def test_what_is_acknowledged_is_listed_with_its_date_and_not_as_put_right(home: Path) -> None:
     lake = judge(home, look(1, BAD))
-    entry = "acknowledged: [{partitions: orders-0, reason: later, expires: 2026-11-30}]\n"
+    entry = "acknowledged: [{topic: orders, partitions: [0], reason: later, expires: 2026-11-30}]\n"
     orders = (home / "eu.yaml").read_text(encoding="utf-8")
     (home / "eu.yaml").write_text(orders + entry, encoding="utf-8")
     judge(home, look(2, BAD))

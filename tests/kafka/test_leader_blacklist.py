@@ -138,7 +138,9 @@ def test_a_file_that_names_only_other_things_leaves_the_leader_blacklist_as_it_i
     assert lists_of("orders") == [[1, 2, 3], [1, 2, 3], [2, 1, 3]]
     assert lists_of("my_topic") == [[1, 3], [2, 3]]
 
-    named = "assignments: {orders: {partitions: {2: [1, 2, 3]}}, my_topic: {partitions: {0: [2, 1]}}}"
+    named = (
+        "assignments: {orders: {partitions: {2: [1, 2, 3]}}, my_topic: {partitions: {0: [2, 1]}}}"
+    )
     planned = applied(named)
     assert "it goes on for brokers [3] in 3 partitions (my_topic-1, orders-0, orders-1)" in planned
     assert lists_of("orders") == [[1, 2, 3], [1, 2, 3], [1, 2, 3]]

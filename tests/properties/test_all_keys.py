@@ -153,19 +153,19 @@ def worlds(draw: st.DrawFn) -> World:
         file["assignments"]["clicks"] = rules(draw, count, present["clicks"])
     if draw(st.booleans()):
         file["assignments"]["metrics-*"] = rules(draw, count, present["metrics-a"])
-    ids, expires = st.integers(1, count), st.sampled_from(["2026-11-20", "2026-12-01"])
+    ids, dates = st.integers(1, count), st.sampled_from(["2026-11-20", "2026-12-01"])
     entry = {"reason": "a test", "owner": "storage"}
     blacklists: dict[str, list[dict[str, Any]]] = {
         "leaders": [
-            {"broker": b, "expires": draw(expires), **entry}
+            {"broker": b, "reviewBy": draw(dates), **entry}
             for b in draw(st.lists(ids, unique=True, max_size=2))
         ],
         "replicas": [
-            {"broker": b, "expires": draw(expires), **entry}
+            {"broker": b, "reviewBy": draw(dates), **entry}
             for b in draw(st.lists(ids, unique=True, max_size=1))
         ],
         "logDirs": [
-            {"broker": b, "path": "/d1", "expires": draw(expires), **entry}
+            {"broker": b, "path": "/d1", "reviewBy": draw(dates), **entry}
             for b in draw(st.lists(ids, unique=True, max_size=1))
         ],
     }
@@ -201,15 +201,16 @@ def worlds(draw: st.DrawFn) -> World:
     weighted = draw(st.booleans())
     if balance and weighted:
         balance["weights"] = {"1": 2}
+    numbers: st.SearchStrategy[dict[str, Any]] = st.sampled_from([{}, {"partitions": [0]}])
     acknowledged = [
-        {"partitions": f"{topic}-0", "reason": "later", "expires": draw(expires)}
-        for topic in draw(st.lists(st.sampled_from(TOPICS), unique=True, max_size=1))
+        {"topic": topic, "reason": "later", "expires": draw(dates), **draw(numbers)}
+        for topic in draw(
+            st.lists(st.sampled_from([*TOPICS, "metrics-*", "*"]), unique=True, max_size=2)
+        )
     ]
     sections = {
         "preferredLeaders": leaders,
-        "blacklists": {
-            key: found for key, found in blacklists.items() if found or key in written
-        },
+        "blacklists": {key: found for key, found in blacklists.items() if found or key in written},
         "throttles": throttles,
         "balance": balance,
         "acknowledged": acknowledged,

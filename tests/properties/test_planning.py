@@ -181,7 +181,15 @@ def _state(seen: Snapshot, name: TopicPartition) -> PartitionState:
 def _remembered(
     seen: Snapshot, moves: tuple[Move, ...], remember: frozenset[TopicPartition]
 ) -> dict[TopicPartition, RememberedOrder]:
-    written = {m.partition: RememberedOrder(m.original, m.topic_id) for m in moves}
+    before = {name: set(kept.order) for name, kept in seen.remembered.items()}
+    first = {
+        m.partition: seen.remembered[m.partition].order
+        for m in moves
+        if before.get(m.partition) == set(m.original)
+    }
+    written = {
+        m.partition: RememberedOrder(first.get(m.partition, m.original), m.topic_id) for m in moves
+    }
     return dict(seen.remembered) | {p: written[p] for p in remember}
 
 

@@ -189,7 +189,7 @@ def only_settings(report: DriftReport) -> bool:
     """Whether nothing differs but throttles that nothing needs and entries after their date."""
     return all(
         c.drift_class
-        in {DriftClass.IN_FLIGHT, DriftClass.STALE_THROTTLE, DriftClass.EXPIRED_BLACKLIST}
+        in {DriftClass.IN_FLIGHT, DriftClass.STALE_THROTTLE, DriftClass.REVIEW_DUE}
         for c in report.classified
     )
 

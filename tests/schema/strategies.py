@@ -59,7 +59,7 @@ def blacklist_entry() -> st.SearchStrategy[Document]:
         optional={
             "reason": WORDS,
             "owner": WORDS,
-            "expires": EXPIRIES,
+            "reviewBy": EXPIRIES,
             "topics": st.lists(TOPICS | st.just("pay-*"), min_size=1, max_size=3),
         },
     )
@@ -88,11 +88,14 @@ def acknowledgement() -> st.SearchStrategy[Document]:
     """Drift that is known."""
     return st.fixed_dictionaries(
         {
-            "partitions": st.sampled_from(["orders-7", "clicks-*", "*"]),
+            "topic": st.sampled_from(["orders", "clicks*", "*"]),
             "reason": WORDS,
             "expires": EXPIRIES,
         },
-        optional={"owner": WORDS},
+        optional={
+            "owner": WORDS,
+            "partitions": st.lists(st.integers(0, 9), min_size=1, max_size=3, unique=True),
+        },
     )
 
 
@@ -128,7 +131,7 @@ def manifests() -> st.SearchStrategy[Document]:
                 optional={"crossRackPerGB": st.sampled_from([0, 0.02, 3])},
             ),
             "acknowledged": st.lists(
-                acknowledgement(), max_size=3, unique_by=lambda entry: str(entry["partitions"])
+                acknowledgement(), max_size=3, unique_by=lambda entry: str(entry["topic"])
             ),
             "throttles": st.fixed_dictionaries(
                 {
@@ -188,6 +191,9 @@ KEYS = st.sampled_from(
             "leaders",
             "broker",
             "topics",
+            "reviewBy",
+            "acknowledged",
+            "topic",
             "expires",
         ),
         *("throttles", "moves", "rate", "brokers", "standing", "pay-*", "racks", "limits", ""),

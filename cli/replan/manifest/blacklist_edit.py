@@ -214,7 +214,7 @@ def _written(entry: LeaderBlacklist) -> str:
     for key, value in (
         ("reason", entry.reason),
         ("owner", entry.owner),
-        ("expires", entry.expires),
+        ("reviewBy", entry.review_by),
     ):
         if value is not None:
             parts[key] = _word(value)

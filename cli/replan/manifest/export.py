@@ -67,9 +67,9 @@ MORE = """
 #   orders: {0: 2}
 # blacklists:
 #   leaders:                   # brokers that lead nothing
-#     - {broker: 7, reason: slow disk, owner: storage, expires: 2027-01-31}
+#     - {broker: 7, reason: slow disk, owner: storage, reviewBy: 2027-01-31}
 #   replicas:                  # brokers that hold nothing: a drain
-#     - {broker: 9, reason: decommission, owner: storage, expires: 2027-01-31}
+#     - {broker: 9, reason: decommission, owner: storage, reviewBy: 2027-01-31}
 # throttles:
 #   moves: {rate: 50MB/s}      # of each broker, while copies run
 # limits: {partitions: 500, bytes: 2TB}      # the most that one plan may change

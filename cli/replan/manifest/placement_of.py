@@ -75,7 +75,7 @@ def placement_of(merged: Merged) -> Placement:
         recovery=_by_name(merged, RecoveryRule),
         requirements=_by_name(merged, Requirement),
         limits={found.measure: found for found in _sorted(merged, Limit)},
-        acknowledged=_sorted(merged, Acknowledgement),
+        acknowledged=tuple(dict.fromkeys(_sorted(merged, Acknowledgement))),
         prices=_one(merged, Prices),
     )
 

@@ -9,7 +9,7 @@ from replan.model.columns import to_matrix
 from replan.model.declared.placement import LeaderBlacklist, Placement
 from replan.model.names import Replicas, TopicPartition
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.acknowledged import expired
+from replan.planning.comparison.acknowledged import passed
 from replan.planning.comparison.blacklist import has_ended, within
 from replan.planning.comparison.cluster_check import check_cluster
 
@@ -18,8 +18,8 @@ class EntryState(StrEnum):
     """Whether an entry counts."""
 
     IN_FORCE = "in-force"
-    EXPIRED = "expired"
-    """In force all the same: expiry never moves data."""
+    REVIEW_DUE = "review-due"
+    """In force all the same: no date moves data."""
     ENDED = "ended"
     """Its broker has caught up (`until: caught-up`)."""
     UNREGISTERED = "unregistered"
@@ -85,4 +85,5 @@ def _state(entry: LeaderBlacklist, snapshot: Snapshot) -> EntryState:
         return EntryState.UNREGISTERED
     if has_ended(entry, snapshot):
         return EntryState.ENDED
-    return EntryState.EXPIRED if expired(entry, snapshot) else EntryState.IN_FORCE
+    due = entry.review_by is not None and passed(entry.review_by, snapshot)
+    return EntryState.REVIEW_DUE if due else EntryState.IN_FORCE

@@ -11,8 +11,8 @@ from replan.manifest.load import load_placement
 from replan.model.declared.placement import LeaderBlacklist
 from replan.model.names import BrokerId
 
-SEVEN = listed_leader(7, reason="disk at 92 %", expires="2026-12-01")
-WRITTEN = "{broker: 7, reason: disk at 92 %, expires: 2026-12-01}"
+SEVEN = listed_leader(7, reason="disk at 92 %", review_by="2026-12-01")
+WRITTEN = "{broker: 7, reason: disk at 92 %, reviewBy: 2026-12-01}"
 HEAD = "version: 1  # ours\nassignments: {}\n"
 
 
@@ -110,7 +110,7 @@ def test_what_is_added_and_removed_leaves_the_meaning_as_it_was(tmp_path: Path) 
         listed_leader(7, reason='a: "b", {c} # d'),
         listed_leader(7, reason="true"),
         listed_leader(7, reason="12"),
-        listed_leader(7, expires="2026-12-01T18:00:00Z", topics=("*-eu", "orders")),
+        listed_leader(7, review_by="2026-12-01T18:00:00Z", topics=("*-eu", "orders")),
         listed_leader(7, later=True, until_caught_up=True),
     ],
 )
@@ -118,7 +118,7 @@ def test_what_is_written_is_read_back(entry: LeaderBlacklist, tmp_path: Path) ->
     path = placed(tmp_path, HEAD)
     add([path], entry)
     [found] = load_placement([path]).leader_entries
-    assert (found.broker, found.reason, found.expires) == (7, entry.reason, entry.expires)
+    assert (found.broker, found.reason, found.review_by) == (7, entry.reason, entry.review_by)
     assert (found.topics, found.move) == (entry.topics, entry.move)
     assert found.until_caught_up == entry.until_caught_up
 

@@ -37,7 +37,7 @@ blacklists:
     - broker: 7
       reason: disk at 92 %
       owner: storage
-      expires: 2026-12-01T18:00:00+02:00
+      reviewBy: 2026-12-01T18:00:00+02:00
       topics: [pay-*, orders, orders]
 throttles:
   moves: {rate: 50MB/s, brokers: {4: unlimited, 3: 20MB/s}}

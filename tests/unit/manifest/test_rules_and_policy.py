@@ -46,7 +46,7 @@ preferredLeaders:
   "payments-*": {racks: [eu-1a, eu-1b]}
   clicks: {balanced: true}
 blacklists:
-  replicas: [{broker: 9, reason: decommission, owner: storage, expires: 2026-12-24}, {broker: 2}]
+  replicas: [{broker: 9, reason: decommission, owner: storage, reviewBy: 2026-12-24}, {broker: 2}]
   logDirs: [{broker: 4, path: /data/d2, reason: SMART errors}]
 throttles:
   standing:
@@ -55,7 +55,7 @@ throttles:
 require:
   "*": {replicationFactor: 3, racks: 2}
 limits: {partitions: 500, bytes: 2TB, bytesPerBroker: 1.5GiB, replicationFactorDecreases: 0}
-acknowledged: [{partitions: "orders-7", reason: waiting for a disk, expires: 2026-11-30}]
+acknowledged: [{topic: orders, partitions: [7], reason: waiting for a disk, expires: 2026-11-30}]
 prices: {currency: EUR, crossRackPerGB: 0.02}
 recovery:
   "payments-*": {strategy: balanced, wait: 5m}
@@ -161,7 +161,7 @@ def test_policy_arrives_in_bytes_numbers_and_exact_prices() -> None:
     }
     assert placement.limits[Measure.PARTITIONS] == Limit(Measure.PARTITIONS, at(23, 22), 500)
     assert placement.acknowledged == (
-        Acknowledgement("orders-7", at(24, 16), "waiting for a disk", "2026-11-30"),
+        Acknowledgement("orders", (7,), at(24, 16), "waiting for a disk", "2026-11-30"),
     )
     assert placement.prices == Prices("EUR", Decimal("0.02"))
 

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from replan.manifest.sections.units import (
     format_rate,
-    parse_expiry,
+    parse_day,
     parse_rate,
 )
 from replan.model.declared.placement import LARGEST_RATE, SMALLEST_RATE
@@ -99,7 +99,7 @@ def test_every_rate_reads_back_as_it_was_written(rate: int | None) -> None:
     ],
 )
 def test_an_expiry_compares_as_text_in_utc(text: str, expiry: str) -> None:
-    assert parse_expiry(text) == expiry
+    assert parse_day(text) == expiry
 
 
 @pytest.mark.parametrize(
@@ -109,4 +109,4 @@ def test_an_expiry_compares_as_text_in_utc(text: str, expiry: str) -> None:
 )  # fmt: skip
 def test_what_is_not_in_the_calendar_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"; (correct it|write it as 2026-12-01 or as)"):
-        parse_expiry(text)
+        parse_day(text)

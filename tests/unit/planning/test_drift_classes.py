@@ -111,8 +111,8 @@ def test_a_throttle_that_something_needs_is_not(
 
 def test_an_entry_after_its_date_is_named_with_its_place() -> None:
     listed = (
-        listed_leader(5, expires="2026-11-20T00:00:00Z"),
-        listed_leader(4, expires="2027-01-01T00:00:00Z"),
+        listed_leader(5, review_by="2026-11-20T00:00:00Z"),
+        listed_leader(4, review_by="2027-01-01T00:00:00Z"),
     )
     declared = placement({"orders": [[1, 2, 3]]}, blacklist=listed)
     (found,) = classes(declared, snapshot([state([1, 2, 3])]))

@@ -273,7 +273,7 @@ WARNINGS: list[tuple[str, Placement, Snapshot, str]] = [
     ),
     (
         "expired",
-        placement(blacklist=[listed_leader(5, expires="2026-11-21")]),
+        placement(blacklist=[listed_leader(5, review_by="2026-11-21")]),
         THREE,
         (
             "placement.yaml:201:7: the blacklist entry of broker 5 expired on 2026-11-21; "
@@ -311,7 +311,7 @@ def test_a_warning_is_one_line_complete_in_itself(
 
 
 def test_an_entry_that_expires_later_today_has_not_expired() -> None:
-    asked = placement(blacklist=[listed_leader(5, expires="2026-11-21T18:00:00Z")])
+    asked = placement(blacklist=[listed_leader(5, review_by="2026-11-21T18:00:00Z")])
     assert make_plan(asked, THREE).warnings == ()
 
 

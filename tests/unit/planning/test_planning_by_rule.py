@@ -365,7 +365,7 @@ def test_what_cannot_be_placed_is_not_refused_by_a_plan_of_something_else() -> N
 
 def test_what_cannot_be_placed_can_be_acknowledged_but_for_a_drain() -> None:
     seen = snapshot([state([1, 2])], registered=brokers(2, "ab"))
-    known = Acknowledgement("orders-*", HERE, "broker 3 comes", "2027-01-01T00:00:00Z")
+    known = Acknowledgement("orders*", None, HERE, "broker 3 comes", "2027-01-01T00:00:00Z")
     asked = placement(rules=ruled(replication_factor=3), acknowledged=(known,))
     assert make_plan(asked, seen).refusals == ()
     drift = find_drift(asked, seen)

@@ -59,7 +59,7 @@ def found() -> DriftReport:
     )
     seen = snapshot([*states, state([1, 2], topic="unnamed")], registered=brokers(6, fenced=[6]))
     return drift_report(
-        replace(asked, leader_blacklist=(listed_leader(5, expires="2026-11-01"),)), seen
+        replace(asked, leader_blacklist=(listed_leader(5, review_by="2026-11-01"),)), seen
     )
 
 
@@ -91,7 +91,7 @@ def test_each_kind_and_class_of_drift() -> None:
         DriftClass.OPERATOR,
         DriftClass.FAILURE,
         DriftClass.PARTITION_COUNT,
-        DriftClass.EXPIRED_BLACKLIST,
+        DriftClass.REVIEW_DUE,
         DriftClass.IN_FLIGHT,
         DriftClass.OTHER_TOOL,
     }
@@ -225,7 +225,7 @@ def test_the_page_has_every_difference_with_its_class() -> None:
     assert ("operator", "orders", 1, "other order", "[1,2,3]", "[2,1,3]") in listed
     assert ("failure", "orders", 14, "other replicas", "[1,2,3]", "[6,2,3]") in listed
     assert ("failure", "orders", 2, "another leader", "1", "3") in listed
-    assert any(row[:2] == ("expired-blacklist", "broker 5") for row in listed)
+    assert any(row[:2] == ("review-due", "broker 5") for row in listed)
     assert "unnamed: 1 partition" in page
     assert "unnamed" not in render_drift_page(report)
 

@@ -67,7 +67,7 @@ def test_a_drain_that_is_done_still_says_why_the_declared_list_is_not_there() ->
 
 def test_what_holds_it_is_named() -> None:
     lists = {"orders": [[1, 2, 3], [4, 2, 3]]}
-    known = (Acknowledgement("orders-1", at(30), "waiting for a disk", "2026-12-01"),)
+    known = (Acknowledgement("orders", (1,), at(30), "waiting for a disk", "2026-12-01"),)
     held = explained(placement(lists, acknowledged=known))
     assert (held.covered, held.kinds, held.move) == (True, (), None)
     limit = Limit(Measure.PARTITIONS, at(31), 0)

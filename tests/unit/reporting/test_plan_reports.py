@@ -59,7 +59,7 @@ def everything() -> Plan:
             },
             blacklist=[
                 listed_leader(
-                    1, topics=["clicks"], reason="disk at 92 % | <slow>", expires="2026-11-01"
+                    1, topics=["clicks"], reason="disk at 92 % | <slow>", review_by="2026-11-01"
                 )
             ],
             throttle=MoveThrottle(50_000_000, {BrokerId(4): 20_000_000, BrokerId(5): None}),

@@ -129,7 +129,7 @@ def test_a_story_without_a_cluster_gets_advice_how_to_begin() -> None:
 
 def test_what_names_its_own_lines_is_written_down_with_the_lines_that_it_has_then() -> None:
     run = output(
-        "kill 3\ntick 10s\nmanifest\n  blacklists: {leaders: [{broker: 1, expires: 2025-01-01}]}\nplan\n"
+        "kill 3\ntick 10s\nmanifest\n  blacklists: {leaders: [{broker: 1, reviewBy: 2025-01-01}]}\nplan\n"
     )
     assert run_scenario(rewritten(run), "story.txt").passed
 

@@ -50,10 +50,11 @@ def add(
     files: Files = DEFAULT_FILES,
     reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; plans show it.")] = None,
     owner: Annotated[str | None, typer.Option(metavar="TEXT", help="Whom to ask about it.")] = None,
-    expires: Annotated[
+    review_by: Annotated[
         str | None,
         typer.Option(
-            metavar="DATE", help="When it ends, e.g. 2026-12-01: plans warn from then on."
+            metavar="DATE",
+            help="When to look at it again, e.g. 2026-12-01: plans warn from then on.",
         ),
     ] = None,
     topics: Annotated[
@@ -83,25 +84,25 @@ def add(
       1  an error, or the broker is listed already
 
     Examples:
-      replan blacklist add 7 --reason "disk at 92 %" --owner storage --expires 2026-12-01
+      replan blacklist add 7 --reason "disk at 92 %" --owner storage --review-by 2026-12-01
       replan blacklist add 7 -f placement.yaml --until caught-up
     """
     from replan.manifest import blacklist_edit
-    from replan.manifest.sections.units import parse_expiry
+    from replan.manifest.sections.units import parse_day
     from replan.model.declared.placement import LeaderBlacklist, LeaderMove
     from replan.model.declared.where import Where
     from replan.model.names import BrokerId
 
     try:
-        ends = None if expires is None else parse_expiry(expires)
+        reviewed = None if review_by is None else parse_day(review_by)
     except ValueError as problem:
-        raise BadUsage(f"--expires: {problem}") from problem
+        raise BadUsage(f"--review-by: {problem}") from problem
     entry = LeaderBlacklist(
         BrokerId(broker),
         Where("", 0, 0),
         reason=reason,
         owner=owner,
-        expires=ends,
+        review_by=reviewed,
         topics=tuple(sorted(set(topics))) if topics else None,
         move=LeaderMove(move),
         until_caught_up=until is not None,

@@ -13,7 +13,7 @@ from replan.manifest.schema.schemas import Schema
 from replan.manifest.sections.topic_names import check_topic_or_pattern
 from replan.manifest.sections.units import (
     parse_broker_range,
-    parse_expiry,
+    parse_day,
     parse_percentage,
     parse_rate,
     parse_size,
@@ -46,7 +46,7 @@ def check_broker_key(key: str) -> None:
 
 FORMATS: Mapping[str, Callable[[str], object]] = {
     "replan-rate": parse_rate,
-    "replan-expiry": parse_expiry,
+    "replan-expiry": parse_day,
     "replan-topic": check_topic_or_pattern,
     "replan-broker": check_broker_key,
     "replan-brokers": parse_broker_range,

@@ -93,6 +93,9 @@ def _unknown_keys(error: ValidationError) -> list[str]:
 
 def _unknown_key(key: str, schema: Schema) -> str:
     known = list(schema.get("properties", {}))
+    renamed = schema.get("x-renamed", {}).get(key)
+    if renamed is not None:
+        return f"unknown key; write {renamed}"
     near = get_close_matches(key, known, n=1, cutoff=0.6) or [
         k for k in known if k.lower() == key.lower().replace("_", "").replace("-", "")
     ]

@@ -18,8 +18,8 @@ from replan.manifest.sections.declarations import (
     Rate,
 )
 from replan.manifest.sections.units import (
+    parse_day,
     parse_duration,
-    parse_expiry,
     parse_percentage,
     parse_rate,
     parse_size,
@@ -134,12 +134,12 @@ def _blacklists(file: _File) -> Iterator[Declaration]:
 
 def _listed_broker(entry: dict[str, Any]) -> dict[str, Any]:
     """What the entries of all blacklists have in common."""
-    expires = entry.get("expires")
+    review = entry.get("reviewBy")
     return {
         "broker": BrokerId(entry["broker"]),
         "reason": entry.get("reason"),
         "owner": entry.get("owner"),
-        "expires": None if expires is None else parse_expiry(expires),
+        "review_by": None if review is None else parse_day(review),
     }
 
 
@@ -198,14 +198,18 @@ def _limits(file: _File) -> Iterator[Declaration]:
 
 def _acknowledged(file: _File) -> Iterator[Declaration]:
     for where, entry in file.listed("acknowledged"):
+        numbers = entry.get("partitions")
         found = Acknowledgement(
-            partitions=entry["partitions"],
+            topic=entry["topic"],
+            partitions=None if numbers is None else tuple(sorted(numbers)),
             where=where,
             reason=entry["reason"],
-            expires=parse_expiry(entry["expires"]),
+            expires=parse_day(entry["expires"]),
             owner=entry.get("owner"),
         )
-        yield Declaration(("acknowledged",), where, found, (found.partitions, (found.partitions,)))
+        for number in ("all",) if found.partitions is None else found.partitions:
+            name = found.topic if number == "all" else f"{found.topic}-{number}"
+            yield Declaration(("acknowledged",), where, found, (name, (found.topic, str(number))))
 
 
 def _prices(file: _File) -> Iterator[Declaration]:

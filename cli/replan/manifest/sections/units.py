@@ -94,10 +94,10 @@ def parse_broker_range(text: str) -> tuple[BrokerId, BrokerId]:
     return BrokerId(first), BrokerId(last)
 
 
-def parse_expiry(text: str) -> str:
+def parse_day(text: str) -> str:
     """Read a date or an instant of RFC 3339 as one that compares, as text, with others in UTC.
 
-    A date stays a date, and ends when that day begins in UTC; an instant is turned into UTC.
+    A date stays a date, which counts from the beginning of that day in UTC; an instant is turned into UTC.
     """
     try:
         if _DATE.fullmatch(text):

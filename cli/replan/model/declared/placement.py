@@ -62,8 +62,8 @@ class LeaderBlacklist:
     where: Where
     reason: str | None = None
     owner: str | None = None
-    expires: str | None = None
-    """RFC 3339 date; an expired entry stays in force, with a warning."""
+    review_by: str | None = None
+    """RFC 3339; from then on plans warn of it, and it stays in force: no date moves data."""
     topics: tuple[str, ...] | None = None
     """Names or globs; None means every topic."""
     move: LeaderMove = LeaderMove.NOW

@@ -67,13 +67,18 @@ Limits = Mapping[Measure, Limit]
 class Acknowledgement:
     """Known drift: neither reported nor planned until it expires."""
 
-    partitions: str
-    """A partition such as `orders-7`, or a pattern over such names."""
+    topic: str
+    """A topic's name or a pattern."""
+    partitions: tuple[int, ...] | None
+    """None: all of them."""
     where: Where
     reason: str
     expires: str
     """RFC 3339; judged by the time of the snapshot."""
     owner: str | None = None
+
+    def __str__(self) -> str:
+        return self.topic if self.partitions is None else f"{self.topic} {list(self.partitions)}"
 
 
 @dataclass(frozen=True, slots=True)

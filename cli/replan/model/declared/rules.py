@@ -77,8 +77,8 @@ class ReplicaBlacklist:
     where: Where
     reason: str | None = None
     owner: str | None = None
-    expires: str | None = None
-    """RFC 3339; an expired entry stays in force, with a warning."""
+    review_by: str | None = None
+    """RFC 3339; from then on plans warn of it, and it stays in force: no date moves data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,8 @@ class LogDirBlacklist:
     where: Where
     reason: str | None = None
     owner: str | None = None
-    expires: str | None = None
-    """RFC 3339; an expired entry stays in force, with a warning."""
+    review_by: str | None = None
+    """RFC 3339; from then on plans warn of it, and it stays in force: no date moves data."""
 
 
 @dataclass(frozen=True, slots=True)

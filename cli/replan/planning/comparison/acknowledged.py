@@ -1,7 +1,7 @@
 """Known drift: differences that the placement asks to leave alone until a date.
 
 A drain overrides it, and so does a partition under its effective min ISR: both must be repaired whoever waits for what.
-Expiry is judged by the time of the snapshot.
+Dates are judged by the time of the snapshot.
 """
 
 from collections.abc import Sequence
@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from replan.model.declared.placement import LeaderBlacklist, Placement
+from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Acknowledgement
-from replan.model.declared.rules import LogDirBlacklist, ReplicaBlacklist
-from replan.model.declared.topic_patterns import matches
+from replan.model.declared.topic_patterns import winners
 from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
 from replan.model.snapshot import Snapshot
@@ -33,23 +32,41 @@ class Unacknowledged:
     """The observed rows of what nothing can place, as far as no entry covers it."""
 
 
-def expired(
-    entry: Acknowledgement | LeaderBlacklist | ReplicaBlacklist | LogDirBlacklist,
-    snapshot: Snapshot,
-) -> bool:
-    """Whether the date of an entry had passed when the snapshot was taken."""
-    return entry.expires is not None and entry.expires < snapshot.observed_at
+def passed(date: str, snapshot: Snapshot) -> bool:
+    """Whether a date had passed when the snapshot was taken."""
+    return date < snapshot.observed_at
 
 
 def acknowledgement_of(
     name: TopicPartition, placement: Placement, snapshot: Snapshot
 ) -> Acknowledgement | None:
-    """The entry in force that names a partition, the first of several."""
-    return _entry_of(name, _in_force(placement, snapshot))
+    """The entry in force that counts for a partition."""
+    return _Entries(placement, snapshot).of(name)
 
 
-def _in_force(placement: Placement, snapshot: Snapshot) -> list[Acknowledgement]:
-    return [e for e in placement.acknowledged if not expired(e, snapshot)]
+class _Entries:
+    """Those in force; of those that name a partition, the most particular one counts, as everywhere."""
+
+    def __init__(self, placement: Placement, snapshot: Snapshot) -> None:
+        self.entries = [e for e in placement.acknowledged if not passed(e.expires, snapshot)]
+        self._of_topic: dict[str, Sequence[Acknowledgement]] = {}
+
+    def of(self, name: TopicPartition) -> Acknowledgement | None:
+        """The one that counts for a partition."""
+        if name.topic not in self._of_topic:
+            self._of_topic[name.topic] = self._by_particularity(name.topic)
+        number, entries = name.partition, self._of_topic[name.topic]
+        return next((e for e in entries if e.partitions is None or number in e.partitions), None)
+
+    def _by_particularity(self, topic: str) -> Sequence[Acknowledgement]:
+        """Those that name a topic; of one name or pattern, those of single partitions before that of all."""
+        left = {entry.topic for entry in self.entries}
+        found: list[Acknowledgement] = []
+        while best := winners(left, [topic]).get(topic):
+            alike = [e for e in self.entries if e.topic == best]
+            found += sorted(alike, key=lambda e: e.partitions is None)
+            left.discard(best)
+        return found
 
 
 def without_acknowledged(
@@ -63,8 +80,8 @@ def without_acknowledged(
 
     `rows`: the observed row of each declared list; `unplaceable`: of each partition that nothing can place.
     """
-    entries = _in_force(placement, snapshot)
-    if not entries:
+    entries = _Entries(placement, snapshot)
+    if not entries.entries:
         return Unacknowledged(differs, unplaceable=frozenset(unplaceable))
     names = [
         TopicPartition(topic, number)
@@ -74,7 +91,7 @@ def without_acknowledged(
             strict=True,
         )
     ]
-    covered = {at: e for at, name in enumerate(names) if (e := _entry_of(name, entries))}
+    covered = {at: e for at, name in enumerate(names) if (e := entries.of(name))}
     for at in [at for at in covered if rows[differs.positions[at]] >= 0]:
         seen = next(snapshot.states([int(rows[differs.positions[at]])]))
         if _must_be_repaired(seen, placement, snapshot):
@@ -84,20 +101,15 @@ def without_acknowledged(
     stuck = {
         at: (seen.partition, e)
         for at, seen in zip(unplaceable, snapshot.states(unplaceable), strict=True)
-        if (e := _entry_of(seen.partition, entries))
-        and not _must_be_repaired(seen, placement, snapshot)
+        if (e := entries.of(seen.partition)) and not _must_be_repaired(seen, placement, snapshot)
     }
     known = [*((names[at], e) for at, e in covered.items()), *stuck.values()]
-    by_entry = [(e, [name for name, of in known if of is e]) for e in entries]
+    by_entry = [(e, [name for name, of in known if of is e]) for e in entries.entries]
     return Unacknowledged(
         left,
         tuple((e, found) for e, found in by_entry if found),
         frozenset(unplaceable).difference(stuck),
     )
-
-
-def _entry_of(name: TopicPartition, entries: Sequence[Acknowledgement]) -> Acknowledgement | None:
-    return next((e for e in entries if matches(e.partitions, str(name))), None)
 
 
 def _must_be_repaired(seen: PartitionState, placement: Placement, snapshot: Snapshot) -> bool:

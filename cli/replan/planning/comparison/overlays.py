@@ -129,7 +129,12 @@ def _undeclared(aligned: Alignment) -> _Undeclared:
     bases, lists = same_width(bases, lists)
     held = np.where((shorter & ~heading)[:, None], lists, bases) if shorter.any() else bases
     made = chosen(aligned.placement, snapshot, aligned.explicit_rows, bases, held)
-    reached = ((reached | orders.back | known) & ~running) | made.changed | heading | _led_by_rule(aligned)
+    reached = (
+        ((reached | orders.back | known) & ~running)
+        | made.changed
+        | heading
+        | _led_by_rule(aligned)
+    )
     for rows, reach in ((aligned.leader_rows, True), (aligned.explicit_rows, False)):
         reached[rows[rows >= 0]] = reach
     rows = np.flatnonzero(reached)

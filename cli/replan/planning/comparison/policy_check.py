@@ -26,6 +26,7 @@ def check_policy(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
     yield from _ties("require", {n: r.where for n, r in placement.requirements.items()}, topics)
     yield from _ties("throttles.standing.topics", {n: t.where for n, t in standing.items()}, topics)
     yield from _ties("recovery", {n: of.where for n, of in placement.recovery.items()}, topics)
+    yield from _ties("acknowledged", {e.topic: e.where for e in placement.acknowledged}, topics)
     if placement.requirements:
         yield from _unmet_rules(placement, topics)
         yield from _too_few_racks(placement, snapshot)

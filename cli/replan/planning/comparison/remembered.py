@@ -70,6 +70,16 @@ def left_demoted(aligned: Alignment) -> dict[TopicPartition, frozenset[BrokerId]
 
 
 def demoted(before: Replicas, after: Replicas) -> frozenset[BrokerId]:
+    """The brokers that a blacklist has put last, in an order or behind a stand-in; else all that went back."""
+    for was, now in ((before, after), (tuple(b for b in before if b != after[0]), after[1:])):
+        for number in range(1, len(now)):
+            last = frozenset(now[-number:])
+            if was != now == tuple(sorted(was, key=lambda b: b in last)):
+                return last
+    return behind(before, after)
+
+
+def behind(before: Replicas, after: Replicas) -> frozenset[BrokerId]:
     """The brokers that stand behind one before which they stood."""
     place = {broker: at for at, broker in enumerate(after)}
     return frozenset(

@@ -17,7 +17,7 @@ from replan.model.declared.topic_patterns import matches
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot, topic_codes
-from replan.planning.comparison.acknowledged import expired
+from replan.planning.comparison.acknowledged import passed
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift import Drift, Drifted
 from replan.planning.plans.standing_throttles import ThrottleSetting
@@ -40,8 +40,8 @@ class DriftClass(StrEnum):
     """A topic has another number of partitions than is declared."""
     STALE_THROTTLE = "stale-throttle"
     """A throttle is set that nothing needs and nobody declares."""
-    EXPIRED_BLACKLIST = "expired-blacklist"
-    """An entry of a blacklist is in force after its date."""
+    REVIEW_DUE = "review-due"
+    """An entry of a blacklist is in force after its `reviewBy`."""
     UNKNOWN = "unknown"
     """None of the rules fits."""
 
@@ -81,7 +81,7 @@ CLASS_OF: Mapping[Rule, DriftClass] = {
     Rule.LOG_DIR_DRAINED: DriftClass.OPERATOR,
     Rule.THROTTLE_DIFFERS: DriftClass.OPERATOR,
     Rule.NOTHING_RUNS: DriftClass.STALE_THROTTLE,
-    Rule.DATE_PASSED: DriftClass.EXPIRED_BLACKLIST,
+    Rule.DATE_PASSED: DriftClass.REVIEW_DUE,
     Rule.OUT_OF_BALANCE: DriftClass.UNKNOWN,
     Rule.CONTRADICTS: DriftClass.MISTAKE,
 }
@@ -145,7 +145,7 @@ def classify(
     found += [_standing(setting) for setting in drift.standing]
     if not application_open:
         found += _throttles(placement, snapshot)
-    found += _expired(placement, snapshot)
+    found += _review_due(placement, snapshot)
     found += [
         Classified(Rule.OUT_OF_BALANCE, OtherKind.BALANCE, detail=reason.obstacle.value)
         for reason in drift.unbalanced
@@ -294,14 +294,14 @@ def _moving_topics(snapshot: Snapshot) -> frozenset[str]:
     return frozenset(names[int(code)].as_py() for code in codes)
 
 
-def _expired(placement: Placement, snapshot: Snapshot) -> Iterator[Classified]:
+def _review_due(placement: Placement, snapshot: Snapshot) -> Iterator[Classified]:
     for kind, entries in (
         (OtherKind.LEADER_BLACKLIST, placement.leader_entries),
         (OtherKind.REPLICA_BLACKLIST, placement.replica_blacklist),
         (OtherKind.LOG_DIR_BLACKLIST, placement.log_dir_blacklist),
     ):
         for entry in entries:
-            if expired(entry, snapshot):
+            if entry.review_by is not None and passed(entry.review_by, snapshot):
                 yield Classified(
                     Rule.DATE_PASSED, kind, broker=entry.broker, detail=str(entry.where)
                 )

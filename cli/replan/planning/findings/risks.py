@@ -4,7 +4,6 @@ Each risk is derived from the plan alone. What is refused is in `Plan.refusals`,
 `Plan.warnings`. The sentences are in `reporting.sentences.risk_text`.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -62,9 +61,7 @@ def _names(plan: Plan, kind: RiskKind) -> Iterator[str]:
         case RiskKind.NEW_PARTITIONS:
             yield from sorted(create.topic for create in plan.creates)
         case RiskKind.BLACKLIST_LIFTED:
-            lifted = (m.reason for m in plan.moves if m.reason.kind is ReasonKind.BLACKLIST_LIFTED)
-            for broker, times in sorted(Counter(reason.broker for reason in lifted).items()):
-                yield f"{broker} in {count(times, 'partition')}"
+            yield from _lifted(plan)
         case RiskKind.INTERNAL_TOPICS:
             topics = {m.partition.topic for m in plan.moves}
             yield from sorted(t for t in topics if is_internal(t))
@@ -73,6 +70,13 @@ def _names(plan: Plan, kind: RiskKind) -> Iterator[str]:
             yield from _partitions([m for m in plan.moves if m.new] if free else [])
         case RiskKind.LIMIT_RAISED:
             yield from (f"{name}={most}" for name, most in sorted(plan.allowed.items()))
+
+
+def _lifted(plan: Plan) -> Iterator[str]:
+    reasons = [m.reason for m in plan.moves if m.reason.kind is ReasonKind.BLACKLIST_LIFTED]
+    for broker in sorted({r.broker for r in reasons if r.broker is not None}):
+        times = sum(r.broker == broker for r in reasons)
+        yield f"{broker} in {count(times, 'partition')}"
 
 
 def _below(move: Move) -> bool:

@@ -14,7 +14,7 @@ from replan.model.declared.placement import LeaderBlacklist, Placement
 from replan.model.declared.rules import LogDirBlacklist, ReplicaBlacklist
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.acknowledged import Unacknowledged, expired
+from replan.planning.comparison.acknowledged import Unacknowledged, passed
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of
 from replan.planning.comparison.blacklist import blacklist_reaches, has_ended
 from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
@@ -115,8 +115,8 @@ def _acknowledged(
         listed: Facts = {"partitions": tuple(map(str, names[:NAMED])), "count": len(names)}
         yield PlanWarning(WarningKind.ACKNOWLEDGED, {**facts, **listed})
     for entry in placement.acknowledged:
-        if expired(entry, snapshot):
-            facts = {"where": str(entry.where), "acknowledged": entry.partitions}
+        if passed(entry.expires, snapshot):
+            facts = {"where": str(entry.where), "acknowledged": str(entry)}
             yield PlanWarning(
                 WarningKind.ACKNOWLEDGEMENT_EXPIRED, {**facts, "expires": entry.expires}
             )
@@ -219,11 +219,11 @@ def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning
         facts: Facts = {"where": str(entry.where), "broker": entry.broker}
         if entry.broker not in registered:
             yield PlanWarning(WarningKind.BLACKLIST_UNREGISTERED, facts)
-        yield from _expired(entry, snapshot)
+        yield from _review_due(entry, snapshot)
     for log_dir in sorted(placement.log_dir_blacklist, key=lambda e: (e.broker, e.path)):
-        yield from _expired(log_dir, snapshot)
+        yield from _review_due(log_dir, snapshot)
     for drained in sorted(placement.replica_blacklist, key=lambda e: (e.broker, str(e.where))):
-        yield from _expired(drained, snapshot)
+        yield from _review_due(drained, snapshot)
     gone = {entry.broker for entry in placement.replica_blacklist}
     for name, preferred in sorted(placement.preferred_leaders.items()):
         at: Facts = {"where": str(preferred.where), "partition": str(name)}
@@ -253,12 +253,12 @@ def ended_entries(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarn
             yield PlanWarning(WarningKind.BLACKLIST_CAUGHT_UP, facts)
 
 
-def _expired(
+def _review_due(
     entry: LeaderBlacklist | ReplicaBlacklist | LogDirBlacklist, snapshot: Snapshot
 ) -> Iterator[PlanWarning]:
-    if expired(entry, snapshot):
+    if entry.review_by is not None and passed(entry.review_by, snapshot):
         facts: Facts = {"where": str(entry.where), "broker": entry.broker}
-        yield PlanWarning(WarningKind.BLACKLIST_EXPIRED, {**facts, "expires": str(entry.expires)})
+        yield PlanWarning(WarningKind.BLACKLIST_REVIEW_DUE, {**facts, "reviewBy": entry.review_by})
 
 
 def log_dir_warnings(drains: LogDrains) -> Iterator[PlanWarning]:

@@ -208,9 +208,7 @@ def _within(name: SettingName, within: Part) -> bool:
 
 def _facts(placement: Placement, snapshot: Snapshot, differs: pa.Table) -> Facts:
     topics = pc.unique(differs.column("topic")).to_pylist()
-    entries = sorted(
-        placement.leader_entries, key=lambda e: (e.broker, str(e.where)), reverse=True
-    )
+    entries = sorted(placement.leader_entries, key=lambda e: (e.broker, str(e.where)), reverse=True)
     return Facts(
         placement,
         snapshot.all_settings(),

@@ -10,7 +10,7 @@ from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.snapshot import RememberedOrder
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.comparison.remembered import demoted
+from replan.planning.comparison.remembered import behind, demoted
 from replan.planning.plans.move_reasons import MoveReason, ReasonKind
 
 
@@ -105,7 +105,7 @@ def _lifted(difference: Difference, seen: PartitionState, facts: Facts) -> Repli
         return ()
     if not set(kept.order) == set(difference.declared) == set(seen.replicas):
         return ()
-    forward = demoted(kept.order, seen.replicas) & demoted(difference.declared, seen.replicas)
+    forward = demoted(kept.order, seen.replicas) & behind(difference.declared, seen.replicas)
     entries = facts.listed[seen.partition.topic]
     return tuple(b for b in difference.declared if b in forward and b not in entries)
 
@@ -122,4 +122,4 @@ def _plain(difference: Difference, seen: PartitionState, facts: Facts) -> MoveRe
 def _entry(kind: ReasonKind, entry: LeaderBlacklist | ReplicaBlacklist) -> MoveReason:
     """What an entry of a blacklist says of itself, each on one line."""
     note, owner = (" ".join((text or "").split()) or None for text in (entry.reason, entry.owner))
-    return MoveReason(kind, entry.broker, note=note, owner=owner, expires=entry.expires)
+    return MoveReason(kind, entry.broker, note=note, owner=owner, review_by=entry.review_by)

@@ -46,7 +46,7 @@ class MoveReason:
     note: str | None = None
     owner: str | None = None
     """Whom to ask about the entry of a blacklist."""
-    expires: str | None = None
-    """When such an entry ends, RFC 3339."""
+    review_by: str | None = None
+    """When such an entry is to be looked at again, RFC 3339."""
     order: "MoveReason | None" = None
     """Why the list gets its order, where its replicas change and something else asks for the order."""

@@ -89,7 +89,7 @@ class WarningKind(StrEnum):
     UNCLEAN_ELECTION = "unclean-election"
     CONVERGING = "converging"
     BLACKLIST_UNREGISTERED = "blacklist-unregistered"
-    BLACKLIST_EXPIRED = "blacklist-expired"
+    BLACKLIST_REVIEW_DUE = "blacklist-review-due"
     BLACKLIST_CAUGHT_UP = "blacklist-caught-up"
     BLACKLIST_STAYS = "blacklist-stays"
     """The placement has no `blacklists.leaders`, and an earlier one has changed orders."""
@@ -168,7 +168,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.UNCLEAN_ELECTION: ("topics", "count"),
     WarningKind.CONVERGING: ("partitions", "count"),
     WarningKind.BLACKLIST_UNREGISTERED: ("where", "broker"),
-    WarningKind.BLACKLIST_EXPIRED: ("where", "broker", "expires"),
+    WarningKind.BLACKLIST_REVIEW_DUE: ("where", "broker", "reviewBy"),
     WarningKind.BLACKLIST_CAUGHT_UP: ("where", "broker"),
     WarningKind.BLACKLIST_STAYS: ("brokers", "partitions", "count"),
     WarningKind.PREFERRED_BLACKLISTED: ("where", "partition", "broker"),

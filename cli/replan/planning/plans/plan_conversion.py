@@ -236,7 +236,7 @@ def _reason(reason: MoveReason) -> ReasonForm:
         reason.rule,
         reason.note,
         reason.owner,
-        reason.expires,
+        reason.review_by,
         order,
     )
 
@@ -250,7 +250,7 @@ def _read_reason(form: ReasonForm) -> MoveReason:
         form.rule,
         form.note,
         form.owner,
-        form.expires,
+        form.review_by,
         order,
     )
 

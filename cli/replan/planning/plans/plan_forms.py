@@ -169,7 +169,7 @@ class ReasonForm(Form, frozen=True):
     rule: Text | None = None
     note: Text | None = None
     owner: Text | None = None
-    expires: Text | None = None
+    review_by: Text | None = None
     order: "ReasonForm | None" = None
 
 

@@ -174,8 +174,15 @@ def _moved_alone(
         at = table.schema.get_field_index(column)
         table = table.set_column(at, table.schema.field(at), values)
     orders = {
-        m.partition: RememberedOrder(m.original, m.topic_id)
+        m.partition: _kept(m, snapshot.remembered.get(m.partition))
         for m, _ in judged
         if m.partition in remember
     }
     return replace(snapshot, partitions=table, remembered={**snapshot.remembered, **orders})
+
+
+def _kept(move: Move, before: RememberedOrder | None) -> RememberedOrder:
+    """The order that is remembered when a move begins: the first one, as long as the replicas are the same."""
+    same = before is not None and set(before.order) == set(move.original)
+    order = before.order if before is not None and same else move.original
+    return RememberedOrder(order, move.topic_id)

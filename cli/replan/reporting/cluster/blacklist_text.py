@@ -10,12 +10,12 @@ from replan.wording import capped
 SHOWN = 50
 EMPTY = "The leader blacklist is empty."
 NOT_DECLARED = (
-    "The placement does not say who is on the leader blacklist (blacklists.leaders), so an earlier one goes on; an empty "
-    "list ends it."
+    "The placement does not say who is on the leader blacklist (blacklists.leaders), so an earlier one goes on; an "
+    "empty list ends it."
 )
 STATES: Mapping[EntryState, str] = {
     EntryState.IN_FORCE: "in force",
-    EntryState.EXPIRED: "in force; expired, take it out",
+    EntryState.REVIEW_DUE: "in force; to be reviewed",
     EntryState.ENDED: "ended: its broker has caught up, take it out",
     EntryState.UNREGISTERED: "no effect: its broker is not registered",
 }
@@ -44,7 +44,7 @@ def _entry(of: EntryReport) -> str:
     parts = [
         entry.reason,
         entry.owner,
-        f"until {entry.expires}" if entry.expires else None,
+        f"review by {entry.review_by}" if entry.review_by else None,
         f"topics {', '.join(entry.topics)}" if entry.topics else None,
         f"move {entry.move}",
         "until caught up" if entry.until_caught_up else None,
@@ -73,7 +73,7 @@ def _json(of: EntryReport) -> dict[str, object]:
         "state": str(of.state),
         "reason": entry.reason,
         "owner": entry.owner,
-        "expires": entry.expires,
+        "reviewBy": entry.review_by,
         "topics": None if entry.topics is None else list(entry.topics),
         "move": str(entry.move),
         "until": "caught-up" if entry.until_caught_up else None,

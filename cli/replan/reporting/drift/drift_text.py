@@ -25,7 +25,7 @@ from replan.wording import count, left_out
 SHOWN = 500
 APART = (DriftClass.FAILURE, DriftClass.OTHER_TOOL)
 """Not the operator's: under a heading of their own, whatever differs."""
-SETTINGS = (DriftClass.STALE_THROTTLE, DriftClass.EXPIRED_BLACKLIST, DriftClass.MISTAKE)
+SETTINGS = (DriftClass.STALE_THROTTLE, DriftClass.REVIEW_DUE, DriftClass.MISTAKE)
 
 
 def render_drift(report: DriftReport, *, everything: bool = False, unmanaged: bool = False) -> str:

@@ -55,8 +55,8 @@ CLASSES: Mapping[DriftClass, tuple[str, str]] = {
         "Throttles that nothing needs",
         "`replan throttle clear` removes replan's own and lists the others",
     ),
-    DriftClass.EXPIRED_BLACKLIST: (
-        "Blacklist entries in force after their date",
+    DriftClass.REVIEW_DUE: (
+        "Blacklist entries to be reviewed",
         "take them out, or give them another date",
     ),
     DriftClass.UNKNOWN: ("Not explained by the state of the cluster", "`replan explain` says more"),

@@ -153,7 +153,7 @@ def _identity(entry: Any) -> str:
     """What an entry of a list is known by: the broker that it names, its disk, or its partitions."""
     known = [
         getattr(entry, name)
-        for name in ("broker", "path", "partitions", "first")
+        for name in ("broker", "path", "topic", "partitions", "first")
         if hasattr(entry, name)
     ]
     return " ".join(map(str, known))

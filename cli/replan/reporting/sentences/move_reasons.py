@@ -34,7 +34,7 @@ def reason_text(reason: MoveReason) -> str:
 
 
 def _note(reason: MoveReason) -> str:
-    """What the entry of a blacklist says: `: disk at 92 % [storage, until 2026-12-01]`."""
-    until = f"until {reason.expires}" if reason.expires else None
-    of = ", ".join(filter(None, (reason.owner, until)))
+    """What the entry of a blacklist says: `: disk at 92 % [storage, review by 2026-12-01]`."""
+    review = f"review by {reason.review_by}" if reason.review_by else None
+    of = ", ".join(filter(None, (reason.owner, review)))
     return (f": {reason.note}" if reason.note else "") + (f" [{of}]" if of else "")

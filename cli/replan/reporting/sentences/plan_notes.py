@@ -160,8 +160,9 @@ WARNINGS: Mapping[WarningKind, str] = {
     WarningKind.UNKNOWN_RACK: (
         "{where}: no registered broker is in rack {rack}; leaders are preferred as if it were not named"
     ),
-    WarningKind.BLACKLIST_EXPIRED: (
-        "{where}: the blacklist entry of broker {broker} expired on {expires}; it stays in force until it is taken out"
+    WarningKind.BLACKLIST_REVIEW_DUE: (
+        "{where}: the blacklist entry of broker {broker} was to be reviewed by {reviewBy}; it stays in force until it "
+        "is taken out"
     ),
     WarningKind.BLACKLIST_CAUGHT_UP: (
         "{where}: broker {broker} is in sync for every partition that its blacklist entry reaches, so the entry has "

@@ -5,8 +5,9 @@ from tests.builders import FILE, placement, snapshot, state
 
 from replan.model.declared.policy import Acknowledgement
 from replan.model.declared.rules import ReplicaBlacklist
-from replan.model.declared.where import Where
+from replan.model.declared.where import MistakenManifest, Where
 from replan.model.names import BrokerId, TopicPartition
+from replan.planning.comparison.acknowledged import acknowledgement_of
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import WarningKind
@@ -16,18 +17,29 @@ SEEN = snapshot([state([1, 2, 3], partition=p) for p in range(3)], min_insync_re
 LISTS = {"orders": [[1, 2, 4], [1, 2, 4], [1, 2, 4]]}
 
 
-def known(partitions: str, expires: str = "2026-12-01") -> tuple[Acknowledgement, ...]:
-    return (Acknowledgement(partitions, PLACE, "waiting for a disk", expires),)
+def entry(topic: str, *partitions: int, expires: str = "2026-12-01") -> Acknowledgement:
+    return Acknowledgement(topic, partitions or None, PLACE, "waiting for a disk", expires)
+
+
+def known(topic: str, *partitions: int, expires: str = "2026-12-01") -> tuple[Acknowledgement, ...]:
+    return (entry(topic, *partitions, expires=expires),)
 
 
 @pytest.mark.parametrize(
-    ("partitions", "left"),
-    [("orders-1", [0, 2]), ("orders-*", []), ("orders-[01]", [2]), ("clicks-*", [0, 1, 2])],
+    ("of", "left"),
+    [
+        (known("orders", 1), [0, 2]),
+        (known("orders"), []),
+        (known("ord*", 0, 1), [2]),
+        (known("orders-*"), [0, 1, 2]),
+        (known("clicks*"), [0, 1, 2]),
+    ],
+    ids=["a partition", "a topic", "of a pattern", "a pattern of other topics", "another pattern"],
 )
 def test_what_is_acknowledged_is_not_planned_and_not_reported(
-    partitions: str, left: list[int]
+    of: tuple[Acknowledgement, ...], left: list[int]
 ) -> None:
-    asked = placement(LISTS, acknowledged=known(partitions))
+    asked = placement(LISTS, acknowledged=of)
     names = [TopicPartition("orders", p) for p in left]
     assert sorted(m.partition for m in make_plan(asked, SEEN).moves) == names
     drift = find_drift(asked, SEEN)
@@ -37,7 +49,7 @@ def test_what_is_acknowledged_is_not_planned_and_not_reported(
 
 
 def test_it_is_listed_with_its_reason_and_its_end() -> None:
-    (warning,) = make_plan(placement(LISTS, acknowledged=known("orders-1")), SEEN).warnings
+    (warning,) = make_plan(placement(LISTS, acknowledged=known("orders", 1)), SEEN).warnings
     assert warning.kind is WarningKind.ACKNOWLEDGED
     assert warning.facts == {
         "where": str(PLACE),
@@ -49,14 +61,14 @@ def test_it_is_listed_with_its_reason_and_its_end() -> None:
 
 
 def test_an_expired_entry_covers_nothing_and_is_named() -> None:
-    made = make_plan(placement(LISTS, acknowledged=known("*", "2026-11-01")), SEEN)
+    made = make_plan(placement(LISTS, acknowledged=known("*", expires="2026-11-01")), SEEN)
     assert len(made.moves) == 3
     assert [w.kind for w in made.warnings] == [WarningKind.ACKNOWLEDGEMENT_EXPIRED]
 
 
 def test_a_partition_under_its_min_isr_is_repaired_all_the_same() -> None:
     states = [state([1, 2, 3], [1], partition=0), state([1, 2, 3], partition=1)]
-    asked = placement({"orders": LISTS["orders"][:2]}, acknowledged=known("*-*"))
+    asked = placement({"orders": LISTS["orders"][:2]}, acknowledged=known("*"))
     moves = make_plan(asked, snapshot(states, min_insync_replicas=2)).moves
     assert [m.partition.partition for m in moves] == [0]
 
@@ -65,3 +77,28 @@ def test_a_drained_broker_overrides_it() -> None:
     drained = (ReplicaBlacklist(BrokerId(3), PLACE),)
     asked = placement(LISTS, acknowledged=known("*"), replica_blacklist=drained)
     assert find_drift(asked, SEEN).acknowledged == ()
+
+
+def test_the_most_particular_entry_counts() -> None:
+    orders, first, many = entry("orders"), entry("orders", 0), entry("ord*")
+    asked = placement(LISTS, acknowledged=(many, orders, first))
+    found = {
+        str(name): acknowledgement_of(name, asked, SEEN)
+        for name in (
+            TopicPartition("orders", 0),
+            TopicPartition("orders", 1),
+            TopicPartition("ord", 0),
+        )
+    }
+    assert found == {"orders-0": first, "orders-1": orders, "ord-0": many}
+
+
+def test_an_entry_for_some_partitions_leaves_the_others_to_an_entry_for_more() -> None:
+    asked = placement(LISTS, acknowledged=(entry("*"), entry("orders", 0)))
+    assert make_plan(asked, SEEN).moves == ()
+
+
+def test_two_patterns_that_match_equally_well_are_an_error_with_both_places() -> None:
+    asked = placement(LISTS, acknowledged=(entry("ord*"), entry("ord?rs")))
+    with pytest.raises(MistakenManifest, match=r"topic orders matches ord\?rs as well as ord\*"):
+        make_plan(asked, SEEN)
