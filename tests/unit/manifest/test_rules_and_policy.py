@@ -134,7 +134,7 @@ def test_recovery_is_read_with_its_wait_in_seconds_and_counts_in_the_digest() ->
 def test_drains_and_standing_throttles_arrive_sorted() -> None:
     placement = read(WHOLE)
     assert placement.replica_blacklist == (
-        ReplicaBlacklist(B(2), at(15, 86)),
+        ReplicaBlacklist(B(2), at(15, 87)),
         ReplicaBlacklist(B(9), at(15, 14), "decommission", "storage", "2026-12-24"),
     )
     assert placement.log_dir_blacklist == (
@@ -183,7 +183,7 @@ def test_every_part_of_a_rule_and_of_a_policy_counts_for_the_digest() -> None:
         ("30MB/s", "31MB/s"),
         ("racks: 2", "racks: 1"),
         ("2TB", "3TB"),
-        ("orders-7", "orders-8"),
+        ("partitions: [7]", "partitions: [8]"),
         ("0.02", "0.03"),
     ]
     texts = [WHOLE, *(WHOLE.replace(old, new) for old, new in changes)]
