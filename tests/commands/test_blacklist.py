@@ -90,5 +90,5 @@ def test_it_is_shown_as_text(shell: Listed) -> None:
     )
     said = shell.said("blacklist", "show")
     assert "not registered" in said
-    assert "expired" in said
+    assert "to be reviewed" in said
     assert "topics orders; move later" in said

@@ -188,8 +188,7 @@ def forms_agree(report: DriftReport) -> None:
 def only_settings(report: DriftReport) -> bool:
     """Whether nothing differs but throttles that nothing needs and entries after their date."""
     return all(
-        c.drift_class
-        in {DriftClass.IN_FLIGHT, DriftClass.STALE_THROTTLE, DriftClass.REVIEW_DUE}
+        c.drift_class in {DriftClass.IN_FLIGHT, DriftClass.STALE_THROTTLE, DriftClass.REVIEW_DUE}
         for c in report.classified
     )
 

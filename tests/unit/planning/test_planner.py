@@ -276,7 +276,7 @@ WARNINGS: list[tuple[str, Placement, Snapshot, str]] = [
         placement(blacklist=[listed_leader(5, review_by="2026-11-21")]),
         THREE,
         (
-            "placement.yaml:201:7: the blacklist entry of broker 5 expired on 2026-11-21; "
+            "placement.yaml:201:7: the blacklist entry of broker 5 was to be reviewed by 2026-11-21; "
             "it stays in force until it is taken out"
         ),
     ),
@@ -310,7 +310,7 @@ def test_a_warning_is_one_line_complete_in_itself(
     assert said(make_plan(asked, seen)) == [warning]
 
 
-def test_an_entry_that_expires_later_today_has_not_expired() -> None:
+def test_an_entry_to_be_reviewed_later_today_is_not_named() -> None:
     asked = placement(blacklist=[listed_leader(5, review_by="2026-11-21T18:00:00Z")])
     assert make_plan(asked, THREE).warnings == ()
 
