@@ -132,12 +132,14 @@ def test_processes_give_what_one_process_gives(tmp_path: Path) -> None:
 
 @pytest.mark.spark
 def test_spark_gives_the_same_tables(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    from replan.fleet.spark.on_spark import perform_in
+    from replan.fleet.spark.on_spark import perform_in, put_tasks, rows_in
 
     write_fleet(tmp_path, range(24, 40))
     tasks = todo_of(tmp_path).tasks
     here = together(perform_here(tasks, STAGES, 0), STAGES)
-    there: Rows = perform_in(request.getfixturevalue("spark"), tasks, STAGES, tmp_path)
+    put_tasks(tmp_path, tasks)
+    perform_in(request.getfixturevalue("spark"), STAGES, tmp_path)
+    there: Rows = rows_in(STAGES, tmp_path)
     assert there == here
     assert all(rows.num_rows for rows in here.values())
 

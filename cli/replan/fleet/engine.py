@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from tempfile import gettempdir
 
+from replan.documents.work_folder import work_folder
 from replan.errors import BadUsage
 from replan.fleet.in_process import perform_here
 from replan.fleet.perform import Rows, Stage, together
@@ -15,6 +17,8 @@ SPARK_PARTITIONS = 8_000_000
 LONG_PARTITIONS = 15_000_000
 """Beyond so many a quick start of Java is not worth its slower code."""
 LOCAL_MASTER = "local[*]"
+FOLDER = ".replan-fleet-"
+"""How the folder begins in which executors write what they find."""
 
 
 class Engine(StrEnum):
@@ -55,10 +59,17 @@ def done_by(where: Where, todo: Todo, stages: Sequence[Stage]) -> Rows:
     """The rows of all tasks; raises ReplanError where the engine itself fails."""
     if not todo.tasks or where.chosen(todo.partitions) is Engine.LOCAL:
         return together(perform_here(todo.tasks, stages, todo.partitions), stages)
-    from replan.fleet.spark.on_spark import perform_in, require_spark
+    from replan.fleet.spark.on_spark import (
+        TRIES,
+        give_up,
+        perform_in,
+        put_tasks,
+        require_spark,
+        rows_in,
+    )
 
     require_spark()
-    from replan.fleet.spark.session import Length, alone, spark_session
+    from replan.fleet.spark.session import JavaEnded, Length, alone, spark_session
 
     master = where.master or LOCAL_MASTER
     if where.between is None and (where.remote is not None or not alone(master)):
@@ -67,5 +78,14 @@ def done_by(where: Where, todo: Todo, stages: Sequence[Stage]) -> Rows:
             "that all of them see: a lake there, or with two folders an --output there"
         )
     length = Length.LONG if todo.partitions > LONG_PARTITIONS else Length.SHORT
-    with spark_session(master, length, where.remote) as spark:
-        return perform_in(spark, todo.tasks, stages, where.between)
+    with work_folder(where.between or Path(gettempdir()), FOLDER) as place:
+        put_tasks(place, todo.tasks)
+        for attempt in range(TRIES):
+            try:
+                with spark_session(master, length, where.remote) as spark:
+                    perform_in(spark, stages, place)
+                break
+            except JavaEnded as problem:
+                if attempt == TRIES - 1:
+                    give_up(stages, place, f"{problem}, {TRIES} times")
+        return rows_in(stages, place)

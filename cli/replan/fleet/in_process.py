@@ -3,53 +3,125 @@
 The same functions as inside Spark, so both engines mean the same; a test holds them to it. Memory is that of the
 largest cluster for each process, and of the rows that are found.
 
-A worker ends with the process that started it, however that ends: ^C reaches all processes of a terminal, and is for
-that one alone, which ends its workers; where it is killed they notice.
+A worker that is lost, as one that the kernel kills for want of memory, costs its cluster a second try in a new worker,
+and the second time an error. A worker ends with the process that started it, however that ends: ^C reaches all
+processes of a terminal, and is for that one alone, which ends its workers; where it is killed they notice.
 """
 
 import os
 import signal
+from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
-from multiprocessing import active_children, get_context, parent_process, resource_tracker
+from contextlib import suppress
+from multiprocessing import get_context, parent_process, resource_tracker
+from multiprocessing.connection import Connection, wait
 from threading import Thread
 
-from replan.fleet.perform import Rows, Stage, perform
+from replan.fleet.perform import Rows, Stage, not_done, perform
 from replan.fleet.tasks.work import Task
 
 MUCH = 200_000
 """Beyond so many partitions it pays to start processes (half a second each)."""
+TRIES = 2
+"""So often a cluster is begun whose worker is lost."""
 
 
 def perform_here(tasks: Sequence[Task], stages: Sequence[Stage], partitions: int) -> Iterator[Rows]:
-    """The rows of each task; `partitions`: about how many there are in all."""
+    """The rows of each task, as they are found; `partitions`: about how many there are in all."""
     workers = min(len(tasks), os.cpu_count() or 1)
     if workers < 2 or partitions < MUCH:
-        yield from (perform(task, stages) for task in tasks)
-        return
-    before = set(active_children())
-    with ProcessPoolExecutor(workers, get_context("spawn"), _end_with_parent) as pool:
+        return (perform(task, stages) for task in tasks)
+    return _in_workers(tasks, stages, workers)
+
+
+def _in_workers(tasks: Sequence[Task], stages: Sequence[Stage], most: int) -> Iterator[Rows]:
+    waiting = deque((task, 1) for task in tasks)
+    workers: dict[Connection, _Worker] = {}
+    try:
+        while waiting or workers:
+            while waiting and len(workers) < most:
+                started = _Worker(stages)
+                workers[started.pipe] = started
+                started.give(*waiting.popleft())
+            for pipe in wait(list(workers)):
+                worker = workers[pipe]  # type: ignore[index]  # they are what was waited for
+                rows = worker.rows()
+                if rows is None and worker.tries < TRIES:
+                    waiting.appendleft((worker.task, worker.tries + 1))
+                else:
+                    yield not_done(worker.task, stages, worker.lost()) if rows is None else rows
+                if rows is None or not waiting:
+                    del workers[worker.pipe]
+                    worker.end()
+                else:
+                    worker.give(*waiting.popleft())
+    finally:
+        for worker in workers.values():
+            worker.process.kill()
+            worker.end()
+
+
+class _Worker:
+    """A process, and the task that it has."""
+
+    task: Task
+    tries: int
+
+    def __init__(self, stages: Sequence[Stage]) -> None:
+        context = get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=_work, args=(theirs, stages), daemon=True)
         resource_tracker.ensure_running()  # it would lift the mask
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which the workers inherit
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which the worker inherits
         try:
-            found = pool.map(partial(perform, stages=stages), tasks)
+            self.process.start()
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        theirs.close()
+
+    def give(self, task: Task, tries: int) -> None:
+        """Let it do a task, for the nth time."""
+        self.task, self.tries = task, tries
+        with suppress(OSError):  # it is lost already: so says `rows`
+            self.pipe.send(task)
+
+    def rows(self) -> Rows | None:
+        """What it has found; None where it is lost."""
         try:
-            yield from found
-        except BaseException:
-            for worker in set(active_children()) - before:
-                worker.terminate()
-            raise
+            rows: Rows = self.pipe.recv()
+        except (EOFError, OSError):
+            return None
+        return rows
+
+    def lost(self) -> str:
+        """How it ended, and what may be done."""
+        self.process.join()
+        code = self.process.exitcode or 0
+        how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+        return (
+            f"the worker process that judged it was ended {how}, {self.tries} times; "
+            "the kernel does that where memory is short (its log says so)"
+        )
+
+    def end(self) -> None:
+        """Let it end: it has nothing more to do."""
+        self.pipe.close()
+        self.process.join()
+
+
+def _work(pipe: Connection, stages: Sequence[Stage]) -> None:
+    """In a worker: one task after the other."""
+    Thread(target=_end_with_parent, daemon=True).start()
+    while True:
+        try:
+            task: Task = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(perform(task, stages))
 
 
 def _end_with_parent() -> None:
-    """In a worker: without its parent it would wait for work for ever, and keep the terminal or pipe open."""
-
-    def wait() -> None:
-        if (parent := parent_process()) is not None:
-            parent.join()
-            os._exit(1)
-
-    Thread(target=wait, daemon=True).start()
+    """Without its parent it would go on with its work, and keep the terminal or pipe open."""
+    if (parent := parent_process()) is not None:
+        parent.join()
+        os._exit(1)

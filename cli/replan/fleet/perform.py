@@ -66,6 +66,16 @@ def perform(task: Task, stages: Sequence[Stage]) -> Rows:
             found |= {name: rows[name] for name in WRITES[stage]}
         else:
             errors.append((stage.value, rows))
+    return {**found, ERRORS.name: _error_rows(work, errors)}
+
+
+def not_done(task: Task, stages: Sequence[Stage], why: str) -> Rows:
+    """The rows of a task that nobody could do: each stage says so."""
+    return {ERRORS.name: _error_rows(Work(task), [(stage.value, why) for stage in stages])}
+
+
+def _error_rows(work: Work, errors: Sequence[tuple[str, str]]) -> pa.Table:
+    task = work.task
     places = (task.placement, task.lake or "", task.snapshot or "")
     default = task.snapshot or task.placement
     columns = {
@@ -76,7 +86,7 @@ def perform(task: Task, stages: Sequence[Stage]) -> Rows:
         ],
         "message": [text for _, text in errors],
     }
-    return {**found, ERRORS.name: work.rows(ERRORS, columns, len(errors))}
+    return work.rows(ERRORS, columns, len(errors))
 
 
 def or_message(stage: Stage, work: Work) -> Rows | str:

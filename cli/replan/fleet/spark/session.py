@@ -11,18 +11,19 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import Enum
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pyspark
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from replan.documents.work_folder import work_folder
 from replan.errors import ReplanError
 from replan.fleet.spark.java import ClassArchive, class_archive, find_java
 from replan.fleet.spark.shipping import package_folder, zip_package
@@ -30,7 +31,8 @@ from replan.wording import first_line
 
 EXIT_SECONDS = 60
 """How long Java may take to end; a run may write the class archive then, some 10 s."""
-
+NOTICED_SECONDS = 5
+"""So long after its connections a process may end."""
 SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """What spark-submit sets for the program that it starts."""
 LINES_SHOWN = 10
@@ -57,6 +59,14 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
 """
 
 
+TASK_TRIES = 3
+"""How often Spark begins a task on this machine; the last time only says that it was lost (`on_spark`)."""
+
+
+class JavaEnded(ReplanError):
+    """Spark's Java process has ended by itself: what it had to do may be done again in a new one."""
+
+
 class Length(Enum):
     """How long the job will run, with the memory it gets; a quick start makes a long job slower."""
 
@@ -78,8 +88,7 @@ def spark_session(master: str, length: Length, remote: str | None = None) -> Ite
     java = find_java(os.environ)
     here = alone(master)
     archive = class_archive(java, pyspark.__version__, SPARK / "jars", os.environ) if here else None
-    with tempfile.TemporaryDirectory(prefix="replan-spark-") as folder:
-        home = Path(folder)
+    with work_folder(Path(tempfile.gettempdir()), "replan-spark-") as home:
         settings = _settings(master, home)
         if here:
             settings |= _settings_in_one_process(home, length, archive)
@@ -133,6 +142,14 @@ def _connected(remote: str) -> Iterator[SparkSession]:
             spark.stop()
 
 
+def _retrying(master: str) -> str:
+    """A master of one process that does a lost task again; Spark itself would do that on a cluster alone."""
+    if not alone(master) or "," in master:
+        return master
+    threads = "1" if master == "local" else master.removeprefix("local[").removesuffix("]")
+    return f"local[{threads},{TASK_TRIES}]"
+
+
 def alone(master: str) -> bool:
     """Whether a master means this one process."""
     return master == "local" or master.startswith("local[")
@@ -140,7 +157,7 @@ def alone(master: str) -> bool:
 
 def _settings(master: str, home: Path) -> dict[str, str]:
     return {
-        "spark.master": master,
+        "spark.master": _retrying(master),
         "spark.app.name": "replan fleet",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -165,6 +182,9 @@ def _settings_in_one_process(
         options += archive.options()
     return {
         "spark.driver.memory": length.value,
+        "spark.local.dir": str(
+            home / "local"
+        ),  # by default a folder that a killed Java leaves behind
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": " ".join(options),
@@ -219,14 +239,31 @@ def _started(
                 gateway.proc.kill()  # an answer of it may be half read: nothing can be asked any more
                 context._jsc = None
                 raise
+            except (Py4JNetworkError, ConnectionError):
+                context._jsc = None  # nobody is there to be asked
+                raise
             finally:
                 context.stop()
-        except (PySparkException, Py4JError) as problem:
+        except (PySparkException, Py4JError, ConnectionError) as problem:
+            if (how := _ended_by_itself(gateway, problem)) is not None:
+                raise JavaEnded(
+                    f"Spark's Java process (pid {gateway.proc.pid}) ended {how}"
+                ) from problem
             raise _failed("failed", problem, settings, log) from problem
         finally:
             ended = _end_java(gateway)
             if archive is not None and ended:
                 archive.keep()
+
+
+def _ended_by_itself(gateway: Any, problem: Exception) -> str | None:
+    """How Java has ended although nobody asked it to; None where it runs on."""
+    unreachable = isinstance(problem, Py4JNetworkError | ConnectionError)
+    try:
+        code = gateway.proc.wait(NOTICED_SECONDS if unreachable else 0)
+    except subprocess.TimeoutExpired:
+        return None
+    return f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
 
 
 def _end_java(gateway: Any) -> bool:
@@ -235,7 +272,8 @@ def _end_java(gateway: Any) -> bool:
     # PySpark would go on using them, although they lead nowhere now.
     pyspark.SparkContext._gateway = None
     pyspark.SparkContext._jvm = None
-    gateway.proc.stdin.close()
+    with suppress(BrokenPipeError):
+        gateway.proc.stdin.close()
     try:
         gateway.proc.wait(EXIT_SECONDS)
     except subprocess.TimeoutExpired:

@@ -1,0 +1,204 @@
+"""A process of a run is killed: what it was doing is done again, then an error of its cluster, and never of the run."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.builders import snapshot, state
+from tests.commandline import LIMIT_SECONDS, environment, replan, start
+
+from replan.fleet.lake.delta import Lake
+from replan.fleet.lake.snapshots import keep_snapshot
+from replan.fleet.lake.tables import ERRORS, JUDGED
+from replan.snapshots.files import write_snapshot
+
+pytestmark = pytest.mark.slow
+
+ORDERS = "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}}\n"
+WORK = """
+import json
+from replan.fleet.in_process import MUCH, perform_here
+from replan.fleet.perform import DRIFT_STAGES, together
+from replan.fleet.tasks.work import Task
+
+if __name__ == "__main__":
+    at = "2026-11-21T03:00:00Z"
+    names = ("slow", "eu", "us", "lab")
+    tasks = [Task(n, n, at, f"{n}.yaml", snapshot=f"{n}.json") for n in names]
+    found = together(perform_here(tasks, DRIFT_STAGES, MUCH), DRIFT_STAGES)
+    print(json.dumps({name: found[name].to_pylist() for name in ("judged", "errors")}, default=str))
+"""
+
+
+class Gate:
+    """A placement that its reader waits for, so that a test meets that process in the middle of its work."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.met: set[int] = set()
+        os.mkfifo(path)
+
+    def reader(self) -> int:
+        """A process that has begun to read, each once: those that are met may live on for a while."""
+        with self.path.open("wb"):
+            while True:
+                for process in Path("/proc").glob("[0-9]*"):
+                    number = int(process.name)
+                    if number not in {os.getpid(), *self.met} and self._has(process):
+                        self.met.add(number)
+                        return number
+
+    def open(self) -> None:
+        """Let whoever reads from now on find a placement."""
+        whole = self.path.with_suffix(".whole")
+        whole.write_text(ORDERS, encoding="utf-8")
+        whole.replace(self.path)
+
+    def _has(self, process: Path) -> bool:
+        try:
+            return any(fd.readlink() == self.path for fd in (process / "fd").iterdir())
+        except OSError:  # it has ended
+            return False
+
+
+def kill(victim: int) -> None:
+    os.kill(victim, signal.SIGKILL)
+
+
+def parent(process: int) -> int:
+    text = Path(f"/proc/{process}/stat").read_text()
+    return int(text.rpartition(")")[2].split()[1])
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Gate:
+    """A fleet of four clusters, of which the placement of one is the gate; their snapshots in files and in a lake."""
+    lines = ["version: 1", "lake: lake", "clusters:"]
+    for name in ("slow", "eu", "us", "lab"):
+        seen = replace(snapshot([state([1, 2, 3])]), cluster_id=name)
+        write_snapshot(seen, tmp_path / f"{name}.json")
+        keep_snapshot(Lake(str(tmp_path / "lake")), seen, name)
+        lines.append(f"  {name}: {{placement: {name}.yaml}}")
+        if name != "slow":
+            (tmp_path / f"{name}.yaml").write_text(ORDERS, encoding="utf-8")
+    (tmp_path / "fleet.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return Gate(tmp_path / "slow.yaml")
+
+
+@pytest.mark.timeout(LIMIT_SECONDS)
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_lost_worker_of_the_local_engine_costs_a_retry_and_then_one_error(
+    gate: Gate, times: int
+) -> None:
+    script = gate.path.with_name("work.py")
+    script.write_text(WORK, encoding="utf-8")
+    running = subprocess.Popen(
+        [sys.executable, str(script)],
+        cwd=script.parent,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for number in range(times):
+        victim = gate.reader()
+        if number == 0 and times == 1:
+            gate.open()
+        kill(victim)
+    output, said = running.communicate()
+    assert (running.returncode, said) == (0, "")
+    found = json.loads(output)
+    judged = {row["cluster"] for row in found["judged"]}
+    assert judged == {"eu", "us", "lab"} | ({"slow"} if times == 1 else set())
+    assert {row["cluster"] for row in found["errors"]} == ({"slow"} if times == 2 else set())
+    why = "the worker process that judged it was ended by SIGKILL, 2 times; the kernel does that where memory is short"
+    assert all(row["message"].startswith(why) for row in found["errors"])
+
+
+def victims(reader: int) -> dict[str, int]:
+    """The processes of Spark above the Python worker that reads."""
+    daemon = parent(reader)
+    assert min(daemon, parent(daemon)) > 1, "they have not ended yet"
+    return {"worker": reader, "daemon": daemon, "java": parent(daemon)}
+
+
+def judged(home: Path) -> set[str]:
+    return set(Lake(str(home / "lake")).read(JUDGED).column("cluster").to_pylist())
+
+
+def errors(home: Path) -> dict[str, str]:
+    return {
+        row["cluster"]: row["message"] for row in Lake(str(home / "lake")).read(ERRORS).to_pylist()
+    }
+
+
+DRIFT = ("fleet", "drift", "--engine", "spark")
+WHY = {
+    "worker": "the Python worker or executor that judged it was lost 2 times",
+    "daemon": "the Python worker or executor that judged it was lost 2 times",
+    "java": "Spark's Java process",
+}
+
+
+@pytest.fixture
+def temporary(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    yield folder
+    assert [f.name for f in folder.iterdir() if not f.name.startswith("hsperfdata")] == []
+
+
+@pytest.mark.spark
+@pytest.mark.nightly
+@pytest.mark.timeout(2 * LIMIT_SECONDS)
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("victim", ["worker", "daemon", "java"])
+def test_a_lost_process_of_spark_costs_a_retry_and_then_one_error(
+    gate: Gate, temporary: Path, victim: str, times: int
+) -> None:
+    home = gate.path.parent
+    running = start(DRIFT, folder=home, TMPDIR=str(temporary))
+    for _ in range(times):
+        found = victims(gate.reader())
+        if times == 1:
+            gate.open()
+        kill(found[victim])
+        if victim != "worker":
+            kill(found["worker"])  # it outlives the others for a while
+    output, said = running.communicate()
+    assert "Traceback" not in said
+    if times == 1:
+        assert (running.returncode, judged(home)) == (2, {"slow", "eu", "us", "lab"}), said
+    else:
+        assert (running.returncode, judged(home)) == (1, {"eu", "us", "lab"}), said
+        (message,) = errors(home).values()
+        assert message.startswith(WHY[victim])
+    assert output.splitlines()[-1].startswith("Drift: ")
+    assert [file.name for file in (home / "lake").glob(".*")] == []
+
+
+@pytest.mark.spark
+@pytest.mark.nightly
+@pytest.mark.timeout(2 * LIMIT_SECONDS)
+def test_what_a_killed_driver_leaves_is_removed_by_the_next_run(
+    gate: Gate, temporary: Path
+) -> None:
+    home = gate.path.parent
+    running = start(DRIFT, folder=home, TMPDIR=str(temporary))
+    found = victims(gate.reader())
+    kill(running.pid)
+    running.communicate()
+    while Path(f"/proc/{found['java']}").exists():
+        time.sleep(0.1)
+    assert [file.name[:14] for file in (home / "lake").glob(".*")] == [".replan-fleet-"]
+    gate.open()
+    again = replan(*DRIFT, folder=home, TMPDIR=str(temporary))
+    assert (again.returncode, judged(home)) == (2, {"slow", "eu", "us", "lab"}), again.stderr
+    assert [file.name for file in (home / "lake").glob(".*")] == []
