@@ -69,7 +69,7 @@ def test_from_a_pull_request_to_an_applied_plan(project: Project) -> None:
     assert rerun.result == "success", rerun.log
     nothing = runner(project).run(FLOWS / "apply.yml")
     assert nothing["plan"].outputs["changes"] == "false"
-    assert nothing["apply"].result == "skipped"
+    assert nothing["apply"].result == nothing["clear"].result == "skipped"
 
 
 def test_a_placement_that_changed_since_the_plan_is_not_applied(project: Project) -> None:
@@ -81,6 +81,8 @@ def test_a_placement_that_changed_since_the_plan_is_not_applied(project: Project
     assert applied.result == "failure"
     assert "made from another placement" in applied.log
     assert project.cluster.read_text() == before
+    cleared = on.run(FLOWS / "apply.yml", "clear")["clear"]
+    assert cleared.result == "success", "nothing was begun, so nothing is left"
 
 
 def test_an_artefact_of_a_fork_is_not_the_plan_that_was_approved(project: Project) -> None:

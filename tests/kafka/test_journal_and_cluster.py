@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 from tests.kafka.clusters import one_jvm_cluster
 from tests.kafka.harness.clients import admin, create_topic, until
@@ -203,8 +204,13 @@ def test_a_rolling_restart_of_the_journals_brokers_is_waited_for(
 def test_the_topic_is_made_where_the_placement_would_have_it(
     site: Site, machine: Callable[[str], Machine]
 ) -> None:
-    """Else the first application leaves a plan that is not empty, and drift."""
+    """Else the first application leaves a plan that is not empty, and drift.
+
+    Brokers make __transaction_state themselves, with the first transaction of anybody: there was one here.
+    """
     ann = machine("ann")
+    first = Producer({"bootstrap.servers": site.cluster.bootstrap, "transactional.id": "first"})
+    first.init_transactions(60)
     text = placement(site.topic, rate="40MB/s") + (
         "blacklists:\n"
         "  replicas: [{broker: 1, reason: to be replaced}]\n"

@@ -17,6 +17,7 @@ from replan.model.partition import PartitionState
 from replan.model.snapshot import TOPICS_SCHEMA, Snapshot
 from replan.planning.findings.drift import find_drift
 from replan.planning.findings.drift_classes import CLASS_OF, Classified, DriftClass, Rule, classify
+from replan.planning.findings.drift_report import drift_report
 
 
 def classes(declared: Placement, seen: Snapshot, **more: bool) -> list[Classified]:
@@ -53,6 +54,21 @@ def test_the_first_rule_that_fits_gives_the_class(
     found = classes(ORDERS, snapshot([seen], registered=brokers(fenced=down)))
     assert [(c.kind, c.rule, c.topic, c.partition) for c in found] == [(kind, rule, "orders", 0)]
     assert found[0].drift_class is CLASS_OF[rule]
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [state([1, 2, 3, 4], [1, 2, 3], adding=[4]), state([1, 2, 3, 4])],
+)
+def test_while_the_journal_cannot_be_read_nobody_is_blamed_for_a_move_in_the_middle(
+    seen: PartitionState,
+) -> None:
+    """It may be that of replan's own application; without a leader its journal does not say."""
+    for unread, wanted in ((True, DriftClass.UNKNOWN), (False, None)):
+        report = drift_report(ORDERS, throttled(snapshot([seen])), journal_unread=unread)
+        found = {c.drift_class for c in report.classified}
+        assert (found == {wanted}) is unread
+        assert report.none is False
 
 
 def test_partitions_and_topics_that_are_not_there() -> None:

@@ -39,6 +39,8 @@ class Known:
 
     ledger: Ledger = field(default_factory=Ledger)
     holder: str | None = None
+    unread: bool = False
+    """It cannot be read, so that what is open is not known."""
 
 
 def owner() -> str:
@@ -56,7 +58,7 @@ def known_of(cluster: Target, connection: Connection, cluster_id: str) -> Known:
         return read_journal(cluster, connection, cluster_id)
     except (ClusterRefused, ClusterUnreachable) as problem:
         note(f"note: open applications and remembered orders are not known: {problem}")
-        return Known()
+        return Known(unread=True)
 
 
 def read_journal(cluster: Target, connection: Connection, cluster_id: str) -> Known:

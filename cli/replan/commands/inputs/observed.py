@@ -27,6 +27,8 @@ class Observed:
     """The one that is open there."""
     ledger: "Ledger | None" = None
     """What its journal says; a snapshot has none."""
+    journal_unread: bool = False
+    """It could not be read, so that nobody knows what is open."""
     log_ends: Mapping[TopicPartition, int] = field(default_factory=dict)
     """Where the leaders' logs end, where that was asked for."""
 

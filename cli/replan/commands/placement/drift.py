@@ -82,6 +82,7 @@ def drift(
         {} if own is None else own.targets,
         at_work=own is not None and own.process is not None,
         application_open=own is not None,
+        journal_unread=seen.journal_unread,
     )
     if since is not None:
         found = replace(found, spells=_spells(since, found.drift.cluster_id))

@@ -65,6 +65,7 @@ class Rule(StrEnum):
     DATE_PASSED = "date-passed"
     OUT_OF_BALANCE = "out-of-balance"
     CONTRADICTS = "contradicts"
+    JOURNAL_UNREAD = "journal-unread"
 
 
 CLASS_OF: Mapping[Rule, DriftClass] = {
@@ -84,7 +85,18 @@ CLASS_OF: Mapping[Rule, DriftClass] = {
     Rule.DATE_PASSED: DriftClass.REVIEW_DUE,
     Rule.OUT_OF_BALANCE: DriftClass.UNKNOWN,
     Rule.CONTRADICTS: DriftClass.MISTAKE,
+    Rule.JOURNAL_UNREAD: DriftClass.UNKNOWN,
 }
+PERHAPS_OWN = frozenset(
+    {
+        Rule.RUNS_ELSEWHERE,
+        Rule.LISTS_DIFFER,
+        Rule.LOG_DIR_DRAINED,
+        Rule.THROTTLE_DIFFERS,
+        Rule.NOTHING_RUNS,
+    }
+)
+"""What replan's own open application may have made, which only its journal tells."""
 
 
 class OtherKind(StrEnum):

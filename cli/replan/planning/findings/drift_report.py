@@ -15,7 +15,13 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import NOWHERE, Heading
 from replan.planning.findings.drift import Drift, find_drift
-from replan.planning.findings.drift_classes import Classified, DriftClass, Rule, classify
+from replan.planning.findings.drift_classes import (
+    PERHAPS_OWN,
+    Classified,
+    DriftClass,
+    Rule,
+    classify,
+)
 
 NAMED = 20
 
@@ -100,8 +106,12 @@ def drift_report(
     *,
     at_work: bool = True,
     application_open: bool = False,
+    journal_unread: bool = False,
 ) -> DriftReport:
-    """Compare and classify; the arguments are those of `find_drift` and `classify`. Raises WrongCluster."""
+    """Compare and classify; the arguments are those of `find_drift` and `classify`. Raises WrongCluster.
+
+    `journal_unread`: nobody knows whether an application of replan's is open, nor what it moves.
+    """
     found = find_drift(placement, snapshot, heading, at_work=at_work)
     classified = classify(found, placement, snapshot, application_open=application_open)
     own = {(name.topic, name.partition) for name in heading}
@@ -113,6 +123,8 @@ def drift_report(
         classified=tuple(
             replace(c, rule=Rule.INTERRUPTED)
             if c.rule is Rule.RUNS_ELSEWHERE and (c.topic, c.partition) in own
+            else replace(c, rule=Rule.JOURNAL_UNREAD)
+            if journal_unread and c.rule in PERHAPS_OWN
             else c
             for c in classified
         ),

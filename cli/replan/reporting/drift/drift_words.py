@@ -59,7 +59,10 @@ CLASSES: Mapping[DriftClass, tuple[str, str]] = {
         "Blacklist entries to be reviewed",
         "take them out, or give them another date",
     ),
-    DriftClass.UNKNOWN: ("Not explained by the state of the cluster", "`replan explain` says more"),
+    DriftClass.UNKNOWN: (
+        "Not explained by the state of the cluster",
+        "`replan explain` says more; where the journal cannot be read, it may be replan's own open application",
+    ),
     DriftClass.IN_FLIGHT: ("On the way to what is declared", "nothing: it is no drift"),
 }
 """What a class means, and what to do; the worst for its reader first."""
