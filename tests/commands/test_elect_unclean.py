@@ -173,6 +173,12 @@ def test_a_led_partition_gets_the_leader_that_is_named(led: Leaderless) -> None:
     assert "no election is needed" in led.on_cluster(*DESIGNATED, "2")[0]
 
 
+def test_a_leader_is_named_for_all_partitions_of_a_topic(led: Leaderless) -> None:
+    led.on_cluster("elect", "designated", "--topic", "orders", "--leader", "2")
+
+    assert led.leader() == BrokerId(2)
+
+
 @pytest.mark.parametrize(
     ("leader", "rule"), [(3, "designated-unavailable"), (9, "no-such-replica")]
 )
@@ -223,7 +229,7 @@ def test_a_declared_recovery_that_waits_is_saved_and_resumed(shell: Leaderless) 
 
 
 def test_who_is_to_lead_has_to_be_said(shell: Leaderless) -> None:
-    shell.on_cluster("elect", "designated", "--topic", "orders", "--leader", "3", wanted=1)
+    shell.on_cluster("elect", "designated", "--topic", "orders", wanted=1)
     shell.on_cluster("elect", "designated", "--partition", "orders-0", wanted=1)
 
 

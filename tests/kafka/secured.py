@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import (
     AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     ResourcePatternType,
@@ -24,7 +25,7 @@ from tests.kafka.harness.layout import Layout, free_ports
 from tests.kafka.harness.one_jvm import OneJvmCluster
 
 SUPER, SUPER_WORD, SCRAM_WORD = "boss", "boss-word", "scram-word"
-USERS = (SUPER, "reader", "auditor", "planner", "applier", "steerer", "guest")
+USERS = (SUPER, "reader", "auditor", "planner", "applier", "steerer", "guest", "mover", "viewer")
 BROKERS = (1, 2)
 VALID = "20200101000000Z", "20490101000000Z"
 GONE_BY = "20200101000000Z", "20210101000000Z"
@@ -100,6 +101,23 @@ class Secured:
             "ssl.key.location": pem,
         }
         return written(folder / f"{name}.properties", lines, {})
+
+    def forbid(self, user: str, name: str, *operations: AclOperation) -> None:
+        """Take rights on a topic away from a user."""
+        wanted = [
+            AclBindingFilter(
+                ResourceType.TOPIC,
+                name,
+                ResourcePatternType.LITERAL,
+                f"User:{user}",
+                "*",
+                operation,
+                AclPermissionType.ALLOW,
+            )
+            for operation in operations
+        ]
+        for answer in clients.admin(self.plain).delete_acls(wanted).values():
+            answer.result(10)
 
     def allow(self, user: str, kind: ResourceType, name: str, *operations: AclOperation) -> None:
         """Give a principal more rights."""

@@ -4,6 +4,7 @@ Which request needs which permission stands here too, so that a refusal can name
 Nothing here talks to a cluster.
 """
 
+import re
 from dataclasses import dataclass
 
 from kafka.errors import (
@@ -66,13 +67,19 @@ DESCRIBE_TOPIC_CONFIGS = Operation("DescribeConfigs of topics", "DescribeConfigs
 DESCRIBE_BROKER_CONFIGS = Operation("DescribeConfigs of brokers", "DescribeConfigs on Cluster")
 
 
+_UNAUTHORIZED_REQUEST = re.compile(r"Request Request\(.*\) is not authorized", re.DOTALL)
+"""What a broker says of a whole request: in the parentheses hundreds of characters on its own objects (KafkaApis)."""
+_OTHER_LISTENERS = frozenset({114, 115})
+"""MISMATCHED_ENDPOINT_TYPE, UNSUPPORTED_ENDPOINT_TYPE: a controller was asked what brokers answer (KIP-919)."""
+
+
 def answer(code: int, message: str | None) -> Answer:
     """Translate the code of one partition or one resource."""
     if code == 0:
         return Accepted()
     if code in UNKNOWN_OUTCOMES:
         return OutcomeUnknown(_sentence(code, message))
-    return Rejected(code, name_of(code), message or standard_text(code))
+    return Rejected(code, name_of(code), _without_objects(message or standard_text(code)))
 
 
 def unknown_after(failure: Exception) -> OutcomeUnknown:
@@ -119,12 +126,17 @@ def refusal(operation: Operation, failure: Exception) -> ClusterRefused:
             f"this cluster does not know {operation.name}: {reason(failure)}\n"
             "  replan needs Kafka 3.9 or newer in KRaft mode"
         )
+    if isinstance(failure, BrokerResponseError) and failure.errno in _OTHER_LISTENERS:
+        return ClusterRefused(
+            f"a controller listens there, no broker: {reason(failure)}\n"
+            "  name a broker's listener in --bootstrap-server"
+        )
     return ClusterRefused(f"{operation.name} failed: {reason(failure)}")
 
 
 def reason(failure: Exception) -> str:
     """One line on a failure, in Kafka's words where it has any."""
-    text = str(failure.args[0]) if failure.args and failure.args[0] else ""
+    text = _without_objects(str(failure.args[0])) if failure.args and failure.args[0] else ""
     if isinstance(failure, BrokerResponseError):
         return _sentence(int(failure.errno), text or None)
     return text.removeprefix("KafkaConnectionError: ") or type(failure).__name__
@@ -146,6 +158,10 @@ def standard_text(code: int) -> str:
     """What Kafka says of a code where the broker adds nothing of its own."""
     known = kafka_errors.get(code)
     return name_of(code) if known is None else str(known.description)
+
+
+def _without_objects(message: str) -> str:
+    return _UNAUTHORIZED_REQUEST.sub("the request is not authorized", message)
 
 
 def _sentence(code: int, message: str | None) -> str:

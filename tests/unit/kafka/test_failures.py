@@ -133,3 +133,30 @@ def test_a_whole_request_with_a_code_raises_and_one_without_does_not() -> None:
 def test_a_failure_without_words_is_called_by_its_name() -> None:
     assert reason(KafkaTimeoutError()) == "KafkaTimeoutError"
     assert reason(KafkaConnectionError("111 ECONNREFUSED")) == "111 ECONNREFUSED"
+
+
+def test_what_a_broker_says_of_its_own_objects_is_left_out() -> None:
+    """KafkaApis puts the whole request into its words, with connection, session and listener."""
+    told = (
+        "Request Request(processor=1, connectionId=127.0.0.1:9092-127.0.0.1:1-0, session=Session(User:ann,/127.0.0.1), "
+        "listenerName=ListenerName(CLIENT), securityProtocol=SASL_SSL, buffer=null, envelope=None) is not authorized."
+    )
+    failure = ClusterAuthorizationFailedError(told)
+
+    said = "CLUSTER_AUTHORIZATION_FAILED (31): the request is not authorized."
+    assert reason(failure) == said
+    assert str(refusal(LIST_REASSIGNMENTS, failure)).startswith(
+        f"ListPartitionReassignments is not permitted: {said}\n"
+    )
+    assert answer(31, told) == Rejected(
+        31, "CLUSTER_AUTHORIZATION_FAILED", "the request is not authorized."
+    )
+
+
+def test_a_controllers_listener_is_named_with_the_way_out() -> None:
+    said = str(refusal(LIST_REASSIGNMENTS, for_code(114)("not a broker")))
+
+    assert said == (
+        "a controller listens there, no broker: MISMATCHED_ENDPOINT_TYPE (114): not a broker\n"
+        "  name a broker's listener in --bootstrap-server"
+    )

@@ -122,21 +122,6 @@ def test_a_token_provider_is_made_for_oauth(tmp_path: Path) -> None:
             "security.protocol must be one of plaintext, ssl, sasl_plaintext, sasl_ssl",
         ),
         (
-            "ssl.truststore.location=/etc/trust.jks",
-            "ssl.truststore.location is the Java client's spelling; write ssl.ca.location (a PEM file) instead",
-        ),
-        (
-            f"sasl.jaas.config=PlainLoginModule required password={HIDDEN}",
-            "sasl.jaas.config is the Java client's spelling; write sasl.username and sasl.password instead",
-        ),
-        (
-            "security.protocol=SSL\nssl.keystore.location=/etc/me.p12",
-            (
-                "ssl.keystore.location is not supported; use ssl.certificate.location and ssl.key.location"
-                " (openssl pkcs12 makes both)"
-            ),
-        ),
-        (
             "security.protocol=SSL\nssl.engine.location=/usr/lib/pkcs11.so",
             "ssl.engine.location is not supported, and a security key is never ignored",
         ),

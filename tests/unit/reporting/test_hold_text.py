@@ -488,6 +488,14 @@ ENDS: list[tuple[EndReason, str]] = [
             "The copy was not started without it; grant ALTER_CONFIGS or plan without throttles"
         ),
     ),
+    (
+        ThrottleRefused(ConfigScope.TOPIC, "orders", 44, "POLICY_VIOLATION", "no throttles here"),
+        (
+            "the throttle of topic orders cannot be set: Kafka answered 44 POLICY_VIOLATION: no throttles here. "
+            "The copy was not started without it; a policy of this cluster forbids it "
+            "(alter.config.policy.class.name): ask those who run it to allow throttles, or plan without them"
+        ),
+    ),
 ]
 
 

@@ -26,7 +26,7 @@ def status(
     Exit codes:
       0  no reassignment is running, and no application is open
       1  an error
-      2  a reassignment is running, an application is open, or topics are not shown to this user (0 with --exit-zero)
+      2  something is running or open, or none of the topics is shown to this user (0 with --exit-zero)
 
     Examples:
       replan status --bootstrap-server kafka-1:9092
@@ -48,7 +48,8 @@ def status(
             found = _of_cluster(cluster, connection, topics or [])
     result(render(found))
     health = found.health
-    open_or_running = health.running or health.hidden or found.application is not None
+    unseen = health.hidden and not health.partitions
+    open_or_running = health.running or unseen or found.application is not None
     return Exit.CHANGES if open_or_running and not exit_zero else Exit.OK
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from replan.commands.inputs.target import Connection
     from replan.model.names import BrokerId, TopicPartition
     from replan.model.replica_logs import LogsFound
+    from replan.model.snapshot import Snapshot
     from replan.planning.elections.recover import RecoveryElections, RecoveryRequest
     from replan.planning.plans.plan import Plan
     from replan.planning.recovery.recovery import Method
@@ -105,7 +106,7 @@ def recover(
     with cluster.connect() as connection:
         seen = connection.control_plane.observe()
         note_unread(seen)
-        asked = replace(_request(method, scope, options, leader), moves_led=moves_led)
+        asked = replace(_request(method, scope, options, leader, seen), moves_led=moves_led)
         ledger = known_of(cluster, connection, seen.cluster_id).ledger
         begun = resumed(ledger, asked.digest(placement))
         if begun is not None and options.output is None:
@@ -136,22 +137,27 @@ def _request(
     scope: ElectionScope,
     options: RecoveryOptions,
     leader: int | None,
+    seen: "Snapshot",
 ) -> "RecoveryRequest":
     from replan.model.names import BrokerId
     from replan.planning.elections.recover import RecoveryRequest
+    from replan.planning.elections.selection import choose_partitions
     from replan.planning.recovery.recovery import Method
 
     selection = scope.selection()
     leaders: dict[TopicPartition, BrokerId] = {}
     if method is Method.DESIGNATED:
         desired = {} if scope.election_file is None else _desired(scope.election_file)
+        names = selection.partitions
         if leader is not None:
-            desired |= dict.fromkeys(selection.partitions, BrokerId(leader))
-        missing = [str(name) for name in selection.partitions if name not in desired]
-        if not selection.partitions or missing:
+            if not names:
+                rows = choose_partitions(selection, seen).rows
+                names = tuple(state.partition for state in seen.states(rows))
+            desired |= dict.fromkeys(names, BrokerId(leader))
+        if not names or any(name not in desired for name in names):
             raise BadUsage(
-                "say which replica is to lead each partition: --partition orders-7 --leader 3, or a desiredLeader for "
-                "each in the --election-file"
+                "say which replica is to lead: --leader 3 beside --partition orders-7 or --topic orders, or a "
+                "desiredLeader for each partition in the --election-file"
             )
         leaders = desired
     return RecoveryRequest(

@@ -83,7 +83,7 @@ class Target:
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Client properties for --bootstrap-server, in librdkafka's spelling (security, client.id). "
+            help="Client properties for --bootstrap-server, in librdkafka's spelling or the Java client's. "
             f"Or set {CONFIG_VARIABLE}.",
         ),
     ] = None

@@ -27,13 +27,13 @@ def journal_show(
       replan journal show --bootstrap-server kafka-1:9092
       replan journal show --simulated cluster.json --json
     """
-    from replan.commands.inputs.journals import known_of
+    from replan.commands.inputs.journals import read_journal
     from replan.reporting.application.journal_text import render_journal, render_journal_json
 
     _check_live(cluster)
     with cluster.connect() as connection:
         cluster_id = connection.control_plane.cluster_id()
-        known = known_of(cluster, connection, cluster_id)
+        known = read_journal(cluster, connection, cluster_id)
     render = render_journal_json if as_json else render_journal
     result(render(known.ledger, known.holder, str(cluster.journal_place)))
     return Exit.OK

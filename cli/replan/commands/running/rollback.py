@@ -62,7 +62,7 @@ def rollback(
     """
     from replan.applying.journal.originals import before
     from replan.applying.views.known_snapshot import as_planned_from
-    from replan.commands.inputs.journals import known_of
+    from replan.commands.inputs.journals import read_journal
     from replan.commands.inputs.plans import allowed_of, apply_command, render, verdict
     from replan.manifest.load import load_placement
     from replan.planning.comparison.cluster_check import check_cluster
@@ -80,7 +80,7 @@ def rollback(
     with cluster.connect() as connection:
         seen = connection.control_plane.observe()
         note_unread(seen)
-        ledger = known_of(cluster, connection, seen.cluster_id).ledger
+        ledger = read_journal(cluster, connection, seen.cluster_id).ledger
     found, allowed = before(ledger, to), allowed_of(allow or ())
     if placement is not None:
         check_cluster(placement, seen)

@@ -1,4 +1,4 @@
-"""Client properties in librdkafka's spelling, understood.
+"""Client properties in librdkafka's or the Java client's spelling, understood.
 
 Tools that share a file with replan may know keys that replan does not. A key about security that is ignored is a
 risk, a connection that is verified by one and not by the other; so each of them is understood or refused by name.
@@ -7,12 +7,13 @@ Other keys are tuning, and have no meaning here.
 Secrets are kept out of `repr` and out of every message: a message names keys, never values.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from ssl import SSLContext
 
 from replan.errors import BadFile, BadUsage
+from replan.kafka.properties.java import CONTINUED, in_librdkafkas_spelling
 from replan.kafka.properties.keys import UnsupportedKey
 from replan.kafka.properties.security import security
 
@@ -64,7 +65,7 @@ def client_properties(bootstrap: str, file: Path | None) -> ClientProperties:
     where = "client properties" if file is None else str(file)
     addresses = _addresses(bootstrap)
     try:
-        keys = _security_keys(written)
+        keys = in_librdkafkas_spelling(_security_keys(written))
         secured = security(keys)
     except UnsupportedKey as problem:
         raise BadFile(f"{where}: {problem}") from problem
@@ -97,7 +98,7 @@ def _parse(file: Path) -> dict[str, str]:
     except (OSError, UnicodeDecodeError) as problem:
         raise BadFile(f"{file}: cannot be read: {problem}") from problem
     found: dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in _logical_lines(text):
         stripped = line.strip()
         if not stripped or stripped.startswith(("#", "!")):
             continue
@@ -109,6 +110,17 @@ def _parse(file: Path) -> dict[str, str]:
             raise BadFile(f"{file}:{number}: {key} stands twice; keep one of them")
         found[key] = value.strip()
     return found
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines with their numbers; a value of Java's own keys goes on behind a backslash at the end of its line."""
+    lines = iter(enumerate(text.splitlines(), start=1))
+    for number, line in lines:
+        whole = line
+        while whole.endswith("\\") and whole.partition("=")[0].strip() in CONTINUED:
+            _, more = next(lines, (0, ""))
+            whole = whole[:-1] + more.lstrip()
+        yield number, whole
 
 
 def _addresses(bootstrap: str) -> tuple[Address, ...]:

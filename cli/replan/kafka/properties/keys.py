@@ -1,24 +1,10 @@
-"""The keys of a properties file on their way to being understood, one by one.
-
-What nobody takes is refused by name, with the right spelling where it is the Java client's.
-"""
+"""The keys of a properties file on their way to being understood, one by one: what nobody takes is refused by name."""
 
 from collections.abc import Mapping
 
-# The Java client's spelling of what librdkafka spells otherwise.
-_JAVA_SPELLING = {
-    "sasl.jaas.config": "sasl.username and sasl.password",
-    "sasl.login.callback.handler.class": "sasl.oauthbearer.method=oidc",
-    "sasl.oauthbearer.jwks.endpoint.url": "nothing: it is the brokers' side",
-    "ssl.truststore.location": "ssl.ca.location (a PEM file)",
-    "ssl.truststore.password": "nothing: a PEM file of CA certificates has no password",
-    "ssl.truststore.type": "nothing",
-    "ssl.truststore.certificates": "ssl.ca.pem",
-    "ssl.keystore.type": "nothing",
-    "ssl.keystore.key": "ssl.key.pem",
-    "ssl.keystore.certificate.chain": "ssl.certificate.pem",
-}
-_PEM_INSTEAD = "use ssl.certificate.location and ssl.key.location (openssl pkcs12 makes both)"
+# What the Java client knows and no connection of replan needs.
+_BROKERS_SIDE = "sasl.oauthbearer.jwks.endpoint.url"
+_HANDLER = "sasl.login.callback.handler.class"
 
 
 class UnsupportedKey(Exception):
@@ -54,10 +40,10 @@ class Keys:
     def refuse_rest(self) -> None:
         """Refuse what nobody took."""
         for key in sorted(self._left):
-            if key in _JAVA_SPELLING:
+            if key == _BROKERS_SIDE:
+                raise UnsupportedKey(f"{key} is the brokers' side; remove the line")
+            if key == _HANDLER:
                 raise UnsupportedKey(
-                    f"{key} is the Java client's spelling; write {_JAVA_SPELLING[key]} instead"
+                    f"{key} names Java code; write sasl.oauthbearer.method=oidc instead"
                 )
-            if key.startswith("ssl.keystore."):
-                raise UnsupportedKey(f"{key} is not supported; {_PEM_INSTEAD}")
             raise UnsupportedKey(f"{key} is not supported, and a security key is never ignored")

@@ -72,11 +72,27 @@ def _own_certificate(keys: Keys, context: ssl.SSLContext) -> None:
     with tempfile.TemporaryDirectory(prefix="replan-tls-") as folder:  # mode 0700
         chain = _as_file(certificate, Path(folder) / "certificate.pem")
         private = _as_file(key, Path(folder) / "key.pem")
+        _check_password(private, password)
         _load(
             "ssl.certificate.* and ssl.key.*",
             # An empty password fails on an encrypted key; None would ask at the terminal.
             lambda: context.load_cert_chain(chain, private, password=password or ""),
+            encrypted=_is_encrypted(private),
         )
+
+
+def _check_password(key: Path, password: str | None) -> None:
+    if not password and _is_encrypted(key):
+        raise UnsupportedKey(
+            "ssl.key.password is missing; the private key of ssl.key.* is encrypted"
+        )
+
+
+def _is_encrypted(key: Path) -> bool:
+    try:
+        return b"ENCRYPTED" in key.read_bytes()
+    except OSError:  # loading it says why
+        return False
 
 
 def _revocations(keys: Keys, context: ssl.SSLContext) -> None:
@@ -105,10 +121,18 @@ def _with_newlines(pem: str) -> str:
     return pem.replace("\\n", "\n")
 
 
-def _load(keys: str, load: Callable[[], None]) -> None:
+def _load(keys: str, load: Callable[[], None], *, encrypted: bool = False) -> None:
     try:
         load()
+    except ssl.SSLError as problem:
+        if "PEM lib" not in str(problem):
+            raise UnsupportedKey(f"{keys}: cannot be used: {problem}") from problem
+        raise UnsupportedKey(
+            "ssl.key.password does not open the private key of ssl.key.*"
+            if encrypted
+            else f"{keys}: no certificate with its private key in PEM is there"
+        ) from problem
     except FileNotFoundError as problem:
         raise UnsupportedKey(f"{keys}: there is no such file") from problem
-    except (OSError, ssl.SSLError, ValueError) as problem:
+    except (OSError, ValueError) as problem:
         raise UnsupportedKey(f"{keys}: cannot be used: {problem}") from problem

@@ -35,7 +35,9 @@ def end_text(subject: TopicPartition | SettingName, reason: EndReason) -> str:
     match reason:
         case RejectedByKafka(code, name, message, whole):
             what = "the whole request" if whole else "it"
-            text = f"Kafka rejected {what} with {code} {name}: {message} {advice(code)}"
+            text = (
+                f"Kafka rejected {what} with {code} {name}: {as_sentence(message)} {advice(code)}"
+            )
         case PreferredUnavailable(broker, why, in_sync):
             text = (
                 f"its preferred replica {broker} is not available: {UNAVAILABLE[why]} (in sync: {list(in_sync)}); "
@@ -44,8 +46,8 @@ def end_text(subject: TopicPartition | SettingName, reason: EndReason) -> str:
         case ThrottleRefused():
             text = (
                 f"the throttle of {reason.scope} {reason.resource} cannot be set: Kafka answered {reason.code} "
-                f"{reason.name}: {reason.message} The copy was not started without it; "
-                "grant ALTER_CONFIGS or plan without throttles"
+                f"{reason.name}: {as_sentence(reason.message)} The copy was not started without it; "
+                f"{throttle_advice(reason.code)}"
             )
         case OtherReassignment() | ChangedElsewhere() | EffectUndone() | OtherPartitions():
             text = _changed_elsewhere(reason)
@@ -140,6 +142,26 @@ def _value(value: object) -> str:
             return str(list(value))
         case _:
             return str(value)
+
+
+def as_sentence(message: str) -> str:
+    """What Kafka says, ready for another sentence behind it."""
+    said = message.strip()
+    return said if said.endswith((".", "!", "?")) else f"{said}."
+
+
+def throttle_advice(code: int) -> str:
+    """What to do about a throttle setting that Kafka refuses."""
+    match code:
+        case 29 | 31:
+            return "grant ALTER_CONFIGS or plan without throttles"
+        case 44:
+            return (
+                "a policy of this cluster forbids it (alter.config.policy.class.name): ask those who run it to allow "
+                "throttles, or plan without them"
+            )
+        case _:
+            return "the log of the active controller says why; or plan without throttles"
 
 
 def advice(code: int) -> str:
