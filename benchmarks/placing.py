@@ -40,6 +40,7 @@ def problem(partitions: int, *, drains: bool) -> PlacementProblem:
             fenced=np.zeros(BROKERS, dtype=bool),
             weight=np.ones(BROKERS, dtype=np.int64),
             replicas=np.zeros(BROKERS, dtype=np.int64),
+            bytes=np.zeros(BROKERS, dtype=np.int64),
             room=np.full(BROKERS, NO_LIMIT),
         ),
         PartitionTable(

@@ -181,9 +181,11 @@ def _chosen(
     nothing = np.full((len(new), 1), PAD, dtype=np.int32)
     from replan.planning.placing.choose import choose  # noqa: PLC0415 (few placements let a topic grow)
 
+    held = to_matrix(snapshot.partitions["replicas"])
+    sizes = np.asarray(snapshot.partitions["bytes"], dtype=np.int64)
     choice = choose(
         PlacementProblem(
-            broker_table(brokers, drained, placement, to_matrix(snapshot.partitions["replicas"])),
+            broker_table(brokers, drained, placement, held, sizes),
             PartitionTable(
                 rule=np.array(new, dtype=np.int64),
                 factor=np.array([factors[number] for number in new], dtype=np.int64),

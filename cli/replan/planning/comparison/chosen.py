@@ -134,8 +134,9 @@ class _Question:
         wanted = np.where(by_rule & (factor > 0), factor, length)
         rest = np.setdiff1d(np.arange(len(lists)), self.rows)
         partitions = snapshot.partitions
-        sizes = np.asarray(partitions.column("bytes"), dtype=np.int64)[self.rows]
-        table = broker_table(self._brokers, drained, placement, base[rest])
+        every = np.asarray(partitions.column("bytes"), dtype=np.int64)
+        sizes = every[self.rows]
+        table = broker_table(self._brokers, drained, placement, base[rest], every[rest])
         table = replace(table, room=_room(table, snapshot.log_dirs, held[self.rows], sizes))
         self.problem = PlacementProblem(
             table,
@@ -221,16 +222,23 @@ def among(brokers: Iterable[Broker], ranges: tuple[BrokerRange, ...] | None) -> 
 
 
 def broker_table(
-    brokers: list[Broker], drained: frozenset[int], placement: Placement, others: Matrix
+    brokers: list[Broker],
+    drained: frozenset[int],
+    placement: Placement,
+    others: Matrix,
+    sizes: Ints,
 ) -> BrokerTable:
-    """`others`: the lists of the partitions that are not in the problem."""
+    """`others`, `sizes`: the lists and the bytes of the partitions that are not in the problem."""
     ids = np.array([b.id for b in brokers], dtype=np.int64)
     racks = sorted({b.rack for b in brokers if b.rack is not None})
     at = {rack: i for i, rack in enumerate(racks)}
     given = {} if placement.balance is None else placement.balance.weights
     weights = [given.get(b.id, Fraction(1)) for b in brokers]
     common = lcm(*(w.denominator for w in weights))
-    found = np.searchsorted(ids, others[np.isin(others, ids)])
+    known = np.isin(others, ids)
+    found = np.searchsorted(ids, others[known])
+    bytes_ = np.zeros(len(ids), dtype=np.int64)
+    np.add.at(bytes_, found, np.broadcast_to(sizes[:, None], others.shape)[known])
     return BrokerTable(
         ids,
         rack=np.array([NO_RACK if b.rack is None else at[b.rack] for b in brokers], dtype=np.int64),
@@ -239,6 +247,7 @@ def broker_table(
         fenced=np.array([b.fenced for b in brokers]),
         weight=np.array([max(int(w * common), 1) for w in weights], dtype=np.int64),
         replicas=np.bincount(found, minlength=len(ids)).astype(np.int64),
+        bytes=bytes_,
         room=np.full(len(ids), NO_LIMIT),
     )
 

@@ -3,7 +3,7 @@
 Who gives way where there are too many: not the leader; nor the last of a rack; then a fenced broker before a live one,
 the most loaded, the highest id. Who comes where one is missing (`spread: rack` has decided the rack before): a broker
 that already holds the partition; a rack that would be lost; one with room on its disks; the rack of the broker that
-leaves; the rack that the partition uses least; the least load; the lowest id. The new one takes the place in the list
+leaves; the rack that the partition uses least; then by `loads`; the lowest id. The new one takes the place in the list
 of the one that leaves.
 """
 
@@ -60,7 +60,9 @@ class Filler:
         self._leader = at.find(problem.partitions.leader)
         self._rack = at.racks(brokers.rack).tolist()
         self._fenced = at.flags(brokers.fenced, others=True, padding=False).tolist()
-        self._loads = Loads(brokers)
+        there = self._base >= 0
+        sizes = problem.partitions.bytes * there.sum(axis=1)
+        self._loads = Loads(brokers, int(there.sum()), int(sizes.sum()))
         self._drained = {b for b, found in enumerate(at.ids.tolist()) if found in problem.drained}
         self._candidates = [set(np.flatnonzero(r.candidates).tolist()) for r in problem.rules]
         self._open = [np.flatnonzero(r.candidates & brokers.open).tolist() for r in problem.rules]
@@ -213,13 +215,14 @@ class Filler:
         the least loaded broker.
         """
         floor = partition.factor // len(racks)
+        size = int(self._problem.partitions.bytes[partition.row])
         leaving = Counter(self._rack[b] for b in partition.base if b not in kept)
 
         def key(number: int) -> tuple[object, ...]:
             rack = racks[number]
             drops = [self._drop_key(partition, b) for b in kept if self._rack[b] == rack]
             loads = [
-                self._loads.of(b, more=1) for b in able if self._rack[b] == rack and b not in kept
+                self._loads.of(b, size) for b in able if self._rack[b] == rack and b not in kept
             ]
             hurt = tuple(-int(x) for x in min(drops)) if len(drops) > floor else (0, 0, 0, 0)
             return (hurt, -leaving[rack], min(loads, default=0), number)
@@ -291,5 +294,8 @@ class Filler:
         return [b for b in among if self._loads.fits(b, size)] or among
 
     def _best(self, partition: _Partition, among: list[int]) -> int:
-        """The broker with room, the least load, the lowest id."""
-        return min(self._with_room(partition, among), key=lambda b: (self._loads.of(b, more=1), b))
+        """The broker that gets the replica, of those with room."""
+        size = int(self._problem.partitions.bytes[partition.row])
+        best = self._loads.next(self._with_room(partition, among), size)
+        self._loads.give(best, size)
+        return best

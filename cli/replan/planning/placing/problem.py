@@ -56,6 +56,8 @@ class BrokerTable:
     """Capacity in whole parts, at least 1: a broker of weight 2 takes twice as much as one of weight 1."""
     replicas: Ints
     """Replicas that it holds of partitions that are not in the problem."""
+    bytes: Ints
+    """Bytes of those replicas."""
     room: Ints
     """Bytes that it may hold of the problem's partitions, never less than it holds; NO_LIMIT where not known."""
 

@@ -39,6 +39,7 @@ def brokers(
         fenced=fenced,
         weight=np.array([(weights or {}).get(int(b), 1) for b in ids], dtype=np.int64),
         replicas=np.zeros(len(ids), dtype=np.int64),
+        bytes=np.zeros(len(ids), dtype=np.int64),
         room=np.array([(room or {}).get(int(b), NO_LIMIT) for b in ids], dtype=np.int64),
     )
 

@@ -1,0 +1,92 @@
+"""Who gets the copies: bytes are even among those that get any, in each rack, and what is held evens out."""
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.planning.placing.problems import brokers, only, problem
+
+from replan.planning.placing.choose import choose
+from replan.planning.placing.judge import judge
+from replan.planning.placing.problem import Lie, PlacementProblem
+
+RACKS = 3
+
+
+@st.composite
+def jobs(draw: st.DrawFn) -> PlacementProblem:
+    """A drain, a repair or another number of replicas, on brokers that are loaded in any way."""
+    each = draw(st.integers(2, 4))
+    count, factor = RACKS * each, draw(st.integers(1, RACKS))
+    partitions = draw(st.integers(5, 40))
+    chance = np.random.default_rng(draw(st.integers(0, 1 << 30)))
+    lists = [_spread(chance, each, factor) for _ in range(partitions)]
+    drained = draw(st.lists(st.integers(1, count), max_size=1))
+    wanted = draw(st.integers(factor, RACKS))
+    if draw(st.booleans()):
+        lists = [chance.permutation(np.arange(1, count + 1))[:factor].tolist() for _ in lists]
+    table = brokers("abc" * each)
+    return problem(
+        replace(
+            table, replicas=chance.integers(0, 50, count), bytes=chance.integers(0, 999, count)
+        ),
+        lists,
+        lie=Lie.RACK,
+        factor=wanted,
+        drained=drained,
+        sizes=np.floor(chance.lognormal(3, 2, partitions)).astype(int).tolist(),
+    )
+
+
+def _spread(chance: np.random.Generator, each: int, factor: int) -> list[int]:
+    racks = chance.permutation(RACKS)[:factor]
+    return [int(rack + 1 + RACKS * chance.integers(each)) for rack in racks]
+
+
+@given(jobs())
+def test_the_busiest_receiver_of_a_rack_gets_little_more_than_the_others(
+    asked: PlacementProblem,
+) -> None:
+    """At most a tenth more than they get on average, or one partition more."""
+    got = received(asked)
+    largest = int(asked.partitions.bytes.max())
+    for rack in range(RACKS):
+        mine = got[(asked.brokers.rack == rack) & asked.brokers.open]
+        mean = mine.mean()
+        assert mine.max() <= max(1.1 * mean, mean + largest)
+
+
+@given(jobs(), st.data())
+def test_who_gets_what_does_not_depend_on_the_order_of_partitions_that_differ(
+    asked: PlacementProblem, data: st.DataObject
+) -> None:
+    """Those of one size are alike, and go by their names."""
+    count = len(asked.partitions)
+    sizes = np.arange(count, dtype=np.int64) * 10
+    asked = replace(asked, partitions=replace(asked.partitions, bytes=sizes))
+    order = data.draw(st.permutations(range(count)))
+    assert (choose(asked).lists[order] == choose(only(asked, order)).lists).all()
+
+
+def test_small_partitions_even_out_the_replicas() -> None:
+    """Broker 2 gets the large one; the small ones, a tenth of it together, go to 3, who has fewer."""
+    asked = problem(
+        brokers("aaa"), [[1]] * 6, lie=Lie.NONE, drained=[1], sizes=[500] * 2 + [10] * 4
+    )
+    table = replace(asked.brokers, replicas=np.array([0, 6, 2]))
+    found = choose(replace(asked, brokers=table)).lists[:, 0].tolist()
+    assert found.count(3) > found.count(2)
+
+
+def received(asked: PlacementProblem) -> np.ndarray:
+    """Bytes that each broker gets."""
+    found = choose(asked)
+    assert judge(asked, found) == []
+    assert found.impossible == ()
+    return np.array([_got(asked, found.lists, b) for b in asked.brokers.ids.tolist()])
+
+
+def _got(asked: PlacementProblem, lists: np.ndarray, broker: int) -> int:
+    new = (lists == broker).any(axis=1) & ~(asked.partitions.current == broker).any(axis=1)
+    return int(asked.partitions.bytes[new].sum())
