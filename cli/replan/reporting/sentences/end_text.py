@@ -180,6 +180,11 @@ def advice(code: int) -> str:
             )
         case 44:
             return "A policy of this cluster forbids it; ask those who run it."
+        case 56:
+            return (
+                "While one of a broker's log directories is offline, Kafka moves nothing between its others; "
+                "replace the disk and restart the broker, then make a new plan."
+            )
         case 60:
             return "Another reassignment runs on it; let it end, then make a new plan."
         case _:
