@@ -550,6 +550,13 @@ def test_what_every_move_waits_for_is_routine(reason: HoldReason, routine: bool)
             "The principal needs the operation ALTER on the cluster; grant it, then rerun to resume.",
         ),
         (38, "Another tool changes its number of replicas; let that end, then make a new plan."),
+        (
+            56,
+            (
+                "While one of a broker's log directories is offline, Kafka moves nothing between its others; "
+                "replace the disk and restart the broker, then make a new plan."
+            ),
+        ),
         (60, "Another reassignment runs on it; let it end, then make a new plan."),
         (
             -1,

@@ -39,9 +39,8 @@ from replan.simulator.controller.state import ClusterState, Partition
 from replan.simulator.controller.versions import RULES
 from replan.simulator.open_file import open_simulated
 from replan.simulator.persistence.from_snapshot import from_snapshot
-from replan.simulator.persistence.read_state import restore
+from replan.simulator.persistence.kept_state import restore, written
 from replan.simulator.persistence.to_snapshot import whole_snapshot
-from replan.simulator.persistence.write_state import written
 from replan.snapshots.files import write_snapshot
 from replan.snapshots.json_form import to_document
 

@@ -1,5 +1,8 @@
 """Sentences of why a partition or a setting has ended without being done: what was found, and the way out."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from replan.applying.reasons.ends import (
     ChangedElsewhere,
     EffectUndone,
@@ -166,26 +169,23 @@ def throttle_advice(code: int) -> str:
 
 def advice(code: int) -> str:
     """What to do about a rejection."""
-    match code:
-        case 29 | 31:
-            return "The principal needs the operation ALTER on the cluster; grant it, then rerun to resume."
-        case 38:
-            return (
-                "Another tool changes its number of replicas; let that end, then make a new plan."
-            )
-        case 39:
-            return (
-                "A broker in the list is not registered, or all its log directories are cordoned; "
-                "bring it back, uncordon it, or declare another one."
-            )
-        case 44:
-            return "A policy of this cluster forbids it; ask those who run it."
-        case 56:
-            return (
-                "While one of a broker's log directories is offline, Kafka moves nothing between its others; "
-                "replace the disk and restart the broker, then make a new plan."
-            )
-        case 60:
-            return "Another reassignment runs on it; let it end, then make a new plan."
-        case _:
-            return "Make a new plan; if it is rejected again, the log of the active controller says why."
+    again = "Make a new plan; if it is rejected again, the log of the active controller says why."
+    return _ADVICE.get(code, again)
+
+
+_NOT_ALLOWED = (
+    "The principal needs the operation ALTER on the cluster; grant it, then rerun to resume."
+)
+_ADVICE: Mapping[int, str] = MappingProxyType(
+    {
+        29: _NOT_ALLOWED,
+        31: _NOT_ALLOWED,
+        38: "Another tool changes its number of replicas; let that end, then make a new plan.",
+        39: "A broker in the list is not registered, or all its log directories are cordoned; "
+        "bring it back, uncordon it, or declare another one.",
+        44: "A policy of this cluster forbids it; ask those who run it.",
+        56: "While one of a broker's log directories is offline, Kafka moves nothing between its others; "
+        "replace the disk and restart the broker, then make a new plan.",
+        60: "Another reassignment runs on it; let it end, then make a new plan.",
+    }
+)

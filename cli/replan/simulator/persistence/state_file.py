@@ -18,9 +18,8 @@ from replan.documents.json_text import render_document
 from replan.errors import Held
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.physical_state import Simulation
-from replan.simulator.persistence.read_state import restore
+from replan.simulator.persistence.kept_state import restore, written
 from replan.simulator.persistence.to_snapshot import whole_snapshot
-from replan.simulator.persistence.write_state import written
 from replan.snapshots.files import read_document
 from replan.snapshots.json_form import to_document
 
