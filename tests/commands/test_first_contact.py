@@ -87,14 +87,18 @@ def test_what_is_wrong_or_worth_a_look_is_named(
     document["features"]["eligibleLeaderReplicas"] = False
     cluster.write_text(json.dumps(document))
     found = checks(capsys, cluster, 2)
-    assert {kind for kind, level in found.items() if level == "wrong"} == {"brokers", "health"}
+    assert {kind for kind, level in found.items() if level == "wrong"} == {
+        "brokers",
+        "under-min-isr",
+        "at-min-isr",
+    }
     assert {kind for kind, level in found.items() if level == "look"} == {
         "unclean-election",
         "eligible-leaders",
     }
     assert run(["doctor", "--simulated", str(cluster), "--exit-zero"]) == 0
     text = capsys.readouterr().out
-    assert "WRONG  partitions" in text
+    assert "1 partition under min ISR: writes with acks=all fail (orders-1)" in text
     assert "orders-1" in text
 
 

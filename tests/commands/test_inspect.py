@@ -70,6 +70,7 @@ def test_validate_says_where_a_number_of_partitions_is_declared_that_must_stay(
     where = f"warning: {path}:3:33: __*: the number of partitions of "
     named = [line.removeprefix(where).split()[0] for line in said.splitlines() if where in line]
     assert named == ["__consumer_offsets", "__remote_log_metadata", "__replan_journal"]
+    assert "valid: lists of 1 partition of 1 topic, 2 entries by rule" in said
 
 
 def test_the_status_of_some_topics_is_asked_for_by_pattern(shell: Shell) -> None:

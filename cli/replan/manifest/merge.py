@@ -34,6 +34,11 @@ def explicit_topics(merged: Merged) -> list[ExplicitTopic]:
     return sorted(found, key=lambda t: t.name)
 
 
+def rule_count(merged: Merged) -> int:
+    """How many entries of `assignments` place their topics by rule."""
+    return sum(isinstance(d.declared, TopicRule) for d in merged.values())
+
+
 def fixed_counts(merged: Merged) -> Iterator[str]:
     """A sentence for each topic whose number of partitions is declared by rule, and must stay what it is."""
     entries = {

@@ -31,7 +31,7 @@ def validate(*, files: Files = DEFAULT_FILES, annotations: Annotations = None) -
       replan validate
       replan validate -f placements/
     """
-    from replan.manifest.merge import explicit_topics, fixed_counts
+    from replan.manifest.merge import explicit_topics, fixed_counts, rule_count
     from replan.manifest.read import read_files
 
     with annotated(annotations, files):
@@ -40,7 +40,9 @@ def validate(*, files: Files = DEFAULT_FILES, annotations: Annotations = None) -
     for sentence in fixed_counts(merged):
         note(f"warning: {sentence}")
     declared = count(sum(len(topic.rows) for topic in topics), "partition")
-    note(f"valid: {declared} of {count(len(topics), 'topic')} declared")
+    listed = f"lists of {declared} of {count(len(topics), 'topic')}"
+    ruled = count(rule_count(merged), "entry")
+    note(f"valid: {listed}, {ruled} by rule")
     return Exit.OK
 
 

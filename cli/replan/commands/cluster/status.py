@@ -24,9 +24,10 @@ def status(
     Of an open application each unfinished partition is named, with what it waits for.
 
     Exit codes:
-      0  no reassignment is running, and no application is open
+      0  settled: all partitions have a leader and their min ISR, nothing is running, no application is open
       1  an error
-      2  something is running or open, or none of the topics is shown to this user (0 with --exit-zero)
+      2  a partition has no leader or is under min ISR, something is running or open, or none of the topics is shown to
+         this user (0 with --exit-zero)
 
     Examples:
       replan status --bootstrap-server kafka-1:9092
@@ -47,10 +48,7 @@ def status(
         with cluster.connect() as connection:
             found = _of_cluster(cluster, connection, topics or [])
     result(render(found))
-    health = found.health
-    unseen = health.hidden and not health.partitions
-    open_or_running = health.running or unseen or found.application is not None
-    return Exit.CHANGES if open_or_running and not exit_zero else Exit.OK
+    return Exit.OK if found.settled or exit_zero else Exit.CHANGES
 
 
 def _of_snapshot(cluster: JournaledTarget, patterns: list[str]) -> "Status":

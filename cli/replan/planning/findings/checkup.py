@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from replan.model.access import ClockDifference
 from replan.model.snapshot import Features, Snapshot
-from replan.planning.findings.health import HealthState, judge
+from replan.planning.findings.health import Health, HealthState, judge
 
 NAMED = 20
 
@@ -27,6 +27,9 @@ class CheckKind(StrEnum):
     RACKS = "racks"
     SIZES = "sizes"
     HEALTH = "health"
+    LEADERLESS = "leaderless"
+    UNDER_MIN_ISR = "under-min-isr"
+    AT_MIN_ISR = "at-min-isr"
     ELIGIBLE_LEADERS = "eligible-leaders"
     UNCLEAN_ELECTION = "unclean-election"
     REASSIGNMENTS = "reassignments"
@@ -95,15 +98,28 @@ def cluster_checks(snapshot: Snapshot) -> Iterator[Check]:
     yield _named(CheckKind.RACKS, Level.LOOK, without if racks else [])
     yield _named(CheckKind.SIZES, Level.LOOK, snapshot.silent)
     health = judge(snapshot)
-    ill = [
-        u.state.partition for u in health.unhealthy if u.health is not HealthState.UNDER_REPLICATED
-    ]
-    yield _named(CheckKind.HEALTH, Level.WRONG, ill)
+    yield from _health(health)
     yield Check(CheckKind.ELIGIBLE_LEADERS, _eligible_leaders(snapshot.features))
     settings = snapshot.all_settings()
     unclean = sorted(name for name, of in settings.items() if of.unclean_election)
     yield _named(CheckKind.UNCLEAN_ELECTION, Level.LOOK, unclean)
     yield _named(CheckKind.REASSIGNMENTS, Level.LOOK, [s.partition for s in health.running])
+
+
+def _health(health: Health) -> Iterator[Check]:
+    """A check of each state that partitions are in, the worst first; one where all are well."""
+    kinds = {
+        CheckKind.LEADERLESS: HealthState.OFFLINE,
+        CheckKind.UNDER_MIN_ISR: HealthState.UNDER_MIN_ISR,
+        CheckKind.AT_MIN_ISR: HealthState.AT_MIN_ISR,
+    }
+    found = {
+        kind: [u.state.partition for u in health.unhealthy if u.health is state]
+        for kind, state in kinds.items()
+    }
+    if not any(found.values()):
+        yield Check(CheckKind.HEALTH, Level.OK)
+    yield from (_named(kind, Level.WRONG, ill) for kind, ill in found.items() if ill)
 
 
 def _eligible_leaders(features: Features) -> Level:

@@ -20,7 +20,7 @@ from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.comparison.overlays import managed
 from replan.planning.comparison.partition_counts import PartitionCount, partition_counts
 from replan.planning.comparison.preferred import absent_leaders
-from replan.planning.findings.health import judge, unclean_topics
+from replan.planning.findings.health import BrokerDown, brokers_down, judge, unclean_topics
 from replan.planning.placing.problem import OF_THE_BALANCE, Impossible
 from replan.planning.plans.log_dirs import log_drains
 from replan.planning.plans.standing_throttles import ThrottleSetting, standing_differences
@@ -60,6 +60,8 @@ class Drift:
     """Topics where unclean election is on; a warning, no difference."""
     elr_gone: tuple[TopicPartition, ...] = ()
     """Partitions whose ELR has been cleared while they are under their minimum; a warning, no difference."""
+    down: tuple[BrokerDown, ...] = ()
+    """Brokers that do not serve, whether or not anything differs."""
     mistakes: tuple[Mistake, ...] = ()
     """What the author of the placement has to correct before anything can be planned."""
 
@@ -131,6 +133,7 @@ def drift_of(found: Comparison, *, at_work: bool = True) -> Drift:
         tuple(standing_differences(placement, snapshot)),
         unclean_topics(snapshot),
         tuple(sorted(u.state.partition for u in judge(snapshot).unhealthy if u.elr_gone)),
+        brokers_down(snapshot),
         found.mistakes,
     )
 

@@ -10,8 +10,8 @@ from enum import StrEnum
 import numpy as np
 import pyarrow.compute as pc
 
-from replan.model.broker import Broker
-from replan.model.names import Replicas
+from replan.model.columns import PAD, Ints, to_matrix
+from replan.model.names import BrokerId, Replicas
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot, topic_codes
 
@@ -43,6 +43,20 @@ class Unhealthy:
 
 
 @dataclass(frozen=True, slots=True)
+class BrokerDown:
+    """A broker that does not serve, and what that means for the partitions with a replica on it."""
+
+    broker: BrokerId
+    registered: bool
+    """It is fenced; otherwise lists name it, and no such broker is registered."""
+    replicas: int
+    leaderless: int
+    """Of those partitions: without a leader."""
+    under_min_isr: int
+    """With a leader, and under their effective minimum."""
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
     """A whole cluster."""
 
@@ -50,7 +64,8 @@ class Health:
     unhealthy: tuple[Unhealthy, ...]
     """Worst first, then by name."""
     running: tuple[PartitionState, ...]
-    fenced: tuple[Broker, ...]
+    down: tuple[BrokerDown, ...]
+    """Of the whole cluster, whatever topics are judged."""
     unclean: tuple[str, ...] = ()
     """Topics whose partitions Kafka itself may give to a replica that lost records."""
     hidden: tuple[str, ...] = ()
@@ -61,15 +76,44 @@ class Health:
         return sum(1 for found in self.unhealthy if found.health is health)
 
 
+def brokers_down(snapshot: Snapshot) -> tuple[BrokerDown, ...]:
+    """Every broker that is fenced, or that a list names and nobody has registered; by id."""
+    table = snapshot.partitions
+    lists = to_matrix(table.column("replicas"))
+    live, registered = snapshot.live_brokers(), snapshot.broker_ids()
+    named = {int(b) for b in np.unique(lists)} - {PAD}
+    down = sorted((named | registered) - live)
+    if not down:
+        return ()
+    leaderless = np.asarray(table.column("leader")) < 0
+    short = ~leaderless & (_lengths(snapshot, "isr") < _minimum(snapshot))
+    found = []
+    for broker in down:
+        holds = (lists == broker).any(axis=1)
+        numbers = (int((holds & of).sum()) for of in (holds, leaderless, short))
+        found.append(BrokerDown(BrokerId(broker), broker in registered, *numbers))
+    return tuple(found)
+
+
+def _minimum(snapshot: Snapshot) -> Ints:
+    """The effective minimum of each partition."""
+    codes = topic_codes(snapshot.partitions)
+    configured = np.asarray(snapshot.topics.column("min_insync_replicas"), dtype=np.int64)
+    assigned = _lengths(snapshot, "replicas")
+    return np.minimum(configured[codes], assigned) if len(codes) else assigned
+
+
+def _lengths(snapshot: Snapshot, column: str) -> Ints:
+    return np.asarray(pc.list_value_length(snapshot.partitions.column(column)), dtype=np.int64)
+
+
 def judge(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> Health:
     """Judge all partitions, or those of some topics."""
     table = snapshot.partitions
-    codes = topic_codes(table)
-    assigned = np.asarray(pc.list_value_length(table.column("replicas")), dtype=np.int64)
-    in_sync = np.asarray(pc.list_value_length(table.column("isr")), dtype=np.int64)
-    configured = np.asarray(snapshot.topics.column("min_insync_replicas"), dtype=np.int64)
-    minimum = np.minimum(configured[codes], assigned) if len(codes) else assigned
-    adding = np.asarray(pc.list_value_length(table.column("adding")), dtype=np.int64)
+    assigned, in_sync, adding = (
+        _lengths(snapshot, column) for column in ("replicas", "isr", "adding")
+    )
+    minimum = _minimum(snapshot)
     expected = (
         assigned - adding
     )  # OngoingReassignmentState.replicationFactor leaves the adding ones out
@@ -103,7 +147,7 @@ def judge(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> Health:
             sorted(unhealthy, key=lambda u: (STATES.index(u.health), u.state.partition))
         ),
         running=tuple(snapshot.states(np.flatnonzero(moving & chosen))),
-        fenced=tuple(b for b in snapshot.brokers if b.fenced),
+        down=brokers_down(snapshot),
         unclean=unclean_topics(snapshot, topics),
         hidden=() if topics else snapshot.hidden,
     )

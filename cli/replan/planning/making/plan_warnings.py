@@ -21,7 +21,7 @@ from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
 from replan.planning.comparison.overlays import Wanted
 from replan.planning.comparison.partition_counts import PartitionCount, partition_counts
 from replan.planning.comparison.remembered import left_demoted
-from replan.planning.findings.health import unclean_topics
+from replan.planning.findings.health import brokers_down, unclean_topics
 from replan.planning.findings.returning import Awaited, awaited
 from replan.planning.making.required_racks import RequiredRacks
 from replan.planning.plans.log_dirs import LogDrains
@@ -49,6 +49,11 @@ def plan_warnings(
     """
     placement, snapshot, differs = aligned.placement, aligned.snapshot, left.differences
     yield from _leaderless(snapshot, asked, differs, recovered)
+    for down in brokers_down(snapshot):
+        lost: Facts = {"withoutLeader": down.leaderless, "underMinIsr": down.under_min_isr}
+        about: Facts = {"registered": "yes" if down.registered else "no"}
+        held: Facts = {"broker": down.broker, "replicas": down.replicas}
+        yield PlanWarning(WarningKind.BROKER_DOWN, {**held, **about, **lost})
     for broker in sorted({b for m in moves for b in m.new} - snapshot.live_brokers()):
         yield PlanWarning(WarningKind.FENCED_TARGET, {"broker": broker})
     yield from _awaited(snapshot)

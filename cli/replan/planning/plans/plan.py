@@ -83,6 +83,8 @@ class WarningKind(StrEnum):
     """What stops nothing, and should be known."""
 
     LEADERLESS = "leaderless"
+    BROKER_DOWN = "broker-down"
+    """A broker does not serve: fenced, or named by lists and not registered."""
     AWAITED = "awaited"
     """Which broker Kafka elects by itself, once it is back, for partitions that nobody leads."""
     FENCED_TARGET = "fenced-target"
@@ -163,6 +165,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     RefusalRule.CHOSEN_NOT_LIVE: ("brokers",),
     RefusalRule.CHOSEN_UNKNOWN: ("brokers",),
     WarningKind.LEADERLESS: ("partitions", "count"),
+    WarningKind.BROKER_DOWN: ("broker", "registered", "replicas", "withoutLeader", "underMinIsr"),
     WarningKind.AWAITED: ("why", "brokers", "partitions", "count"),
     WarningKind.FENCED_TARGET: ("broker",),
     WarningKind.UNCLEAN_ELECTION: ("topics", "count"),

@@ -30,6 +30,9 @@ TITLES: Mapping[CheckKind, str] = {
     CheckKind.RACKS: "racks",
     CheckKind.SIZES: "sizes",
     CheckKind.HEALTH: "partitions",
+    CheckKind.LEADERLESS: "partitions",
+    CheckKind.UNDER_MIN_ISR: "partitions",
+    CheckKind.AT_MIN_ISR: "partitions",
     CheckKind.ELIGIBLE_LEADERS: "ELR",
     CheckKind.UNCLEAN_ELECTION: "unclean election",
     CheckKind.REASSIGNMENTS: "reassignments",
@@ -56,16 +59,22 @@ FINE: Mapping[CheckKind, str] = {
     CheckKind.THROTTLES: "none is set",
 }
 WORDS: Mapping[CheckKind, tuple[str, str, str]] = {
-    CheckKind.BROKERS: ("broker", "down", "bring them back, or drain them in the placement"),
+    CheckKind.BROKERS: ("broker", "down", "bring back what is down, or drain it in the placement"),
     CheckKind.RACKS: ("broker", "without a rack", "set broker.rack, or `spread` cannot count them"),
     CheckKind.SIZES: (
         "broker",
         "without an answer",
         "sizes are unknown there: Describe on Cluster lets it answer",
     ),
-    CheckKind.HEALTH: (
+    CheckKind.LEADERLESS: ("partition", "without a leader", "`replan status` says who is missing"),
+    CheckKind.UNDER_MIN_ISR: (
         "partition",
-        "without a leader, at or under min ISR",
+        "under min ISR: writes with acks=all fail",
+        "`replan status` says who is missing",
+    ),
+    CheckKind.AT_MIN_ISR: (
+        "partition",
+        "at min ISR: one failure more stops writes",
         "`replan status` says who is missing",
     ),
     CheckKind.UNCLEAN_ELECTION: (

@@ -18,6 +18,7 @@ from replan.reporting.cluster.application_text import (
 from replan.reporting.cluster.replica_progress_text import copied_text, replica_json, status_text
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
 from replan.reporting.quantities import brokers
+from replan.reporting.sentences.health_text import broker_down_json, broker_down_text
 from replan.reporting.table import columns
 from replan.wording import SHOWN, capped, count, left_out
 
@@ -36,6 +37,14 @@ class Status:
     resume: str = "replan resume"
     """The command that goes on with the application."""
     clear: str = "replan throttle clear"
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing runs, no application is open, and every partition can be written, as far as they are shown."""
+        ill = (HealthState.OFFLINE, HealthState.UNDER_MIN_ISR)
+        unseen = self.health.hidden and not self.health.partitions
+        running = self.health.running or self.application is not None
+        return not running and not unseen and not any(map(self.health.count, ill))
 
     @property
     def summary(self) -> str:
@@ -68,8 +77,7 @@ def render_status(status: Status) -> str:
     """Plain text; ends with a newline."""
     health, rows = status.health, status.rows
     lines = [status.summary]
-    if health.fenced:
-        lines.append("Fenced: " + ", ".join(f"broker {b.id}" for b in health.fenced) + ".")
+    lines += [f"Warning: {broker_down_text(found)}" for found in health.down]
     lines += [f"Warning: {line}" for line in health_warnings(health)]
     lines += [f"  {line}" for line in capped(health.unhealthy, _unhealthy)]
     lines += _running(rows) if rows else ["No reassignment is running."]
@@ -145,8 +153,7 @@ def render_status_markdown(status: Status) -> str:
     """For a pull request or a chat: the summary, then tables, as much as a comment holds; ends with a newline."""
     health, rows = status.health, status.rows
     text = f"## replan status\n\n{status.summary} As of {status.observed_at}.\n"
-    if health.fenced:
-        text += "\nFenced: " + ", ".join(f"broker {b.id}" for b in health.fenced) + ".\n"
+    text += "".join(f"\n**Warning:** {broker_down_text(found)}\n" for found in health.down)
     text += "".join(f"\n**Warning:** {escape(line)}\n" for line in health_warnings(health))
     if status.known:
         text += "\n" + "".join(f"> {escape(line.strip())}  \n" for line in status.known)
@@ -183,7 +190,7 @@ def render_status_json(status: Status) -> str:
         "partitions": health.partitions,
         **({"hidden": list(health.hidden)} if health.hidden else {}),
         "health": {state: health.count(state) for state in HealthState},
-        "fenced": [b.id for b in health.fenced],
+        "brokersDown": [broker_down_json(found) for found in health.down],
         "uncleanElection": list(health.unclean),
         "unhealthy": [
             {

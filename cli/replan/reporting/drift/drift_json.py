@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from replan.planning.findings.drift_classes import Classified
 from replan.planning.findings.drift_report import DriftReport
 from replan.planning.safety.placing_refusals import balance_text
+from replan.reporting.sentences.health_text import broker_down_json
 
 
 def render_drift_json(report: DriftReport, *, unmanaged: bool = False) -> str:
@@ -46,6 +47,7 @@ def render_drift_json(report: DriftReport, *, unmanaged: bool = False) -> str:
         "acknowledged": [
             {"topic": tp.topic, "partition": tp.partition} for tp in drift.acknowledged
         ],
+        "brokersDown": [broker_down_json(found) for found in drift.down],
         "uncleanElection": list(report.drift.unclean),
         "elrCleared": [{"topic": n.topic, "partition": n.partition} for n in report.drift.elr_gone],
         "electable": {

@@ -7,6 +7,7 @@ from replan.planning.findings.drift_classes import Classified, DriftClass, Other
 from replan.planning.findings.drift_report import DriftReport
 from replan.reporting.cluster.status_text import elr_gone_text, unclean_text
 from replan.reporting.quantities import brokers
+from replan.reporting.sentences.health_text import broker_down_text
 from replan.wording import capped, count, left_out
 
 MEANINGS: Mapping[DifferenceKind | OtherKind, str] = {
@@ -142,7 +143,8 @@ def electable(report: DriftReport) -> list[str]:
 
 
 def warnings(report: DriftReport) -> list[str]:
-    """What is no difference, and should be known: topics with unclean election, an ELR that is gone."""
+    """What is no difference by itself: brokers that are down, topics with unclean election, an ELR that is gone."""
     drift = report.drift
-    found = [unclean_text(drift.unclean)] if drift.unclean else []
+    found = [broker_down_text(down) for down in drift.down]
+    found += [unclean_text(drift.unclean)] if drift.unclean else []
     return found + ([elr_gone_text(drift.elr_gone)] if drift.elr_gone else [])

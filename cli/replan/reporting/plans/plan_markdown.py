@@ -21,6 +21,7 @@ from replan.planning.plans.preview import planned_requests
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row, weight
 from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext
 from replan.reporting.plans.plan_text import (
+    UNCLEAN_HINT,
     change,
     create_text,
     log_move_text,
@@ -55,7 +56,8 @@ def render_plan_markdown(
     name = f": {escape(plan.cluster_name[:200])}" if plan.cluster_name else ""
     first, *rest = summary(plan)
     parts = [f"{marker(plan.cluster_id[:200])}\n## replan plan{name}\n\n**{escape(first)}**\n"]
-    parts += [f"\n{escape(line)}\n" for line in rest if line.startswith("Left out")]
+    told = ("Plan: ", "Left out", UNCLEAN_HINT)
+    parts += [f"\n{escape(line)}\n" for line in rest if line.startswith(told)]
     parts += _cost(plan, context)
     after = _identity(plan, context)
     room = limit - sum(map(weight, [*parts, after]))

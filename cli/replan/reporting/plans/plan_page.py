@@ -59,7 +59,7 @@ def render_plan_page(plan: Plan, context: PlanContext = NOTHING_BESIDE) -> str:
         *_list("Why not, over all rules", list(map(conflict_with_constraints, plan.conflicts))),
         *_list("Warnings", [warning_text(warning) for warning in plan.warnings]),
         *_list("New partitions", list(_creates(plan))),
-        *_list("Throttles that stay", [setting_text(s) for s in plan.standing]),
+        *_list("Throttles that stay", [f"{s.setting}: {setting_text(s)}" for s in plan.standing]),
         *_list(
             "Within their brokers, to other log directories",
             [f"{m.partition}: {log_move_text(m)}" for m in plan.log_moves],

@@ -10,7 +10,13 @@ from replan.planning.findings.risks import RiskKind, risks
 from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Plan, Refusal, WarningKind, left_out_text
+from replan.planning.plans.plan import (
+    Plan,
+    PlanWarning,
+    Refusal,
+    WarningKind,
+    left_out_text,
+)
 from replan.planning.plans.plan_file import digest
 from replan.planning.plans.preview import estimate, planned_requests
 from replan.planning.plans.requests import Request, RequestKind
@@ -234,7 +240,9 @@ def summary(plan: Plan, findings: Sequence[str] = ()) -> Iterator[str]:
     """The closing lines: totals, throttle, what a rehearsal found, digest."""
     if plan.empty:
         goes_back = any(w.kind in GOES_BACK for w in plan.warnings)
-        yield f"No changes: {NOTHING_GOES_BACK if goes_back else NOTHING_DIFFERS}"
+        lost = [w for w in plan.warnings if w.kind is WarningKind.LEADERLESS]
+        differs = _without_leader(lost[0]) if lost else NOTHING_DIFFERS
+        yield f"No changes: {NOTHING_GOES_BACK if goes_back else differs}"
         return
     cost, left = estimate(plan), left_out_text(plan.refusals)
     if not plan.changes:
@@ -265,6 +273,12 @@ def summary(plan: Plan, findings: Sequence[str] = ()) -> Iterator[str]:
     yield from findings
     name = f"{plan.cluster_name}, " if plan.cluster_name else ""
     yield f"Plan digest {digest(plan)[:16]}, for cluster {name}{plan.cluster_id}."
+
+
+def _without_leader(warning: PlanWarning) -> str:
+    """What is said instead of that all is as declared."""
+    lost = count(int(str(warning.facts["count"])), "partition")
+    return f"no list differs, but {lost} without a leader: no move changes that (see the warnings)."
 
 
 def _by_itself_and_for_good(plan: Plan) -> Iterator[str]:

@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 
+from replan.model.names import BrokerId
 from replan.planning.elections.available import Unavailable
+from replan.planning.findings.health import BrokerDown
 from replan.planning.findings.returning import Comeback
 from replan.planning.plans.plan import Fact, Facts, PlanWarning, Refusal, RefusalRule, WarningKind
+from replan.reporting.sentences.health_text import broker_down_text
 from replan.wording import count, left_out
 
 REFUSALS: Mapping[RefusalRule, str] = {
@@ -147,6 +150,7 @@ WARNINGS: Mapping[WarningKind, str] = {
         "no leader: {named}; no move helps there: bring back a broker that was in sync, or see what "
         "`replan elect best-log` could do"
     ),
+    WarningKind.BROKER_DOWN: "{down}",
     WarningKind.AWAITED: "{comeback}: {named}",
     WarningKind.FENCED_TARGET: "broker {broker} is fenced: replicas are added to it only once it is back",
     WarningKind.UNCLEAN_ELECTION: (
@@ -262,9 +266,17 @@ def warning_text(warning: PlanWarning) -> str:
             facts["named"] = (
                 f"{count(number, noun)} ({', '.join(map(str, names))}{''.join(f' {m}' for m in more)})"
             )
+    if warning.kind is WarningKind.BROKER_DOWN:
+        facts["down"] = broker_down_text(_broker_down(facts))
     if warning.kind is WarningKind.AWAITED:
         facts["comeback"] = awaited_text(Comeback(str(facts["why"])), facts["brokers"])
     return _filled(WARNINGS[warning.kind], facts)
+
+
+def _broker_down(facts: Facts) -> BrokerDown:
+    names = ("broker", "replicas", "withoutLeader", "underMinIsr")
+    broker, *numbers = (int(str(facts[name])) for name in names)
+    return BrokerDown(BrokerId(broker), facts["registered"] == "yes", *numbers)
 
 
 COMEBACKS: Mapping[Comeback, str] = {
