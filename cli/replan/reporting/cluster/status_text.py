@@ -40,7 +40,7 @@ class Status:
 
     @property
     def settled(self) -> bool:
-        """Whether nothing runs, no application is open, and every partition can be written, as far as they are shown."""
+        """Whether nothing runs, no application is open, and all partitions that are shown can be written."""
         ill = (HealthState.OFFLINE, HealthState.UNDER_MIN_ISR)
         unseen = self.health.hidden and not self.health.partitions
         running = self.health.running or self.application is not None
