@@ -116,7 +116,8 @@ class Secured:
             )
             for operation in operations
         ]
-        for answer in clients.admin(self.plain).delete_acls(wanted).values():
+        admin = clients.admin(self.plain)
+        for answer in admin.delete_acls(wanted).values():
             answer.result(10)
 
     def allow(self, user: str, kind: ResourceType, name: str, *operations: AclOperation) -> None:

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+from tests.commandline import replan
 from tests.kafka.harness.fake_cluster import FakeCluster, Shape
 
 from replan.kafka.clock import SystemClock
@@ -19,7 +21,7 @@ from replan.model.configs import (
     broker_change,
     topic_change,
 )
-from replan.model.control_plane import Accepted, OutcomeUnknown, TopicPermission, Wanted
+from replan.model.control_plane import Accepted, OutcomeUnknown, Rejected, TopicPermission, Wanted
 from replan.model.names import BrokerId, TopicPartition
 
 ONE, T0, T1 = BrokerId(1), TopicPartition("t00000", 0), TopicPartition("t00001", 0)
@@ -128,3 +130,38 @@ def test_what_the_answer_to_a_change_leaves_out_has_no_known_outcome() -> None:
     assert answers[ConfigScope.TOPIC, "t00000"] == Accepted()
     assert isinstance(answers[ConfigScope.TOPIC, "t00001"], OutcomeUnknown)
     assert isinstance(answers[ConfigScope.BROKER, "1"], OutcomeUnknown)
+
+
+def test_whether_a_change_would_be_taken_is_answered_without_it() -> None:
+    """So an AlterConfigPolicy that rejects throttles shows in a review."""
+    change = topic_change("t00000", LEADER_REPLICAS, ConfigOperation.APPEND, "0:1")
+    rate = broker_change(ONE, LEADER_RATE, ConfigOperation.SET, "1000")
+    with FakeCluster(Shape()) as cluster, open_cluster(cluster.bootstrap, None) as connected:
+        cluster.trouble.policy[LEADER_REPLICAS] = "no throttles here"
+        answers = connected.would_alter([change, rate])
+        seen = connected.look(Wanted(topics=["t00000"], rates_of=[ONE]))
+
+    assert answers == {
+        (ConfigScope.TOPIC, "t00000"): Rejected(44, "POLICY_VIOLATION", "no throttles here"),
+        (ConfigScope.BROKER, "1"): Accepted(),
+    }
+    assert (seen.topics["t00000"].leader_throttled, seen.rates[ONE]) == (None, {})
+
+
+def test_a_plan_whose_throttle_a_policy_forbids_says_so_in_the_review(tmp_path: Path) -> None:
+    with FakeCluster(Shape(brokers=6, partitions=4)) as cluster:
+        cluster.trouble.policy[LEADER_RATE] = "no throttles here"
+        (tmp_path / "placement.yaml").write_text(
+            "version: 1\nassignments: {t00000: {partitions: {0: [1, 2, 6]}}}\nthrottles: {moves: {rate: 1MB/s}}\n"
+        )
+        done = replan(
+            *("plan", "-f", "placement.yaml", "--bootstrap-server", cluster.bootstrap),
+            *("--journal", f"file:{tmp_path}/journal"),
+            folder=tmp_path,
+        )
+
+    assert done.returncode == 3, done.stderr
+    assert (
+        "Kafka refuses the throttle of broker 1: POLICY_VIOLATION: no throttles here. No copy starts without it: a "
+        "policy of this cluster forbids it (alter.config.policy.class.name): ask those who run it to allow throttles"
+    ) in done.stderr

@@ -152,6 +152,12 @@ class KafkaControlPlane:
         """Change configurations; a broker that is not live is answered with 42 at once."""
         return alter(self._wire, changes)
 
+    def would_alter(
+        self, changes: Sequence[ConfigChange]
+    ) -> Mapping[tuple[ConfigScope, str], Answer]:
+        """What that would be answered now."""
+        return alter(self._wire, changes, validate_only=True)
+
     def tails(self) -> "Tails":
         """The records at the ends of its logs; few commands look at any."""
         from replan.kafka.tails import Tails

@@ -212,6 +212,12 @@ class ClusterReader(LogReader, Protocol):
         """What `create_partitions` would be answered now; nothing is created (`validate_only`)."""
         ...
 
+    def would_alter(
+        self, changes: Sequence[ConfigChange]
+    ) -> Mapping[tuple[ConfigScope, str], Answer]:
+        """What `alter_configs` would be answered now; nothing is changed (`validate_only`)."""
+        ...
+
     def close(self) -> None:
         """Release connections and files."""
         ...

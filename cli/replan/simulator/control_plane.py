@@ -266,6 +266,25 @@ class SimulatedControlPlane:
     ) -> Mapping[tuple[ConfigScope, str], Answer]:
         """Change configurations; a broker's own are sent to that broker, which may be dead."""
         self._catch_up()
+        found = self._unasked(changes)
+        reachable = [c for c in changes if (c.scope, c.name) not in found]
+        if reachable:
+            resources = list(dict.fromkeys((c.scope, c.name) for c in reachable))
+            command = AlterConfigs(tuple(reachable))
+            found |= self._request(RequestKind.CONFIGURE, command, resources)
+        return found
+
+    def would_alter(
+        self, changes: Sequence[ConfigChange]
+    ) -> Mapping[tuple[ConfigScope, str], Answer]:
+        """What that would be answered now."""
+        cluster, found = self._read().cluster, self._unasked(changes)
+        reachable = [c for c in changes if (c.scope, c.name) not in found]
+        resources = list(dict.fromkeys((c.scope, c.name) for c in reachable))
+        return found | answers_of(decide(cluster, AlterConfigs(tuple(reachable))), resources)
+
+    def _unasked(self, changes: Sequence[ConfigChange]) -> dict[tuple[ConfigScope, str], Answer]:
+        """The answers that do not come from the controller: of brokers that are not reached, of missing permissions."""
         found: dict[tuple[ConfigScope, str], Answer] = {
             (change.scope, change.name): reason
             for change in changes
@@ -277,11 +296,6 @@ class SimulatedControlPlane:
             own = ((n if scope is ConfigScope.TOPIC else None, n) for n in names)
             no = refused(self._simulation.world, Permission.ALTER_CONFIGS, own)
             found |= {(scope, name): answer for name, answer in no.items()}
-        reachable = [c for c in changes if (c.scope, c.name) not in found]
-        if reachable:
-            resources = list(dict.fromkeys((c.scope, c.name) for c in reachable))
-            command = AlterConfigs(tuple(reachable))
-            found |= self._request(RequestKind.CONFIGURE, command, resources)
         return found
 
     def close(self) -> None:

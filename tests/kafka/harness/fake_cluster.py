@@ -126,6 +126,8 @@ class Trouble:
     """How far brokers have read the controllers' log; 100 where nothing is said."""
     config_errors: dict[str, list[int]] = field(default_factory=dict)
     """By topic or broker, the codes of the next answers on its configuration."""
+    policy: dict[str, str] = field(default_factory=dict)
+    """What the alter.config.policy says to every change of a key, instead of taking it (44)."""
     hidden: set[str] = field(default_factory=set)
     """Topics that this user may not describe: never listed, and answered with 29 where they are named."""
     unread: set[str] = field(default_factory=set)
@@ -502,16 +504,23 @@ class FakeCluster:
 
     def _altered(self, asked: Any) -> Any:
         response = admin.IncrementalAlterConfigsResponse
+        policy = {
+            where.resource_name: self.trouble.policy[config.name]
+            for where in asked.resources
+            for config in where.configs
+            if config.name in self.trouble.policy
+        }
         for where in asked.resources:
             own = self._kept.setdefault((where.resource_type, where.resource_name), {})
             for config in where.configs:
-                _alter(own, config.name, config.config_operation, config.value or "")
+                if not asked.validate_only and where.resource_name not in policy:
+                    _alter(own, config.name, config.config_operation, config.value or "")
         return response(
             throttle_time_ms=0,
             responses=[
                 response.AlterConfigsResourceResponse(
-                    error_code=0,
-                    error_message=None,
+                    error_code=44 if where.resource_name in policy else 0,
+                    error_message=policy.get(where.resource_name),
                     resource_type=where.resource_type,
                     resource_name=where.resource_name,
                 )
@@ -533,7 +542,7 @@ class FakeCluster:
             topics = self._logs[broker]
         else:
             topics = _array(list(self._some_logs(broker, asked.topics)))
-        more = struct.pack(">qq", 10**12, 10**11) + (b"\0" if version >= 5 else b"")
+        more = struct.pack(">qq", 10**12, 5 * 10**11) + (b"\0" if version >= 5 else b"")
         directory = struct.pack(">h", 0) + _text("/data") + topics + more + b"\0"
         return struct.pack(">ih", 0, 0) + _array([directory]) + b"\0"
 

@@ -98,7 +98,7 @@ def plan(
         verdict,
     )
     from replan.commands.inputs.rates import rates_of
-    from replan.commands.inputs.tried_creates import try_creates
+    from replan.commands.inputs.tried import try_changes
     from replan.manifest.load import load_placement
     from replan.planning.making.journal_topic import plan_with_journal
     from replan.planning.making.planner import make_plan
@@ -137,7 +137,7 @@ def plan(
                     f"it leaves out what is refused ({left_out_text(made.refusals)}) and ends with {made.left_out:d}"
                 )
     note_missing(made, cluster)
-    if try_creates(made, cluster, seen.snapshot) is Exit.REFUSED:
+    if try_changes(made, cluster, seen.snapshot) is Exit.REFUSED:
         return Exit.REFUSED
     return verdict(made, exit_zero=exit_zero)
 

@@ -26,8 +26,14 @@ _KINDS = {ConfigScope.TOPIC: 2, ConfigScope.BROKER: 4}  # ConfigResource.Type
 Resource = tuple[ConfigScope, str]
 
 
-def alter(wire: Wire, changes: Sequence[ConfigChange]) -> dict[Resource, Answer]:
-    """Apply the changes; one answer for each topic and broker among them."""
+def alter(
+    wire: Wire, changes: Sequence[ConfigChange], *, validate_only: bool = False
+) -> dict[Resource, Answer]:
+    """Apply the changes, or only ask whether Kafka would; one answer for each topic and broker among them."""
+
+    def request(part: Collection[Resource]) -> Any:
+        return _request({r: asked[r] for r in part}, validate_only=validate_only)
+
     answers = refused_unasked(changes, wire.addresses.keys())
     asked = {r: of for r, of in _by_resource(changes).items() if r not in answers}
     topics = [r for r in asked if r[0] is ConfigScope.TOPIC]
@@ -36,8 +42,8 @@ def alter(wire: Wire, changes: Sequence[ConfigChange]) -> dict[Resource, Answer]
         BrokerId(int(name)): (scope, name) for scope, name in asked if scope is ConfigScope.BROKER
     }
     of_home, of_brokers = wire.round(
-        [Question(_request({r: asked[r] for r in part}), forwarded=True) for part in parts],
-        {b: [Question(_request({r: asked[r]}))] for b, r in own.items()},
+        [Question(request(part), forwarded=True) for part in parts],
+        {b: [Question(request([r]))] for b, r in own.items()},
         home_seconds=ANSWER_SECONDS,
         broker_seconds=BROKER_SECONDS,
     )
@@ -55,7 +61,7 @@ def _by_resource(changes: Sequence[ConfigChange]) -> dict[Resource, list[ConfigC
     return grouped
 
 
-def _request(grouped: Mapping[Resource, Sequence[ConfigChange]]) -> Any:
+def _request(grouped: Mapping[Resource, Sequence[ConfigChange]], *, validate_only: bool) -> Any:
     resource = IncrementalAlterConfigs.AlterConfigsResource
     return IncrementalAlterConfigs(
         resources=[
@@ -73,7 +79,7 @@ def _request(grouped: Mapping[Resource, Sequence[ConfigChange]]) -> Any:
             )
             for (scope, name), of in grouped.items()
         ],
-        validate_only=False,
+        validate_only=validate_only,
     )
 
 

@@ -1,0 +1,91 @@
+"""What Kafka would say to the new partitions and the throttles of a plan: asked with `validate_only`, which changes
+nothing (KIP-195, KIP-339).
+
+So a policy or a limit of the cluster shows in the review, not while applying. It needs Alter or AlterConfigs, as the
+change itself does: who only plans may lack it, and gets a note.
+"""
+
+from replan.applying.journal.ledger import Ledger
+from replan.applying.throttles.replica_lists import Copy
+from replan.applying.throttles.tick import ThrottleInput, WantedThrottles, throttle_tick
+from replan.commands.frame.output import note
+from replan.commands.inputs.target import Target
+from replan.errors import ClusterRefused, ClusterUnreachable, Exit
+from replan.model.control_plane import Accepted, Answer, NewPartitions, OutcomeUnknown, Rejected
+from replan.model.snapshot import Snapshot
+from replan.planning.plans.creates import Create
+from replan.planning.plans.plan import Plan
+from replan.reporting.sentences.end_text import as_sentence, throttle_advice
+
+NOT_AUTHORIZED = 29
+_FOR_GOOD = frozenset({40, 44})
+"""INVALID_CONFIG, POLICY_VIOLATION: what is missing in ACLs is noted beside, a broker that restarts passes."""
+
+
+def try_changes(made: Plan, cluster: Target, seen: Snapshot) -> Exit:
+    """Ask a live cluster, and note what it says; REFUSED where it would take some of them neither now nor later."""
+    return max(try_creates(made, cluster, seen), try_throttles(made, cluster, seen))
+
+
+def try_throttles(made: Plan, cluster: Target, seen: Snapshot) -> Exit:
+    """The same of the throttle of its copies, as the first tick of `apply` would set it."""
+    copies = [Copy(move) for move in made.moves if move.new]
+    wanted = WantedThrottles.of(copies, made.throttle)
+    if cluster.snapshot is not None or not (wanted.entries or wanted.rates):
+        return Exit.OK
+    rates = {b: seen.broker_configs.get(b, {}) for b in seen.live_brokers()}
+    view = ThrottleInput(seen.all_settings(), rates)
+    changes = throttle_tick(wanted, Ledger(), view, keep_rates=False).additions
+    try:
+        with cluster.connect() as connection:
+            answers = connection.control_plane.would_alter(changes)
+    except (ClusterRefused, ClusterUnreachable) as error:
+        note(f"note: whether Kafka takes the throttle was not tried: {error}")
+        return Exit.OK
+    refused = {r: a for r, a in answers.items() if isinstance(a, Rejected) and a.code in _FOR_GOOD}
+    for (scope, name), answer in sorted(refused.items()):
+        note(
+            f"Kafka refuses the throttle of {scope} {name}: {answer.name}: {as_sentence(answer.message)} No copy "
+            f"starts without it: {throttle_advice(answer.code)}"
+        )
+    return Exit.REFUSED if refused else Exit.OK
+
+
+def try_creates(made: Plan, cluster: Target, seen: Snapshot) -> Exit:
+    """Ask a live cluster, and note what it says; REFUSED where it would take some of them neither now nor later."""
+    if not made.creates or cluster.snapshot is not None:
+        return Exit.OK
+    added = {c.topic: NewPartitions(c.count, c.lists) for c in made.creates}
+    try:
+        with cluster.connect() as connection:
+            answers = connection.control_plane.would_create(added)
+    except (ClusterRefused, ClusterUnreachable) as error:
+        note(f"note: whether Kafka takes the new partitions was not tried: {error}")
+        return Exit.OK
+    return max((_noted(c, answers[c.topic], seen) for c in made.creates), default=Exit.OK)
+
+
+def _noted(create: Create, answer: Answer, seen: Snapshot) -> Exit:
+    from replan.applying.steps.creating import brokers_of, passes
+
+    match answer:
+        case Accepted():
+            return Exit.OK
+        case OutcomeUnknown(reason):
+            note(
+                f"note: whether Kafka takes the new partitions of {create.topic} is not known: {reason}"
+            )
+        case Rejected(code) if code == NOT_AUTHORIZED:
+            note(
+                f"note: the new partitions of {create.topic} were not tried: that needs Alter on the topic, as adding "
+                "them does"
+            )
+        case Rejected():
+            known = {b.id: b for b in seen.brokers}
+            now = passes(answer, [known.get(b) for b in brokers_of(create)])
+            when = "for the moment refuses" if now else "refuses"
+            note(
+                f"Kafka {when} the new partitions of {create.topic}: {answer.name}: {answer.message}"
+            )
+            return Exit.OK if now else Exit.REFUSED
+    return Exit.OK
