@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.commandline import replan
 from tests.kafka.harness.fake_cluster import FakeCluster, Shape
+from tests.kafka.harness.layout import free_ports
 
 from replan.kafka.clock import SystemClock
 from replan.kafka.control_plane import open_cluster
@@ -23,6 +24,8 @@ from replan.model.configs import (
 )
 from replan.model.control_plane import Accepted, OutcomeUnknown, Rejected, TopicPermission, Wanted
 from replan.model.names import BrokerId, TopicPartition
+from replan.planning.findings.checkup import cluster_checks
+from replan.reporting.cluster.checkup_text import render_checkup
 
 ONE, T0, T1 = BrokerId(1), TopicPartition("t00000", 0), TopicPartition("t00001", 0)
 
@@ -165,3 +168,18 @@ def test_a_plan_whose_throttle_a_policy_forbids_says_so_in_the_review(tmp_path: 
         "Kafka refuses the throttle of broker 1: POLICY_VIOLATION: no throttles here. No copy starts without it: a "
         "policy of this cluster forbids it (alter.config.policy.class.name): ask those who run it to allow throttles"
     ) in done.stderr
+
+
+def test_a_broker_with_a_wrong_advertised_listener_is_named_with_the_address_that_refuses() -> None:
+    """No ACL helps there."""
+    (port,) = free_ports(1)
+    with FakeCluster(Shape()) as cluster:
+        cluster.trouble.advertised[2] = ("127.0.0.1", port)
+        with open_cluster(cluster.bootstrap, None) as connected:
+            seen = connected.observe()
+            silent = connected.look(Wanted(rates_of=seen.silent)).silent
+    said = render_checkup(list(cluster_checks(seen, silent)))
+
+    assert seen.silent == (BrokerId(2),)
+    assert f"broker 2 at 127.0.0.1:{port}: 111 ECONNREFUSED" in said
+    assert "reaches what its advertised.listeners say" in said

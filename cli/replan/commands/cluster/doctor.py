@@ -1,6 +1,6 @@
 """The command `doctor`: whether everything is ready, and what is missing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from replan.commands.frame.output import result
@@ -9,6 +9,7 @@ from replan.commands.inputs.target import Connection, JournaledTarget
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit
 
 if TYPE_CHECKING:
+    from replan.model.names import BrokerId
     from replan.model.snapshot import Snapshot
     from replan.planning.findings.checkup import Check
 
@@ -64,8 +65,17 @@ def _live(cluster: JournaledTarget, connection: Connection) -> "Iterator[Check]"
     except ClusterRefused as problem:
         yield unreadable_check(str(problem).splitlines()[0])
         return
-    yield from cluster_checks(seen)
+    yield from cluster_checks(seen, _why_silent(connection, seen))
     yield from _journal(cluster, connection, seen)
+
+
+def _why_silent(connection: Connection, seen: "Snapshot") -> "Mapping[BrokerId, str]":
+    """What became of the connections to brokers that did not answer, with their addresses."""
+    from replan.model.control_plane import Wanted
+
+    if not seen.silent:
+        return {}
+    return connection.control_plane.look(Wanted(rates_of=seen.silent)).silent
 
 
 def _journal_topics(cluster: JournaledTarget, connection: Connection) -> "Iterator[Check]":

@@ -3,15 +3,18 @@
 The sentences are in `reporting.cluster.checkup_text`. What is asked of the cluster is asked by the command `doctor`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 
 from replan.model.access import ClockDifference
+from replan.model.names import BrokerId
 from replan.model.snapshot import Features, Snapshot
 from replan.planning.findings.health import Health, HealthState, judge
 
 NAMED = 20
+NOBODY: Mapping[BrokerId, str] = MappingProxyType({})
 
 
 class CheckKind(StrEnum):
@@ -88,15 +91,16 @@ def unreadable_check(problem: str) -> Check:
     return Check(CheckKind.REACHED, Level.WRONG, 1, (problem,))
 
 
-def cluster_checks(snapshot: Snapshot) -> Iterator[Check]:
-    """What the state of the cluster itself says."""
+def cluster_checks(snapshot: Snapshot, silent: Mapping[BrokerId, str] = NOBODY) -> Iterator[Check]:
+    """What the state of the cluster itself says; `silent`: why brokers do not answer, where that is known."""
     yield Check(CheckKind.REACHED, Level.OK, snapshot.partitions.num_rows, (snapshot.cluster_id,))
     down = [b.id for b in snapshot.brokers if not b.live]
     yield _named(CheckKind.BROKERS, Level.WRONG, down)
     without = [b.id for b in snapshot.brokers if b.rack is None]
     racks = {b.rack for b in snapshot.brokers if b.rack is not None}
     yield _named(CheckKind.RACKS, Level.LOOK, without if racks else [])
-    yield _named(CheckKind.SIZES, Level.LOOK, snapshot.silent)
+    why = [f"{b} ({silent[b]})" if b in silent else str(b) for b in snapshot.silent]
+    yield _named(CheckKind.SIZES, Level.LOOK, why)
     health = judge(snapshot)
     yield from _health(health)
     yield Check(CheckKind.ELIGIBLE_LEADERS, _eligible_leaders(snapshot.features))

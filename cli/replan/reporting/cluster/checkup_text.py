@@ -64,7 +64,7 @@ WORDS: Mapping[CheckKind, tuple[str, str, str]] = {
     CheckKind.SIZES: (
         "broker",
         "without an answer",
-        "sizes are unknown there: Describe on Cluster lets it answer",
+        "sizes are unknown there: check that it works, and that this machine reaches what its advertised.listeners say",
     ),
     CheckKind.LEADERLESS: ("partition", "without a leader", "`replan status` says who is missing"),
     CheckKind.UNDER_MIN_ISR: (
