@@ -11,6 +11,10 @@ STORIES = "tests/scenarios/test_scenarios.py"
 STORY = f"{STORIES}::test_the_output_of_a_scenario_is_as_written"
 UNIT = "tests/unit/applying"
 HOSTILE = "tests/properties/test_hostile.py"
+JOURNAL = (
+    "tests/properties/test_journal_faults.py::"
+    "test_one_writes_all_of_it_is_kept_one_application_is_open_and_nothing_else_is_touched"
+)
 GATES = "tests/properties/test_applying.py::test_no_replica_is_added_past_a_gate_whatever_was_asked_before"
 
 
@@ -477,5 +481,40 @@ SAFEGUARDS = (
         "    if state is None or state.topic_id != move.topic_id:\n",
         "    if state is None:\n",
         (f"{STORY}[a-recreated-topic-stays-in-its-log-directories]",),
+    ),
+    Safeguard(
+        "a cluster has one lock, whatever its journal is called",
+        "kafka/journal/topic.py",
+        "self.reader if topic == JOURNAL_TOPIC else TopicReader(reads, JOURNAL_TOPIC)",
+        "self.reader",
+        (JOURNAL,),
+    ),
+    Safeguard(
+        "an application that is open in another topic keeps one from being opened",
+        "kafka/journal/owner.py",
+        "    if found is not None:\n        raise Held(elsewhere_text(*found))\n",
+        "    del found\n",
+        (JOURNAL,),
+    ),
+    Safeguard(
+        "a journal topic that was made again gets everything again",
+        "kafka/journal/owner.py",
+        "[r for r in self._topic.readers if not r.stands(COMMIT_SECONDS)]",
+        "[r for r in self._topic.readers if not r.stands(COMMIT_SECONDS) and False]",
+        (JOURNAL,),
+    ),
+    Safeguard(
+        "a topic is read before it is written, and one of another program is not",
+        "kafka/journal/owner.py",
+        "    weak = [text for reader in exist for text in topic.check(reader)]\n",
+        "    weak = [str(reader) for reader in exist if False]\n",
+        (JOURNAL,),
+    ),
+    Safeguard(
+        "a topic that would lose the journal is not written",
+        "kafka/journal/topic.py",
+        "        losing = [flaw.text for flaw in flaws if flaw.loses]\n",
+        "        losing = [flaw.text for flaw in flaws if False]\n",
+        (JOURNAL,),
     ),
 )
