@@ -104,6 +104,12 @@ class Snapshot:
         """All registered brokers."""
         return frozenset(b.id for b in self.brokers)
 
+    def brokers_of_unknown_rack(self) -> frozenset[BrokerId]:
+        """Fenced brokers whose rack is not known, of a cluster that has racks: before 4.1 Kafka does not tell it."""
+        if all(b.rack is None for b in self.brokers):
+            return frozenset()
+        return frozenset(b.id for b in self.brokers if b.fenced and b.rack is None)
+
     def live_brokers(self) -> frozenset[BrokerId]:
         """Registered brokers that are not fenced."""
         return frozenset(b.id for b in self.brokers if b.live)

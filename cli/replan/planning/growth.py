@@ -173,7 +173,8 @@ def _chosen(
         return {}, []
     brokers = sorted(snapshot.brokers, key=lambda b: b.id)
     drained = frozenset(entry.broker for entry in placement.replica_blacklist)
-    able = np.array([b.id not in drained for b in brokers], dtype=bool)
+    left_out = drained | snapshot.brokers_of_unknown_rack()
+    able = np.array([b.id not in left_out for b in brokers], dtype=bool)
     asked = [k.rule for k in lacking if k.rule]
     rules = tuple(Rule(LIES[r.spread], able & among(brokers, r.brokers)) for r in asked)
     new = [number for number, k in enumerate(lacking) for _ in range(k.count - k.present)]

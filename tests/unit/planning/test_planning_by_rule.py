@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.builders import FILE, brokers, placement, snapshot, state
 
 from replan.errors import BadManifest
+from replan.model.broker import Broker
 from replan.model.declared.placement import LeaderBlacklist, Placement
 from replan.model.declared.policy import Acknowledgement, Requirement
 from replan.model.declared.rules import (
@@ -473,3 +474,66 @@ def test_balanced_leaders_beside_a_leader_blacklist() -> None:
     plan = make_plan(asked, seen)
     assert Counter(m.target[0] for m in plan.moves) == {2: 3, 3: 3}
     assert make_plan(asked, after(plan, seen)).empty
+
+
+def told_before_4_1(seen: Snapshot, down: int) -> Snapshot:
+    """The snapshot while a broker is down: Kafka before 4.1 does not list it, so nobody knows its rack."""
+    states = [
+        replace(s, isr=left, leader=s.leader if s.leader in left else left[0])
+        for s in seen.states(range(seen.partitions.num_rows))
+        for left in [tuple(b for b in s.isr if b != down)]
+    ]
+    registered = [replace(b, fenced=True, rack=None) if b.id == down else b for b in seen.brokers]
+    return snapshot(states, registered=registered)
+
+
+@given(
+    st.integers(1, 2),
+    st.sampled_from([Spread.RACK, Spread.IN_RACK, Spread.NONE]),
+    st.integers(2, 3),
+    st.booleans(),
+    st.booleans(),
+    st.data(),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_rolling_restart_changes_no_verdict_where_kafka_tells_no_rack_of_what_is_down(
+    each: int,
+    spread: Spread,
+    factor: int,
+    balanced: bool,
+    preferred: bool,
+    data: st.DataObject,
+) -> None:
+    each = max(each, factor) if spread is Spread.IN_RACK else each
+    cluster = [Broker(BrokerId(n), "abc"[n % 3]) for n in range(1, 3 * each + 1)]
+    lists = data.draw(
+        st.lists(
+            st.lists(
+                st.sampled_from([b.id for b in cluster]),
+                min_size=factor,
+                max_size=factor,
+                unique=True,
+            ),
+            min_size=1,
+            max_size=5,
+        )
+    )
+    seen = snapshot(
+        [state(listed, partition=n) for n, listed in enumerate(lists)], registered=cluster
+    )
+    leaders = {"orders": LeaderRule(HERE, "orders", racks=("b", "a"))} if preferred else {}
+    asked = placement(
+        rules=ruled(spread=spread, replication_factor=factor),
+        leader_rules=leaders,
+        balance=Balance(HERE, replicas=Fraction(1)) if balanced else None,
+    )
+    try:
+        settled = after(make_plan(asked, seen), seen)
+    except BalanceUnreachable:
+        reject()
+    if not make_plan(asked, settled).empty:
+        reject()
+    for broker in cluster:
+        restarting = told_before_4_1(settled, broker.id)
+        assert make_plan(asked, restarting).empty
+        assert find_drift(asked, restarting).none

@@ -7,17 +7,19 @@ says nothing but a partition count leaves the lists as they are.
 Not here: how brokers are chosen (`placing`), who comes first in a list (`overlays`).
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import lcm
 
 import numpy as np
 
 from replan.model.broker import Broker, LogDir
-from replan.model.columns import PAD, Ints, Matrix, same_width, to_matrix
+from replan.model.columns import PAD, Ints, Matrix, row, same_width, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BrokerRange, Spread, TopicRule
+from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot, topic_codes
 from replan.planning.comparison.alignment import named_partitions, rows_of
 from replan.planning.placing.judge import Finding, judge
@@ -53,6 +55,8 @@ class Chosen:
     """Observed rows that kept their rule, and change for the balance."""
     impossible: tuple[Impossible, ...] = ()
     """With observed rows as partitions."""
+    unjudged: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Observed rows that may keep their rule: it counts racks, and that of a broker that is down is not known."""
     findings: tuple[Finding, ...] = ()
     """What the judge says of the lists that were changed: nothing, unless replan has a bug."""
 
@@ -72,7 +76,7 @@ def chosen(
         return Chosen(declared, lists, nothing, nothing)
     question = _Question(placement, snapshot, explicit_rows, declared, lists, held, ruled, drained)
     if not len(question.rows):
-        return Chosen(declared, lists, nothing, nothing)
+        return Chosen(declared, lists, nothing, nothing, unjudged=question.unjudged)
     from replan.planning.placing.choose import choose  # noqa: PLC0415 (most placements have no rule)
 
     return question.answered(choose(question.problem))
@@ -116,7 +120,8 @@ class _Question:
         self._brokers = sorted(snapshot.brokers, key=lambda b: b.id)
         names = snapshot.topics.column("name").to_pylist()
         of_topic = [ruled.get(name) for name in names]
-        rules, number_of = self._rules(of_topic, drained)
+        unknown = snapshot.brokers_of_unknown_rack()
+        rules, number_of = self._rules(of_topic, drained, unknown)
         codes = topic_codes(snapshot.partitions)
         number = np.array([*number_of, 0], dtype=np.int64)[codes]
         self._explicit_row = np.full(len(lists), -1, dtype=np.int64)
@@ -128,10 +133,17 @@ class _Question:
         base = lists.copy()
         base[named] = declared[self._explicit_row[named]]
         gone = np.isin(base, np.array(sorted(drained), dtype=np.int32)).any(axis=1)
-        self.rows = np.flatnonzero(by_rule | gone)
         factor = np.array([_factor(rule) for rule in [*of_topic, None]], dtype=np.int64)[codes]
         length = (base != PAD).sum(axis=1)
         wanted = np.where(by_rule & (factor > 0), factor, length)
+        holds_unknown = by_rule & np.isin(base, sorted(unknown)).any(axis=1)
+        unjudged = np.zeros(len(lists), dtype=bool)
+        for at in np.flatnonzero(holds_unknown & ~gone & (wanted == length)).tolist():
+            unjudged[at] = self._may_keep(rules[number[at]], row(base, at))
+        self.unjudged = np.flatnonzero(unjudged)
+        counts_racks = np.array([rule.lie in {Lie.RACK, Lie.IN_RACK} for rule in rules])
+        number[holds_unknown & counts_racks[number]] += 1  # the same with brokers of unknown rack
+        self.rows = np.flatnonzero((by_rule | gone) & ~unjudged)
         rest = np.setdiff1d(np.arange(len(lists)), self.rows)
         partitions = snapshot.partitions
         every = np.asarray(partitions.column("bytes"), dtype=np.int64)
@@ -150,13 +162,32 @@ class _Question:
             ),
             rules,
             drained,
-            _tolerance(placement),
+            Tolerance() if unjudged.any() else _tolerance(placement),
         )
 
+    def _may_keep(self, rule: Rule, held: Sequence[int]) -> bool:
+        """Whether a list that holds brokers of unknown rack keeps a rule that counts racks, wherever those are."""
+        racks = Counter(b.rack for b in self._brokers if b.id in held and b.rack is not None)
+        candidates = dict(zip(self._brokers, rule.candidates.tolist(), strict=True))
+        allowed = all(of or b.rack is None for b, of in candidates.items() if b.id in held)
+        if not allowed or rule.lie not in {Lie.RACK, Lie.IN_RACK}:
+            return False
+        if rule.lie is Lie.IN_RACK:
+            return len(racks) <= 1
+        known = {b.rack for b, of in candidates.items() if of}
+        return max(racks.values(), default=0) <= -(-len(held) // max(len(known), 1))
+
     def _rules(
-        self, of_topic: Iterable[TopicRule | None], drained: frozenset[int]
+        self,
+        of_topic: Iterable[TopicRule | None],
+        drained: frozenset[int],
+        unknown: frozenset[BrokerId],
     ) -> tuple[tuple[Rule, ...], list[int]]:
-        """Different rules, and the number of each topic's: 0 is that of the lists that no rule places."""
+        """Different rules, and the number of each topic's: 0 is that of the lists that no rule places.
+
+        A rule that counts racks leaves brokers of unknown rack out; behind it is the same with them.
+        """
+        known = np.array([b.id not in unknown for b in self._brokers], dtype=bool)
         able = np.array([b.id not in drained for b in self._brokers], dtype=bool)
         rules = [Rule(Lie.LISTED, able)]
         numbers: dict[tuple[Lie, tuple[tuple[int, int], ...] | None], int] = {}
@@ -171,7 +202,11 @@ class _Question:
             key = (LIES[rule.spread], ranges)
             if key not in numbers:
                 numbers[key] = len(rules)
-                rules.append(Rule(key[0], able & among(self._brokers, rule.brokers)))
+                every = able & among(self._brokers, rule.brokers)
+                if key[0] is Lie.NONE:
+                    rules.append(Rule(key[0], every))
+                else:
+                    rules += [Rule(key[0], every & known), Rule(key[0], every)]
             found.append(numbers[key])
         return tuple(rules), found
 
@@ -198,6 +233,7 @@ class _Question:
             changed,
             for_balance,
             tuple(self._by_row(reason) for reason in choice.impossible),
+            self.unjudged,
             tuple(
                 Finding(int(self.rows[found.row]), found.breach)
                 for found in judge(self.problem, choice, sorted({*differs.tolist(), *given_up}))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from replan.model.columns import PAD, Ints, Matrix, to_matrix
+from replan.model.columns import PAD, Ints, Matrix, row, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import LeaderRule
 from replan.model.declared.topic_patterns import winners
@@ -40,9 +40,9 @@ def ordered_by_rule(
     """
     rows_of: dict[str, list[int]] = {}
     rules = {rule.pattern: rule for rule in of_row if rule is not None}
-    for row, rule in enumerate(of_row):
+    for at, rule in enumerate(of_row):
         if rule is not None:
-            rows_of.setdefault(rule.pattern, []).append(row)
+            rows_of.setdefault(rule.pattern, []).append(at)
     changed = lists.copy()
     for pattern, rows in sorted(rows_of.items()):
         some = lists[rows]
@@ -58,7 +58,7 @@ def ordered_by_rule(
             )
             rank = (some != heads[:, None]).astype(np.int64)
         else:
-            rank = _by_rack(some, rules[pattern], snapshot)
+            rank = _by_rack(some, rules[pattern], found[rows], snapshot)
         last = np.iinfo(np.int64).max
         order = np.argsort(np.where(some == PAD, last, rank), axis=1, kind="stable")
         changed[rows] = np.take_along_axis(some, order, axis=1)
@@ -74,10 +74,18 @@ def _as_observed(lists: Matrix, found: Ints, snapshot: Snapshot) -> Ints:
     return np.argsort(rank, axis=1, kind="stable")
 
 
-def _by_rack(lists: Matrix, rule: LeaderRule, snapshot: Snapshot) -> Ints:
-    """The place of each broker's rack among those of the rule; the same behind them for all others."""
+def _by_rack(lists: Matrix, rule: LeaderRule, found: Ints, snapshot: Snapshot) -> Ints:
+    """The place of each broker's rack among those of the rule; the same behind them for all others.
+
+    A list with a broker whose rack is not known keeps the order that it has.
+    """
     rank = np.full(lists.shape, len(rule.racks), dtype=np.int64)
     for broker in snapshot.brokers:
         if broker.rack in rule.racks:
             rank[lists == broker.id] = rule.racks.index(broker.rack)
+    unknown = sorted(snapshot.brokers_of_unknown_rack())
+    stay = np.flatnonzero(np.isin(lists, unknown).any(axis=1) & (found >= 0))
+    for at, seen in zip(stay, snapshot.states(found[stay].tolist()), strict=True):
+        if sorted(seen.replicas) == sorted(row(lists, int(at))):
+            rank[at, : len(seen.replicas)] = [seen.replicas.index(b) for b in row(lists, int(at))]
     return rank

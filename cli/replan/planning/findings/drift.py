@@ -62,6 +62,8 @@ class Drift:
     """Partitions whose ELR has been cleared while they are under their minimum; a warning, no difference."""
     down: tuple[BrokerDown, ...] = ()
     """Brokers that do not serve, whether or not anything differs."""
+    unjudged: int = 0
+    """Partitions kept as they are, since the rack of a broker that is down is not known."""
     mistakes: tuple[Mistake, ...] = ()
     """What the author of the placement has to correct before anything can be planned."""
 
@@ -134,6 +136,7 @@ def drift_of(found: Comparison, *, at_work: bool = True) -> Drift:
         unclean_topics(snapshot),
         tuple(sorted(u.state.partition for u in judge(snapshot).unhealthy if u.elr_gone)),
         brokers_down(snapshot),
+        len(found.wanted.chosen.unjudged),
         found.mistakes,
     )
 

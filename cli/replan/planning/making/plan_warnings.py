@@ -59,6 +59,10 @@ def plan_warnings(
     yield from _awaited(snapshot)
     yield from _unclean(snapshot)
     yield from _unknown_racks(placement, snapshot)
+    if len(asked.chosen.unjudged):
+        unknown: Facts = {"brokers": tuple(sorted(snapshot.brokers_of_unknown_rack()))}
+        kept = _named(_names_of(snapshot, asked.chosen.unjudged))
+        yield PlanWarning(WarningKind.RACK_NOT_TOLD, {**unknown, **kept})
     yield from _fewer_racks(placement, snapshot, moves)
     yield from _racks_left(placement, snapshot, moves)
     kinds = differs.table.column("kind")

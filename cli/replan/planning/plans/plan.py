@@ -98,6 +98,8 @@ class WarningKind(StrEnum):
     PREFERRED_BLACKLISTED = "preferred-blacklisted"
     PREFERRED_DRAINED = "preferred-drained"
     UNKNOWN_RACK = "unknown-rack"
+    RACK_NOT_TOLD = "rack-not-told"
+    """A broker is down whose rack Kafka does not tell: what it holds is kept, and judged when it is back."""
     FEWER_RACKS = "fewer-racks"
     RACKS_LEFT = "racks-left"
     """Replicas that a rule or a drain places end in fewer racks than they are in, as there is no other way."""
@@ -177,6 +179,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.PREFERRED_BLACKLISTED: ("where", "partition", "broker"),
     WarningKind.PREFERRED_DRAINED: ("where", "partition", "broker"),
     WarningKind.UNKNOWN_RACK: ("where", "rack"),
+    WarningKind.RACK_NOT_TOLD: ("brokers", "partitions", "count"),
     WarningKind.FEWER_RACKS: ("where", "racks", "partitions", "count"),
     WarningKind.RACKS_LEFT: ("racks", "partitions", "count"),
     WarningKind.FEWER_DECLARED: ("topic", "declared", "observed"),

@@ -146,5 +146,10 @@ def warnings(report: DriftReport) -> list[str]:
     """What is no difference by itself: brokers that are down, topics with unclean election, an ELR that is gone."""
     drift = report.drift
     found = [broker_down_text(down) for down in drift.down]
+    if drift.unjudged:
+        number = count(drift.unjudged, "partition")
+        found.append(
+            f"{number} not judged by racks: Kafka does not tell the rack of a broker that is down"
+        )
     found += [unclean_text(drift.unclean)] if drift.unclean else []
     return found + ([elr_gone_text(drift.elr_gone)] if drift.elr_gone else [])

@@ -184,6 +184,10 @@ WARNINGS: Mapping[WarningKind, str] = {
         "{where}: broker {broker} is the preferred leader of {partition} and is to be drained, which wins; name "
         "another leader, or none"
     ),
+    WarningKind.RACK_NOT_TOLD: (
+        "{named} kept as they are, and nothing balanced: Kafka does not tell the racks of brokers {brokers} while they "
+        "are down, so whether a rule that counts racks is kept shows when they are back"
+    ),
     WarningKind.FEWER_RACKS: (
         "`require` at {where} wants {racks} racks, and the brokers that may hold replicas leave fewer to {named}, "
         "whose live replicas lie in no more; add brokers in other racks"
