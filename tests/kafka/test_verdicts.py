@@ -1,4 +1,4 @@
-"""What `plan`, `drift` and `status` say while brokers are down: a restart changes no verdict, and no leader is drift."""
+"""What `plan`, `drift` and `status` say while brokers are down: a restart changes no verdict, no leader is drift."""
 
 import json
 from pathlib import Path
