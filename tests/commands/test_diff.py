@@ -44,6 +44,20 @@ def test_a_revision_and_the_files_as_they_are(
     said(capsys, "HEAD", "--exit-zero", wanted=0)
 
 
+def test_two_placements_that_share_no_key(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.yaml").write_text(
+        "version: 1\nassignments: {clicks: {replicationFactor: 3, spread: rack}}\n"
+    )
+    (tmp_path / "b.yaml").write_text(
+        "version: 1\nrecovery: {'*': {strategy: balanced, wait: 5m}}\n"
+    )
+    text, _ = said(capsys, str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml"), wanted=2)
+    assert "assignments.clicks.spread: rack -> none" in text
+    assert "recovery.*.strategy: none -> balanced" in text
+
+
 def test_a_folder_at_a_revision(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (work / "placements").mkdir()
     (work / "placements" / "a.yaml").write_text(BEFORE)

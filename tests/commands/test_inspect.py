@@ -73,6 +73,21 @@ def test_validate_says_where_a_number_of_partitions_is_declared_that_must_stay(
     assert "valid: lists of 1 partition of 1 topic, 2 entries by rule" in said
 
 
+def test_validate_says_where_a_standing_rate_slows_nothing_down_as_far_as_the_file_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "placement.yaml"
+    path.write_text(
+        'version: 1\nthrottles:\n  standing:\n    topics: {orders: {leader: ["0:5"]}}\n'
+        "    brokers: {5: {leader: 30MB/s, follower: 30MB/s}}\n",
+        encoding="utf-8",
+    )
+    assert run(["validate", "-f", str(path)]) == 0
+    warned = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
+    where = f"warning: {path}:5:18: no entry of `throttles.standing.topics` throttles a replica of "
+    assert [line.partition(";")[0] for line in warned] == [f"{where}broker 5 on the follower side"]
+
+
 def test_the_status_of_some_topics_is_asked_for_by_pattern(shell: Shell) -> None:
     every, _ = shell.run("status", "--format", "json")
     some, _ = shell.run("status", "--format", "json", "--topic", "ord*")

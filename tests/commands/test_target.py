@@ -10,6 +10,7 @@ from replan.commands.inputs.options import DEFAULT_FILES, placement_files
 from replan.commands.inputs.target import (
     BOOTSTRAP_VARIABLE,
     CONFIG_VARIABLE,
+    DEFAULT_TIMEOUT_SECONDS,
     JournaledTarget,
     LiveTarget,
     OptionalTarget,
@@ -100,13 +101,21 @@ def test_a_cluster_of_the_fleet_file_has_its_address_properties_placement_and_ti
     home = fleet.parent
     eu = LiveTarget(fleet_cluster="eu", fleet=fleet)
     assert (eu.bootstrap_server, eu.command_config) == ("kafka-1:9092", home / "eu.properties")
-    assert (eu.placement, eu.timeout) == (home / "eu", 5.0)
+    assert (eu.placement, eu.timeout_seconds) == (home / "eu", 5.0)
     assert eu.words() == ["--cluster", "eu", "--fleet", str(fleet)]
-    assert LiveTarget(fleet_cluster="eu", fleet=fleet, timeout=7).timeout == 7
+    assert LiveTarget(fleet_cluster="eu", fleet=fleet, timeout=7).timeout_seconds == 7
     assert LiveTarget(fleet_cluster="sim", fleet=fleet).simulated == home / "sim.json"
     assert JournaledTarget(fleet_cluster="kept", fleet=fleet).snapshot == home / "kept.json"
-    assert placement_files(DEFAULT_FILES, eu) == [home / "eu"]
+    assert placement_files(None, eu) == [home / "eu"]
+
+
+def test_what_is_written_counts_although_it_is_the_default(fleet: Path) -> None:
+    """`-f placement.yaml` and `--timeout 60s` beside a cluster whose entry says something else."""
+    eu = LiveTarget(fleet_cluster="eu", fleet=fleet, timeout=DEFAULT_TIMEOUT_SECONDS)
+    assert eu.timeout_seconds == DEFAULT_TIMEOUT_SECONDS
+    assert placement_files(DEFAULT_FILES, eu) == DEFAULT_FILES
     assert placement_files([FILE], eu) == [FILE]
+    assert placement_files(None) == DEFAULT_FILES
 
 
 def test_the_fleet_file_is_the_one_of_this_folder(

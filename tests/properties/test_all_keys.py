@@ -30,6 +30,7 @@ from replan.planning.plans.plan_file import dumps, loads
 from replan.rehearsal.options import Options
 from replan.rehearsal.run import rehearse
 from replan.rehearsal.setup import cluster_of
+from replan.reporting.plans import placement_difference, plan_difference
 from replan.simulator.clock import VirtualClock
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.snapshots.json_form import from_document
@@ -251,6 +252,24 @@ def test_the_order_of_files_and_snapshots_is_nothing(world: World, chance: Any) 
     _, other = planned(World(cluster, shuffled(world.file, chance)))
     for part in ("manifest_digest", "moves", "creates", "log_moves", "standing", "throttle"):
         assert getattr(other, part) == getattr(made, part)
+
+
+@given(worlds(), worlds())
+@ENOUGH
+def test_any_two_placements_and_any_two_plans_can_be_compared(first: World, second: World) -> None:
+    (before, was), (after, now) = planned(first), planned(second)
+    found = placement_difference.between(before, after)
+    assert found.none or before.digest != after.digest
+    assert {key for key, (old, new) in found.settings.items() if old == new} == set()
+    plans = plan_difference.between(was, now)
+    assert {n for n, (old, new) in plans.moves.items() if old == new} == set()
+    for text in (
+        placement_difference.render_placement_difference(found),
+        placement_difference.render_placement_difference_markdown(found),
+        plan_difference.render_difference(plans),
+        plan_difference.render_difference_markdown(plans),
+    ):
+        assert text.endswith("\n")
 
 
 def shuffled(found: Any, chance: Any) -> Any:

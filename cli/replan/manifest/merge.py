@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from replan.manifest.sections.assignments import ExplicitTopic
 from replan.manifest.sections.declarations import Declaration, PreferredLeaders
 from replan.manifest.yaml_text.problems import KeyPath, Problems, show
+from replan.model.declared.placement import ALL_REPLICAS, Side, StandingRate, ThrottledReplicas
 from replan.model.declared.rules import TopicRule
 from replan.model.declared.topic_patterns import winners
 from replan.model.names import FIXED_COUNT
@@ -53,6 +54,23 @@ def fixed_counts(merged: Merged) -> Iterator[str]:
                 f"{entry.place('partitionCount')}: {name}: the number of partitions of {topic} must stay as it is, "
                 f"since records there are found by it; `plan` refuses {entry.partition_count} unless it has as many"
             )
+
+
+def idle_rates(merged: Merged) -> Iterator[str]:
+    """A sentence for each standing rate of a broker of which no entry throttles a replica on that side."""
+    entries = [d.declared for d in merged.values() if isinstance(d.declared, ThrottledReplicas)]
+    for path, found in sorted(merged.items(), key=lambda item: str(item[1].where)):
+        if isinstance(found.declared, StandingRate):
+            broker = str(path[-1])
+            for side in Side:
+                listed = frozenset[str]().union(*(getattr(entry, side) for entry in entries))
+                named = ALL_REPLICAS in listed or any(e.endswith(f":{broker}") for e in listed)
+                if getattr(found.declared, side) is not None and not named:
+                    yield (
+                        f"{found.where}: no entry of `throttles.standing.topics` throttles a replica of broker "
+                        f"{broker} on the {side} side; its rate there slows nothing down, unless such lists are set "
+                        "already"
+                    )
 
 
 def note_contradictions(merged: Merged, problems: Problems) -> None:

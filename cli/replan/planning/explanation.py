@@ -30,7 +30,7 @@ from replan.planning.findings.drift import drift_of
 from replan.planning.findings.drift_classes import DriftClass, OtherKind, classify
 from replan.planning.findings.health import elr_gone
 from replan.planning.findings.returning import Awaited, awaited
-from replan.planning.making.limits import Exceeded, LimitExceeded
+from replan.planning.making.limits import Exceeded, over_limits
 from replan.planning.making.planner import plan_of
 from replan.planning.plans.conflicts import Conflict
 from replan.planning.plans.log_dirs import LogMove
@@ -117,12 +117,7 @@ def explain(
     found = next((d for d in drift.partitions if d.partition == name), None)
     classes = classify(drift, placement, snapshot)
     differs = [c for c in classes if (c.topic, c.partition) == name]
-    exceeded: tuple[Exceeded, ...] = ()
-    try:
-        plan = plan_of(comparison)
-    except LimitExceeded as refused:
-        exceeded = refused.exceeded
-        plan = plan_of(comparison.without_limits())
+    plan = plan_of(comparison.without_limits())
     settings = snapshot.settings(name.topic)
     unclean = settings is not None and settings.unclean_election
     configured = settings.min_insync_replicas if settings else 1
@@ -160,7 +155,14 @@ def explain(
         log_moves=tuple(m for m in plan.log_moves if m.partition == name),
         refusals=tuple(r for r in plan.refusals if r.partition == name),
         conflicts=tuple(c for c in plan.conflicts if _concerned(name, c)),
-        exceeded=exceeded,
+        exceeded=over_limits(
+            plan.moves,
+            placement.limits,
+            plan.creates,
+            plan.standing,
+            plan.recoveries,
+            plan.log_moves,
+        ),
     )
 
 

@@ -1,14 +1,47 @@
+from fractions import Fraction
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from replan.manifest.sections.units import (
     format_rate,
+    parse_broker_range,
     parse_day,
+    parse_percentage,
     parse_rate,
 )
 from replan.model.declared.placement import LARGEST_RATE, SMALLEST_RATE
 from replan.reporting.quantities import rate as printed
+
+
+@pytest.mark.parametrize(
+    ("text", "exact"),
+    [
+        ("5%", Fraction(1, 20)),
+        ("5 %", Fraction(1, 20)),
+        ("0%", Fraction(0)),
+        ("12.5%", Fraction(1, 8)),
+        ("0.25%", Fraction(1, 400)),
+        ("0.125%", Fraction(1, 800)),
+        ("0.001%", Fraction(1, 100_000)),
+        ("999.999%", Fraction(999_999, 100_000)),
+    ],
+)
+def test_a_percentage_is_exact_to_its_third_decimal(text: str, exact: Fraction) -> None:
+    assert parse_percentage(text) == exact
+
+
+@pytest.mark.parametrize("text", ["0-0", "3-3", "10-14", "0-2147483647", "2147483647-2147483647"])
+def test_a_range_of_brokers_includes_both_ends(text: str) -> None:
+    first, last = map(int, text.split("-"))
+    assert parse_broker_range(text) == (first, last)
+
+
+@pytest.mark.parametrize("text", ["4-3", "0-2147483648", "2147483648-2147483648"])
+def test_a_range_of_brokers_ends_at_the_last_id_and_does_not_go_down(text: str) -> None:
+    with pytest.raises(ValueError, match="none above 2147483647"):
+        parse_broker_range(text)
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,20 @@ def test_each_partition_beyond_the_count_is_named() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "seen",
+    [
+        state([2, 3, 4], [2, 3], adding=[4]),
+        state([2, 3, 4], removing=[4]),
+        state([2, 3, 4, 5], [2, 3, 5], adding=[4], removing=[5]),
+    ],
+    ids=["it adds", "it only removes", "both"],
+)
+def test_what_another_tool_reassigns_is_that_tools_drift(seen: PartitionState) -> None:
+    (found,) = classes(ORDERS, snapshot([seen]))
+    assert (found.rule, found.drift_class) == (Rule.RUNS_ELSEWHERE, DriftClass.OTHER_TOOL)
+
+
 def throttled(seen: Snapshot, rate: ConfigSource = ConfigSource.BROKER) -> Snapshot:
     rows = [{**r, "leader_throttled": "0:1"} for r in seen.topics.to_pylist()]
     rates = {BrokerId(1): {LEADER_RATE: ConfigValue("1000", rate)}}

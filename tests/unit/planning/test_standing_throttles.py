@@ -144,3 +144,36 @@ def test_a_part_of_a_plan_has_the_settings_of_its_topics() -> None:
     assert {(s.setting.scope, s.setting.name) for s in plan.standing} == {
         (ConfigScope.TOPIC, "orders")
     }
+
+
+@pytest.mark.parametrize(
+    ("topics", "lists", "idle"),
+    [
+        ({}, {}, ["leader of 1", "follower of 1"]),
+        ({"orders": ThrottledReplicas(HERE, frozenset({"0:1"}))}, {}, ["follower of 1"]),
+        ({"orders": ThrottledReplicas(HERE, frozenset({"*"}), frozenset({"*"}))}, {}, []),
+        (
+            {"nowhere*": ThrottledReplicas(HERE, frozenset({"*"}))},
+            {},
+            ["leader of 1", "follower of 1"],
+        ),
+        ({}, {"orders": "0:1"}, ["follower of 1"]),
+        ({"orders": ThrottledReplicas(HERE)}, {"orders": "*"}, ["leader of 1", "follower of 1"]),
+    ],
+    ids=[
+        "no list",
+        "one side",
+        "all replicas",
+        "a pattern of no topic",
+        "a list that nobody declares",
+        "a list that is to be emptied",
+    ],
+)
+def test_a_rate_that_slows_nothing_down_is_named_with_its_place(
+    topics: dict[str, ThrottledReplicas], lists: dict[str, str], idle: list[str]
+) -> None:
+    asked = declared(topics, {1: StandingRate(HERE, 1_000_000, 1_000_000)})
+    kind = WarningKind.STANDING_WITHOUT_REPLICAS
+    found = [w for w in make_plan(asked, with_lists(seen(), **lists)).warnings if w.kind is kind]
+    assert [f"{w.facts['side']} of {w.facts['broker']}" for w in found] == idle
+    assert {w.facts["where"] for w in found} <= {str(HERE)}

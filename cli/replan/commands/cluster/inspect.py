@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from replan.commands.frame.output import keep_inputs, note, write
-from replan.commands.inputs.options import DEFAULT_FILES, Files, Output, Topics
+from replan.commands.inputs.options import Files, Output, Topics, placement_files
 from replan.commands.inputs.target import JournaledTarget, ReadTarget
 from replan.commands.placement.annotations import Annotations, annotated
 from replan.errors import BadUsage, Exit
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from replan.model.snapshot import Snapshot
 
 
-def validate(*, files: Files = DEFAULT_FILES, annotations: Annotations = None) -> Exit:
+def validate(*, files: Files = None, annotations: Annotations = None) -> Exit:
     """Check placement files.
 
     No cluster is asked. All errors are listed, each with file, line and column; so is a number of partitions that
@@ -31,13 +31,14 @@ def validate(*, files: Files = DEFAULT_FILES, annotations: Annotations = None) -
       replan validate
       replan validate -f placements/
     """
-    from replan.manifest.merge import explicit_topics, fixed_counts, rule_count
+    from replan.manifest.merge import explicit_topics, fixed_counts, idle_rates, rule_count
     from replan.manifest.read import read_files
 
-    with annotated(annotations, files):
-        merged = read_files(files)
+    named = placement_files(files)
+    with annotated(annotations, named):
+        merged = read_files(named)
     topics = explicit_topics(merged)
-    for sentence in fixed_counts(merged):
+    for sentence in (*fixed_counts(merged), *idle_rates(merged)):
         note(f"warning: {sentence}")
     declared = count(sum(len(topic.rows) for topic in topics), "partition")
     listed = f"lists of {declared} of {count(len(topics), 'topic')}"

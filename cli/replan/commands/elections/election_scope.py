@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from replan.commands.frame.output import note, save
-from replan.commands.inputs.options import DEFAULT_FILES
+from replan.commands.inputs.options import DEFAULT_FILES, placement_files
 from replan.commands.inputs.target import LiveTarget
 from replan.errors import BadUsage
 
@@ -110,11 +110,10 @@ def placement_of(files: list[Path] | None, cluster: LiveTarget) -> "Placement | 
     """The placement that an election keeps to, if there is one."""
     from replan.manifest.load import load_placement
 
-    if files is None and cluster.placement is not None:
-        return load_placement([cluster.placement])
-    if files is None and not DEFAULT_FILES[0].is_file():
+    named = placement_files(files, cluster)
+    if files is None and named == DEFAULT_FILES and not DEFAULT_FILES[0].is_file():
         return None
-    return load_placement(files or DEFAULT_FILES)
+    return load_placement(named)
 
 
 def save_elections(plan: "Plan", output: Path, cluster: LiveTarget) -> None:

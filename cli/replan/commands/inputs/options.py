@@ -14,18 +14,25 @@ from replan.errors import BadUsage
 if TYPE_CHECKING:
     from replan.applying.settings import Settings
 
+DEFAULT_FILES = [Path("placement.yaml")]
 Files = Annotated[
-    list[Path],
+    list[Path] | None,
     typer.Option(
-        "-f", "--file", metavar="PATH", help="Placement file, or a folder of them; repeatable."
+        "-f",
+        "--file",
+        metavar="PATH",
+        help="Placement file, or a folder of them; repeatable.",
+        show_default=str(DEFAULT_FILES[0]),
     ),
 ]
-DEFAULT_FILES = [Path("placement.yaml")]
 
 
-def placement_files(files: list[Path], cluster: Target) -> list[Path]:
-    """The files that count: with --cluster and without -f those of the fleet file."""
-    return [cluster.placement] if cluster.placement and files == DEFAULT_FILES else files
+def placement_files(files: list[Path] | None, cluster: Target | None = None) -> list[Path]:
+    """The files that count: those of -f; without it that of the fleet file's cluster, or the usual one."""
+    if files is not None:
+        return files
+    listed = None if cluster is None else cluster.placement
+    return DEFAULT_FILES if listed is None else [listed]
 
 
 PlanFile = Annotated[

@@ -95,7 +95,7 @@ class Target:
         ),
     ] = None
     timeout: Annotated[
-        float,
+        float | None,
         typer.Option(
             metavar="DURATION",
             parser=seconds,
@@ -103,7 +103,7 @@ class Target:
             help="How long a real cluster may take to answer, e.g. 3s or 2m: for connecting, and for each request with "
             "all its attempts. Waits are not limited by it.",
         ),
-    ] = DEFAULT_TIMEOUT_SECONDS
+    ] = None
     fleet_cluster: Annotated[
         str | None,
         typer.Option(
@@ -164,8 +164,13 @@ class Target:
         self._set("bootstrap_server", found.bootstrap_servers)
         for field in ("command_config", "simulated", "snapshot", "placement"):
             self._set(field, getattr(found, field))
-        if self.timeout == DEFAULT_TIMEOUT_SECONDS:
+        if self.timeout is None:
             self._set("timeout", found.timeout_seconds)
+
+    @property
+    def timeout_seconds(self) -> float:
+        """How long the cluster may take to answer."""
+        return DEFAULT_TIMEOUT_SECONDS if self.timeout is None else self.timeout
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -240,7 +245,7 @@ class Target:
             self.bootstrap_server,
             self.command_config,
             clock=clock,
-            timeout_seconds=self.timeout,
+            timeout_seconds=self.timeout_seconds,
             spent_seconds=process_seconds(),
         )
         try:

@@ -201,7 +201,7 @@ def perform(
     """
     leave_at = None if until is None else connection.clock.now() + until
     paced = settings.on_a_real_clock() if cluster.is_real else settings
-    patience = max(settings.journal_patience_seconds, cluster.timeout)
+    patience = max(settings.journal_patience_seconds, cluster.timeout_seconds)
     if plan.changes:
         check_allowed(plan, cluster, connection)
     with (
@@ -260,7 +260,7 @@ def with_journal(do: Callable[..., Outcome], cluster: LiveTarget, *, unknown: bo
             outcome = do(
                 connection.control_plane,
                 connection.control_plane,
-                PatientJournal(journal, connection.clock, cluster.timeout, note),
+                PatientJournal(journal, connection.clock, cluster.timeout_seconds, note),
                 connection.clock,
                 settings=Settings(owner=owner(), moment=moment),
                 report=note,

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from replan.commands.frame.output import note, result
-from replan.commands.inputs.options import AS, DEFAULT_FILES, Files, placement_files
+from replan.commands.inputs.options import AS, Files, placement_files
 from replan.commands.inputs.target import JournaledTarget
 from replan.errors import BadUsage, Exit
 
@@ -15,7 +15,7 @@ NEXT = "`replan plan` shows what follows from it"
 
 def show(
     *,
-    files: Files = DEFAULT_FILES,
+    files: Files = None,
     form: Annotated[Literal["text", "json"], AS] = "text",
     cluster: JournaledTarget,
 ) -> Exit:
@@ -47,7 +47,7 @@ def show(
 def add(
     *,
     broker: Broker,
-    files: Files = DEFAULT_FILES,
+    files: Files = None,
     reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; plans show it.")] = None,
     owner: Annotated[str | None, typer.Option(metavar="TEXT", help="Whom to ask about it.")] = None,
     review_by: Annotated[
@@ -107,11 +107,11 @@ def add(
         move=LeaderMove(move),
         until_caught_up=until is not None,
     )
-    note(f"wrote {blacklist_edit.add(files, entry)}; {NEXT}")
+    note(f"wrote {blacklist_edit.add(placement_files(files), entry)}; {NEXT}")
     return Exit.OK
 
 
-def remove(*, broker: Broker, files: Files = DEFAULT_FILES) -> Exit:
+def remove(*, broker: Broker, files: Files = None) -> Exit:
     """Take a broker off the leader blacklist of the placement file.
 
     Only the file is changed, and of the file only this entry. The next plan restores the orders that were there before,
@@ -128,5 +128,5 @@ def remove(*, broker: Broker, files: Files = DEFAULT_FILES) -> Exit:
     from replan.manifest import blacklist_edit
     from replan.model.names import BrokerId
 
-    note(f"wrote {blacklist_edit.remove(files, BrokerId(broker))}; {NEXT}")
+    note(f"wrote {blacklist_edit.remove(placement_files(files), BrokerId(broker))}; {NEXT}")
     return Exit.OK

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from replan.commands.frame.output import result
-from replan.commands.inputs.options import AS, DEFAULT_FILES, Everything, ExitZero, Files, Form
+from replan.commands.inputs.options import AS, Everything, ExitZero, Files, Form, placement_files
 from replan.errors import BadManifest, BadUsage, Exit
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def diff(
     new: Annotated[
         str, typer.Argument(metavar="NEW", help="The same; by default the files as they are.")
     ] = "",
-    files: Files = DEFAULT_FILES,
+    files: Files = None,
     form: Annotated[Form, AS] = "text",
     everything: Everything = False,
     exit_zero: ExitZero = False,
@@ -46,7 +46,8 @@ def diff(
     """
     from replan.reporting.plans import placement_difference as difference
 
-    found = difference.between(_placement(old, files), _placement(new, files))
+    named = placement_files(files)
+    found = difference.between(_placement(old, named), _placement(new, named))
     match form:
         case "text":
             result(difference.render_placement_difference(found, everything=everything))

@@ -10,7 +10,6 @@ import typer
 from replan.commands.frame.output import note, result
 from replan.commands.inputs.options import (
     AS,
-    DEFAULT_FILES,
     Everything,
     ExitZero,
     Files,
@@ -29,7 +28,7 @@ DriftForm = Literal["text", "markdown", "html", "json", "prometheus"]
 
 def drift(
     *,
-    files: Files = DEFAULT_FILES,
+    files: Files = None,
     form: Annotated[DriftForm, AS] = "text",
     unmanaged: Annotated[
         bool,

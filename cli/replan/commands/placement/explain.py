@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from replan.commands.frame.output import result
-from replan.commands.inputs.options import AS, DEFAULT_FILES, ExitZero, Files, placement_files
+from replan.commands.inputs.options import AS, ExitZero, Files, placement_files
 from replan.commands.inputs.target import JournaledTarget
 from replan.errors import BadUsage, Exit
 
@@ -15,7 +15,7 @@ def explain(
     partition: Annotated[
         str, typer.Argument(metavar="PARTITION", help="A partition, e.g. orders-7.")
     ],
-    files: Files = DEFAULT_FILES,
+    files: Files = None,
     form: Annotated[Literal["text", "json"], AS] = "text",
     exit_zero: ExitZero = False,
     cluster: JournaledTarget,

@@ -8,7 +8,6 @@ import typer
 from replan.commands.frame.output import keep_inputs, note, result, save
 from replan.commands.inputs.options import (
     AS,
-    DEFAULT_FILES,
     Allow,
     Everything,
     ExitZero,
@@ -28,7 +27,7 @@ from replan.errors import BadUsage, Exit
 
 def plan(
     *,
-    files: Files = DEFAULT_FILES,
+    files: Files = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Save the plan, for `replan apply`."),

@@ -68,8 +68,9 @@ def ordered_by_rule(
 def _as_observed(lists: Matrix, found: Ints, snapshot: Snapshot) -> Ints:
     """How to put first who comes first in the cluster now: leaders that are balanced already stay as they are."""
     first = np.full(len(lists), PAD, dtype=np.int64)
-    observed = snapshot.partitions.column("replicas").take(pa.array(found[found >= 0]))
-    first[found >= 0] = to_matrix(observed)[:, 0]
+    if (found >= 0).any():
+        observed = snapshot.partitions.column("replicas").take(pa.array(found[found >= 0]))
+        first[found >= 0] = to_matrix(observed)[:, 0]
     rank = np.where(lists == PAD, 2, lists != first[:, None])
     return np.argsort(rank, axis=1, kind="stable")
 

@@ -86,13 +86,26 @@ def check_limits(
     recoveries: Sequence[Recovery] = (),
     log_moves: Sequence[LogMove] = (),
 ) -> None:
-    """Raise LimitExceeded with every limit that these exceed; a new partition counts as one that changes."""
+    """Raise LimitExceeded with every limit that these exceed."""
+    found = over_limits(moves, limits, creates, standing, recoveries, log_moves)
+    if found:
+        raise LimitExceeded(found)
+
+
+def over_limits(
+    moves: Sequence[Move],
+    limits: Limits,
+    creates: Sequence[Create] = (),
+    standing: Sequence[ThrottleSetting] = (),
+    recoveries: Sequence[Recovery] = (),
+    log_moves: Sequence[LogMove] = (),
+) -> tuple[Exceeded, ...]:
+    """The limits that these exceed; a new partition counts as one that changes."""
     topics = {s.setting.name for s in standing if s.setting.scope is ConfigScope.TOPIC}
     changes = _Changes(moves, creates, topics, [r.partition for r in recoveries], log_moves)
     found = [_exceeded(changes, limit) for limit in limits.values()]
     exceeded = [e for e in found if e is not None]
-    if exceeded:
-        raise LimitExceeded(sorted(exceeded, key=lambda e: e.limit.measure))
+    return tuple(sorted(exceeded, key=lambda e: e.limit.measure))
 
 
 def _exceeded(changes: _Changes, limit: Limit) -> Exceeded | None:

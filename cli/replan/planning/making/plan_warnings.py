@@ -28,7 +28,7 @@ from replan.planning.plans.log_dirs import LogDrains
 from replan.planning.plans.move_reasons import ReasonKind
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
-from replan.planning.plans.standing_throttles import unread_brokers
+from replan.planning.plans.standing_throttles import unread_brokers, without_replicas
 
 NAMED = 20
 CHOSEN = (ReasonKind.RULE, ReasonKind.DRAIN, ReasonKind.BALANCE)
@@ -80,6 +80,10 @@ def plan_warnings(
     unread = {} if placement.standing is None else unread_brokers(placement.standing, snapshot)
     for broker, rate in unread.items():
         yield PlanWarning(WarningKind.STANDING_UNREAD, {"where": str(rate.where), "broker": broker})
+    if placement.standing is not None:
+        for idle, broker, side in without_replicas(placement.standing, snapshot):
+            at: Facts = {"where": str(idle.where), "broker": broker, "side": side}
+            yield PlanWarning(WarningKind.STANDING_WITHOUT_REPLICAS, at)
     yield from _acknowledged(placement, snapshot, left)
 
 

@@ -106,6 +106,8 @@ class WarningKind(StrEnum):
     FEWER_DECLARED = "fewer-declared"
     MIN_ISR_ABOVE_REPLICAS = "min-isr-above-replicas"
     STANDING_UNREAD = "standing-unread"
+    STANDING_WITHOUT_REPLICAS = "standing-without-replicas"
+    """A standing rate of a broker on which no replica is throttled."""
     LOG_DIR_UNREAD = "log-dir-unread"
     LOG_DIR_UNCORDONED = "log-dir-uncordoned"
     ACKNOWLEDGED = "acknowledged"
@@ -185,6 +187,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.FEWER_DECLARED: ("topic", "declared", "observed"),
     WarningKind.MIN_ISR_ABOVE_REPLICAS: ("minInsyncReplicas", "replicas", "topics", "count"),
     WarningKind.STANDING_UNREAD: ("where", "broker"),
+    WarningKind.STANDING_WITHOUT_REPLICAS: ("where", "broker", "side"),
     WarningKind.LOG_DIR_UNREAD: ("where", "broker", "path"),
     WarningKind.LOG_DIR_UNCORDONED: ("where", "broker", "path"),
     WarningKind.ACKNOWLEDGED: ("where", "reason", "expires", "partitions", "count"),

@@ -8,6 +8,8 @@ and cluster-wide defaults throttle nothing of their own accord (KIP-73, KIP-226)
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import pyarrow.compute as pc
+
 from replan.model.configs import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
@@ -24,6 +26,7 @@ from replan.model.configs import (
 from replan.model.declared.placement import (
     ALL_REPLICAS,
     Placement,
+    Side,
     StandingRate,
     StandingThrottles,
 )
@@ -91,6 +94,41 @@ def unread_brokers(declared: StandingThrottles, snapshot: Snapshot) -> dict[Brok
     """The declared brokers whose rates are not known: fenced, silent or not registered."""
     answering = snapshot.live_brokers() - set(snapshot.silent)
     return {b: rate for b, rate in sorted(declared.brokers.items()) if b not in answering}
+
+
+def without_replicas(
+    declared: StandingThrottles, snapshot: Snapshot
+) -> Iterator[tuple[StandingRate, BrokerId, Side]]:
+    """The declared rates that slow nothing down: no list throttles a replica of that broker on that side (KIP-73)."""
+    for side, key in ((Side.LEADER, LEADER_REPLICAS), (Side.FOLLOWER, FOLLOWER_REPLICAS)):
+        rates = {b: of for b, of in sorted(declared.brokers.items()) if _rate(of, side) is not None}
+        slowed = _throttled(declared, snapshot, side, key) if rates else frozenset()
+        yield from ((of, broker, side) for broker, of in rates.items() if broker not in slowed)
+
+
+def _rate(of: StandingRate, side: Side) -> int | None:
+    return of.leader if side is Side.LEADER else of.follower
+
+
+def _throttled(
+    declared: StandingThrottles, snapshot: Snapshot, side: Side, key: str
+) -> frozenset[int]:
+    """The brokers with a throttled replica on a side, once the lists are as declared."""
+    settings = snapshot.all_settings()
+    entries = winners(declared.topics, settings)
+    found: set[int] = set()
+    for topic, of in settings.items():
+        entry = declared.topics.get(entries.get(topic, ""))
+        if entry is None:
+            listed = frozenset(elements(override_of(of, key)))
+        else:
+            listed = entry.leader if side is Side.LEADER else entry.follower
+        if ALL_REPLICAS in listed:
+            rows = snapshot.topic_rows(topic)
+            held = snapshot.partitions.column("replicas").slice(rows.start, len(rows))
+            found.update(pc.list_flatten(held).to_pylist())
+        found.update(_numbers(e)[1] for e in listed - {ALL_REPLICAS})
+    return frozenset(found)
 
 
 def _lists(declared: StandingThrottles, snapshot: Snapshot) -> Iterator[ThrottleSetting]:

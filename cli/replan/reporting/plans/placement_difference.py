@@ -92,7 +92,7 @@ def between(before: Placement, after: Placement) -> PlacementDifference:
         if was.get(name) != now.get(name)
     )
     old, new = dict(_settings(before)), dict(_settings(after))
-    found = DeepDiff(old, new, view="tree")
+    found = DeepDiff(old, new, view="tree", threshold_to_diff_deeper=0)
     keys = {change.path(output_format="list")[0] for of in found.values() for change in of}
     return PlacementDifference(changed, {key: (old.get(key), new.get(key)) for key in sorted(keys)})
 

@@ -31,7 +31,7 @@ def between(before: Plan, after: Plan) -> PlanDifference:
 
     was, now = _by_name(before), _by_name(after)
     old, new = _settings(before), _settings(after)
-    found = DeepDiff(old, new, view="tree")
+    found = DeepDiff(old, new, view="tree", threshold_to_diff_deeper=0)
     changed = {change.path(output_format="list")[0] for of in found.values() for change in of}
     return PlanDifference(
         settings={key: (old.get(key), new.get(key)) for key in sorted(changed)},

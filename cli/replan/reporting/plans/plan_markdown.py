@@ -96,9 +96,10 @@ def _listed(title: str, lines: Sequence[str], room: int, noun: str) -> list[str]
 
 def _refusal(refused: Refusal, own: OpenApplication | None) -> str:
     held = " (held by another party)" if refused.held else ""
-    if refused.held and own is not None and refused.partition in own.targets:
+    ours = refused.held and own is not None and refused.partition in own.targets
+    if own is not None and ours:
         held = f" (being moved by replan's own application {escape(own.id)})"
-    return f"- {code(refused.rule)}{held} {escape(refusal_text(refused))}"
+    return f"- {code(refused.rule)}{held} {escape(refusal_text(refused, own=ours))}"
 
 
 def _conflict(found: Conflict) -> str:

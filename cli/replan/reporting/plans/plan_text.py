@@ -76,7 +76,8 @@ def render_plan(
     held, ours = [r for r in plan.refusals if r.held], () if own is None else own.targets
     if own is not None:
         moved = [r for r in held if r.partition in ours]
-        lines += _refused(f"Being moved by replan's own application {own.id}", moved, limit)
+        title = f"Being moved by replan's own application {own.id}"
+        lines += _refused(title, moved, limit, own=True)
     others = [r for r in held if r.partition not in ours]
     lines += _refused("Held by another party", others, limit)
     lines += list(summary(plan, context.findings(plan)))
@@ -217,12 +218,14 @@ def _assign(move: Move) -> str:
     return note
 
 
-def _refused(title: str, refusals: Sequence[Refusal], limit: int) -> list[str]:
+def _refused(
+    title: str, refusals: Sequence[Refusal], limit: int, *, own: bool = False
+) -> list[str]:
     if not refusals:
         return []
     rules = Counter(r.rule for r in refusals)
     tally = ", ".join(f"{number:,} {rule}" for rule, number in sorted(rules.items()))
-    lines = capped(refusals, lambda r: f"{refusal_text(r)}  [{r.rule}]", limit=limit)
+    lines = capped(refusals, lambda r: f"{refusal_text(r, own=own)}  [{r.rule}]", limit=limit)
     return [f"{title} ({tally}):", *(f"  {line}" for line in lines), ""]
 
 

@@ -215,6 +215,10 @@ WARNINGS: Mapping[WarningKind, str] = {
     WarningKind.STANDING_UNREAD: (
         "{where}: broker {broker} is not registered, fenced, or did not answer; its standing rate is not judged"
     ),
+    WarningKind.STANDING_WITHOUT_REPLICAS: (
+        "{where}: the standing {side} rate of broker {broker} slows nothing down: no replica there is throttled on "
+        "that side; list replicas of it under `throttles.standing.topics`, or take the rate out"
+    ),
     WarningKind.ACKNOWLEDGED: (
         "{where}: acknowledged until {expires} ({reason}), so neither reported nor planned: {named}"
     ),
@@ -248,8 +252,17 @@ WARNINGS: Mapping[WarningKind, str] = {
 }
 
 
-def refusal_text(refusal: Refusal) -> str:
-    """One sentence or two, complete with the partition: `orders-7: no leader, …`."""
+OWN_RUNNING = (
+    "replan's own reassignment to {target} is running on it (adding {adding}, removing {removing}); `replan resume` "
+    "goes on with it where no process is at work"
+)
+
+
+def refusal_text(refusal: Refusal, *, own: bool = False) -> str:
+    """One sentence or two, complete with the partition: `orders-7: no leader, …`.
+
+    `own`: what holds it is replan's own open application.
+    """
     original, why = refusal.facts.get("original", ()), refusal.facts.get("why")
     facts: Facts = {
         **refusal.facts,
@@ -257,7 +270,8 @@ def refusal_text(refusal: Refusal) -> str:
         "topic": refusal.partition.topic,
         "assigned": len(original) if isinstance(original, tuple) else 0,
     }
-    return f"{refusal.partition}: {_filled(REFUSALS[refusal.rule], facts)}"
+    ours = own and refusal.rule is RefusalRule.RUNNING
+    return f"{refusal.partition}: {_filled(OWN_RUNNING if ours else REFUSALS[refusal.rule], facts)}"
 
 
 def warning_text(warning: PlanWarning) -> str:

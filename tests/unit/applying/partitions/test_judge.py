@@ -359,11 +359,28 @@ def test_a_partition_that_was_begun(given: PartitionInput, verdict: Verdict) -> 
 
 
 @pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        (3, "UNKNOWN_TOPIC_OR_PARTITION"),
+        (80, "PREFERRED_LEADER_NOT_AVAILABLE"),
+        (83, "ELIGIBLE_LEADERS_NOT_AVAILABLE"),
+        (84, "ELECTION_NOT_NEEDED"),
+        (85, "NO_REASSIGNMENT_IN_PROGRESS"),
+    ],
+)
+def test_a_rejection_that_says_look_again_ends_nothing(code: int, name: str) -> None:
+    given = sight(own(EXPAND), BACK, answer=Rejected(code, name, ""))
+    assert judge(given)[1] == Suspect(EXPAND, EffectUnseen(RequestKind.EXPAND, code, name))
+
+
+@pytest.mark.parametrize(
     ("known", "found", "quarantine", "reached", "confirmed"),
     [
         (own(EXPAND, confirmed=False), BACK, 10, Reached.NOTHING, False),
         (own(EXPAND, confirmed=False), RUNNING, 10, Reached.EXPANDED, False),
         (own(EXPAND, confirmed=False), RUNNING, None, Reached.EXPANDED, True),
+        (own(EXPAND), state([1, 2, 3, 4], [1, 2, 3], adding=[4]), None, Reached.NOTHING, True),
+        (own(EXPAND), state([1, 2, 3, 5], leader=1), None, Reached.NOTHING, True),
         (own(ASSIGN, confirmed=False), state([4, 1, 5]), None, Reached.ASSIGNED, True),
         (own(EXPAND, Reached.EXPANDED), BACK, None, Reached.EXPANDED, True),
         (own(EXPAND), None, None, Reached.NOTHING, True),

@@ -312,6 +312,12 @@ def ours(before: str | None, *values: str) -> SavedRate:
             id="written down, not yet there",
         ),
         pytest.param(
+            ours("90", "50"),
+            rate(None),
+            RateStep((), set_to("50"), in_place=False),
+            id="another tool removed it, and what was before as well",
+        ),
+        pytest.param(
             ours(None, "30"),
             rate("30"),
             RateStep((ours(None, "30", "50"),), set_to("50"), in_place=False),

@@ -9,7 +9,7 @@ from replan.errors import BadManifest, WrongCluster
 from replan.manifest.load import load_placement
 from replan.model.broker import Broker
 from replan.model.declared.placement import MoveThrottle, Placement
-from replan.model.declared.rules import TopicRule
+from replan.model.declared.rules import LeaderRule, TopicRule
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
@@ -46,6 +46,17 @@ def test_an_unknown_topic_is_named_once_with_its_place() -> None:
             "placement.yaml:2:3: topic clicks does not exist in the cluster; create it first, or take it out of "
             "`assignments`"
         )
+    ]
+
+
+def test_so_is_one_whose_leaders_go_by_a_rule() -> None:
+    asked = placement(
+        {"nope": {0: [1, 2, 3]}},
+        leader_rules={"nope": LeaderRule(Where("placement.yaml", 9, 3), "nope", balanced=True)},
+    )
+    named = [line.partition(";")[0] for line in complaint(asked)]
+    assert named == [
+        f"placement.yaml:{at}: topic nope does not exist in the cluster" for at in ("2:3", "9:3")
     ]
 
 
