@@ -147,7 +147,7 @@ LIST_WORDS = (
         ),
         (
             broker_change(BrokerId(9), LEADER_RATE, SET, "5"),
-            Rejected(102, "BROKER_ID_NOT_REGISTERED", "No broker with id 9 found."),
+            Rejected(102, "BROKER_ID_NOT_REGISTERED", "No node with id 9 found."),
         ),
         (
             broker_change(BrokerId(1), MIN_INSYNC_REPLICAS, SET, "2"),

@@ -25,7 +25,7 @@ from replan.simulator.cluster.physical_state import Lag, ReplicaName, Simulation
 from replan.simulator.cluster.replication import quota_burst
 from replan.simulator.cluster.replication.copy_rates import Copy, Flows, leader_of, running_copy
 from replan.simulator.cluster.replication.log_growth import grown
-from replan.simulator.cluster.submit import ask
+from replan.simulator.cluster.submit import ask, without_keys
 from replan.simulator.controller.commands import (
     AlterIsr,
     Decision,
@@ -176,6 +176,7 @@ def _stop_brokers(simulation: Simulation) -> Simulation:
 
 def _join(simulation: Simulation, lookahead: Lookahead) -> Simulation:
     """Leaders take followers that have caught up into the ISR, one by one, each time with the epochs as they are."""
+    in_step: list[ReplicaName] = []
     for replica in lookahead.caught_up(simulation.world.lags):
         cluster, world = simulation.cluster, simulation.world
         lag = world.lags.get(replica)
@@ -185,10 +186,12 @@ def _join(simulation: Simulation, lookahead: Lookahead) -> Simulation:
         if replica not in world.behind:
             simulation = _joined(simulation, copy, lag)
         elif _keeps_up(simulation, replica, lookahead):
-            lags = {r: of for r, of in world.lags.items() if r != replica}
-            behind = {r: since for r, since in world.behind.items() if r != replica}
-            simulation = replace(simulation, world=replace(world, lags=lags, behind=behind))
-    return simulation
+            in_step.append(replica)
+    if not in_step:
+        return simulation
+    world = simulation.world
+    lags, behind = without_keys(world.lags, in_step), without_keys(world.behind, in_step)
+    return replace(simulation, world=replace(world, lags=lags, behind=behind))
 
 
 def _keeps_up(simulation: Simulation, replica: ReplicaName, lookahead: Lookahead) -> bool:

@@ -5,8 +5,9 @@ new replica starts empty, a dropped one is deleted, one that left the ISR falls 
 others.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.cluster.disks import (
@@ -26,6 +27,9 @@ from replan.simulator.controller.events import (
     TopicDeleted,
 )
 from replan.simulator.controller.state import ClusterState, Partition
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 def ask(simulation: Simulation, command: Command) -> tuple[Simulation, Decision]:
@@ -79,6 +83,17 @@ def _followed(
     return logs.finished()
 
 
+def without_keys(mapping: Mapping[K, V], dropped: Iterable[K]) -> Mapping[K, V]:
+    """The mapping without some keys; the very same one where it has none of them."""
+    gone = [key for key in dropped if key in mapping]
+    if not gone:
+        return mapping
+    left = dict(mapping)
+    for key in gone:
+        del left[key]
+    return left
+
+
 class _Logs:
     """The logs of a world under change: lags are copied once, sizes only where one changes otherwise than by growth."""
 
@@ -86,7 +101,8 @@ class _Logs:
         self._world = world
         self._sizes = world.sizes
         self._lags = dict(world.lags)
-        self._behind = world.behind
+        self._in_step: set[ReplicaName] = set()
+        """Replicas that were behind in the ISR and are so no longer."""
         self._epochs = world.epochs
         self._parted = world.parted
 
@@ -110,18 +126,19 @@ class _Logs:
         self._track(name, after)
 
     def finished(self) -> World:
+        behind = without_keys(self._world.behind, self._in_step)
         return replace(
             self._world,
             sizes=self._sizes,
             lags=self._lags,
-            behind=self._behind,
+            behind=behind,
             epochs=self._epochs,
             parted=self._parted,
         )
 
     def _drop(self, replica: ReplicaName) -> None:
         lag = self._lags.pop(replica, None)
-        self._keep_up(replica)
+        self._in_step.add(replica)
         size = self._sizes.get(replica[0], 0.0) - (0.0 if lag is None else lag.remaining_bytes)
         if replica in self._parted:
             size = self._parted[replica].bytes
@@ -149,7 +166,7 @@ class _Logs:
         if logs.main.bytes != size:
             self._sizes = {**self._sizes, name: logs.main.bytes}
         self._lags.pop((name, leader), None)
-        self._keep_up((name, leader))
+        self._in_step.add((name, leader))
         for broker, missing in logs.lacking.items():
             known = self._lags.get((name, broker))
             if known is not None:
@@ -166,16 +183,11 @@ class _Logs:
         for broker in partition.replicas:
             replica = (name, broker)
             if broker not in partition.isr:
-                self._keep_up(replica)
+                self._in_step.add(replica)
                 if replica not in self._lags:
                     self._lags[replica] = self._lag(0.0)
-            elif replica not in self._behind:
+            elif replica in self._in_step or replica not in self._world.behind:
                 self._lags.pop(replica, None)
-
-    def _keep_up(self, replica: ReplicaName) -> None:
-        """A replica is no longer behind in the ISR."""
-        if replica in self._behind:
-            self._behind = {r: since for r, since in self._behind.items() if r != replica}
 
     def _lag(self, remaining: float) -> Lag:
         return Lag(remaining, self._world.now + self._world.speeds.fetch_start_seconds)

@@ -144,7 +144,7 @@ def _missing(state: ClusterState, resource: Resource) -> Rejected | None:
         return rejected(Code.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
     if resource == CLUSTER_DEFAULT or any(str(b) == name for b in state.brokers):
         return None
-    return rejected(Code.BROKER_ID_NOT_REGISTERED, f"No broker with id {name} found.")
+    return rejected(Code.BROKER_ID_NOT_REGISTERED, f"No node with id {name} found.")
 
 
 def _cleared(state: ClusterState, resource: Resource, events: Sequence[Event]) -> list[Event]:
