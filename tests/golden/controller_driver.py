@@ -17,13 +17,19 @@ class ControllerDriver:
     def __init__(self, controller: FakeBrokers) -> None:
         self.said: Sequence[str | None] = ()
         self._arena = Arena(controller, dict.fromkeys(BROKERS), directories=directories)
+        self._defaults = self.broker_configs(None)
 
     def close(self) -> None:
-        """Take the topic and the brokers off the controller.
+        """Take the topic and the brokers off the controller, and what was set for all brokers.
 
         Once an ELR has been cleared by a configuration, Kafka refuses to unregister its former members after their
         topic was deleted (-1, "existed in isrMembers, but not in the topics map"): they stay, and harm nobody.
         """
+        for key, value in self.broker_configs(None).items():
+            if (before := self._defaults.get(key)) is None:
+                self.configure_brokers(None, "DELETE", key, "")
+            elif before != value:
+                self.configure_brokers(None, "SET", key, before)
         with suppress(Refused):
             self._arena.close()
 
@@ -83,6 +89,13 @@ class ControllerDriver:
 
     def configure(self, operation: str, key: str, value: str) -> int:
         return self._told(self._arena.configure(TOPIC, key, value, ConfigOperation[operation]))
+
+    def configure_brokers(self, broker: int | None, operation: str, key: str, value: str) -> int:
+        kind = ConfigOperation[operation]
+        return self._told(self._arena.configure_brokers(broker, key, value, kind))
+
+    def broker_configs(self, broker: int | None) -> Mapping[str, str]:
+        return self._arena.broker_configs(broker)
 
     def partitions(self) -> Collection[int]:
         return self._arena.states(TOPIC)

@@ -4,7 +4,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 from tests.golden.language import BROKERS, Ids, Observed, directories
 
-from replan.model.configs import ConfigOperation, ConfigScope, topic_change
+from replan.model.configs import (
+    MIN_INSYNC_REPLICAS,
+    ConfigChange,
+    ConfigOperation,
+    ConfigScope,
+    topic_change,
+)
 from replan.model.control_plane import Accepted, Answer, ElectionType, Rejected
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.simulator.controller.commands import (
@@ -26,7 +32,7 @@ from replan.simulator.controller.commands import (
     UnregisterBroker,
 )
 from replan.simulator.controller.decide import perform
-from replan.simulator.controller.state import ClusterState, Partition
+from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Partition
 
 TOPIC = "orders"
 P0 = TopicPartition(TOPIC, 0)
@@ -36,7 +42,9 @@ class SimulatorDriver:
     """A simulated controller in which nothing happens by itself."""
 
     def __init__(self, version: str, *, elr: bool) -> None:
-        self.state = ClusterState("golden", version, elr)
+        # With ELR a controller writes its own minimum as the default of all brokers.
+        defaults = {CLUSTER_DEFAULT: {MIN_INSYNC_REPLICAS: "1"}} if elr else {}
+        self.state = ClusterState("golden", version, elr, configs=defaults)
         self.said: Sequence[str | None] = ()
         self._added: dict[int, tuple[str, ...]] = {}
         for broker in BROKERS:
@@ -124,6 +132,16 @@ class SimulatorDriver:
         change = topic_change(TOPIC, key, ConfigOperation[operation], value)
         ((_, answer),) = self.ask(AlterConfigs((change,))).each
         return self._told(answer)
+
+    def configure_brokers(self, broker: int | None, operation: str, key: str, value: str) -> int:
+        name = "" if broker is None else str(broker)
+        change = ConfigChange(ConfigScope.BROKER, name, key, ConfigOperation[operation], value)
+        ((_, answer),) = self.ask(AlterConfigs((change,))).each
+        return self._told(answer)
+
+    def broker_configs(self, broker: int | None) -> Mapping[str, str]:
+        name = "" if broker is None else str(broker)
+        return self.state.configs.get((ConfigScope.BROKER, name), {})
 
     def partitions(self) -> Collection[int]:
         return self.state.topics[TOPIC].partitions

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis.strategies import one_of
 from tests.golden.controller_driver import ControllerDriver
-from tests.golden.language import Driver, perform
+from tests.golden.language import BROKERS, Driver, perform
 from tests.golden.simulator_driver import SimulatorDriver
 from tests.golden.steady import steadily
 from tests.golden.traces import RESTARTS, STEPS, Words, traces
@@ -84,8 +84,11 @@ def agree(trace: list[Words], simulated: Driver, real: Driver) -> None:
         told = " | ".join(" ".join(step) for step in trace[: number + 1])
         assert codes[0] == codes[1], f"{told}: codes {codes}"
         # What the controller leaves out, clients say.
-        assert all(b in (a, None) for a, b in zip(simulated.said, real.said, strict=False)), told
+        said = simulated.said, real.said
+        assert all(b in (a, None) for a, b in zip(*said, strict=False)), f"{told}: {said}"
         assert simulated.configs() == real.configs(), told
+        for broker in (None, *BROKERS):
+            assert simulated.broker_configs(broker) == real.broker_configs(broker), told
         assert sorted(simulated.partitions()) == sorted(real.partitions()), told
         for partition in simulated.partitions():
             assert simulated.observe(partition) == real.observe(partition), f"{told}: p{partition}"

@@ -78,6 +78,32 @@ def _throttled() -> st.SearchStrategy[Words]:
     )
 
 
+def _of_all_brokers() -> st.SearchStrategy[Words]:
+    """Defaults of all brokers, mostly those that decide who is in sync and who leads, and a broker's own values."""
+    decisive = (
+        "min.insync.replicas=1",
+        "min.insync.replicas=2",
+        "min.insync.replicas=3",
+        "unclean.leader.election.enable=true",
+        "unclean.leader.election.enable=false",
+    )
+    rates = tuple(
+        f"{side}.replication.throttled.rate={rate}"
+        for side in ("leader", "follower")
+        for rate in (0, 1000)
+    )
+    named = st.sampled_from((*decisive, *rates))
+    change = st.one_of(
+        st.tuples(st.sampled_from(("set", "set", "append")), named),
+        named.map(lambda value: ("delete", value.partition("=")[0])),
+    )
+    whose = st.one_of(
+        st.just(("brokers",)),
+        st.sampled_from((*BROKERS, NEWCOMER)).map(lambda b: ("broker", str(b))),
+    )
+    return st.tuples(whose, change).map(lambda both: (*both[0], *both[1]))
+
+
 STEPS: st.SearchStrategy[Words] = st.one_of(
     _of_brokers("fence"),
     _of_brokers("unfence"),
@@ -112,6 +138,7 @@ STEPS: st.SearchStrategy[Words] = st.one_of(
         )
     ),
     _throttled(),
+    _of_all_brokers(),
     _grown(),
     _of_brokers("shutdown", "unregister", "cordon"),
     st.tuples(st.just("dir"), _ON_DISKS, st.sampled_from("abc"), st.sampled_from(("0", "0", "1"))),

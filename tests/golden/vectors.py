@@ -8,9 +8,9 @@ are read is in `language`.
 A step stands alone on its line. An ISR is asked for as a list, as `all` replicas, or as one more (`+4`) or one less
 (`-4`); `grow` asks for a count of partitions (`+1`: one more) and names the replicas of the new ones (`same`: as
 partition 0 has them); `guarded` reassigns and forbids another replication factor; `set`, `append`, `subtract` and
-`delete` change a configuration of the topic. `lose` takes a disk from a broker, `disk` gives it one more with its next
-`restart`, `dir` says where its replica of partition 0, or of the one named last, lies. Brokers 6 to 8 begin with the
-disks `a` and `b`, all others with `a`.
+`delete` change a configuration of the topic, after `broker 3` one of that broker, after `brokers` the default of all.
+`lose` takes a disk from a broker, `disk` gives it one more with its next `restart`, `dir` says where its replica of
+partition 0, or of the one named last, lies. Brokers 6 to 8 begin with the disks `a` and `b`, all others with `a`.
 
 Checks are indented below their step. `r` replicas, `i` ISR (a set), `a` adding, `d` removing, `L` leader (`L-` none),
 `le` and `pe` leader and partition epoch, `elr`, `known` the last known leader, `dirs` the log directory of each replica

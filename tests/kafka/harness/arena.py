@@ -21,7 +21,7 @@ from tests.kafka.harness.fake_brokers import (
     Refused,
     directory_id,
 )
-from tests.kafka.harness.metadata_log import TOPIC_RESOURCE, PartitionState
+from tests.kafka.harness.metadata_log import BROKER_RESOURCE, TOPIC_RESOURCE, PartitionState
 from tests.kafka.harness.names import IDS_PER_ARENA, Names
 
 Partition = tuple[str, int]
@@ -217,12 +217,24 @@ class Arena(Closing):
         self, topic: str, key: str, value: str | None, operation: ConfigOperation
     ) -> Answer:
         """Change one config of a topic."""
+        return self._configure(TOPIC_RESOURCE, self._names.real_name(topic), key, value, operation)
+
+    def configure_brokers(
+        self, broker: int | None, key: str, value: str | None, operation: ConfigOperation
+    ) -> Answer:
+        """Change one dynamic config of a broker, or of all (None), the other arenas' too."""
+        name = "" if broker is None else str(self.real_id(broker))
+        return self._configure(BROKER_RESOURCE, name, key, value, operation)
+
+    def _configure(
+        self, resource: int, name: str, key: str, value: str | None, operation: ConfigOperation
+    ) -> Answer:
         answer = self._controller.controller.ask(
             "IncrementalAlterConfigs",
             Resources=[
                 {
-                    "ResourceType": TOPIC_RESOURCE,
-                    "ResourceName": self._names.real_name(topic),
+                    "ResourceType": resource,
+                    "ResourceName": name,
                     "Configs": [{"Name": key, "ConfigOperation": operation, "Value": value}],
                 }
             ],
@@ -350,6 +362,11 @@ class Arena(Closing):
     def configs(self, topic: str) -> dict[str, str]:
         """The topic's own configuration as the controller has stored it."""
         return self._controller.log.configs(self._names.real_name(topic))
+
+    def broker_configs(self, broker: int | None) -> dict[str, str]:
+        """The dynamic configuration of a broker, or of all (None), as the controller has stored it."""
+        name = "" if broker is None else str(self.real_id(broker))
+        return self._controller.log.broker_configs(name)
 
     def described(self, topic: str) -> list[Message]:
         """The topic as a broker describes it to clients, some ms late; ids are the real ones."""

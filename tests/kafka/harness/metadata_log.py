@@ -1,4 +1,4 @@
-"""The controller's own record of every partition and of topics' configurations, replayed from its log on disk.
+"""The controller's own record of every partition and of all configurations, replayed from its log on disk.
 
 No request shows all of a partition's state: its partition epoch and recovery state are nowhere,
 and what brokers answer lags behind. The records in `__cluster_metadata-0` are what the
@@ -18,6 +18,7 @@ LENGTH_AT = 8
 HEADER_BYTES = 12
 LEADER_UNCHANGED = -2
 TOPIC_RESOURCE = 2
+BROKER_RESOURCE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class MetadataLog:
         self._read_to = 0
         self._topics: dict[str, UUID] = {}
         self._partitions: dict[UUID, dict[int, PartitionState]] = {}
-        self._configs: dict[str, dict[str, str]] = {}
+        self._configs: dict[tuple[int, str], dict[str, str]] = {}
 
     def partitions(self, topic: str) -> dict[int, PartitionState]:
         """The topic's partitions now.
@@ -65,7 +66,12 @@ class MetadataLog:
     def configs(self, topic: str) -> dict[str, str]:
         """The topic's own configuration as it is stored."""
         self._catch_up()
-        return dict(self._configs.get(topic, {}))
+        return dict(self._configs.get((TOPIC_RESOURCE, topic), {}))
+
+    def broker_configs(self, broker: str) -> dict[str, str]:
+        """The dynamic configuration of a broker, by its id, or of all of them, by no name."""
+        self._catch_up()
+        return dict(self._configs.get((BROKER_RESOURCE, broker), {}))
 
     def topic_id(self, topic: str) -> UUID:
         """The topic's id."""
@@ -117,12 +123,10 @@ class MetadataLog:
     def _remove_topic(self, id_: UUID) -> None:
         (removed,) = (topic for topic, each in self._topics.items() if each == id_)
         del self._topics[removed], self._partitions[id_]
-        self._configs.pop(removed, None)
+        self._configs.pop((TOPIC_RESOURCE, removed), None)
 
     def _configure(self, record: Message) -> None:
-        if record["ResourceType"] != TOPIC_RESOURCE:
-            return
-        stored = self._configs.setdefault(record["ResourceName"], {})
+        stored = self._configs.setdefault((record["ResourceType"], record["ResourceName"]), {})
         if record["Value"] is None:
             stored.pop(record["Name"], None)
         else:
