@@ -73,8 +73,18 @@ def kill(victim: int) -> None:
 
 
 def parent(process: int) -> int:
-    text = Path(f"/proc/{process}/stat").read_text()
-    return int(text.rpartition(")")[2].split()[1])
+    return int(state_and_parent(process)[1])
+
+
+def is_alive(process: int) -> bool:
+    try:
+        return state_and_parent(process)[0] != "Z"  # it has ended, and nobody has asked how
+    except FileNotFoundError:
+        return False
+
+
+def state_and_parent(process: int) -> list[str]:
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[:2]
 
 
 @pytest.fixture
@@ -195,7 +205,7 @@ def test_what_a_killed_driver_leaves_is_removed_by_the_next_run(
     found = victims(gate.reader())
     kill(running.pid)
     running.communicate()
-    while Path(f"/proc/{found['java']}").exists():
+    while is_alive(found["java"]):
         time.sleep(0.1)
     assert [file.name[:14] for file in (home / "lake").glob(".*")] == [".replan-fleet-"]
     gate.open()

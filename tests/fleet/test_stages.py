@@ -65,6 +65,22 @@ def test_what_is_on_its_way_has_not_drifted(tmp_path: Path) -> None:
     assert rows["drift"].num_rows == 0
 
 
+def test_of_several_acknowledgements_the_most_particular_one_says_until_when(
+    tmp_path: Path,
+) -> None:
+    placement = (
+        "assignments: {orders: {partitions: [[1, 2, 4], [1, 2, 4]]}}\n"
+        "acknowledged:\n"
+        "- {topic: 'o*', reason: r, expires: 2026-12-01}\n"
+        "- {topic: orders, reason: r, expires: 2026-12-03}\n"
+        "- {topic: orders, partitions: [1], reason: r, expires: 2026-12-02}\n"
+    )
+    states = [state([1, 2, 3], partition=n) for n in (0, 1)]
+    rows = found(tmp_path, placement, states, Stage.CLASSIFY)["drift"].to_pylist()
+    until = {r["partition"]: r["acknowledged_until"][:10] for r in rows}
+    assert until == {0: "2026-12-03", 1: "2026-12-02"}
+
+
 def test_a_plan_that_only_recovers_has_something_to_change(tmp_path: Path) -> None:
     dead = state([1, 2, 3], [], leader=None)
     logs = {BrokerId(b): ReplicaLog(9, 0, epochs={0: 9}) for b in (1, 2, 3)}

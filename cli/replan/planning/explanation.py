@@ -21,7 +21,7 @@ from replan.model.names import Replicas, TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import compared
-from replan.planning.comparison.acknowledged import acknowledgement_of
+from replan.planning.comparison.acknowledged import acknowledgements_of
 from replan.planning.comparison.alignment import NOWHERE, Heading
 from replan.planning.comparison.blacklist import blacklist_reaches
 from replan.planning.comparison.diff import DifferenceKind
@@ -141,7 +141,7 @@ def explain(
         ),
         drained=tuple(e for e in placement.replica_blacklist if e.broker in listed),
         required=None if requirement is None else placement.requirements[requirement],
-        acknowledged=acknowledgement_of(name, placement, snapshot),
+        acknowledged=acknowledgements_of([name], placement, snapshot)[0],
         covered=name in drift.acknowledged,
         observed=seen,
         offline=snapshot.offline.get(name, ()),

@@ -13,7 +13,7 @@ import pyarrow as pa
 from replan.fleet.frames import rows_frame
 from replan.fleet.lake.tables import DRIFT, JUDGED
 from replan.fleet.tasks.work import Work
-from replan.planning.comparison.acknowledged import acknowledgement_of
+from replan.planning.comparison.acknowledged import acknowledgements_of
 from replan.planning.comparison.alignment import rows_of
 from replan.planning.findings.drift_classes import Classified, DriftClass
 
@@ -66,7 +66,7 @@ def _drift(work: Work, found: Sequence[Classified]) -> pa.Table:
 
 def _acknowledged(work: Work) -> pa.Table:
     names = work.drift.acknowledged
-    entries = [acknowledgement_of(name, work.placement, work.snapshot) for name in names]
+    entries = acknowledgements_of(names, work.placement, work.snapshot)
     nothing = [None] * len(names)
     columns = {
         **{field.name: nothing for field in DRIFT.columns if field.nullable},

@@ -4,7 +4,7 @@ A drain overrides it, and so does a partition under its effective min ISR: both 
 Dates are judged by the time of the snapshot.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,11 +37,12 @@ def passed(date: str, snapshot: Snapshot) -> bool:
     return date < snapshot.observed_at
 
 
-def acknowledgement_of(
-    name: TopicPartition, placement: Placement, snapshot: Snapshot
-) -> Acknowledgement | None:
-    """The entry in force that counts for a partition."""
-    return _Entries(placement, snapshot).of(name)
+def acknowledgements_of(
+    names: Iterable[TopicPartition], placement: Placement, snapshot: Snapshot
+) -> list[Acknowledgement | None]:
+    """The entry in force that counts for each partition."""
+    entries = _Entries(placement, snapshot)
+    return [entries.of(name) for name in names]
 
 
 class _Entries:

@@ -7,7 +7,7 @@ from replan.model.declared.policy import Acknowledgement
 from replan.model.declared.rules import ReplicaBlacklist
 from replan.model.declared.where import MistakenManifest, Where
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.comparison.acknowledged import acknowledgement_of
+from replan.planning.comparison.acknowledged import acknowledgements_of
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import WarningKind
@@ -82,14 +82,9 @@ def test_a_drained_broker_overrides_it() -> None:
 def test_the_most_particular_entry_counts() -> None:
     orders, first, many = entry("orders"), entry("orders", 0), entry("ord*")
     asked = placement(LISTS, acknowledged=(many, orders, first))
-    found = {
-        str(name): acknowledgement_of(name, asked, SEEN)
-        for name in (
-            TopicPartition("orders", 0),
-            TopicPartition("orders", 1),
-            TopicPartition("ord", 0),
-        )
-    }
+    names = [TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("ord", 0)]
+    counts = acknowledgements_of(names, asked, SEEN)
+    found = {str(name): one for name, one in zip(names, counts, strict=True)}
     assert found == {"orders-0": first, "orders-1": orders, "ord-0": many}
 
 
