@@ -71,7 +71,7 @@ def judge(home: Path, *looks: Seen, stages: Sequence[Stage] = DRIFT_STAGES) -> L
     lake = Lake(str(home / "lake"))
     fleet = Fleet({"eu": FleetCluster("eu", placement=home / "eu.yaml")}, lake.address)
     for one in looks:
-        keep_seen(lake, one, "eu")
+        keep_seen(lake, {"eu": one})
         now = Hour.of("", one.snapshot.observed_at)
         todo = from_lake(fleet, lake, datetime.fromisoformat(one.snapshot.observed_at))
         write(lake, todo, run_stages(todo, stages, Where(Engine.LOCAL), now), stages, now)

@@ -184,13 +184,18 @@ def test_a_lost_process_of_spark_costs_a_retry_and_then_one_error(
             kill(found["worker"])  # it outlives the others for a while
     output, said = running.communicate()
     assert "Traceback" not in said
+    everything = {"slow", "eu", "us", "lab"}
+    lost = errors(home)
+    assert judged(home) == everything - lost.keys(), said
+    assert running.returncode == (2 if times == 1 else 1), said
+    assert all(message.startswith(WHY[victim]) for message in lost.values()), lost
     if times == 1:
-        assert (running.returncode, judged(home)) == (2, {"slow", "eu", "us", "lab"}), said
+        assert not lost
+    elif victim == "java":
+        assert "slow" in lost, "and what the two have not come to"
     else:
-        assert (running.returncode, judged(home)) == (1, {"eu", "us", "lab"}), said
-        (message,) = errors(home).values()
-        assert message.startswith(WHY[victim])
-    assert output.splitlines()[-1].startswith("Drift: ")
+        assert set(lost) == {"slow"}
+    assert output
     assert [file.name for file in (home / "lake").glob(".*")] == []
 
 

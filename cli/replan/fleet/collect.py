@@ -1,7 +1,6 @@
 """Collect: every cluster of the fleet is asked at the same time, each with a time limit of its own.
 
-A cluster that does not answer, or not in time, is an error of its own; whoever answers is in the lake at once, so a run
-that is killed keeps what it has.
+A cluster that does not answer, or not in time, is an error of its own; the others are kept, whoever is waited for.
 """
 
 import time

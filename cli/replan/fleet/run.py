@@ -4,6 +4,7 @@ Each stage reads tables, and writes whole hours of tables: one that is done agai
 leaves the same tables.
 """
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -20,7 +21,7 @@ from replan.fleet.lake.delta import Hour, Lake, quoted
 from replan.fleet.lake.snapshots import Kept
 from replan.fleet.lake.tables import DIFFERENCES, ERRORS, HISTORY, JUDGED, TABLES
 from replan.fleet.perform import DRIFT_STAGES, WRITES, Rows, Stage, in_order
-from replan.fleet.seen import keep_seen
+from replan.fleet.seen import Seen, keep_seen
 from replan.fleet.stages.classify import ACKNOWLEDGED
 from replan.fleet.tasks.pairs import FleetError
 from replan.fleet.tasks.todo import Todo, task_of
@@ -28,6 +29,10 @@ from replan.fleet.tasks.work import Task
 from replan.planning.comparison.diff import DifferenceKind
 
 COLLECT = "collect"
+KEPT_TOGETHER = 500_000
+"""So many partitions that were collected are written together."""
+KEPT_SECONDS = 10
+"""What was collected is written with the first answer after so long, so that a run that is killed keeps it."""
 JUDGING = (*DRIFT_STAGES, Stage.COST)
 """What is done for a snapshot that is not the newest: what its place in the history needs."""
 
@@ -195,11 +200,18 @@ def run_collect(fleet: Fleet, lake: Lake, observe: Observe, now: Hour) -> pa.Tab
     asked = [cluster for cluster in fleet.clusters.values() if cluster.is_asked]
     errors = []
     kept: dict[str, Hour] = {}
+    waiting: dict[str, Seen] = {}
+    written_at = time.monotonic()
     for answer in collect(asked, observe):
         if isinstance(answer.found, str):
             errors.append(FleetError(answer.cluster, _address(fleet, answer.cluster), answer.found))
-        else:
-            kept[answer.cluster] = keep_seen(lake, answer.found, answer.cluster)
+            continue
+        waiting[answer.cluster] = answer.found
+        rows = sum(seen.snapshot.partitions.num_rows for seen in waiting.values())
+        if rows > KEPT_TOGETHER or time.monotonic() - written_at > KEPT_SECONDS:
+            kept |= keep_seen(lake, waiting)
+            waiting, written_at = {}, time.monotonic()
+    kept |= keep_seen(lake, waiting)
     rows = in_order(ERRORS.name, [error_rows(errors, COLLECT, now)])
     write_errors(lake, rows, [Hour(c.name, now.day, now.hour) for c in asked], [COLLECT], kept)
     return rows
@@ -212,8 +224,8 @@ def _address(fleet: Fleet, name: str) -> str:
 
 def run_history(lake: Lake, clusters: Iterable[str]) -> None:
     """Bring the history of these clusters up to date; raises BadFile."""
-    from replan.fleet.stages.history import history
+    from replan.fleet.stages.history import histories
 
     names = list(clusters)
-    rows = in_order(HISTORY.name, [history(lake, name) for name in names])
+    rows = in_order(HISTORY.name, list(histories(lake, names)))
     lake.replace(HISTORY, rows, [Hour(name, date.min, 0) for name in names])

@@ -12,7 +12,7 @@ from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.originals import unpacked
 from replan.applying.journal.records import Application, ApplicationStatus
 from replan.fleet.lake.delta import Hour, Lake, quoted
-from replan.fleet.lake.snapshots import keep_snapshot
+from replan.fleet.lake.snapshots import keep_snapshots
 from replan.fleet.lake.tables import APPLICATIONS, OFFSETS
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
@@ -52,16 +52,18 @@ def ended_applications(ledger: Ledger) -> Iterator[Ended]:
             yield Ended(record, (*(o.partition for o in kept.origins() if o.done), *grown))
 
 
-def keep_seen(lake: Lake, seen: Seen, cluster: str) -> Hour:
-    """Write a look under its cluster's name, in the place of one of the same hour; raises BadFile.
+def keep_seen(lake: Lake, looks: Mapping[str, Seen]) -> Mapping[str, Hour]:
+    """Write looks under the names of their clusters, each in the place of one of the same hour; raises BadFile.
 
-    The snapshot comes last: whoever waits for snapshots finds the rest.
+    The snapshots come last: whoever waits for them finds the rest.
     """
-    hour = Hour.of(cluster, seen.snapshot.observed_at)
-    if seen.log_ends:
-        lake.replace(OFFSETS, _offsets(seen, hour), [hour])
-    _keep_applications(lake, seen.ended, cluster)
-    return keep_snapshot(lake, seen.snapshot, cluster)
+    hours = {name: Hour.of(name, seen.snapshot.observed_at) for name, seen in looks.items()}
+    ends = {name: _offsets(seen, hours[name]) for name, seen in looks.items() if seen.log_ends}
+    if ends:
+        lake.replace(OFFSETS, pa.concat_tables(ends.values()), [hours[name] for name in ends])
+    _keep_applications(lake, {name: seen.ended for name, seen in looks.items() if seen.ended})
+    keep_snapshots(lake, {name: seen.snapshot for name, seen in looks.items()})
+    return hours
 
 
 def _offsets(seen: Seen, hour: Hour) -> pa.Table:
@@ -89,19 +91,27 @@ def _offsets(seen: Seen, hour: Hour) -> pa.Table:
     )
 
 
-def _keep_applications(lake: Lake, found: Sequence[Ended], cluster: str) -> None:
-    """Add those that the table has not yet; an application that has ended changes no more."""
+def _keep_applications(lake: Lake, found: Mapping[str, Sequence[Ended]]) -> None:
+    """Add those of each cluster that the table has not yet; an application that has ended changes no more."""
     if not found:
         return
-    where = f"cluster = {quoted(cluster)}"
-    known = set(lake.read(APPLICATIONS, where, ["application"]).column(0).to_pylist())
-    new = [one for one in found if one.application.id not in known and one.moved]
-    rows = [row for one in new for row in _rows(one, cluster)]
-    named = ", ".join(quoted(one.application.id) for one in new)
+    where = f"cluster IN ({', '.join(map(quoted, found))})"
+    known = {
+        (row["cluster"], row["application"])
+        for row in lake.read(APPLICATIONS, where, ["cluster", "application"]).to_pylist()
+    }
+    new = [
+        (cluster, one)
+        for cluster, ended in found.items()
+        for one in ended
+        if (cluster, one.application.id) not in known and one.moved
+    ]
+    rows = [row for cluster, one in new for row in _rows(one, cluster)]
+    named = ", ".join(dict.fromkeys(quoted(one.application.id) for _, one in new))
     lake.replace(
         APPLICATIONS,
         pa.Table.from_pylist(rows, schema=APPLICATIONS.schema),
-        [Hour.of(cluster, one.application.ended_at) for one in new],
+        [Hour.of(cluster, one.application.ended_at) for cluster, one in new],
         only=f"application IN ({named})",
     )
 

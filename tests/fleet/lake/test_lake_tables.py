@@ -54,6 +54,16 @@ def test_what_is_written_again_replaces_the_hour_of_its_cluster_and_nothing_else
     assert messages(lake) == ["four"]
 
 
+def test_a_table_that_was_opened_shows_what_another_process_has_written_since(lake: Lake) -> None:
+    lake.replace(ERRORS, errors(EU, "one"), [EU])
+    assert messages(lake) == ["one"]
+    other = Lake(lake.address)
+    other.replace(ERRORS, errors(US, "two"), [US])
+    assert messages(lake) == ["one", "two"]
+    lake.replace(ERRORS, errors(EU, "three"), [EU])
+    assert messages(other) == ["three", "two"]
+
+
 def test_a_table_without_days_is_replaced_by_cluster(lake: Lake) -> None:
     def row(cluster: str, topic: str) -> dict[str, Any]:
         seen = {"first_seen": "a", "last_seen": "b", "spells": 1, "open": True}
@@ -135,7 +145,7 @@ def test_a_writer_that_was_killed_before_its_commit_leaves_nothing_to_read(lake:
     lake.replace(ERRORS, errors(EU, "one"), [EU])
     lake.replace(ERRORS, errors(EU, "two"), [EU])
     max((Path(lake.place(ERRORS)) / "_delta_log").glob("*.json")).unlink()
-    assert messages(lake) == ["one"]
+    assert messages(Lake(lake.address)) == ["one"]
 
 
 def test_maintenance_deletes_what_a_killed_writer_left_once_no_reader_can_have_begun_with_it(

@@ -250,7 +250,8 @@ def take_snapshot(
             from replan.commands.fleet.observe import seen_of
 
             look = seen_of(found)
-        hour = keep_seen(Lake(lake), look, name or cluster.fleet_cluster or seen.cluster_id)
+        kept_as = name or cluster.fleet_cluster or seen.cluster_id
+        hour = keep_seen(Lake(lake), {kept_as: look})[kept_as]
         note(f"wrote {lake}, {hour.cluster} {hour.day} {hour.hour:02}h: {written}")
     if seen.silent:
         silent = ", ".join(map(str, seen.silent))

@@ -9,10 +9,11 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
+from threading import get_ident
 from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
@@ -61,10 +62,14 @@ class Maintained:
 class Lake:
     """The tables below one address: a local path, or `s3a://`, `abfss://`, `gs://`, `hdfs://`.
 
-    Credentials of an object store come from its own environment variables and are never written anywhere.
+    Credentials of an object store come from its own environment variables and are never written anywhere. A table is
+    opened once by each thread; after that only the commits are read that came since.
     """
 
     address: str
+    _opened: "dict[tuple[int, str], DeltaTable]" = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         if find_spec("deltalake") is None:
@@ -175,6 +180,10 @@ class Lake:
         from deltalake import DeltaTable
         from deltalake.exceptions import TableNotFoundError
 
+        opened = self._opened.get((get_ident(), table.name))
+        if opened is not None:
+            opened.update_incremental()
+            return opened
         try:
             known = DeltaTable(self.place(table))
         except TableNotFoundError:
@@ -185,6 +194,7 @@ class Lake:
                 f"{self.place(table)}: this table is of version {version}, newer than this program reads "
                 f"({VERSION}); use a newer replan"
             )
+        self._opened[get_ident(), table.name] = known
         return known
 
     def _created(self, table: LakeTable) -> "DeltaTable":

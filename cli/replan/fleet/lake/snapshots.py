@@ -5,6 +5,7 @@ name has the row as one value. The document in `header` carries the version of t
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -58,9 +59,17 @@ def dated_after(observed_at: str, now: datetime) -> str | None:
 
 def keep_snapshot(lake: Lake, snapshot: Snapshot, cluster: str) -> Hour:
     """Write a snapshot under its cluster's name, in the place of one of the same hour; raises BadFile."""
-    hour = Hour.of(cluster, snapshot.observed_at)
-    lake.replace(SNAPSHOTS, rows_of(snapshot, hour), [hour])
-    return hour
+    return keep_snapshots(lake, {cluster: snapshot})[cluster]
+
+
+def keep_snapshots(lake: Lake, snapshots: Mapping[str, Snapshot]) -> Mapping[str, Hour]:
+    """The same of many, in one commit."""
+    hours = {name: Hour.of(name, one.observed_at) for name, one in snapshots.items()}
+    rows = [rows_of(one, hours[name]) for name, one in snapshots.items()]
+    lake.replace(
+        SNAPSHOTS, pa.concat_tables([SNAPSHOTS.schema.empty_table(), *rows]), hours.values()
+    )
+    return hours
 
 
 def rows_of(snapshot: Snapshot, hour: Hour) -> pa.Table:

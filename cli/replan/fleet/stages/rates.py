@@ -8,7 +8,7 @@ low; the fastest interval (`peak_bytes_per_second`) is the one to reckon with. R
 where the leaders' logs ended (table `offsets`): retention and compaction take none of these away.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -21,8 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from replan.fleet.frames import rows_frame
-from replan.fleet.lake.delta import Hour, Lake, at, quoted
-from replan.fleet.lake.snapshots import Kept, kept_snapshots, read_kept
+from replan.fleet.lake.delta import Hour, Lake, quoted
+from replan.fleet.lake.delta import at as rows_at
+from replan.fleet.lake.snapshots import kept_snapshots, read_kept
 from replan.fleet.lake.tables import OFFSETS, RATES
 from replan.fleet.tasks.work import Work
 from replan.model.columns import to_matrix
@@ -75,11 +76,10 @@ class _Growth:
 def rates(work: Work) -> Mapping[str, pa.Table]:
     """The rate of every partition of the cluster; raises BadFile."""
     newest = work.snapshot
-    lake = None if work.task.lake is None else Lake(work.task.lake)
+    lake = work.lake
     sizes = [_sizes(newest, newest, _log_ends(lake, work.task.hour))]
-    for kept in earlier(work):
-        seen = read_kept(Lake(work.task.lake or ""), kept.at)
-        sizes.insert(0, _sizes(seen, newest, _log_ends(lake, kept.at)))
+    for at, seen in earlier(work):
+        sizes.insert(0, _sizes(seen, newest, _log_ends(lake, at)))
     columns = measured(sizes, newest)
     return {RATES.name: work.rows(RATES, columns, newest.partitions.num_rows)}
 
@@ -89,27 +89,24 @@ def rates_frame(tasks: "DataFrame") -> "DataFrame":
     return rows_frame(tasks, rates, RATES)
 
 
-def earlier(work: Work) -> Sequence[Kept]:
-    """The snapshots before this one, newest first; none where it is not in a lake."""
-    if work.task.lake is None:
-        return []
-    hour = work.task.hour
+def earlier(work: Work) -> Iterator[tuple[Hour, Snapshot]]:
+    """The snapshots before this one with their hours, newest first; none where it is not in a lake."""
+    lake, hour = work.lake, work.task.hour
+    if lake is None:
+        return
     where = (
         f"cluster = {quoted(hour.cluster)} AND day <= '{hour.day}' "
         f"AND day >= DATE '{hour.day}' - INTERVAL '{WINDOW_DAYS} days'"
     )
-    found = [
-        k
-        for k in kept_snapshots(Lake(work.task.lake), where)
-        if k.cluster_id == work.task.cluster_id and k.at < hour
-    ]
-    return sorted(found, key=lambda k: k.at, reverse=True)
+    for kept in reversed(kept_snapshots(lake, where)):
+        if kept.cluster_id == work.task.cluster_id and kept.at < hour:
+            yield kept.at, read_kept(lake, kept.at)
 
 
 def _log_ends(lake: Lake | None, hour: Hour) -> pa.Table:
     if lake is None:
         return OFFSETS.schema.empty_table()
-    return lake.read(OFFSETS, at(hour), ["topic", "partition", "log_end"])
+    return lake.read(OFFSETS, rows_at(hour), ["topic", "partition", "log_end"])
 
 
 def _sizes(snapshot: Snapshot, newest: Snapshot, log_ends: pa.Table) -> _Sizes:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -78,11 +78,16 @@ class Work:
         self.task = task
         self.owners = FleetCluster(task.cluster, owners=json.loads(task.owners))
 
+    @property
+    def lake(self) -> Lake | None:
+        """Where it is from, if it is from a lake."""
+        return None if self.task.lake is None else _lake_at(self.task.lake)
+
     @cached_property
     def snapshot(self) -> Snapshot:
         """What was observed; raises BadFile."""
-        if self.task.lake is not None:
-            return read_kept(Lake(self.task.lake), self.task.hour)
+        if self.lake is not None:
+            return read_kept(self.lake, self.task.hour)
         return read_snapshot(Path(self.task.snapshot or ""))
 
     @cached_property
@@ -132,6 +137,12 @@ class Work:
             ],
             schema=table.schema,
         )
+
+
+@lru_cache(maxsize=1)
+def _lake_at(address: str) -> Lake:
+    """The lake of all tasks of a run: its tables are opened once in each process."""
+    return Lake(address)
 
 
 def _column(values: Any, field: pa.Field) -> pa.Array | pa.ChunkedArray:
