@@ -21,6 +21,7 @@ from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
 from replan.planning.comparison.overlays import Wanted
 from replan.planning.comparison.partition_counts import PartitionCount, partition_counts
 from replan.planning.comparison.remembered import left_demoted
+from replan.planning.comparison.without_effect import without_effect
 from replan.planning.findings.health import brokers_down, unclean_topics
 from replan.planning.findings.returning import Awaited, awaited
 from replan.planning.making.required_racks import RequiredRacks
@@ -58,6 +59,7 @@ def plan_warnings(
         yield PlanWarning(WarningKind.FENCED_TARGET, {"broker": broker})
     yield from _awaited(snapshot)
     yield from _unclean(snapshot)
+    yield from without_effect(placement, snapshot)
     yield from _unknown_racks(placement, snapshot)
     if len(asked.chosen.unjudged):
         unknown: Facts = {"brokers": tuple(sorted(snapshot.brokers_of_unknown_rack()))}

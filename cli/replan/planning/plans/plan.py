@@ -97,6 +97,14 @@ class WarningKind(StrEnum):
     """The placement has no `blacklists.leaders`, and an earlier one has changed orders."""
     PREFERRED_BLACKLISTED = "preferred-blacklisted"
     PREFERRED_DRAINED = "preferred-drained"
+    MATCHES_NOTHING = "matches-nothing"
+    """An entry means no topic or partition of the cluster."""
+    DRAIN_UNREGISTERED = "drain-unregistered"
+    """A broker is to hold nothing, and is not registered."""
+    WEIGHTS_ALONE = "weights-alone"
+    """`balance` has weights, and balances neither replicas nor bytes."""
+    BALANCES_NOTHING = "balances-nothing"
+    """`balance` without a topic that is placed by rule."""
     UNKNOWN_RACK = "unknown-rack"
     RACK_NOT_TOLD = "rack-not-told"
     """A broker is down whose rack Kafka does not tell: what it holds is kept, and judged when it is back."""
@@ -180,6 +188,10 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.BLACKLIST_STAYS: ("brokers", "partitions", "count"),
     WarningKind.PREFERRED_BLACKLISTED: ("where", "partition", "broker"),
     WarningKind.PREFERRED_DRAINED: ("where", "partition", "broker"),
+    WarningKind.MATCHES_NOTHING: ("where", "section", "name"),
+    WarningKind.DRAIN_UNREGISTERED: ("where", "broker"),
+    WarningKind.WEIGHTS_ALONE: ("where",),
+    WarningKind.BALANCES_NOTHING: ("where",),
     WarningKind.UNKNOWN_RACK: ("where", "rack"),
     WarningKind.RACK_NOT_TOLD: ("brokers", "partitions", "count"),
     WarningKind.FEWER_RACKS: ("where", "racks", "partitions", "count"),

@@ -8,6 +8,7 @@ from replan.planning.findings.drift_report import DriftReport
 from replan.reporting.cluster.status_text import elr_gone_text, unclean_text
 from replan.reporting.quantities import brokers
 from replan.reporting.sentences.health_text import broker_down_text
+from replan.reporting.sentences.plan_notes import warning_text
 from replan.wording import capped, count, left_out
 
 MEANINGS: Mapping[DifferenceKind | OtherKind, str] = {
@@ -152,4 +153,5 @@ def warnings(report: DriftReport) -> list[str]:
             f"{number} not judged by racks: Kafka does not tell the rack of a broker that is down"
         )
     found += [unclean_text(drift.unclean)] if drift.unclean else []
+    found += map(warning_text, drift.without_effect)
     return found + ([elr_gone_text(drift.elr_gone)] if drift.elr_gone else [])

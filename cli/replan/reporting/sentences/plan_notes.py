@@ -161,6 +161,18 @@ WARNINGS: Mapping[WarningKind, str] = {
     WarningKind.BLACKLIST_UNREGISTERED: (
         "{where}: broker {broker} is not registered; its blacklist entry does nothing"
     ),
+    WarningKind.MATCHES_NOTHING: (
+        "{where}: {section}: {name} means no topic or partition of the cluster, so the entry does nothing"
+    ),
+    WarningKind.DRAIN_UNREGISTERED: (
+        "{where}: broker {broker} is not registered; where no list names it any more, take its entry out"
+    ),
+    WarningKind.WEIGHTS_ALONE: (
+        "{where}: `balance` with weights alone does nothing; declare `replicas` or `bytes` as well"
+    ),
+    WarningKind.BALANCES_NOTHING: (
+        "{where}: `balance` does nothing: it moves topics that are placed by rule, and none is"
+    ),
     WarningKind.UNKNOWN_RACK: (
         "{where}: no registered broker is in rack {rack}; leaders are preferred as if it were not named"
     ),

@@ -1,0 +1,77 @@
+"""What is declared and does nothing on this cluster: each with its place, so that nobody waits for it.
+
+Names that the cluster does not know are mistakes where somebody expects something of them (`cluster_check`). What may
+well be written for clusters to come, as patterns and policy are, and what is left behind when a topic or a broker is
+gone, is said and stops nothing.
+"""
+
+from collections.abc import Iterator
+
+from replan.model.declared.placement import Placement
+from replan.model.declared.topic_patterns import is_pattern, matches
+from replan.model.declared.where import Where
+from replan.model.snapshot import Snapshot
+from replan.planning.comparison.acknowledged import passed
+from replan.planning.comparison.chosen import topic_rules
+from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
+
+
+def without_effect(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
+    """All of it, by the place in the file."""
+    for section, name, where in sorted(
+        _unmatched(placement, snapshot), key=lambda found: (found[2].file, found[2], found[1])
+    ):
+        facts: Facts = {"where": str(where), "section": section, "name": name}
+        yield PlanWarning(WarningKind.MATCHES_NOTHING, facts)
+    registered = snapshot.broker_ids()
+    for entry in sorted(placement.replica_blacklist, key=lambda e: (e.broker, str(e.where))):
+        if entry.broker not in registered:
+            gone: Facts = {"where": str(entry.where), "broker": entry.broker}
+            yield PlanWarning(WarningKind.DRAIN_UNREGISTERED, gone)
+    yield from _balance(placement, snapshot)
+
+
+def _balance(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
+    balance = placement.balance
+    if balance is None:
+        return
+    at: Facts = {"where": str(balance.where)}
+    if balance.replicas is None and balance.bytes is None:
+        yield PlanWarning(WarningKind.WEIGHTS_ALONE, at)
+    elif not topic_rules(placement, snapshot):
+        yield PlanWarning(WarningKind.BALANCES_NOTHING, at)
+
+
+def _unmatched(placement: Placement, snapshot: Snapshot) -> Iterator[tuple[str, str, Where]]:
+    """Entries that mean no topic or partition of the cluster."""
+    topics: list[str] = snapshot.topics.column("name").to_pylist()
+    standing = {} if placement.standing is None else placement.standing.topics
+    patterns = {
+        "assignments": {name: rule.where for name, rule in placement.rules.items()},
+        "preferredLeaders": {r.pattern: r.where for r in placement.leader_rules.values()},
+        "recovery": {name: of.where for name, of in placement.recovery.items()},
+        "throttles.standing.topics": {name: of.where for name, of in standing.items()},
+    }
+    named = [
+        (section, name, where)
+        for section, entries in patterns.items()
+        for name, where in entries.items()
+        if is_pattern(name)
+    ]
+    named += [("require", name, of.where) for name, of in placement.requirements.items()]
+    named += [
+        ("blacklists.leaders.topics", name, entry.where)
+        for entry in placement.leader_entries
+        for name in entry.topics or ()
+    ]
+    for section, name, where in named:
+        if name != "*" and not any(matches(name, topic) for topic in topics):
+            yield section, name, where
+    counts = snapshot.partition_counts()
+    for known in placement.acknowledged:
+        meant = [topic for topic in topics if matches(known.topic, topic)]
+        numbers = known.partitions
+        if not passed(known.expires, snapshot) and not any(
+            numbers is None or any(n < counts[topic] for n in numbers) for topic in meant
+        ):
+            yield "acknowledged", str(known), known.where

@@ -1,0 +1,70 @@
+"""What is declared and does nothing on a cluster is said with its place; nothing is without effect in silence."""
+
+from fractions import Fraction
+
+import pytest
+from tests.builders import FILE, placement, snapshot, state
+
+from replan.model.declared.placement import Placement
+from replan.model.declared.policy import Acknowledgement, Requirement
+from replan.model.declared.rules import Balance, LeaderRule, ReplicaBlacklist, TopicRule
+from replan.model.declared.where import Where
+from replan.model.names import BrokerId
+from replan.planning.findings.drift import find_drift
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import WarningKind
+
+HERE = Where(FILE, 9, 3)
+LATER = "2026-12-01T00:00:00Z"
+SEEN = snapshot([state([1, 2])])
+RULED = {"orders": TopicRule(HERE, "orders", replication_factor=2)}
+WEIGHTS = {BrokerId(1): Fraction(2)}
+CASES: list[tuple[WarningKind, Placement]] = [
+    (
+        WarningKind.MATCHES_NOTHING,
+        placement(rules={"zz*": TopicRule(HERE, "zz*", replication_factor=2)}),
+    ),
+    (
+        WarningKind.MATCHES_NOTHING,
+        placement(requirements={"zz": Requirement(HERE, replication_factor=2)}),
+    ),
+    (
+        WarningKind.MATCHES_NOTHING,
+        placement(leader_rules={"zz*": LeaderRule(HERE, "zz*", balanced=True)}),
+    ),
+    (
+        WarningKind.MATCHES_NOTHING,
+        placement(acknowledged=(Acknowledgement("orders", (7,), HERE, "later", LATER),)),
+    ),
+    (
+        WarningKind.DRAIN_UNREGISTERED,
+        placement(replica_blacklist=(ReplicaBlacklist(BrokerId(99), HERE, reason="gone"),)),
+    ),
+    (
+        WarningKind.WEIGHTS_ALONE,
+        placement(rules=RULED, balance=Balance(HERE, weights=WEIGHTS, places={"weights": HERE})),
+    ),
+    (WarningKind.BALANCES_NOTHING, placement(balance=Balance(HERE, replicas=Fraction(1)))),
+]
+
+
+@pytest.mark.parametrize(("kind", "asked"), CASES)
+def test_what_does_nothing_is_said_by_plan_and_by_drift(
+    kind: WarningKind, asked: Placement
+) -> None:
+    made = make_plan(asked, SEEN)
+    assert [w.kind for w in made.warnings] == [kind]
+    assert made.warnings[0].facts["where"] == str(HERE)
+    drift = find_drift(asked, SEEN)
+    assert drift.without_effect == made.warnings
+    assert drift.none
+
+
+def test_what_has_an_effect_is_not_named() -> None:
+    asked = placement(
+        rules=RULED,
+        requirements={"*": Requirement(HERE, replication_factor=2)},
+        acknowledged=(Acknowledgement("or*", None, HERE, "later", LATER),),
+        balance=Balance(HERE, replicas=Fraction(2), weights=WEIGHTS, places={"weights": HERE}),
+    )
+    assert find_drift(asked, SEEN).without_effect == ()
