@@ -18,7 +18,7 @@ from tests.fleet.fleets import drawn_placement, drawn_snapshot, write_fleet
 
 import replan
 from replan.errors import BadUsage
-from replan.fleet.engine import SPARK_PARTITIONS, Engine, Where
+from replan.fleet.engine import Engine, Where
 from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.in_process import perform_here
 from replan.fleet.lake.delta import Hour, Lake
@@ -26,6 +26,7 @@ from replan.fleet.lake.snapshots import keep_snapshot
 from replan.fleet.lake.tables import TABLES
 from replan.fleet.perform import DRIFT_STAGES, Rows, Stage, together, written_by
 from replan.fleet.run import FleetRun, run_history, run_stages, write
+from replan.fleet.spark.java import SUBMITTED
 from replan.fleet.tasks.todo import Todo, from_folders, from_lake
 from replan.manifest.load import load_placement
 from replan.planning.findings.drift import find_drift
@@ -330,7 +331,7 @@ def test_it_runs_as_spark_submit_starts_it(fleet: Path) -> None:
     run = subprocess.run(
         [
             *(str(Path(sys.executable).with_name("spark-submit")), "--master", "local[2]"),
-            *(str(program), "fleet", "drift", *folders, "--engine", "spark"),
+            *(str(program), "fleet", "drift", *folders),
             *("--output", str(fleet / "out")),
         ],
         capture_output=True,
@@ -388,20 +389,20 @@ def test_what_a_python_worker_raised_is_said_without_its_calls() -> None:
 
 
 @pytest.mark.parametrize(
-    ("where", "partitions", "expected"),
+    ("where", "environment", "expected"),
     [
-        (Where(), SPARK_PARTITIONS, Engine.LOCAL),
-        (Where(), SPARK_PARTITIONS + 1, Engine.SPARK),
-        (Where(master="local[2]"), 1, Engine.SPARK),
-        (Where(remote="sc://host"), 1, Engine.SPARK),
-        (Where(Engine.LOCAL), SPARK_PARTITIONS + 1, Engine.LOCAL),
-        (Where(Engine.SPARK), 1, Engine.SPARK),
+        (Where(), {}, Engine.LOCAL),
+        (Where(), {SUBMITTED: "1234"}, Engine.SPARK),
+        (Where(master="local[2]"), {}, Engine.SPARK),
+        (Where(remote="sc://host"), {}, Engine.SPARK),
+        (Where(Engine.LOCAL), {SUBMITTED: "1234"}, Engine.LOCAL),
+        (Where(Engine.SPARK), {}, Engine.SPARK),
     ],
 )
-def test_the_engine_suits_the_size_unless_one_is_named(
-    where: Where, partitions: int, expected: Engine
+def test_spark_does_the_work_where_it_is_given_unless_an_engine_is_named(
+    where: Where, environment: dict[str, str], expected: Engine
 ) -> None:
-    assert where.chosen(partitions) is expected
+    assert where.chosen(environment) is expected
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Which engine does the work of a fleet, and doing it. What is done is in `perform`."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -10,10 +11,9 @@ from replan.documents.work_folder import work_folder
 from replan.errors import BadUsage
 from replan.fleet.in_process import perform_here
 from replan.fleet.perform import Rows, Stage, together
+from replan.fleet.spark.java import SUBMITTED
 from replan.fleet.tasks.todo import Todo
 
-SPARK_PARTITIONS = 8_000_000
-"""Beyond so many partitions `auto` takes Spark, for which one machine takes a minute (docs/fleet.md)."""
 LONG_PARTITIONS = 15_000_000
 """Beyond so many a quick start of Java is not worth its slower code."""
 LOCAL_MASTER = "local[*]"
@@ -47,17 +47,17 @@ class Where:
         if self.master is not None and self.remote is not None:
             raise BadUsage("--master and --remote are two ways to Spark; name one of them")
 
-    def chosen(self, partitions: int) -> Engine:
-        """The engine for so many partitions."""
+    def chosen(self, environment: Mapping[str, str]) -> Engine:
+        """The engine: by itself Spark where it is given; on one machine it is never the faster one (docs/fleet.md)."""
         if self.engine is not Engine.AUTO:
             return self.engine
-        elsewhere = self.master is not None or self.remote is not None
-        return Engine.SPARK if elsewhere or partitions > SPARK_PARTITIONS else Engine.LOCAL
+        given = self.master is not None or self.remote is not None or SUBMITTED in environment
+        return Engine.SPARK if given else Engine.LOCAL
 
 
 def done_by(where: Where, todo: Todo, stages: Sequence[Stage]) -> Rows:
     """The rows of all tasks; raises ReplanError where the engine itself fails."""
-    if not todo.tasks or where.chosen(todo.partitions) is Engine.LOCAL:
+    if not todo.tasks or where.chosen(os.environ) is Engine.LOCAL:
         return together(perform_here(todo.tasks, stages, todo.partitions), stages)
     from replan.fleet.spark.on_spark import (
         TRIES,

@@ -43,7 +43,7 @@ class EngineChoice:
         Literal["auto", "local", "spark"],
         typer.Option(
             help="What does the work: `local` is this machine without Java, `spark` needs the extra `fleet`; "
-            "`auto` takes `spark` beyond some eight million partitions, or where --master or --remote is given."
+            "`auto` takes `spark` where it is given by --master, --remote or spark-submit."
         ),
     ] = "auto"
     master: Annotated[

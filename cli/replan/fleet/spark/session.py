@@ -25,7 +25,7 @@ from pyspark.sql import SparkSession
 
 from replan.documents.work_folder import work_folder
 from replan.errors import ReplanError
-from replan.fleet.spark.java import ClassArchive, class_archive, find_java
+from replan.fleet.spark.java import SUBMITTED, ClassArchive, class_archive, find_java
 from replan.fleet.spark.shipping import package_folder, zip_package
 from replan.wording import first_line
 
@@ -33,8 +33,6 @@ EXIT_SECONDS = 60
 """How long Java may take to end; a run may write the class archive then, some 10 s."""
 NOTICED_SECONDS = 5
 """So long after its connections a process may end."""
-SUBMITTED = "PYSPARK_GATEWAY_PORT"
-"""What spark-submit sets for the program that it starts."""
 LINES_SHOWN = 10
 SPARK = Path(pyspark.__file__).parent
 ASKED = re.compile("An error occurred while calling ")
