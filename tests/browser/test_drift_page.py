@@ -39,9 +39,10 @@ def test_filters_show_and_count_what_they_choose(tmp_path: Path, viewport: dict[
         viewport=viewport,
     )
     shown, failed, gone, six, five, width = seen.found
-    assert shown == "10 of 10 differences"
+    assert shown == "11 of 11 differences"
     assert failed == ["orders-2", "orders-14"]
-    assert gone == ["gone-0", "[5]", "–", "declared, but not in the cluster", "Changed by a person"]
+    title = "Changed in the cluster or in the placement, and not in both"
+    assert gone == ["gone-0", "[5]", "–", "declared, but not in the cluster", title]
     assert six == ["orders-14"]
     assert sorted(five) == ["broker 5", "gone-0", "orders-15"]
     assert width <= viewport["width"]
