@@ -224,11 +224,12 @@ SAFEGUARDS = (
         ),
     ),
     Safeguard(
-        "a setting that is refused once does not end the copies that need it",
-        "applying/tick/copies.py",
-        "        if rejection is not None and state.refused_since[scope, name] <= long_ago:\n",
-        "        if rejection is not None and long_ago is not None:\n",
+        "what is refused once, as by a broker that has just restarted, is asked for again",
+        "applying/observation/refusals.py",
+        "    if refused is None or refused.last_at - refused.since < agreeing_seconds:\n",
+        "    if refused is None:\n",
         (
+            f"{UNIT}/test_refused.py",
             f"{UNIT}/test_decide.py",
             STORIES,
         ),

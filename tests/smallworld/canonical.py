@@ -18,6 +18,7 @@ from replan.applying.admission.queue import AdmissionQueue
 from replan.applying.observation.history import MISSES, PartitionHistory
 from replan.applying.observation.look import Readings
 from replan.applying.observation.neighbours import Neighbours
+from replan.applying.observation.refusals import Refused
 from replan.applying.run.application_run import ApplicationRun
 from replan.applying.run.looking import Looked
 from replan.applying.tick.run_state import Repeat, RunState
@@ -35,7 +36,8 @@ MOMENTS: Mapping[tuple[type, str], Limits] = {
     (RunState, "suspected"): (-inf, SETTINGS.ending_seconds),
     (RunState, "unknown_since"): (-inf, SETTINGS.quarantine_seconds),
     (RunState, "configs_unknown_since"): (-inf, SETTINGS.quarantine_seconds),
-    (RunState, "refused_since"): (-inf, SETTINGS.agreeing_seconds),
+    (Refused, "since"): (-inf, SETTINGS.agreeing_seconds),
+    (Refused, "last_at"): (-inf, SETTINGS.agreeing_seconds),
     (RunState, "missing_since"): (-inf, SETTINGS.agreeing_seconds),
     (PartitionHistory, "looked_at"): (-inf, QUANTUM),
     (Readings, "rates_at"): (-inf, SETTINGS.rates_seconds),

@@ -18,13 +18,19 @@ from replan.applying.clear import (
 )
 from replan.applying.journal.ledger import Ledger, fold, open_applications, unended
 from replan.applying.journal.protocol import Journal
-from replan.applying.journal.records import ApplicationStatus, Order, Record, changed
-from replan.applying.journal.steps import MoveRecord, StandingRecord, Status
+from replan.applying.journal.records import (
+    Application,
+    ApplicationStatus,
+    Order,
+    Record,
+    changed,
+)
+from replan.applying.journal.steps import Asked, MoveRecord, Reached, StandingRecord, Status
 from replan.applying.observation.unshown import unshown
 from replan.applying.other_tools import not_ours
 from replan.applying.partitions.intents import intent, left_behind, no_more_left
 from replan.applying.reasons.notes import ListsLeft
-from replan.applying.run.opening import closing, ended, open_plan
+from replan.applying.run.opening import closing, ended, next_id, open_plan
 from replan.applying.run.sending import Sender
 from replan.applying.settings import Settings
 from replan.applying.steps.log_moves import LogMoveTick
@@ -52,7 +58,7 @@ from replan.model.control_plane import (
 )
 from replan.model.names import BrokerId
 from replan.planning.plans.plan import Plan
-from replan.planning.plans.requests import CANCEL
+from replan.planning.plans.requests import CANCEL, RequestKind
 from replan.wording import capped, count
 
 
@@ -92,7 +98,9 @@ def abandon(
         )
     ledger = fold(journal.read())
     if ledger.application is None:
-        raise BadUsage("no application is open on this cluster; there is nothing to abandon")
+        taken_up = _left_running(ledger, reader, settings, copies)
+        journal.append(taken_up)
+        ledger = ledger.after(taken_up)
     plan = None
     with suppress(BadFile, UnsafePlan):  # whatever version wrote it, it can be given up
         plan = open_plan(ledger)
@@ -112,6 +120,65 @@ def abandon(
     names = tuple(r.partition for r in lists if isinstance(r, Order))
     notes = (*outcome.notes, ListsLeft(names)) if names else outcome.notes
     return replace(closed, abandoned=True, notes=notes)
+
+
+def _left_running(
+    ledger: Ledger, reader: ClusterReader, settings: Settings, copies: RunningCopies
+) -> tuple[Record, ...]:
+    """The records that open an application of what ended ones have left running, so that it can be cancelled.
+
+    Raises BadUsage where nothing is left, and where it is not to be cancelled.
+    """
+    left = {r.partition: r for r in ledger.records.values() if isinstance(r, Order) and r.left}
+    seen = reader.look(Wanted(partitions=sorted(left))) if left else None
+    found = [
+        order
+        for name, order in sorted(left.items())
+        if seen is not None
+        and name in seen.running
+        and seen.running[name].target == order.left
+        and ((state := seen.partitions.get(name)) is None or state.topic_id == order.topic_id)
+    ]
+    nothing = "no application is open on this cluster"
+    if not found:
+        raise BadUsage(f"{nothing}; there is nothing to abandon")
+    if copies is not RunningCopies.CANCELLED:
+        named = ", ".join(capped([str(order.partition) for order in found], limit=20))
+        raise BadUsage(
+            f"{nothing}; reassignments that ended ones have begun still run: {named}\n"
+            "`replan abandon --cancel-copies` cancels them."
+        )
+    application = Application(
+        id=next_id(LEFT_RUNNING, ledger.applications("")),
+        status=ApplicationStatus.OPEN,
+        plan_digest="",
+        manifest_digest="",
+        cluster_id=reader.cluster_id(),
+        owner=settings.owner,
+        opened_at=settings.moment(),
+        moves=len(found),
+    )
+    return application, *(_as_left(order, application.id) for order in found)
+
+
+LEFT_RUNNING = "left-running"
+"""What the id of an application begins with that cancels what ended ones have left."""
+
+
+def _as_left(order: Order, application: str) -> MoveRecord:
+    """The record of a move that has ended in the middle, and whose list runs."""
+    return MoveRecord(
+        application=application,
+        partition=order.partition,
+        topic_id=order.topic_id,
+        original=order.replicas,
+        target=order.left,
+        status=Status.CANCELLED,
+        asked=Asked(RequestKind.EXPAND, order.left, confirmed=True),
+        past=(order.left,),
+        reached=Reached.EXPANDED,
+        message=f"{order.partition}: an application that has ended left {list(order.left)} running",
+    )
 
 
 def _with_results(outcome: Outcome, begun: Ledger, ledger: Ledger, plan: Plan | None) -> Outcome:
@@ -228,7 +295,7 @@ def _without_copies(
     began, reported = ports.clock.now(), False
     since, repeats = began, Repeats()
     while True:
-        late, until = ports.clock.now() - began, ports.clock.now() + settings.intent_seconds
+        late, until = ports.clock.now() - began, ports.clock.now() + settings.look_seconds
         seen = ports.reader.look(
             Wanted(partitions=list(ledger.owned), places_of=log_moves_of(ledger))
         )

@@ -123,7 +123,7 @@ def restored(
         if (tick.quiet and not waits) or over:
             outcome = _outcome(ledger, copying, seen, history.unregistered)
             return replace(outcome, notes=tuple(notes)), ledger
-        until = ports.clock.now() + settings.intent_seconds
+        until = ports.clock.now() + settings.look_seconds
         decision = Decision(records=tick.records, throttles=tick)
         sent = repeats.due(decision, ports.clock.now())
         ports.journal.append(intents(sent, ledger))

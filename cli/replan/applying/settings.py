@@ -35,9 +35,10 @@ class Settings:
     journal_patience_seconds: float = 60.0
     """As long as a real cluster is waited for that does not answer (`--timeout`): in a rolling restart under load the
     journal's partition, or that of its transactions, is without a leader for more than half a minute."""
-    intent_seconds: float = 15.0
-    """How old the append may be when what it announces is sent: with the 75 s for which a request may be on its way no
-    more than the quarantine, for which a process that took over waits."""
+    look_seconds: float = 12.0
+    """How old a look may be when what follows from it is sent, appended before: brokers are asked for 10 s at most. A
+    process may be stopped or starved anywhere between, and who was in sync dies meanwhile. With the 75 s for which a
+    request may be on its way it is no more than the quarantine, for which a process that took over waits."""
     stalled_seconds: float = 300.0
     retry_seconds: float = 10.0
     """How often a closed gate is looked at again."""

@@ -1,6 +1,6 @@
 """A small simulated cluster, a plan, and an application that can be killed at every boundary."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -21,6 +21,7 @@ from replan.model.control_plane import (
     ClusterWriter,
     ElectionType,
     NewPartitions,
+    Rejected,
     ReplicaName,
     Wanted,
 )
@@ -62,6 +63,8 @@ class Boundary:
     crossings: int = 0
     lists: Callable[[Mapping[TopicPartition, Replicas | None]], None] | None = None
     """Sees every list that is about to be asked for."""
+    refuses: Callable[[], bool] = lambda: False
+    """Whether writing requests are refused now, as by a broker that has just restarted."""
     log: list[str] = field(default_factory=list)
     """What crossed, and `tick` at the end of each."""
 
@@ -91,12 +94,22 @@ class MortalJournal:
             self.boundary.cross("append", lambda: self.kept.append(records))
 
 
+REFUSED = Rejected(29, "TOPIC_AUTHORIZATION_FAILED", "Not loaded yet.")
+"""What a broker says whose authorizer has not read its rules yet."""
+
+
 @dataclass
 class MortalWriter:
-    """A cluster whose every writing request is a crossing."""
+    """A cluster whose every writing request is a crossing, and that refuses while the boundary says so."""
 
     real: ClusterWriter
     boundary: Boundary
+
+    def _asked(
+        self, what: str, subjects: Iterable[T], effect: Callable[[], Mapping[T, Answer]]
+    ) -> Mapping[T, Answer]:
+        refused = dict.fromkeys(subjects, REFUSED)
+        return self.boundary.cross(what, (lambda: refused) if self.boundary.refuses() else effect)
 
     def reassign(
         self,
@@ -106,8 +119,9 @@ class MortalWriter:
     ) -> Mapping[TopicPartition, Answer]:
         if self.boundary.lists is not None:
             self.boundary.lists(lists)
-        return self.boundary.cross(
+        return self._asked(
             "reassign",
+            lists,
             lambda: self.real.reassign(
                 lists, allow_replication_factor_change=allow_replication_factor_change
             ),
@@ -116,18 +130,19 @@ class MortalWriter:
     def elect(
         self, partitions: Collection[TopicPartition], kind: ElectionType
     ) -> Mapping[TopicPartition, Answer]:
-        return self.boundary.cross("elect", lambda: self.real.elect(partitions, kind))
+        return self._asked("elect", partitions, lambda: self.real.elect(partitions, kind))
 
     def create_partitions(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
-        return self.boundary.cross("create", lambda: self.real.create_partitions(added))
+        return self._asked("create", added, lambda: self.real.create_partitions(added))
 
     def move_logs(self, paths: Mapping[ReplicaName, str]) -> Mapping[ReplicaName, Answer]:
-        return self.boundary.cross("move logs", lambda: self.real.move_logs(paths))
+        return self._asked("move logs", paths, lambda: self.real.move_logs(paths))
 
     def alter_configs(
         self, changes: Sequence[ConfigChange]
     ) -> Mapping[tuple[ConfigScope, str], Answer]:
-        return self.boundary.cross("configure", lambda: self.real.alter_configs(changes))
+        places = [(c.scope, c.name) for c in changes]
+        return self._asked("configure", places, lambda: self.real.alter_configs(changes))
 
 
 @dataclass

@@ -32,7 +32,10 @@ def look(*states: PartitionState, **more: object) -> Look:
 def judged(
     seen: Look, *, asked: bool = False, answer: Answer | None = None, cancelled: bool = False
 ) -> object:
-    return judge_create(CREATE, seen, asked=asked, answer=answer, cancelled=cancelled)
+    refusal = answer if isinstance(answer, Rejected) else None
+    return judge_create(
+        CREATE, seen, asked=asked, answer=answer, refusal=refusal, cancelled=cancelled
+    )
 
 
 def ended(verdict: object) -> object:

@@ -13,6 +13,7 @@ from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Application, ApplicationStatus, changed
 from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
 from replan.applying.observation.look import Observation
+from replan.applying.observation.refusals import Refused
 from replan.applying.partitions.phase import Admitted, Deferred, Ended, InFlight, Parked, Phase
 from replan.applying.reasons.copies import AwaitingThrottle
 from replan.applying.reasons.gates import NewBrokerFenced, NoRoom, NoSlot, UncleanElectionPossible
@@ -214,12 +215,14 @@ def test_an_admitted_copy_whose_gate_has_closed_waits_again() -> None:
 def test_a_copy_whose_throttle_is_refused_is_not_begun_without_it(
     scope: ConfigScope, name: str
 ) -> None:
-    refused = {(scope, name): Rejected(29, "TOPIC_AUTHORIZATION_FAILED", "Denied.")}
+    denied = Rejected(29, "TOPIC_AUTHORIZATION_FAILED", "Denied.")
     admitted = frozenset({COPIES[0].partition})
-    tick, run = case(COPIES[:1], throttle=THROTTLE, admitted=admitted, refused_configs=refused)
-    just_now = decided((tick, replace(run, refused_since=dict.fromkeys(refused, tick.now))))
+    tick, run = case(COPIES[:1], throttle=THROTTLE, admitted=admitted)
+    once = {(scope, name): Refused(denied, tick.now, tick.now)}
+    just_now = decided((tick, replace(run, refused_settings=once)))
     assert just_now.holds == {COPIES[0].partition: AwaitingThrottle()}
-    decision = decided((tick, replace(run, refused_since=dict.fromkeys(refused, tick.now - 5))))
+    again = {(scope, name): Refused(denied, tick.now - 5, tick.now)}
+    decision = decided((tick, replace(run, refused_settings=again)))
     (record,) = [r for r in decision.records if isinstance(r, MoveRecord)]
     assert (record.status, record.asked) == (Status.REJECTED, None)
     assert record.message == (

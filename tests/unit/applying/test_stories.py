@@ -1,6 +1,6 @@
 """What happens to an application where no story of tests/scenarios shows it: what it keeps, counts, never sends."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
@@ -22,7 +22,7 @@ from replan.applying.journal.records import (
 from replan.applying.reasons.copies import AwaitingThrottle
 from replan.applying.reasons.gates import NewBrokerFenced, NoSlot
 from replan.applying.reasons.notes import ReadingsApart
-from replan.applying.reasons.requests import JournalSilent, JournalSlow, OutcomePending
+from replan.applying.reasons.requests import JournalSilent, LookTooOld, OutcomePending
 from replan.applying.run.opening import open_plan
 from replan.applying.settings import Settings
 from replan.applying.views.outcome import Ending, Result
@@ -45,7 +45,7 @@ from replan.model.configs import (
     topic_change,
 )
 from replan.model.declared.placement import MoveThrottle
-from replan.model.names import BrokerId, TopicId, replicas
+from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition, replicas
 from replan.planning.plans import requests
 from replan.planning.plans.origins import Origin
 from replan.planning.plans.plan import Plan
@@ -60,6 +60,7 @@ from replan.simulator.cluster.faults import (
     KillBroker,
     LoseRequests,
     RequestKind,
+    SlowLooks,
     StartBroker,
 )
 from replan.simulator.controller.commands import (
@@ -239,8 +240,34 @@ def test_a_slow_journal_is_waited_for_or_named(seconds: float, ends: bool) -> No
     outcome = made.apply(stop=made.stop_at(600))
     holds = {type(h) for p in made.reports for h in (p.holds or {}).values()}
     assert (outcome.ending is Ending.COMPLETE) is ends
-    assert (JournalSlow in holds) is not ends
+    assert (LookTooOld in holds) is not ends
     assert (made.partition(GROW).replicas == GROW.target) is ends
+
+
+def test_what_was_seen_before_a_process_stood_still_drops_no_replica() -> None:
+    """A process that is stopped or starved between a look and its request: who was in sync dies meanwhile."""
+    look = Settings().settle_seconds + 1
+    made = lab(
+        [state([1, 2, 3], size=MB)],
+        [GROW],
+        schedule=(
+            At(look - 0.5, SlowLooks(14)),
+            At(look + 0.5, SlowLooks(0)),
+            At(look + 1, KillBroker(BrokerId(2))),
+            At(look + 60, StartBroker(BrokerId(2))),
+        ),
+    )
+    cluster: list[tuple[float, bool]] = []
+
+    def asked(lists: Mapping[TopicPartition, Replicas | None]) -> None:
+        if GROW.target in lists.values():
+            found = made.plane.simulation.cluster.topics["orders"].partitions[0]
+            cluster.append((made.clock.now(), set(GROW.target) <= set(found.isr)))
+
+    assert made.apply(boundary=Boundary(lists=asked)).ending is Ending.COMPLETE
+    [(seconds, in_sync)] = cluster
+    assert in_sync
+    assert seconds > look + 60
 
 
 def test_a_broker_is_loaded_by_no_more_copies_than_it_has_slots() -> None:

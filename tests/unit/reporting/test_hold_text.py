@@ -12,6 +12,7 @@ from replan.applying.reasons.copies import (
     Confirming,
     CopyGoesOn,
     CopyingInBroker,
+    CopyNeverEnds,
     CopyStopsWrites,
     NeverEnding,
     NoLeader,
@@ -72,7 +73,7 @@ from replan.applying.reasons.requests import (
     CreateArrivalPossible,
     EffectUnseen,
     JournalSilent,
-    JournalSlow,
+    LookTooOld,
     MetadataBehind,
     NextBatch,
     NotPermitted,
@@ -161,6 +162,10 @@ HOLDS: list[tuple[HoldReason, str]] = [
         ),
     ),
     (
+        CopyNeverEnds(replicas(4)),
+        "not registered any more: 4; its copy would never end, and is taken back",
+    ),
+    (
         NeverEnding(replicas(3)),
         "another tool's lists have left 3 both adding and removing, which Kafka never ends; cancel this reassignment",
     ),
@@ -229,10 +234,10 @@ HOLDS: list[tuple[HoldReason, str]] = [
         "the outcome of expand is unknown; sending it again in 4 s",
     ),
     (
-        JournalSlow(20, 15),
+        LookTooOld(20, 12),
         (
-            "writing to the journal took 20 s, longer than 15 s, so nothing was sent; "
-            "put the journal on a faster disk"
+            "what the cluster showed was 20 s old before anything could be asked, more than 12 s, so nothing was; "
+            "see what makes this machine, the cluster or the journal slow"
         ),
     ),
     (

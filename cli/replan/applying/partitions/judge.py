@@ -98,6 +98,8 @@ class PartitionInput:
     racks: Mapping[BrokerId, str | None]
     answer: Answer | None = None
     """To the request of the tick before."""
+    refusal: Rejected | None = None
+    """Of that request, if it is believed."""
     repeat_seconds: float | None = None
     """In how long the last request may be sent again; None where it had a definite outcome."""
     quarantine_seconds: float | None = None
@@ -277,8 +279,8 @@ def _again(sight: PartitionInput, needed: Request) -> Verdict:
     """The last request shows no effect: at once again if nobody knows whether it arrived, else after a second look."""
     rejection = sight.answer if isinstance(sight.answer, Rejected) else None
     final = NOT_AVAILABLE if sight.move.election else frozenset()
-    if rejection is not None and rejection.code not in LOOK_AGAIN - final:
-        return _rejected(sight, rejection)
+    if sight.refusal is not None and sight.refusal.code not in LOOK_AGAIN - final:
+        return _rejected(sight, sight.refusal)
     verdict = _if_as_planned(sight, needed)
     if not isinstance(verdict, Request):
         return verdict

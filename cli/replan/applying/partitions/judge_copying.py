@@ -10,6 +10,8 @@ what it lacks is lost when the others truncate to it. The same holds while it ru
     unclean election is off                                            it goes on
     unclean election was on when planned, two live ones are in sync    it goes on
     unclean election is on and fewer are, or it was off when planned   it is cancelled, once looks have agreed for 5 s
+    its partition is to end, and the copy waits for a broker that      it is cancelled, once looks have agreed for 5 s;
+    is not registered any more: it would run for ever                  then the partition ends
     the cancel was asked for and shows no effect                       it is asked for again
     the cancel has taken effect                                        the move begins again, through all gates; it is
                                                                        stale where the plan rests on other settings
@@ -22,6 +24,7 @@ list (PartitionReassignmentRevert): the move begins again from that order.
 from dataclasses import replace
 
 from replan.applying.journal.steps import MoveRecord, Status
+from replan.applying.observation.look import Observation
 from replan.applying.partitions.judge import (
     End,
     Hold,
@@ -32,10 +35,11 @@ from replan.applying.partitions.judge import (
     unless_quarantined,
 )
 from replan.applying.partitions.judge_cancelled import cancel_again
-from replan.applying.reasons.copies import CopyStopsWrites, NoLeader
+from replan.applying.reasons.copies import CopyNeverEnds, CopyStopsWrites, NoLeader
 from replan.applying.reasons.gates import UncleanElectionPossible
 from replan.model.configs import TopicSettings
-from replan.model.partition import PartitionState, effective_min_isr
+from replan.model.names import Replicas
+from replan.model.partition import PartitionState, Reassignment, effective_min_isr
 from replan.planning.plans.requests import CANCEL, Request, RequestKind
 
 
@@ -45,11 +49,12 @@ def judge_while_copying(sight: PartitionInput) -> tuple[MoveRecord | None, Verdi
     state = sight.state
     if own is None or own.asked is None or state is None or verdict == End(Status.DONE):
         return own, verdict
-    if state.topic_id != own.topic_id or not _copies(own, state):
+    if state.topic_id != own.topic_id or not _ours(own, state):
         return own, verdict
-    if own.asked.kind is RequestKind.CANCEL:
+    copies, endless = not set(state.adding) <= set(state.isr), _endless(sight, state, verdict)
+    if own.asked.kind is RequestKind.CANCEL and (copies or endless):
         return own, cancel_again(sight) if state.leader is not None else Hold(NoLeader())
-    worse = _worse_with_it(sight, state)
+    worse = (_worse_with_it(sight, state) if copies else None) or endless
     if worse is None:
         return own, verdict
     if state.leader is None:
@@ -69,11 +74,24 @@ def _from_the_order_that_is_left(sight: PartitionInput) -> PartitionInput:
     return replace(sight, move=replace(sight.move, original=state.replicas))
 
 
-def _copies(own: MoveRecord, state: PartitionState) -> bool:
-    """Whether a reassignment of replan's runs that brings a replica into sync."""
-    running = state.running
-    ours = running is not None and running.target in own.past
-    return ours and not set(state.adding) <= set(state.isr)
+def _ours(own: MoveRecord, state: PartitionState) -> bool:
+    """Whether a reassignment of replan's runs."""
+    return state.running is not None and state.running.target in own.past
+
+
+def _endless(
+    sight: PartitionInput, state: PartitionState, verdict: Verdict
+) -> CopyNeverEnds | None:
+    """For whom what runs would wait for ever, once nothing more is asked for its partition."""
+    if not isinstance(verdict.conclusion if isinstance(verdict, Suspect) else verdict, End):
+        return None
+    gone = () if state.running is None else never_there(state.running, sight.seen)
+    return CopyNeverEnds(gone) if gone else None
+
+
+def never_there(running: Reassignment, seen: Observation) -> Replicas:
+    """The brokers that a reassignment waits for and that are not registered any more; empty where it can end."""
+    return tuple(b for b in running.target if b not in seen.brokers)
 
 
 def _worse_with_it(

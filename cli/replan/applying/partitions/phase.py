@@ -9,7 +9,7 @@ A request is sent only for a partition that is InFlight after the tick: its inte
     Parked       x                                                   waits for a free slot
     Admitted              x         x       x         x        x     has slots and room, waits for its throttle
     InFlight                                          x        x     was asked for something
-    Ended                                                            is never asked for again
+    Ended                                              x             is asked for nothing, unless a list of it runs on
 
     Waiting  -> Deferred   a gate is closed; the gates are asked again after some seconds
     Waiting  -> Parked     a broker has no free slot
@@ -20,6 +20,7 @@ A request is sent only for a partition that is InFlight after the tick: its inte
     Admitted -> Deferred, Parked   a gate has closed, or a limit has shrunk, since
     InFlight -> InFlight   its next request, or the same one again
     any      -> Ended      done, stale, rejected, or changed by another tool
+    Ended    -> InFlight   a list that was asked for runs after all, or runs on and never ends: it is taken back
 
 InFlight and Ended are written down in the journal and outlive the process. The others are this process's alone: another
 one begins with Waiting.
@@ -78,7 +79,7 @@ TRANSITIONS: dict[type[Phase], tuple[type[Phase], ...]] = {
     Parked: (Waiting,),
     Admitted: (Deferred, Parked, Admitted, InFlight, Ended),
     InFlight: (InFlight, Ended),
-    Ended: (),
+    Ended: (InFlight,),
 }
 
 

@@ -31,6 +31,13 @@ class CopyStopsWrites:
 
 
 @dataclass(frozen=True, slots=True)
+class CopyNeverEnds:
+    """A copy of a partition that is to end waits for brokers that are not registered any more: it is taken back."""
+
+    brokers: Replicas
+
+
+@dataclass(frozen=True, slots=True)
 class NeverEnding:
     """Lists of another tool have left a reassignment that Kafka does not end from 4.3 on (KAFKA-19975)."""
 

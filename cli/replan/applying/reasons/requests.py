@@ -77,8 +77,8 @@ class RepeatPending:
 
 
 @dataclass(frozen=True, slots=True)
-class JournalSlow:
-    """Writing to the journal took longer than an intent may be old, so nothing was sent."""
+class LookTooOld:
+    """Between a look and the requests that follow from it passed more time than may, so nothing was sent."""
 
     seconds: float = field(compare=False)
     limit: float

@@ -6,6 +6,7 @@ from replan.applying.reasons.copies import (
     Confirming,
     CopyGoesOn,
     CopyingInBroker,
+    CopyNeverEnds,
     CopyStopsWrites,
     NeverEnding,
     NoLeader,
@@ -36,7 +37,7 @@ from replan.applying.reasons.requests import (
     CreateArrivalPossible,
     EffectUnseen,
     JournalSilent,
-    JournalSlow,
+    LookTooOld,
     MetadataBehind,
     NextBatch,
     NotPermitted,
@@ -61,6 +62,7 @@ HoldReason = (
     | NoLeader
     | AwaitingSync
     | NeverEnding
+    | CopyNeverEnds
     | CopyStopsWrites
     | Confirming
     | SameListElsewhere
@@ -68,7 +70,7 @@ HoldReason = (
     | EffectUnseen
     | RejectionPending
     | RepeatPending
-    | JournalSlow
+    | LookTooOld
     | RecoveryWait
     | OutcomePending
     | ArrivalPossible

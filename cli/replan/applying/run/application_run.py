@@ -19,10 +19,9 @@ from replan.applying.journal.records import (
     changed,
 )
 from replan.applying.other_tools import throttles_others
-from replan.applying.reasons.requests import ClusterSilent, JournalSilent, JournalSlow
+from replan.applying.reasons.requests import ClusterSilent, JournalSilent, LookTooOld
 from replan.applying.run.cancelling import is_cancelled, turned
 from replan.applying.run.ending import Leaving, left, left_behind, stopped, stopped_code
-from replan.applying.run.late import arrived_late
 from replan.applying.run.looking import Looked, TickReader, way_back
 from replan.applying.run.opening import closing, kept
 from replan.applying.run.ports import Ports
@@ -111,7 +110,6 @@ class ApplicationRun:
         reported = len(self._state.notes)
         before = self._state = self._state.observed(tick)
         decision, after = decide(tick, before)
-        began = self._ports.clock.now()
         sent = self._repeats.due(decision, now)
         try:
             self._write(intents(sent, before.ledger), before.ledger)
@@ -121,10 +119,10 @@ class ApplicationRun:
         self._written_at, self._perhaps_obeyed = now, ()
         if self._leaving is None and any(c.verb is Verb.ABANDON for c in tick.commands):
             self._leaving = Leaving(now, Ending.LEFT_TO_ANOTHER, now - after.moved_at)
-        limit, appended = self._job.settings.intent_seconds, self._ports.clock.now()
-        if appended - began > limit and decision.asks:
-            decision, after = too_slow(decision, after, JournalSlow(appended - began, limit))
-        answers = Sender(self._ports.writer, self._ports.clock, began + limit).send(sent)
+        limit, appended = self._job.settings.look_seconds, self._ports.clock.now()
+        if appended - tick.now > limit and decision.asks:
+            decision, after = too_slow(decision, after, LookTooOld(appended - tick.now, limit))
+        answers = Sender(self._ports.writer, self._ports.clock, tick.now + limit).send(sent)
         answered = self._ports.clock.now()
         self._state = after.answered(answers, answered)
         self._note_refusal(answers, now)
@@ -225,7 +223,7 @@ class ApplicationRun:
             return self._turned(tick)
         keeps = keeps_throttles(self._job.plan.throttle, state.ledger.application)
         if not state.ledger.throttles or (keeps and restored):
-            return self._closed_unless_late(tick.now)
+            return self._closed()
         if self._ended_at is None or state.configs_unknown_since:
             self._ended_at = tick.now
         if tick.now - self._ended_at < patience:
@@ -283,23 +281,6 @@ class ApplicationRun:
         self._next._state = replace(
             self._next._state, configs_unknown_since=self._state.configs_unknown_since
         )
-        return None
-
-    def _closed_unless_late(self, now: float) -> Outcome | None:
-        """Close the application, unless a list that came late has undone some of it: that goes on."""
-        try:
-            late = list(arrived_late(self._state.ledger, self._ports.reader))
-        except (ClusterUnreachable, ClusterRefused) as error:
-            return self._unreachable(now, error)
-        if not late:
-            return self._closed()
-        try:
-            self._append(tuple(record for record, _ in late))
-        except (BadFile, ClusterUnreachable) as error:
-            return self._unwritable(self._ports.clock.now(), error)
-        self._state = replace(self._state, moved_at=now)
-        if self._progress is not None:
-            self._ports.report(replace(self._progress, notes=tuple(note for _, note in late)))
         return None
 
     def _closed(self) -> Outcome | None:

@@ -61,6 +61,8 @@ class TickReader:
         Raises ClusterUnreachable and ClusterRefused.
         """
         job, clock = self.job, self.ports.clock
+        if state.copies_waiting and admitting:
+            state, looked = self._now_and_then(state, looked, clock.now())
         now = clock.now()
         state = state.without_old_unknowns(now, job.settings.quarantine_seconds)
         candidates: tuple[TopicPartition, ...] = ()
@@ -81,8 +83,6 @@ class TickReader:
         candidates += tuple(n for n in perhaps if _suffers(job.moves[n], seen))
         history = state.history.with_sizes(job.moves, seen.sizes, now)
         state, looked = replace(state, history=history), replace(looked, readings=readings)
-        if state.copies_waiting and admitting:
-            state, looked = self._now_and_then(state, looked, now)
         tick = TickInput(
             job=job,
             seen=seen,
@@ -104,7 +104,7 @@ class TickReader:
         return probe(self.ports.reader, logs) if logs else {}
 
     def _now_and_then(self, state: RunState, looked: Looked, now: float) -> tuple[RunState, Looked]:
-        """What is read while copies wait; where that fails, the look is good all the same."""
+        """What is read while copies wait, and before a look, as it may take long; where that fails, it goes on."""
         with suppress(ClusterUnreachable, ClusterRefused):
             if now - looked.disks_at >= self.job.settings.disk_seconds:
                 looked = replace(looked, disks_at=now)

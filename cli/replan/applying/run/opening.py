@@ -106,7 +106,7 @@ def opening(
             raise Held(_cancelled_text(ledger.application))
         return ()
     application = Application(
-        id=_next_id(plan_digest, ledger.applications(plan_digest)),
+        id=next_id(plan_digest, ledger.applications(plan_digest)),
         status=ApplicationStatus.OPEN,
         plan_digest=plan_digest,
         manifest_digest=plan.manifest_digest,
@@ -123,7 +123,7 @@ def opening(
     return application, *_chunks(application.id, dumps(plan)), *left, *_forgotten(ledger)
 
 
-def _next_id(plan_digest: str, before: Iterable[Application]) -> str:
+def next_id(plan_digest: str, before: Iterable[Application]) -> str:
     """One more than the last of the same plan, of which earlier ones may be forgotten."""
     numbers = (int(a.id.rpartition("-")[2]) for a in before)
     return f"{plan_digest[:12]}-{max(numbers, default=0) + 1}"

@@ -1,6 +1,7 @@
-"""Sends what a tick decided: at most one request of each kind, and none whose intent is too old.
+"""Sends what a tick decided: at most one request of each kind, and none that rests on too old a look.
 
-An intent that is too old may have been overtaken: another process could have taken the journal over since.
+What was seen may not hold any more, and the intent may have been overtaken: another process could have taken the
+journal over since.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +53,7 @@ class Sender:
     writer: ClusterWriter
     clock: Clock
     until: float
-    """On the clock: when the intents of this tick are too old."""
+    """On the clock: when the look of this tick is too old."""
 
     def send(self, decision: Decision) -> Answers:
         """Send everything; what is removed before what is added, so that no key comes twice in a request."""

@@ -23,6 +23,7 @@ from replan.applying.journal.ledger import Ledger, unended
 from replan.applying.journal.steps import CreateRecord, Status
 from replan.applying.observation.history import held_since
 from replan.applying.observation.look import Observation
+from replan.applying.observation.refusals import Refused, believed, refusals
 from replan.applying.observation.unshown import unshown
 from replan.applying.partitions.judge import End, Hold, rejected
 from replan.applying.reasons.ends import Fact, NotAsPlanned, NotCreated, OtherPartitions
@@ -68,6 +69,7 @@ class Creating:
 
     answers: Mapping[str, Answer] = field(default_factory=dict)
     """The last of each topic."""
+    refused: Mapping[str, Refused] = field(default_factory=dict)
     suspected: Mapping[tuple[str, Ask | End], float] = field(default_factory=dict)
     """What looks have suggested so far, and since when."""
     unknown_since: Mapping[str, float] = field(default_factory=dict)
@@ -79,6 +81,7 @@ class Creating:
         return replace(
             self,
             answers={**self.answers, **answers},
+            refused=refusals(self.refused, answers, now),
             unknown_since={**self.unknown_since, **unknown},
         )
 
@@ -115,6 +118,7 @@ def create_tick(
             tick.seen,
             asked=create.topic in ledger.creates,
             answer=known.answers.get(create.topic),
+            refusal=believed(known.refused.get(create.topic), tick.settings.agreeing_seconds),
             cancelled=isinstance(closed, Cancelling) and create.topic in ledger.creates,
         )
         if isinstance(verdict, Unsure):
@@ -168,9 +172,13 @@ def judge_create(
     *,
     asked: bool,
     answer: Answer | None,
+    refusal: Rejected | None = None,
     cancelled: bool = False,
 ) -> Ask | Hold | End | Unsure:
-    """What one look says of the partitions of one topic; `cancelled`: nothing is asked for any more."""
+    """What one look says of the partitions of one topic; `cancelled`: nothing is asked for any more.
+
+    `answer`: the last one; `refusal`: a believed one.
+    """
     names = looked_at([create])
     there = {n: seen.partitions[n] for n in names & seen.partitions.keys()}
     others = {s.topic_id for s in there.values()} - {create.topic_id}
@@ -190,11 +198,16 @@ def judge_create(
         return End(Status.DONE)
     if cancelled:
         return Unsure(End(Status.CANCELLED, NotCreated()), Rechecking(NotCreated()))
-    return _not_there(create, seen, asked=asked, answer=answer)
+    return _not_there(create, seen, answer, refusal, asked=asked)
 
 
 def _not_there(
-    create: Create, seen: Observation, *, asked: bool, answer: Answer | None
+    create: Create,
+    seen: Observation,
+    answer: Answer | None,
+    refusal: Rejected | None,
+    *,
+    asked: bool,
 ) -> Ask | Hold | End | Unsure:
     """What to do while brokers show none of them."""
     running = tuple(sorted(n for n in seen.running if n.topic == create.topic))
@@ -207,18 +220,25 @@ def _not_there(
     if factors:
         return _unsure(NotAsPlanned(Fact.FACTOR, create.factor, min(factors)))
     away = [b for b in brokers_of(create) if b in seen.brokers and not seen.live(b)]
-    return Hold(NewBrokerFenced(away[0])) if away else _asked(create, seen, answer, asked=asked)
+    if away:
+        return Hold(NewBrokerFenced(away[0]))
+    return _asked(create, seen, answer, refusal, asked=asked)
 
 
 def _asked(
-    create: Create, seen: Observation, answer: Answer | None, *, asked: bool
+    create: Create,
+    seen: Observation,
+    answer: Answer | None,
+    refusal: Rejected | None,
+    *,
+    asked: bool,
 ) -> Ask | End | Unsure:
     """What to do where nothing but Kafka's answer is in the way."""
     if not isinstance(answer, Rejected):
         return Unsure(Ask(), PartitionsUnseen()) if asked else Ask()
-    if passes(answer, [seen.brokers.get(b) for b in brokers_of(create)]):
+    if refusal is None or passes(refusal, [seen.brokers.get(b) for b in brokers_of(create)]):
         return Unsure(Ask(), PartitionsUnseen(answer.code, answer.name))
-    return rejected(answer)
+    return rejected(refusal)
 
 
 def passes(answer: Rejected, brokers: Iterable[Broker | None]) -> bool:

@@ -64,7 +64,7 @@ from replan.applying.reasons.recovery import (
 from replan.applying.reasons.requests import MetadataBehind, Rechecking
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.tick_input import TickInput
-from replan.model.control_plane import Answer, Rejected
+from replan.model.control_plane import Rejected
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogsFound, ProbeFailure, ReplicaLog
@@ -100,8 +100,8 @@ class RecoveryInput:
 
     recovery: Recovery
     record: RecoveryRecord | None
-    answer: Answer | None
-    """To its last request."""
+    refusal: Rejected | None
+    """Of its last request, if it is believed."""
     asked_at: float | None
     leaderless_since: float | None
     """As far as this process has seen."""
@@ -134,8 +134,8 @@ def judge_cancelled(sight: RecoveryInput, record: RecoveryRecord, tick: TickInpu
         return rests
     if sight.unknown_since is not None:
         return Hold(arrival_possible(sight, tick))
-    answer = sight.answer if record.asked is RecoveryStep.BACK else None
-    if isinstance(answer, Rejected) and answer.code not in LOOK_AGAIN:
+    refusal = sight.refusal if record.asked is RecoveryStep.BACK else None
+    if refusal is not None and refusal.code not in LOOK_AGAIN:
         return rests
     return _again(RecoveryStep.BACK, sight, record, tick)
 
@@ -244,9 +244,8 @@ def _leaderless(sight: RecoveryInput, state: PartitionState, tick: TickInput) ->
     step = _next_step(recovery, state)
     if sight.record is None or sight.record.asked is not step:
         return step
-    answer = sight.answer
-    if isinstance(answer, Rejected) and answer.code not in LOOK_AGAIN:
-        return rejected(answer)
+    if sight.refusal is not None and sight.refusal.code not in LOOK_AGAIN:
+        return rejected(sight.refusal)
     return _again(step, sight, sight.record, tick)
 
 

@@ -21,13 +21,14 @@ While the application is cancelled (`cancelling`), none is begun, and one that w
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from replan.applying.admission.slots import Slots
 from replan.applying.journal.ledger import Ledger, unended
 from replan.applying.journal.steps import LogMoveRecord, Status
 from replan.applying.observation.history import held_since
+from replan.applying.observation.refusals import Refused, believed, refusals
 from replan.applying.observation.unshown import unshown
 from replan.applying.partitions.judge import End, Hold, rejected
 from replan.applying.reasons.copies import AwaitingThrottle, CopyingInBroker
@@ -38,6 +39,7 @@ from replan.applying.reasons.ends import (
     OtherLogDir,
     ReplicaGone,
     StaysInLogDir,
+    ThrottleRefused,
 )
 from replan.applying.reasons.gates import Cancelling, MoveFirst
 from replan.applying.reasons.requests import Rechecking, ReplicaUnread
@@ -64,7 +66,7 @@ class Start:
 class LogMoving:
     """What a process knows of them from tick to tick."""
 
-    answers: Mapping[ReplicaName, Answer] = field(default_factory=dict)
+    refused: Mapping[ReplicaName, Refused] = field(default_factory=dict)
     suspected: Mapping[tuple[ReplicaName, EndReason], float] = field(default_factory=dict)
     """What looks have suggested so far, and since when."""
     unknown_since: Mapping[ReplicaName, float] = field(default_factory=dict)
@@ -73,7 +75,8 @@ class LogMoving:
     def answered(self, answers: Mapping[ReplicaName, Answer], now: float) -> "LogMoving":
         """What is known once requests were answered."""
         unknown = {name: now for name, a in answers.items() if isinstance(a, OutcomeUnknown)}
-        return replace(self, answers=answers, unknown_since={**self.unknown_since, **unknown})
+        refused = refusals(self.refused, answers, now)
+        return replace(self, refused=refused, unknown_since={**self.unknown_since, **unknown})
 
 
 @dataclass(slots=True)
@@ -103,23 +106,33 @@ class LogMoveTick:
         in_force: frozenset[Rate],
         throttle: MoveThrottle | None,
         ledger: Ledger,
-        unanswered: Callable[[Replicas], Replicas],
-    ) -> None:
-        """Ask for those whose throttle is in force, and write that down.
-
-        `unanswered`: which of some brokers did not answer when they were last asked to set a throttle.
-        """
-        rates = self.rates(throttle)
+    ) -> list[LogMove]:
+        """Ask for those whose throttle is in force, and write that down; the others are given back."""
+        rates, missing = self.rates(throttle), list[LogMove]()
         for move in self.starting:
             where = (move.broker, LOG_DIRS_RATE)
             if where in rates and where not in in_force:
-                silent = unanswered((move.broker,))
-                self.holds[move.replica] = AwaitingThrottle(unanswered=silent)
+                missing.append(move)
                 continue
             self.asks[move.replica] = move.target
             self.holds[move.replica] = CopyingInBroker(0, move.bytes)
             if move.replica not in ledger.log_moves:
                 self.records.append(record_of(move, ledger, Status.OPEN))
+        return missing
+
+    def without_throttle(
+        self,
+        move: LogMove,
+        refused: ThrottleRefused | None,
+        unanswered: Replicas,
+        tick: TickInput,
+        ledger: Ledger,
+    ) -> None:
+        """Let one wait for its throttle, or end it where Kafka refuses that."""
+        if refused is None:
+            self.holds[move.replica] = AwaitingThrottle(unanswered=unanswered)
+        else:
+            _take(move, End(Status.REJECTED, refused), tick, ledger, self)
 
 
 def pending(job: Job, ledger: Ledger) -> list[LogMove]:
@@ -158,7 +171,8 @@ def log_move_tick(
         if isinstance(closed, Cancelling) and move.replica in ledger.log_moves:
             verdict = _cancel(move, tick, known, found)
         else:
-            verdict = judge_log_move(move, tick.seen, known.answers.get(move.replica))
+            refusal = believed(known.refused.get(move.replica), tick.settings.agreeing_seconds)
+            verdict = judge_log_move(move, tick.seen, refusal)
         verdict = rechecked(verdict, move.replica, tick, known.suspected, agreeing)
         if isinstance(verdict, Start):
             ready.append(move)
@@ -212,8 +226,8 @@ def _cancel(
     return Hold(Rechecking(stays)) if waits else End(Status.CANCELLED, stays)
 
 
-def judge_log_move(move: LogMove, seen: Look, answer: Answer | None) -> Start | Hold | End:
-    """What one look says of one replica; that it is stale, a later look must agree with."""
+def judge_log_move(move: LogMove, seen: Look, refusal: Rejected | None) -> Start | Hold | End:
+    """What one look says of one replica; that it is stale, a later look must agree with. `refusal`: a believed one."""
     other = _another(move, seen)
     if other is not None:
         return other
@@ -226,7 +240,7 @@ def judge_log_move(move: LogMove, seen: Look, answer: Answer | None) -> Start | 
         return End(Status.DONE)
     if place.future_path is not None or place.path != move.source:
         return End(Status.STALE, OtherLogDir(move.source, place.future_path or place.path))
-    return rejected(answer) if isinstance(answer, Rejected) else Start()
+    return Start() if refusal is None else rejected(refusal)
 
 
 def _another(move: LogMove, seen: Look) -> Hold | End | None:

@@ -12,6 +12,7 @@ from replan.applying.journal.ledger import Ledger, unended
 from replan.applying.journal.records import Forget, Order, changed
 from replan.applying.journal.steps import RecoveryRecord, RecoveryStep, Status
 from replan.applying.observation.history import held_since
+from replan.applying.observation.refusals import Refused, believed, refusals
 from replan.applying.partitions.judge import End, Hold
 from replan.applying.reasons.ends import TakenBack
 from replan.applying.reasons.gates import Cancelling
@@ -41,6 +42,7 @@ class Recovering:
 
     answers: Mapping[TopicPartition, Answer] = field(default_factory=dict)
     """The last of each partition."""
+    refused: Mapping[TopicPartition, Refused] = field(default_factory=dict)
     asked_at: Mapping[TopicPartition, float] = field(default_factory=dict)
     leaderless_since: Mapping[TopicPartition, float] = field(default_factory=dict)
     """As far as this process has seen."""
@@ -58,6 +60,7 @@ class Recovering:
         return replace(
             self,
             answers={**self.answers, **answers},
+            refused=refusals(self.refused, answers, now),
             asked_at={**self.asked_at, **dict.fromkeys(answers, now)},
             unknown_since={**self.unknown_since, **unknown},
         )
@@ -160,7 +163,7 @@ def recovery_tick(
         sight = RecoveryInput(
             recovery=recovery,
             record=ledger.recoveries.get(name),
-            answer=known.answers.get(name),
+            refusal=believed(known.refused.get(name), tick.settings.agreeing_seconds),
             asked_at=known.asked_at.get(name),
             leaderless_since=found.leaderless_since.get(name),
             unknown_since=found.unknown_since.get(name),

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from replan.applying.journal.ledger import Ledger, unended
 from replan.applying.journal.steps import StandingRecord, Status
 from replan.applying.observation.history import held_since
+from replan.applying.observation.refusals import Refused, believed
 from replan.applying.partitions.judge import End, Hold, rejected
 from replan.applying.reasons.ends import EndReason, OtherValue, StaysUnset, SubjectGone
 from replan.applying.reasons.gates import Cancelling, SettingInUse
@@ -25,7 +26,7 @@ from replan.applying.steps.creating import Ask
 from replan.applying.steps.rechecking import rechecked
 from replan.applying.tick_input import Job, TickInput
 from replan.model.configs import ConfigChange, ConfigScope, SettingName, override_of, own_value
-from replan.model.control_plane import Answer, Look, Rejected
+from replan.model.control_plane import Look, Rejected
 from replan.model.names import BrokerId
 from replan.planning.plans.moves import Move
 from replan.planning.plans.standing_throttles import ThrottleSetting
@@ -38,8 +39,7 @@ Place = tuple[ConfigScope, str]
 class Standing:
     """What a process knows of them from tick to tick."""
 
-    answers: Mapping[Place, Answer] = field(default_factory=dict)
-    """The last of each place."""
+    refused: Mapping[Place, Refused] = field(default_factory=dict)
     suspected: Mapping[tuple[SettingName, EndReason], float] = field(default_factory=dict)
     """What looks have suggested so far, and since when."""
 
@@ -76,7 +76,8 @@ def standing_tick(
     agreeing: list[tuple[SettingName, EndReason]] = []
     for wanted in pending(tick.job, ledger):
         name = wanted.setting
-        verdict = judge_setting(wanted, tick.seen, ledger, known.answers, late)
+        refusal = believed(known.refused.get(_place(wanted)), tick.settings.agreeing_seconds)
+        verdict = judge_setting(wanted, tick.seen, ledger, refusal, late)
         if isinstance(verdict, Ask) and isinstance(closed, Cancelling) and name in ledger.standing:
             stays = End(Status.CANCELLED, StaysUnset(wanted.before))
             verdict = Hold(SettingUnseen()) if _place(wanted) in late else stays
@@ -116,11 +117,11 @@ def judge_setting(
     wanted: ThrottleSetting,
     seen: Look,
     ledger: Ledger,
-    answers: Mapping[Place, Answer],
+    refusal: Rejected | None,
     arriving: Collection[Place],
 ) -> Ask | Hold | End:
-    """What one look says of one setting; that it is stale, a later look must agree with."""
-    verdict = _judged(wanted, seen, ledger, answers)
+    """What one look says of one setting; that it is stale, a later look must agree with. `refusal`: a believed one."""
+    verdict = _judged(wanted, seen, ledger, refusal)
     late = isinstance(verdict, End) and _place(wanted) in arriving
     return Hold(SettingUnseen()) if late else verdict
 
@@ -130,7 +131,7 @@ def _place(wanted: ThrottleSetting) -> Place:
 
 
 def _judged(
-    wanted: ThrottleSetting, seen: Look, ledger: Ledger, answers: Mapping[Place, Answer]
+    wanted: ThrottleSetting, seen: Look, ledger: Ledger, refusal: Rejected | None
 ) -> Ask | Hold | End:
     name = wanted.setting
     found = _look_up(seen, name)
@@ -142,8 +143,7 @@ def _judged(
         return End(Status.DONE)
     if not wanted.is_before(found.value):
         return End(Status.STALE, OtherValue(wanted.before, found.value))
-    answer = answers.get(_place(wanted)) if name in ledger.standing else None
-    return rejected(answer) if isinstance(answer, Rejected) else Ask()
+    return rejected(refusal) if refusal is not None and name in ledger.standing else Ask()
 
 
 def first_of(move: Move, first: Mapping[Place, SettingName]) -> SettingName | None:

@@ -3,6 +3,10 @@
 from collections.abc import Collection, Iterable, Iterator
 
 from replan.applying.admission.slots import Slots, foreign_load
+from replan.applying.journal.records import changed
+from replan.applying.journal.steps import MoveRecord, Reached, Status
+from replan.applying.observation.refusals import believed
+from replan.applying.partitions.judge_copying import never_there
 from replan.applying.reasons.ends import ThrottleRefused
 from replan.applying.reasons.gates import OthersUnderMinIsr
 from replan.applying.throttles.replica_lists import Copy
@@ -23,6 +27,23 @@ def lingering(tick: TickInput, state: RunState) -> list[TopicPartition]:
         for name in sorted(state.given_up)
         if name in tick.seen.running and _is_copied(tick, name)
     ]
+
+
+def taken_up(tick: TickInput, state: RunState) -> Iterator[MoveRecord]:
+    """The records of ended partitions that go on, since a list of replan's own runs there that is not to stay.
+
+    It came when the partition was done or rested, or it can never end. What the controller lists is never old, so one
+    look is enough; a list that was left to another tool is that tool's.
+    """
+    for name, running in tick.seen.running.items():
+        own = state.ledger.owned.get(name)
+        if own is None or own.status in {Status.OPEN, Status.FOREIGN}:
+            continue
+        late = own.status in {Status.DONE, Status.CANCELLED} and running.target != own.target
+        if running.target in own.past and (late or never_there(running, tick.seen)):
+            yield changed(
+                own, status=Status.OPEN, message="", reached=min(own.reached, Reached.EXPANDED)
+            )
 
 
 def may_arrive(state: RunState) -> list[TopicPartition]:
@@ -132,13 +153,15 @@ def others_suffer(tick: TickInput, state: RunState) -> OthersUnderMinIsr | None:
     return OthersUnderMinIsr(suffering, tuple(sorted(theirs & loaded)))
 
 
-def refused_setting(tick: TickInput, state: RunState, move: Move) -> ThrottleRefused | None:
-    """A setting of the copy's throttle that Kafka refuses, and not just while a broker restarts."""
-    named = [(ConfigScope.TOPIC, move.partition.topic)]
-    named += [(ConfigScope.BROKER, str(b)) for b in (*move.original, *move.new)]
-    long_ago = tick.now - tick.settings.agreeing_seconds
+def refused_setting(
+    tick: TickInput, state: RunState, topics: Iterable[str], brokers: Iterable[BrokerId]
+) -> ThrottleRefused | None:
+    """A setting of a copy's throttle that Kafka refuses."""
+    named = [(ConfigScope.TOPIC, topic) for topic in topics]
+    named += [(ConfigScope.BROKER, str(b)) for b in brokers]
     for scope, name in named:
-        rejection = state.refused_configs.get((scope, name))
-        if rejection is not None and state.refused_since[scope, name] <= long_ago:
+        refused = state.refused_settings.get((scope, name))
+        rejection = believed(refused, tick.settings.agreeing_seconds)
+        if rejection is not None:
             return ThrottleRefused(scope, name, rejection.code, rejection.name, rejection.message)
     return None

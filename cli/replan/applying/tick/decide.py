@@ -27,6 +27,7 @@ from replan.applying.reasons.gates import (
     Stopping,
     ThrottleContested,
 )
+from replan.applying.reasons.notes import ArrivedLate
 from replan.applying.reasons.requests import ArrivalPossible
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.steering import acknowledged, notes_of, steered, throttle_of
@@ -41,8 +42,10 @@ from replan.applying.tick.copies import (
     lingering,
     may_arrive,
     others_suffer,
+    refused_setting,
     slots_of,
     source_of,
+    taken_up,
 )
 from replan.applying.tick.draft import Draft
 from replan.applying.tick.next_state import Decision, next_state
@@ -64,6 +67,7 @@ Subject = TypeVar("Subject", bound=Hashable)
 def decide(tick: TickInput, state: RunState) -> tuple[Decision, RunState]:
     """What to do now, and the state of the run once that is written down."""
     builder = TickBuilder(tick, state)
+    builder.take_up()
     builder.configure()
     builder.create()
     builder.recover()
@@ -125,6 +129,15 @@ class TickBuilder:
         if isinstance(self._admission, Paused | Cancelling):
             return self._admission
         return None if self._tick.admitting else Stopping()
+
+    def take_up(self) -> None:
+        """What has ended goes on where a list of replan's own runs that is not to stay; the next tick judges it."""
+        for record in taken_up(self._tick, self._state):
+            name, known = record.partition, self._state.ledger.owned[record.partition]
+            self._draft.phases[name] = InFlight(record)
+            if known.status is Status.DONE:
+                listed = self._tick.seen.running[name].target
+                self._draft.notes.append(ArrivedLate(name, listed))
 
     def configure(self) -> None:
         """Throttle settings that stay come before the copies that need their places."""
@@ -294,8 +307,12 @@ class TickBuilder:
         for name, ask in self._to_start.items():
             if self._throttled(name):
                 self._add(name, ask)
-        ledger, in_force = self._state.ledger, self._throttles.rates_in_force
-        self._log_moves.ask(in_force, self._throttle, ledger, self._state.unanswered)
+        tick, state, in_force = self._tick, self._state, self._throttles.rates_in_force
+        missing = self._log_moves.ask(in_force, self._throttle, state.ledger)
+        for move in missing:
+            refused = refused_setting(tick, state, (), [move.broker])
+            silent = state.unanswered((move.broker,))
+            self._log_moves.without_throttle(move, refused, silent, tick, state.ledger)
         self._draft.records.extend(self._log_moves.records)
 
     def _throttled(self, name: TopicPartition) -> bool:
@@ -337,7 +354,7 @@ class TickBuilder:
             recoveries=self._recoveries,
             log_moves=self._log_moves,
             throttles=self._throttles,
-            notes=notes_of(self._tick.commands),
+            notes=(*notes_of(self._tick.commands), *self._draft.notes),
             phases=self._draft.phases,
             holds=_kept(self._draft.holds, state.holds),
             waits=self._unchanged.waits(),

@@ -6,10 +6,11 @@ way is in `decide`.
 
 from replan.applying.journal.records import Record, changed
 from replan.applying.journal.steps import MoveRecord, Status
-from replan.applying.partitions.intents import begun, forgetting, left_behind
+from replan.applying.partitions.intents import begun, forgetting, left_behind, no_more_left
 from replan.applying.partitions.judge import End, Suspect, Verdict
 from replan.applying.partitions.phase import Deferred, Ended, InFlight, Phase, Waiting
 from replan.applying.reasons.ends import EndReason
+from replan.applying.reasons.notes import Note
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.tick.run_state import RunState
 from replan.applying.tick.verdicts import agreed
@@ -28,6 +29,7 @@ class Draft:
         self.records: list[Record] = []
         """Beside those of the phases."""
         self.holds: dict[TopicPartition, HoldReason] = {}
+        self.notes: list[Note] = []
         self.suspected: list[tuple[TopicPartition, Request | End]] = []
 
     def hold(self, name: TopicPartition, reason: HoldReason, *, soon: bool) -> None:
@@ -69,8 +71,10 @@ class Draft:
         self.phases[name] = Ended(record)
         found = self._tick.seen.partitions.get(name)
         if status is not Status.DONE:
-            there = found is not None and found.topic_id == record.topic_id
-            self.records.extend(left_behind(record, ledger) if there else ())
+            if found is not None and found.topic_id == record.topic_id:
+                rests = found.running is None and found.replicas == record.original
+                left = no_more_left if rests else left_behind
+                self.records.extend(left(record, ledger))
         elif name not in job.plan.remember:
             self.records.extend(forgetting(job.moves[name], ledger))
 

@@ -20,7 +20,7 @@ from replan.applying.partitions.phase import (
     check_transition,
 )
 from replan.applying.reasons.notes import Note
-from replan.applying.reasons.requests import JournalSlow
+from replan.applying.reasons.requests import LookTooOld
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.steps.creating import CreateTick
 from replan.applying.steps.log_moves import LogMoveTick
@@ -102,7 +102,7 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
             {tick.job.places[n]: p for n, p in phases.items() if n not in state.ledger.open}
         ),
         admitted=(state.admitted - phases.keys()) | admitted,
-        given_up=state.given_up
+        given_up=state.given_up.difference(begun)
         | {n for n, p in phases.items() if isinstance(p, Ended) and p.record.given_up},
         copies_waiting=state.copies_waiting + _copies_back(tick, state, phases),
         throttle_history=history_after(decision.throttles, read, state.ledger),
@@ -128,7 +128,7 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
     )
 
 
-def too_slow(decision: Decision, after: RunState, reason: JournalSlow) -> tuple[Decision, RunState]:
+def too_slow(decision: Decision, after: RunState, reason: LookTooOld) -> tuple[Decision, RunState]:
     """What becomes of a decision that took too long to write down: nothing of it is sent, and it is decided again."""
     unsent = {*decision.resizing, *decision.same_size, *decision.elections}
     holds = dict.fromkeys(unsent, reason)

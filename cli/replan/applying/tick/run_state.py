@@ -14,6 +14,7 @@ from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.steps import Status
 from replan.applying.observation.history import PartitionHistory, held_since
 from replan.applying.observation.neighbours import Neighbours
+from replan.applying.observation.refusals import Refused, refusals
 from replan.applying.other_tools import OtherCopies
 from replan.applying.partitions.judge import End
 from replan.applying.partitions.phase import Admitted, Ended, InFlight, Phase, Waiting
@@ -120,8 +121,9 @@ class RunState:
     configs_unknown_since: Mapping[Configured, float] = field(default_factory=dict)
     refused_configs: Mapping[Configured, Rejected] = field(default_factory=dict)
     """Settings that Kafka refused when they were last asked for."""
-    refused_since: Mapping[Configured, float] = field(default_factory=dict)
-    """Since when each of them was refused every time: one answer may come from a broker that was just restarting."""
+    refused: Mapping[TopicPartition, Refused] = field(default_factory=dict)
+    """Lists and elections that Kafka refuses."""
+    refused_settings: Mapping[Configured, Refused] = field(default_factory=dict)
     unanswered_configs: frozenset[Configured] = frozenset()
     """Places whose last change nobody answered."""
     missing_since: Mapping[str, float] = field(default_factory=dict)
@@ -247,7 +249,9 @@ class RunState:
             self,
             answers=answers.partitions,
             creating=self.creating.answered(answers.creates, now),
-            standing=replace(self.standing, answers=answers.standing),
+            standing=replace(
+                self.standing, refused=refusals(self.standing.refused, answers.standing, now)
+            ),
             recovering=self.recovering.answered(answers.recoveries, now),
             log_moving=self.log_moving.answered(answers.log_moves, now),
             repeats=repeats,
@@ -255,7 +259,8 @@ class RunState:
             | {n: now for n, a in answers.partitions.items() if isinstance(a, OutcomeUnknown)},
             refused_configs=refused,
             unanswered_configs=frozenset(unanswered),
-            refused_since=held_since(self.refused_since, refused, now),
+            refused=refusals(self.refused, answers.partitions, now),
+            refused_settings=refusals(self.refused_settings, answers.configs, now),
             configs_unknown_since=unknown,
         )
 

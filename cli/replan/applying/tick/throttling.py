@@ -85,10 +85,10 @@ def throttle_missing(
     copy = copy_of(tick, state, move)
     if in_place(copy, throttle, throttles, view):
         return None
-    refused = refused_setting(tick, state, move)
+    brokers = (*move.original, *move.new)
+    refused = refused_setting(tick, state, [move.partition.topic], brokers)
     if refused is not None:
         return refused
-    brokers = (*move.original, *move.new)
     return AwaitingThrottle(
         unread(copy, throttle, view), gives_way_to(copy, throttle, view), state.unanswered(brokers)
     )

@@ -2,6 +2,7 @@
 
 from replan.applying.journal.records import Order
 from replan.applying.journal.steps import MoveRecord
+from replan.applying.observation.refusals import believed
 from replan.applying.partitions.judge import PartitionInput, Suspect
 from replan.applying.reasons.ends import ChangedElsewhere, EndReason, OtherReassignment
 from replan.applying.reasons.waits import HoldReason
@@ -27,6 +28,7 @@ def partition_input(
         settle_seconds=tick.settings.settle_seconds,
         racks=tick.job.plan.racks,
         answer=state.answers.get(name),
+        refusal=believed(state.refused.get(name), tick.settings.agreeing_seconds),
         repeat_seconds=state.repeat_seconds(name, tick.now),
         quarantine_seconds=quarantine_left(tick, state, name),
         logless=frozenset(b for b in move.target if state.history.shows_no_log(name, b)),

@@ -179,7 +179,7 @@ def _alive(lock: Lock) -> str:
 
 
 COMMIT_SECONDS = 5.0
-"""How long an append waits; requests are not sent on an older intent anyway (`Settings.intent_seconds`)."""
+"""How long an append waits; requests are not sent on an older intent anyway (`Settings.look_seconds`)."""
 RELEASE_SECONDS = 3.0
 
 

@@ -71,7 +71,7 @@ def preferred_elections(
     if selection.everything:
         not_needed = ()
     refusals = [Refusal(n, RefusalRule.NO_SUCH_PARTITION, {}) for n in chosen.missing]
-    moves, judge = list[Move](), Judge.of(snapshot.brokers)
+    moves, judge = list[Move](), Judge.of(snapshot)
     settings = snapshot.all_settings()
     for seen in snapshot.states(chosen.rows[needed].tolist()):
         move = leading_move(seen, settings[seen.partition.topic], seen.replicas[0])

@@ -123,7 +123,7 @@ def _moves(
 ) -> tuple[list[Move], list[Refusal]]:
     """What lets the named replicas lead partitions that are led, and why some cannot."""
     moves, refusals = list[Move](), list[Refusal]()
-    judge, settings = Judge.of(snapshot.brokers), snapshot.all_settings()
+    judge, settings = Judge.of(snapshot), snapshot.all_settings()
     for seen in states:
         name, leader = seen.partition, leaders[seen.partition]
         if leader not in seen.replicas:

@@ -93,7 +93,7 @@ def plan_of(
     within = chosen_part(only, snapshot)
     differs = part_of(left.differences, within) if only else left.differences
     facts = _facts(placement, snapshot, differs.table)
-    judge = Judge.of(snapshot.brokers)
+    judge = Judge.of(snapshot)
     racks = RequiredRacks.of(placement, snapshot, facts.listed)
     judged: list[tuple[Move, PartitionState]] = []
     creates = tuple(c for c in growth.creates if within(c.first))

@@ -60,7 +60,7 @@ class WayBack:
 
 def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
     """The plan back. Raises LimitExceeded where it changes more than the limits allow."""
-    judge, settings = Judge.of(snapshot.brokers), snapshot.all_settings()
+    judge, settings = Judge.of(snapshot), snapshot.all_settings()
     nameable = frozenset(b.id for b in snapshot.brokers if not b.cordoned)
     judged: list[tuple[Move, PartitionState]] = []
     refused: list[Refusal] = []

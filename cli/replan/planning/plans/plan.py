@@ -32,6 +32,8 @@ class RefusalRule(StrEnum):
 
     RUNNING = "running"
     """Another tool's reassignment runs on it: held rather than refused."""
+    LEFT_RUNNING = "left-running"
+    """The same where an application of replan's has begun it, and has ended (`RememberedOrder.left`)."""
     NO_LEADER = "no-leader"
     TARGET_BELOW_MIN_ISR = "target-below-min-isr"
     UNREGISTERED = "unregistered"
@@ -145,6 +147,7 @@ Facts = Mapping[str, Fact]
 
 FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     RefusalRule.RUNNING: ("target", "adding", "removing"),
+    RefusalRule.LEFT_RUNNING: ("target", "adding", "removing"),
     RefusalRule.NO_LEADER: ("inSync",),
     RefusalRule.TARGET_BELOW_MIN_ISR: ("target", "minInsyncReplicas"),
     RefusalRule.UNREGISTERED: ("original", "brokers"),
@@ -235,6 +238,7 @@ class Refusal:
         """Whether another party is in the way: exit 4 rather than 3."""
         return self.rule in {
             RefusalRule.RUNNING,
+            RefusalRule.LEFT_RUNNING,
             RefusalRule.TOPIC_RUNNING,
             RefusalRule.RECOVERY_REASSIGNED,
         }

@@ -5,12 +5,12 @@ checks the ones that may change (safe start, unclean guard) again at admission. 
 cluster, such as an unknown broker, are not refusals: they are in `comparison.cluster_check`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from replan.model.broker import Broker
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
+from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Facts, Refusal, RefusalRule
 
@@ -19,20 +19,22 @@ Reason = tuple[RefusalRule, Facts]
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """The rules, with what they need to know of the brokers."""
+    """The rules, with what they need to know of the cluster."""
 
     registered: frozenset[BrokerId]
     live: frozenset[BrokerId]
     cordoned: frozenset[BrokerId]
+    remembered: Mapping[TopicPartition, RememberedOrder]
 
     @classmethod
-    def of(cls, brokers: Iterable[Broker]) -> "Judge":
-        """Make one that knows these brokers."""
-        known = tuple(brokers)
+    def of(cls, snapshot: Snapshot) -> "Judge":
+        """Make one that knows this cluster."""
+        known = snapshot.brokers
         return cls(
             frozenset(b.id for b in known),
             frozenset(b.id for b in known if b.live),
             frozenset(b.id for b in known if b.cordoned),
+            snapshot.remembered,
         )
 
     def refusals(self, move: Move, seen: PartitionState) -> list[Refusal]:
@@ -47,7 +49,12 @@ class Judge:
                 "adding": running.adding,
                 "removing": running.removing,
             }
-            yield RefusalRule.RUNNING, lists
+            known = self.remembered.get(seen.partition)
+            left = known is not None and (known.topic_id, known.left) == (
+                seen.topic_id,
+                running.target,
+            )
+            yield RefusalRule.LEFT_RUNNING if left else RefusalRule.RUNNING, lists
             return
         if seen.leader is None:
             yield RefusalRule.NO_LEADER, {"inSync": seen.isr}

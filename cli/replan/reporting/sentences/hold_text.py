@@ -9,6 +9,7 @@ from replan.applying.reasons.copies import (
     Confirming,
     CopyGoesOn,
     CopyingInBroker,
+    CopyNeverEnds,
     CopyStopsWrites,
     NeverEnding,
     NoLeader,
@@ -40,7 +41,7 @@ from replan.applying.reasons.requests import (
     CreateArrivalPossible,
     EffectUnseen,
     JournalSilent,
-    JournalSlow,
+    LookTooOld,
     MetadataBehind,
     NextBatch,
     NotPermitted,
@@ -104,11 +105,12 @@ def hold_text(reason: HoldReason) -> str:
         case (
             AwaitingSync()
             | NeverEnding()
+            | CopyNeverEnds()
             | CopyStopsWrites()
             | AwaitingThrottle()
             | Confirming()
             | NextBatch()
-            | JournalSlow()
+            | LookTooOld()
             | CopyingInBroker()
         ):
             return _measured(reason)
@@ -146,11 +148,12 @@ _PLAIN: Mapping[type[HoldReason], str] = MappingProxyType(
 def _measured(
     reason: AwaitingSync
     | NeverEnding
+    | CopyNeverEnds
     | CopyStopsWrites
     | AwaitingThrottle
     | Confirming
     | NextBatch
-    | JournalSlow
+    | LookTooOld
     | CopyingInBroker,
 ) -> str:
     match reason:
@@ -158,12 +161,12 @@ def _measured(
             return f"its broker copies it: {copied} of {total} bytes"
         case AwaitingThrottle():
             return _awaiting_throttle(reason)
-        case AwaitingSync() | NeverEnding() | CopyStopsWrites():
+        case AwaitingSync() | NeverEnding() | CopyNeverEnds() | CopyStopsWrites():
             return _awaiting_sync(reason)
-        case JournalSlow(seconds, limit):
+        case LookTooOld(seconds, limit):
             return (
-                f"writing to the journal took {seconds:.0f} s, longer than {limit:.0f} s, so nothing was sent; "
-                "put the journal on a faster disk"
+                f"what the cluster showed was {seconds:.0f} s old before anything could be asked, more than "
+                f"{limit:.0f} s, so nothing was; see what makes this machine, the cluster or the journal slow"
             )
         case Confirming(seconds):
             return f"in sync; confirming for {seconds:.0f} s"
@@ -189,7 +192,10 @@ def _awaiting_throttle(reason: AwaitingThrottle) -> str:
     return f"waiting for the throttle: {what}; the copy does not begin without its throttle"
 
 
-def _awaiting_sync(reason: AwaitingSync | NeverEnding | CopyStopsWrites) -> str:
+def _awaiting_sync(reason: AwaitingSync | NeverEnding | CopyNeverEnds | CopyStopsWrites) -> str:
+    if isinstance(reason, CopyNeverEnds):
+        gone = listed(reason.brokers)
+        return f"not registered any more: {gone}; its copy would never end, and is taken back"
     if isinstance(reason, NeverEnding):
         return (
             f"another tool's lists have left {listed(reason.brokers)} both adding and removing, "

@@ -15,6 +15,10 @@ REFUSALS: Mapping[RefusalRule, str] = {
         "a reassignment to {target} is running on it (adding {adding}, removing {removing}); let it end or cancel it, "
         "then plan again. If it is replan's own, `replan resume` goes on with it"
     ),
+    RefusalRule.LEFT_RUNNING: (
+        "a reassignment to {target} is running on it (adding {adding}, removing {removing}), which an application of "
+        "replan has begun and left; `replan abandon --cancel-copies` cancels it, then plan again"
+    ),
     RefusalRule.NO_LEADER: (
         "no leader, in sync: {inSync}; needs recovery first: bring back one of its in-sync or eligible replicas"
     ),

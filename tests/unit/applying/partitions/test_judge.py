@@ -92,6 +92,7 @@ def sight(
         settle_seconds=15,
         racks={b.id: b.rack for b in brokers()},
         answer=answer,
+        refusal=answer if isinstance(answer, Rejected) else None,
         quarantine_seconds=quarantine,
     )
 

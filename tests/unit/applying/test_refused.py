@@ -1,0 +1,76 @@
+"""What is refused for a moment, as by a broker that has just restarted, is asked for again, whatever step it is."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+from tests.builders import move, state
+from tests.unit.applying import test_killed_creating as creating
+from tests.unit.applying import test_killed_log_moves as log_moves
+from tests.unit.applying import test_killed_recovering as recovering
+from tests.unit.applying import test_killed_standing as standing
+from tests.unit.applying.lab import MB, Boundary, Lab, lab
+
+from replan.applying.journal.ledger import fold
+from replan.applying.observation.refusals import Refused, believed, refusals
+from replan.applying.views.outcome import Outcome
+from replan.errors import Exit
+from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
+from replan.model.declared.placement import MoveThrottle
+
+DENIED = Rejected(29, "TOPIC_AUTHORIZATION_FAILED", "Denied.")
+POLICY = Rejected(44, "POLICY_VIOLATION", "No.")
+
+
+def a_throttled_move() -> Lab:
+    grows = move([1, 2, 3], [1, 2, 4], size=MB)
+    return lab([state([1, 2, 3], size=MB)], [grows], throttle=MoveThrottle(MB))
+
+
+STEPS: dict[str, Callable[[], Lab]] = {
+    "a move under its throttle": a_throttled_move,
+    "new partitions": creating.growing,
+    "a throttle that stays": standing.made,
+    "a move between log directories": log_moves.made,
+    "a recovery": recovering.leaderless,
+}
+
+
+def performed(made: Lab, seconds: float) -> tuple[Outcome, Lab]:
+    """While the cluster refuses whatever is asked for in the first seconds."""
+    began = made.clock.now()
+    boundary = Boundary(refuses=lambda: made.clock.now() - began < seconds)
+    return made.apply(boundary=boundary, stop=made.stop_at(began + 1_000)), made
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_what_is_refused_for_a_moment_is_done_all_the_same(step: str) -> None:
+    outcome, _ = performed(STEPS[step](), 3)
+    assert outcome.exit_code is Exit.OK
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_what_is_refused_again_and_again_ends_as_refused(step: str) -> None:
+    outcome, made = performed(STEPS[step](), 10_000)
+    assert outcome.exit_code is Exit.REFUSED
+    assert not fold(made.journal.read()).open
+
+
+@pytest.mark.parametrize(
+    ("answers", "refusal"),
+    [
+        ([(0, DENIED)], None),
+        ([(0, DENIED), (4, DENIED)], None),
+        ([(0, DENIED), (2, DENIED), (5, DENIED)], DENIED),
+        ([(0, DENIED), (3, Accepted()), (5, DENIED)], None),
+        ([(0, DENIED), (3, OutcomeUnknown("no answer")), (5, DENIED)], None),
+        ([(0, DENIED), (5, POLICY)], None),
+        ([(0, DENIED), (5, POLICY), (10, POLICY)], POLICY),
+    ],
+)
+def test_a_refusal_is_believed_once_it_was_the_answer_for_long_enough(
+    answers: Sequence[tuple[float, Answer]], refusal: Rejected | None
+) -> None:
+    known: Mapping[str, Refused] = {}
+    for seconds, answer in answers:
+        known = refusals(known, {"orders": answer}, seconds)
+    assert believed(known.get("orders"), 5) == refusal
