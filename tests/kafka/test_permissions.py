@@ -11,6 +11,8 @@ from tests.kafka.harness.clients import admin, create_topic, fill, partition_met
 from tests.kafka.secured import Secured, word_of
 
 from replan.kafka.control_plane import open_cluster
+from replan.kafka.journal.entries import TRANSACTIONAL_ID
+from replan.model.names import JOURNAL_TOPIC
 
 TABLE = Path(__file__).parents[2] / "docs" / "operations.md"
 OPERATIONS = {
@@ -50,10 +52,11 @@ class Site:
             allow(user, ResourceType.BROKER, "kafka-cluster", *row["cluster"])
         if row["topics"]:
             allow(user, ResourceType.TOPIC, self.topic, *row["topics"])
-        allow(user, ResourceType.TOPIC, self.journal, *row["journal"])
+        for journal in (self.journal, JOURNAL_TOPIC):  # the lock is in the second
+            allow(user, ResourceType.TOPIC, journal, *row["journal"])
         if AclOperation.WRITE in row["journal"] and command not in {"pause", "throttle RATE"}:
             both = AclOperation.DESCRIBE, AclOperation.WRITE
-            allow(user, ResourceType.TRANSACTIONAL_ID, f"replan-{self.journal}", *both)
+            allow(user, ResourceType.TRANSACTIONAL_ID, TRANSACTIONAL_ID, *both)
         file = self.secured.properties(self.folder, user, word_of(user))
         with open_cluster(self.secured.bootstrap, file) as plane:
             until(
@@ -98,7 +101,7 @@ def test_who_may_plan_is_warned_and_refused_and_who_may_apply_applies(site: Site
         "Alter on Cluster",
         "AlterConfigs on Cluster",
         f"AlterConfigs on Topic {site.topic}",
-        f"Write on TransactionalId replan-{site.journal}",
+        f"Write on TransactionalId {TRANSACTIONAL_ID}",
     }
     assert "User:planner" in warned
     assert all(text in warned for text in lacking)
