@@ -29,7 +29,6 @@ from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
-from replan.planning.placing.problem import Obstacle
 from replan.planning.plans.move_reasons import MoveReason, ReasonKind
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan, RefusalRule, WarningKind
@@ -188,27 +187,83 @@ def test_a_rack_without_brokers_is_refused_with_its_measure() -> None:
     assert refusal.facts == {"rule": f"{HERE}: orders", "rack": "b", "needed": 1, "available": 0}
 
 
-def test_a_balance_that_cannot_be_reached_refuses_the_plan() -> None:
-    """Broker 2 is to take half, and may get nothing new while it is fenced."""
+def two_of_one() -> Snapshot:
+    """Both partitions are on broker 1, and what a rule places there can lie nowhere else."""
+    return snapshot(
+        [state([1], size=9), state([1], partition=1, size=1), state([3], topic="clicks")],
+        registered=brokers(3, "abc"),
+        min_insync_replicas=1,
+    )
+
+
+def test_a_balance_that_cannot_be_reached_is_said_and_everything_else_is_planned() -> None:
+    """The drain of broker 3 has nothing to do with the bytes of one partition that are most of all."""
+    asked = placement(
+        rules=ruled(
+            replication_factor=1,
+            brokers=(BrokerRange(BrokerId(1), BrokerId(2), HERE, single=False),),
+        ),
+        balance=Balance(HERE, bytes=Fraction(1, 10)),
+        replica_blacklist=drain(3),
+    )
+    plan = make_plan(asked, two_of_one())
+    assert {str(m.partition): m.reason.kind for m in plan.moves} == {
+        "orders-1": ReasonKind.BALANCE,
+        "clicks-0": ReasonKind.DRAIN,
+    }
+    [warning] = [w for w in plan.warnings if w.kind is WarningKind.BALANCE]
+    assert warning.facts == {
+        "where": str(HERE),
+        "measure": "bytes",
+        "asked": "10%",
+        "reached": "60.1%",
+        "brokers": (1, 2),
+        "proved": "no",
+        "rules": (f"`orders` ({HERE})",),
+        "closed": ("3 is drained",),
+    }
+
+
+def test_a_balance_that_is_required_and_cannot_be_reached_refuses_the_plan() -> None:
+    asked = placement(
+        rules=ruled(replication_factor=1),
+        balance=Balance(HERE, bytes=Fraction(1, 10), required=True),
+    )
+    with pytest.raises(BalanceUnreachable, match=r"`bytes: 140\.1%`") as caught:
+        make_plan(asked, two_of_one())
+    [reason] = caught.value.reasons
+    assert find_drift(asked, two_of_one()).unbalanced == (reason,)
+
+
+def test_drift_is_out_of_balance_where_a_plan_brings_it_nearer_and_nowhere_else() -> None:
+    asked = placement(
+        rules=ruled(replication_factor=1), balance=Balance(HERE, bytes=Fraction(1, 10))
+    )
+    seen = two_of_one()
+    plan = make_plan(asked, seen)
+    drift = find_drift(asked, seen)
+    assert [d.partition for d in drift.partitions] == [m.partition for m in plan.moves]
+    assert len(drift.unbalanced) == 1
+    ended = after(plan, seen)
+    assert make_plan(asked, ended).moves == ()
+    assert find_drift(asked, ended).none
+
+
+@pytest.mark.parametrize("fenced", [[], [1], [2], [3]])
+def test_no_rolling_restart_is_out_of_balance(fenced: list[int]) -> None:
     seen = snapshot(
-        [state([1]), state([1], partition=1)],
-        registered=brokers(2, "ab", fenced=[2]),
+        [state([n % 3 + 1], partition=n) for n in range(9)],
+        registered=brokers(3, "abc", fenced=fenced),
         min_insync_replicas=1,
     )
     asked = placement(
-        rules=ruled(replication_factor=1), balance=Balance(HERE, replicas=Fraction(0))
+        rules=ruled(replication_factor=1),
+        balance=Balance(HERE, replicas=Fraction(0), required=True),
     )
-    with pytest.raises(BalanceUnreachable, match="balance: broker 1 ") as caught:
-        make_plan(asked, seen)
-    [reason] = caught.value.reasons
-    assert (reason.obstacle, reason.brokers, reason.needed) == (
-        Obstacle.BALANCE_IMPOSSIBLE,
-        (1,),
-        1,
-    )
-    drift = find_drift(asked, seen)
-    assert (drift.unbalanced, drift.none) == ((reason,), False)
-    assert len(targets(asked, replace(seen, brokers=brokers(2, "ab")))) == 1
+    plan = make_plan(asked, seen)
+    assert plan.moves == ()
+    assert WarningKind.BALANCE not in {w.kind for w in plan.warnings}
+    assert find_drift(asked, seen).none
 
 
 def test_leaders_by_racks_and_balanced() -> None:

@@ -95,6 +95,7 @@ def _balance(file: _File) -> Iterator[Declaration]:
             file.where(path),
             replicas=_percentage(section.get("replicas")),
             bytes=_percentage(section.get("bytes")),
+            required=section.get("required", False),
             weights={
                 BrokerId(int(broker)): Fraction(round(Fraction(str(share)) * 1000), 1000)
                 for broker, share in sorted(section.get("weights", {}).items())

@@ -107,3 +107,5 @@ class Balance:
     """Shares; a broker that is not named has 1."""
     places: Mapping[str, Where] = field(default_factory=dict)
     """Where each key is written."""
+    required: bool = False
+    """A plan that does not reach it is refused; otherwise it comes as near as it can."""

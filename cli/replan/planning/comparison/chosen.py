@@ -29,6 +29,7 @@ from replan.planning.placing.problem import (
     BrokerTable,
     Choice,
     Flags,
+    Imbalance,
     Impossible,
     Lie,
     PartitionTable,
@@ -57,6 +58,8 @@ class Chosen:
     """With observed rows as partitions."""
     unjudged: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """Observed rows that may keep their rule: it counts racks, and that of a broker that is down is not known."""
+    imbalances: tuple[Imbalance, ...] = ()
+    """How near the balance comes, where it comes no nearer than asked for."""
     findings: tuple[Finding, ...] = ()
     """What the judge says of the lists that were changed: nothing, unless replan has a bug."""
 
@@ -234,6 +237,7 @@ class _Question:
             for_balance,
             tuple(self._by_row(reason) for reason in choice.impossible),
             self.unjudged,
+            choice.imbalances,
             tuple(
                 Finding(int(self.rows[found.row]), found.breach)
                 for found in judge(self.problem, choice, sorted({*differs.tolist(), *given_up}))

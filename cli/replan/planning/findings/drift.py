@@ -22,10 +22,10 @@ from replan.planning.comparison.partition_counts import PartitionCount, partitio
 from replan.planning.comparison.preferred import absent_leaders
 from replan.planning.comparison.without_effect import without_effect
 from replan.planning.findings.health import BrokerDown, brokers_down, judge, unclean_topics
-from replan.planning.placing.problem import OF_THE_BALANCE, Impossible
 from replan.planning.plans.log_dirs import log_drains
 from replan.planning.plans.plan import PlanWarning
 from replan.planning.plans.standing_throttles import ThrottleSetting, standing_differences
+from replan.planning.safety.placing_refusals import OutOfBalance, out_of_balance
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class Drift:
     acknowledged: tuple[TopicPartition, ...] = ()
     """Partitions that differ, which the placement asks to leave alone until a date."""
 
-    unbalanced: tuple[Impossible, ...] = ()
-    """Why the balance cannot be reached, where it cannot: replicas or bytes are out of their bounds."""
+    unbalanced: tuple[OutOfBalance, ...] = ()
+    """The balance, where a plan brings it nearer and not as near as is asked for, or where it is required."""
     log_dirs: tuple[tuple[TopicPartition, BrokerId, str], ...] = ()
     """Replicas in log directories that are to be empty, with their broker and the directory."""
     standing: tuple[ThrottleSetting, ...] = ()
@@ -134,7 +134,7 @@ def drift_of(found: Comparison, *, at_work: bool = True) -> Drift:
         tuple(partition_counts(placement, snapshot)),
         tuple(on_the_way),
         tuple(sorted(name for _, names in found.left.known for name in names)),
-        tuple(r for r in found.wanted.chosen.impossible if r.obstacle in OF_THE_BALANCE),
+        _unbalanced(found),
         _lying_there(placement, snapshot),
         tuple(standing_differences(placement, snapshot)),
         unclean_topics(snapshot),
@@ -144,6 +144,14 @@ def drift_of(found: Comparison, *, at_work: bool = True) -> Drift:
         tuple(without_effect(placement, snapshot)),
         found.mistakes,
     )
+
+
+def _unbalanced(found: Comparison) -> tuple[OutOfBalance, ...]:
+    """What a plan would do about it, and could not do in full; what nothing can change is no drift."""
+    chosen, balance = found.wanted.chosen, found.aligned.placement.balance
+    if balance is None or not (balance.required or chosen.for_balance.any()):
+        return ()
+    return out_of_balance(chosen.imbalances, found.aligned.placement, found.observed)
 
 
 def _different(found: Comparison, lacking: Collection[TopicPartition]) -> Iterator[Drifted]:

@@ -159,7 +159,7 @@ def classify(
         found += _throttles(placement, snapshot)
     found += _review_due(placement, snapshot)
     found += [
-        Classified(Rule.OUT_OF_BALANCE, OtherKind.BALANCE, detail=reason.obstacle.value)
+        Classified(Rule.OUT_OF_BALANCE, OtherKind.BALANCE, detail=reason.imbalance.measure.value)
         for reason in drift.unbalanced
     ]
     found += [

@@ -42,9 +42,13 @@ from replan.planning.making.why_moved import Difference, Facts, reason_of
 from replan.planning.plans.log_dirs import NoRoomLeft, log_drains
 from replan.planning.plans.moves import Move, move_of
 from replan.planning.plans.plan import Facts as PlanFacts
-from replan.planning.plans.plan import Plan, Refusal, RefusalRule
+from replan.planning.plans.plan import Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.plans.standing_throttles import standing_differences
-from replan.planning.safety.placing_refusals import placing_refusals
+from replan.planning.safety.placing_refusals import (
+    BalanceUnreachable,
+    out_of_balance,
+    placing_refusals,
+)
 from replan.planning.safety.plan_invariants import require_invariants
 from replan.planning.safety.refusals import Judge
 
@@ -103,6 +107,9 @@ def plan_of(
         *placing_refusals(asked.chosen.impossible, left.unplaceable, facts.rules, snapshot),
     ]
     refused = [refusal for refusal in reasons if within(refusal.partition)]
+    off_balance = out_of_balance(asked.chosen.imbalances, placement, snapshot)
+    if off_balance and placement.balance is not None and placement.balance.required:
+        raise BalanceUnreachable(off_balance)
     remember: set[TopicPartition] = set()
     for difference, seen in _differences(differs, asked, snapshot):
         move = _move(difference, seen, facts)
@@ -155,6 +162,7 @@ def plan_of(
         refusals=tuple(refused),
         conflicts=conflicts(aligned, refused, planned_or_lacking, asked.chosen.impossible),
         warnings=(
+            *(PlanWarning(WarningKind.BALANCE, found.facts) for found in off_balance),
             *plan_warnings(
                 aligned,
                 asked,

@@ -1,10 +1,12 @@
 """Replicas and bytes per broker within the tolerance of their shares, over the partitions that are placed by rule.
 
-The share of a broker is its part by weight of all that is balanced, among the candidates of the rules. Its bounds are
-the share less and more the tolerance, to whole numbers outwards: a tolerance of 0 means within one. A broker that may
-get nothing new needs no more than it has. Replicas are exact (`flow`), bytes are searched for (`packing`).
+A balance is aimed at. Replicas are exact (`flow`): where no moves bring all brokers within their bounds, the bounds
+give way, as little as can be, to those that no replica can leave, or none can come to. Bytes are searched for
+(`packing`), and the search keeps what it has found. How near that is, an `Imbalance` says. Room on disks is searched
+for with them.
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -14,26 +16,35 @@ from replan.planning.placing.arranging import arranged
 from replan.planning.placing.exchanges import ReplicaExchanges
 from replan.planning.placing.flow import Bounds, bring_within
 from replan.planning.placing.legal_steps import LegalSteps
-from replan.planning.placing.packing import Packing
+from replan.planning.placing.packing import Packed, Packing
 from replan.planning.placing.positions import Positions
 from replan.planning.placing.problem import (
     NO_LIMIT,
     NO_RACK,
     Flags,
+    Imbalance,
     Impossible,
     Lie,
+    Measure,
     Obstacle,
     PlacementProblem,
 )
+from replan.planning.placing.shares import PARTS, Aim, shares
 
 Amounts = tuple[Ints, Ints]
 """Replicas and bytes of each broker."""
 
 
-def balance(
-    problem: PlacementProblem, at: Positions, lists: Matrix, placed: Flags
-) -> list[Impossible]:
-    """Change `lists`, as ids, of the partitions that are placed by rule; reasons where that cannot be.
+@dataclass(frozen=True, slots=True)
+class Balanced:
+    """What is in the way."""
+
+    impossible: tuple[Impossible, ...] = ()
+    imbalances: tuple[Imbalance, ...] = ()
+
+
+def balance(problem: PlacementProblem, at: Positions, lists: Matrix, placed: Flags) -> Balanced:
+    """Change `lists`, as ids, of the partitions that are placed by rule.
 
     Replicas go only where something is out of bounds, so that what is balanced stays as it is.
     """
@@ -42,34 +53,111 @@ def balance(
     limited = bool((problem.brokers.room < NO_LIMIT).any())
     tolerance = problem.balance
     if not len(rows) or (tolerance.replicas is None and tolerance.bytes is None and not limited):
-        return []
-    mine = at.find(lists[rows])
-    counts, used = _amounts(mine, problem.partitions.bytes[rows], at.count)
-    replicas = _bounds(problem, counts, tolerance.replicas)
-    bytes_ = _with_room(problem, at, lists, rows, _bounds(problem, used, tolerance.bytes))
-    if _within(counts, replicas) and _within(used, bytes_):
-        return []
-    before, base = mine.copy(), at.find(problem.partitions.current[rows])
+        return Balanced()
+    mine, base = at.find(lists[rows]), at.find(problem.partitions.current[rows])
+    before, sizes = mine.copy(), problem.partitions.bytes[rows]
+    counts, used = _amounts(mine, sizes, at.count)
+    replicas = _aim(problem, rows, mine, np.ones_like(sizes), counts, tolerance.replicas)
+    bytes_ = _aim(problem, rows, mine, sizes, used, tolerance.bytes)
+    room = _room(problem, at, lists, rows)
+    found = Balanced()
+    if not (_within(counts, _bounds(replicas, at.count)) and _within(used, _fit(bytes_, room))):
+        found = _Search(
+            problem, LegalSteps(problem, rows, mine, base), replicas, bytes_, room
+        ).run()
     rack = at.numbers(problem.brokers.rack, NO_RACK).tolist()
-    steps = LegalSteps(problem, rows, mine, base)
-    if not _within(counts, replicas):
-        stuck = bring_within(counts, replicas, ReplicaExchanges(steps))
-        if stuck is not None:
-            brokers = tuple(int(at.ids[b]) for b in stuck.brokers)
-            return [Impossible(Obstacle.BALANCE_IMPOSSIBLE, brokers=brokers, needed=stuck.units)]
-    _, used = _amounts(mine, problem.partitions.bytes[rows], at.count)
-    found: list[Impossible] = []
-    if not _within(used, bytes_):
-        unpacked = mine.copy()
-        found = _packed(problem, steps, Packing(steps, used, bytes_, counts, replicas), bytes_)
-        if found and tolerance.bytes is None:  # each move without room is refused by itself
-            mine[:] = unpacked
     for row in np.flatnonzero((mine != before).any(axis=1)).tolist():
         had = [b for b in base[row].tolist() if b >= 0]
         stays = {b for b in mine[row].tolist() if b >= 0}
         order = arranged(had, sorted(stays.difference(had)), stays, rack)
         lists[rows[row], : len(order)] = at.ids[order]
     return found
+
+
+class _Search:
+    """Takes replicas elsewhere: first by count, then by bytes and room; `steps.lists` changes in place."""
+
+    def __init__(
+        self,
+        problem: PlacementProblem,
+        steps: LegalSteps,
+        replicas: Aim | None,
+        bytes_: Aim | None,
+        room: Ints,
+    ) -> None:
+        self._problem, self._steps = problem, steps
+        self._replicas, self._bytes, self._room = replicas, bytes_, room
+
+    def run(self) -> Balanced:
+        """Come as near as can be; what is still in the way."""
+        found: list[Imbalance] = []
+        impossible: list[Impossible] = []
+        counts, _ = self._amounts()
+        if self._replicas is not None:
+            by_count = ReplicaExchanges(self._steps) if self._out(counts) else None
+            while by_count and (stuck := bring_within(counts, self._replicas.bounds, by_count)):
+                give_way = self._replicas.give_way_above
+                if not stuck.over:
+                    give_way = self._replicas.give_way_below
+                give_way(stuck.brokers, counts)
+        counts, used = self._amounts()
+        if not _within(used, _fit(self._bytes, self._room)):
+            ended, impossible = self._packed(used, counts)
+            counts, used = self._amounts()
+            tolerance = self._problem.balance.bytes
+            if self._bytes is not None and tolerance is not None:
+                found += self._imbalance(Measure.BYTES, tolerance, self._bytes, used, ended.steps)
+        tolerance = self._problem.balance.replicas
+        if self._replicas is not None and tolerance is not None:
+            found = [
+                *self._imbalance(Measure.REPLICAS, tolerance, self._replicas, counts, None),
+                *found,
+            ]
+        return Balanced(tuple(impossible), tuple(found))
+
+    def _out(self, counts: Ints) -> bool:
+        return self._replicas is not None and not _within(counts, self._replicas.bounds)
+
+    def _amounts(self) -> Amounts:
+        return _amounts(self._steps.lists, self._steps.size, self._steps.brokers)
+
+    def _packed(self, used: Ints, counts: Ints) -> tuple[Packed, list[Impossible]]:
+        """Search for bytes and room; without a balance of bytes it is for room alone, and all or nothing."""
+        mine = self._steps.lists
+        bounds, before = _fit(self._bytes, self._room), mine.copy()
+        proved = [] if self._bytes is not None else self._no_room(bounds)
+        if proved:
+            return Packed(within=False, steps=0), proved
+        by_count = _bounds(self._replicas, self._steps.brokers)
+        ended = Packing(self._steps, used, bounds, counts, by_count).pack(self._problem.budget)
+        if ended.within or (self._amounts()[1] <= self._room).all():
+            return ended, []
+        if self._bytes is None:  # each move without room is refused by itself
+            mine[:] = before
+        return ended, [Impossible(Obstacle.ROOM_NOT_FOUND, needed=ended.steps)]
+
+    def _no_room(self, bounds: Bounds) -> list[Impossible]:
+        """The proof that the disks cannot hold all of it, if there is one."""
+        among = _among(self._problem)
+        size = self._steps.size
+        total = int((size * (self._steps.lists >= 0).sum(axis=1)).sum())
+        room = int(np.minimum(bounds.most, total)[among].sum())
+        largest, most = int(size.max(initial=0)), int(bounds.most[among].max(initial=0))
+        if total > room:
+            return [Impossible(Obstacle.ROOM_IMPOSSIBLE, needed=total, available=room)]
+        if largest > most:
+            return [Impossible(Obstacle.ROOM_IMPOSSIBLE, needed=largest, available=most)]
+        return []
+
+    def _imbalance(
+        self, measure: Measure, asked: Fraction, aim: Aim, amounts: Ints, steps: int | None
+    ) -> list[Imbalance]:
+        reached = aim.reached(amounts)
+        far = [b for b, parts in enumerate(reached) if Fraction(parts, PARTS) > asked]
+        if not far:
+            return []
+        brokers = tuple(int(b) for b in self._problem.brokers.ids[far])
+        return [Imbalance(measure, asked, Fraction(max(reached), PARTS), brokers, steps)]
 
 
 def _amounts(lists: Matrix, sizes: Ints, brokers: int) -> Amounts:
@@ -84,20 +172,33 @@ def _within(amounts: Ints, bounds: Bounds) -> bool:
     return bool(((amounts >= bounds.least) & (amounts <= bounds.most)).all())
 
 
-def _bounds(problem: PlacementProblem, amounts: Ints, tolerance: Fraction | None) -> Bounds:
-    """The fewest and most of each broker; none where it is no candidate."""
-    brokers = problem.brokers
+def _aim(
+    problem: PlacementProblem,
+    rows: Ints,
+    mine: Matrix,
+    units: Ints,
+    amounts: Ints,
+    tolerance: Fraction | None,
+) -> Aim | None:
     if tolerance is None:
-        return Bounds(np.zeros_like(amounts), np.full_like(amounts, NO_LIMIT))
-    weights = np.where(_among(problem), brokers.weight, 0).tolist()
-    share = [Fraction(int(amounts.sum()) * w, max(sum(weights), 1)) for w in weights]
-    low = [s * max(1 - tolerance, Fraction(0)) for s in share]
-    high = [s * (1 + tolerance) for s in share]
-    least = np.array([f.numerator // f.denominator for f in low], dtype=np.int64)
-    return Bounds(
-        np.where(brokers.open, least, np.minimum(least, amounts)),
-        np.array([min(-(-f.numerator // f.denominator), NO_LIMIT) for f in high], dtype=np.int64),
-    )
+        return None
+    among = _among(problem)
+    opens = among & problem.brokers.open
+    of = [shares(problem, rows, mine, units, takes) for takes in (opens, among)]
+    return Aim.at(of, tolerance, amounts, opens)
+
+
+def _bounds(aim: Aim | None, brokers: int) -> Bounds:
+    """The fewest and most of each broker; none where nothing is balanced."""
+    if aim is None:
+        return Bounds(np.zeros(brokers, dtype=np.int64), np.full(brokers, NO_LIMIT))
+    return aim.bounds
+
+
+def _fit(aim: Aim | None, room: Ints) -> Bounds:
+    """The bounds, where the disks hold less."""
+    bounds = _bounds(aim, len(room))
+    return Bounds(np.minimum(bounds.least, room), np.minimum(bounds.most, room))
 
 
 def _among(problem: PlacementProblem) -> Flags:
@@ -109,36 +210,14 @@ def _among(problem: PlacementProblem) -> Flags:
     return among
 
 
-def _with_room(
-    problem: PlacementProblem, at: Positions, lists: Matrix, rows: Ints, bounds: Bounds
-) -> Bounds:
-    """The bounds, where the disks hold less: they hold the partitions that are not placed by rule as well."""
-    if not (problem.brokers.room < NO_LIMIT).any():
-        return bounds
+def _room(problem: PlacementProblem, at: Positions, lists: Matrix, rows: Ints) -> Ints:
+    """What each broker may hold: the disks hold the partitions that are not placed by rule as well."""
+    room = problem.brokers.room
+    if not (room < NO_LIMIT).any():
+        return room
     others = np.setdiff1d(np.arange(len(lists)), rows)
     lying = at.find(lists[others])
     lying = np.where(lying < at.count, lying, -1).astype(np.int32)
     _, taken = _amounts(lying, problem.partitions.bytes[others], at.count)
-    return Bounds(
-        bounds.least, np.minimum(bounds.most, np.maximum(problem.brokers.room - taken, 0))
-    )
-
-
-def _packed(
-    problem: PlacementProblem, steps: LegalSteps, packing: Packing, bounds: Bounds
-) -> list[Impossible]:
-    room_only = problem.balance.bytes is None
-    impossible = Obstacle.ROOM_IMPOSSIBLE if room_only else Obstacle.BYTES_IMPOSSIBLE
-    total = int((steps.size * (steps.lists >= 0).sum(axis=1)).sum())
-    room = int(np.minimum(bounds.most, total)[_among(problem)].sum())
-    if total > room or total < int(bounds.least.sum()):
-        return [Impossible(impossible, needed=total, available=room)]
-    largest = int(steps.size.max(initial=0))
-    most = int(bounds.most[_among(problem)].max(initial=0))
-    if largest > most:
-        return [Impossible(impossible, needed=largest, available=most)]
-    ended = packing.pack(problem.budget)
-    if ended.within:
-        return []
-    not_found = Obstacle.ROOM_NOT_FOUND if room_only else Obstacle.NOT_FOUND_WITHIN_BUDGET
-    return [Impossible(not_found, needed=ended.steps)]
+    left: Ints = np.maximum(room - taken, 0)
+    return left

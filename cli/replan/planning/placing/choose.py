@@ -30,7 +30,8 @@ def choose(problem: PlacementProblem) -> Choice:
     reasons = filler.impossible()
     placed = np.ones(len(lists), dtype=bool)
     placed[[row for reason in reasons for row in reason.partitions]] = False
-    return Choice(lists, settled, (*reasons, *balance(problem, at, lists, placed)))
+    balanced = balance(problem, at, lists, placed)
+    return Choice(lists, settled, (*reasons, *balanced.impossible), balanced.imbalances)
 
 
 def by_size(rows: Ints, problem: PlacementProblem) -> Ints:

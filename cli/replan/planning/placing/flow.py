@@ -55,41 +55,46 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """The proof that there is no way: `brokers` together have too many units, or too few, by `units`."""
+    """The proof that there is no way: no unit can leave `brokers`, which have too many together, or come to them."""
 
     brokers: tuple[int, ...]
-    units: int
+    over: bool
 
 
 def bring_within(counts: Ints, bounds: Bounds, exchanges: Exchanges) -> Stuck | None:
     """Carry units until `counts` is within the bounds; changes `counts`. None when it is."""
-    while (counts > bounds.most).any():
-        over = counts > bounds.most
-        end = _carry_one(counts, over, counts < bounds.most, exchanges)
-        if end is not None:
-            return Stuck(end, int((counts - bounds.most)[over].sum()))
-    while (counts < bounds.least).any():
-        under = counts < bounds.least
-        end = _carry_one(counts, counts > bounds.least, under, exchanges)
-        if end is not None:
-            return Stuck(
-                tuple(np.flatnonzero(under).tolist()), int((bounds.least - counts)[under].sum())
-            )
+    while (over := counts > bounds.most).any():
+        if not _carry_one(counts, over, counts < bounds.most, exchanges):
+            ways = exchanges.costs.bytes < FAR
+            return Stuck(_reached(ways, int(np.flatnonzero(over)[0])), over=True)
+    while (under := counts < bounds.least).any():
+        if not _carry_one(counts, counts > bounds.least, under, exchanges):
+            ways = exchanges.costs.bytes < FAR
+            return Stuck(_reached(ways.T, int(np.flatnonzero(under)[0])), over=False)
     return None
 
 
-def _carry_one(
-    counts: Ints, sources: Flags, sinks: Flags, exchanges: Exchanges
-) -> tuple[int, ...] | None:
-    """One unit from a source to a sink; or, where none can be reached, all brokers that can."""
+def _carry_one(counts: Ints, sources: Flags, sinks: Flags, exchanges: Exchanges) -> bool:
+    """One unit from a source to a sink, if any can be reached."""
     paths = _Paths(exchanges.costs, sources)
     if not (paths.bytes[sinks] < FAR).any():
-        return tuple(np.flatnonzero(paths.bytes < FAR).tolist())
+        return False
     for source, target in paths.to(paths.nearest(sinks)):
         exchanges.carry(source, target)
         counts[source] -= 1
         counts[target] += 1
-    return None
+    return True
+
+
+def _reached(ways: Flags, start: int) -> tuple[int, ...]:
+    """All brokers to which there is a way from one, itself included."""
+    found = np.zeros(len(ways), dtype=bool)
+    found[start] = True
+    while True:
+        further = found | ways[found].any(axis=0)
+        if (further == found).all():
+            return tuple(np.flatnonzero(found).tolist())
+        found = further
 
 
 class _Paths:

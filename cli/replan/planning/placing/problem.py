@@ -120,22 +120,31 @@ class Obstacle(StrEnum):
     """in-rack: the largest rack has `available` candidates that can, of `needed`."""
     NO_SUBSTITUTE = "no-substitute"
     """Nobody can take the place of a drained broker (`brokers`)."""
-    BALANCE_IMPOSSIBLE = "balance-impossible"
-    """Proved: the rules leave `brokers` together no way to their bounds."""
-    BYTES_IMPOSSIBLE = "bytes-impossible"
-    """Proved: the bytes do not fit (`needed` of `available`)."""
-    NOT_FOUND_WITHIN_BUDGET = "not-found-within-budget"
-    """The search over bytes ended after `needed` steps; there may be a placement."""
     ROOM_IMPOSSIBLE = "room-impossible"
     """Proved: the disks of the candidates cannot hold all of it (`needed` of `available`); the rest is placed."""
     ROOM_NOT_FOUND = "room-not-found"
     """The search for room on disks ended after `needed` steps; there may be a placement that has it."""
 
 
-OF_THE_BALANCE = frozenset(
-    {Obstacle.BALANCE_IMPOSSIBLE, Obstacle.BYTES_IMPOSSIBLE, Obstacle.NOT_FOUND_WITHIN_BUDGET}
-)
-"""Those that concern no single partition."""
+class Measure(StrEnum):
+    """What is balanced."""
+
+    REPLICAS = "replicas"
+    BYTES = "bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Imbalance:
+    """The balance is not as near as is asked for, and the moves that were found bring it no nearer."""
+
+    measure: Measure
+    asked: Fraction
+    reached: Fraction
+    """The tolerance that would do."""
+    brokers: tuple[int, ...]
+    """Those that are further from their share than is asked for."""
+    steps: int | None
+    """Of the search, which proves nothing; None: proved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +153,7 @@ class Impossible:
 
     obstacle: Obstacle
     partitions: tuple[int, ...] = ()
-    """Rows of the problem's partitions; empty where it concerns all of the balance."""
+    """Rows of the problem's partitions; empty where it concerns the disks together."""
     rack: str | None = None
     brokers: tuple[int, ...] = ()
     needed: int = 0
@@ -160,3 +169,4 @@ class Choice:
     in_place: Flags
     """Which partitions kept their rule already: such a one changes for the balance alone."""
     impossible: tuple[Impossible, ...] = ()
+    imbalances: tuple[Imbalance, ...] = ()

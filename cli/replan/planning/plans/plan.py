@@ -111,6 +111,8 @@ class WarningKind(StrEnum):
     RACK_NOT_TOLD = "rack-not-told"
     """A broker is down whose rack Kafka does not tell: what it holds is kept, and judged when it is back."""
     FEWER_RACKS = "fewer-racks"
+    BALANCE = "balance"
+    """How near the balance comes, where that is not as near as is asked for."""
     RACKS_LEFT = "racks-left"
     """Replicas that a rule or a drain places end in fewer racks than they are in, as there is no other way."""
     FEWER_DECLARED = "fewer-declared"
@@ -198,6 +200,16 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.UNKNOWN_RACK: ("where", "rack"),
     WarningKind.RACK_NOT_TOLD: ("brokers", "partitions", "count"),
     WarningKind.FEWER_RACKS: ("where", "racks", "partitions", "count"),
+    WarningKind.BALANCE: (
+        "where",
+        "measure",
+        "asked",
+        "reached",
+        "brokers",
+        "proved",
+        "rules",
+        "closed",
+    ),
     WarningKind.RACKS_LEFT: ("racks", "partitions", "count"),
     WarningKind.FEWER_DECLARED: ("topic", "declared", "observed"),
     WarningKind.MIN_ISR_ABOVE_REPLICAS: ("minInsyncReplicas", "replicas", "topics", "count"),

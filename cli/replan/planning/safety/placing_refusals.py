@@ -1,18 +1,24 @@
 """Why a rule or a drain has no placement, as refusals: one for each partition that it concerns, with its measures.
 
-What concerns no single partition, a balance that cannot be reached, refuses the whole plan. Whether there is a
-placement is decided by `placing`.
+A balance that cannot be reached concerns no single partition: it refuses the whole plan where it is required, and is
+said otherwise. Whether there is a placement is decided by `placing`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 
 from replan.errors import UnsafePlan
+from replan.model.declared.placement import Placement
 from replan.model.declared.rules import TopicRule
+from replan.model.declared.where import Where
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
-from replan.planning.placing.problem import OF_THE_BALANCE, Impossible, Obstacle
+from replan.planning.placing.problem import Imbalance, Impossible, Obstacle
 from replan.planning.plans.plan import FACTS, Facts, Refusal, RefusalRule
-from replan.wording import count
+from replan.wording import capped
+
+SHOWN = 8
 
 RULES = {
     Obstacle.TOO_FEW_BROKERS: RefusalRule.TOO_FEW_BROKERS,
@@ -24,12 +30,91 @@ RULES = {
 }
 
 
-class BalanceUnreachable(UnsafePlan):
-    """No placement that was found keeps the balance; the plan is refused whole."""
+@dataclass(frozen=True, slots=True)
+class OutOfBalance:
+    """A balance that is not as near as is asked for, with what is in the way."""
 
-    def __init__(self, reasons: Sequence[Impossible]) -> None:
+    where: Where
+    imbalance: Imbalance
+    rules: tuple[str, ...]
+    """Entries of `assignments` that place replicas on the brokers concerned, with their places."""
+    closed: tuple[str, ...]
+    """Brokers that get nothing new, and why."""
+
+    @property
+    def facts(self) -> Facts:
+        """By name, as plan files have them."""
+        found = self.imbalance
+        return {
+            "where": str(self.where),
+            "measure": found.measure.value,
+            "asked": percent(found.asked),
+            "reached": percent(found.reached),
+            "brokers": found.brokers,
+            "proved": "yes" if found.steps is None else "no",
+            "rules": self.rules,
+            "closed": self.closed,
+        }
+
+
+class BalanceUnreachable(UnsafePlan):
+    """No placement that was found keeps the balance, and it is required; the plan is refused whole."""
+
+    def __init__(self, reasons: Sequence[OutOfBalance]) -> None:
         self.reasons = tuple(reasons)
-        super().__init__("\n".join(map(balance_text, reasons)))
+        way_out = "; or take `required` out, and the plan comes as near as that"
+        super().__init__("\n".join(balance_text(reason.facts) + way_out for reason in reasons))
+
+
+def out_of_balance(
+    imbalances: Sequence[Imbalance], placement: Placement, snapshot: Snapshot
+) -> tuple[OutOfBalance, ...]:
+    """Each measure that is not as near its shares as `balance` asks for."""
+    asked = placement.balance
+    if asked is None or not imbalances:
+        return ()
+    drained = {entry.broker for entry in placement.replica_blacklist}
+    closed = [
+        f"{b.id} is {why}"
+        for b in sorted(snapshot.brokers, key=lambda b: b.id)
+        for why in [
+            "drained"
+            if b.id in drained
+            else "fenced"
+            if b.fenced
+            else "cordoned"
+            if b.cordoned
+            else ""
+        ]
+        if why
+    ]
+    return tuple(
+        OutOfBalance(
+            asked.places.get(found.measure.value, asked.where),
+            found,
+            tuple(capped(_rules_of(found, placement), str, limit=SHOWN)),
+            tuple(capped(closed, str, limit=SHOWN)),
+        )
+        for found in imbalances
+    )
+
+
+def _rules_of(found: Imbalance, placement: Placement) -> list[str]:
+    """The rules that name their brokers or racks, and may place replicas on these brokers."""
+    return [
+        f"`{pattern}` ({rule.where})"
+        for pattern, rule in sorted(placement.rules.items())
+        if (rule.spread or rule.brokers)
+        and (
+            rule.brokers is None
+            or any(r.first <= b <= r.last for r in rule.brokers for b in found.brokers)
+        )
+    ]
+
+
+def percent(ratio: Fraction) -> str:
+    """As a placement file writes it."""
+    return f"{float(ratio * 100):.3f}".rstrip("0").rstrip(".") + "%"
 
 
 def placing_refusals(
@@ -38,10 +123,7 @@ def placing_refusals(
     rules: Mapping[str, TopicRule],
     snapshot: Snapshot,
 ) -> Iterator[Refusal]:
-    """Refusals of those partitions that `rows` has; raises BalanceUnreachable where the balance cannot be reached."""
-    whole = [reason for reason in reasons if reason.obstacle in OF_THE_BALANCE]
-    if whole:
-        raise BalanceUnreachable(whole)
+    """Refusals of those partitions that `rows` has."""
     for reason in reasons:
         for seen in snapshot.states(at for at in reason.partitions if at in rows):
             yield refusal_of(reason, seen.partition, rules.get(seen.partition.topic))
@@ -63,25 +145,19 @@ def _facts(reason: Impossible, rule: TopicRule | None) -> Facts:
     }
 
 
-def balance_text(reason: Impossible) -> str:
-    """Why the balance cannot be reached, and what to do."""
-    match reason.obstacle:
-        case Obstacle.BYTES_IMPOSSIBLE:
-            return (
-                f"balance: {reason.needed:,} bytes cannot lie where {reason.available:,} may; raise the tolerance of "
-                "`balance.bytes`"
-            )
-        case Obstacle.NOT_FOUND_WITHIN_BUDGET:
-            return (
-                f"balance: no placement was found in {count(reason.needed, 'step')}, which does not prove that there "
-                "is none; raise the tolerance of `balance.bytes`"
-            )
-        case _:
-            named = ", ".join(map(str, reason.brokers))
-            several = len(reason.brokers) != 1
-            who = f"brokers {named} are together" if several else f"broker {named} is"
-            return (
-                f"balance: {who} {count(reason.needed, 'replica')} out of {'their' if several else 'its'} bounds, and "
-                "the rules leave no way to change that; raise the tolerance of `balance.replicas`, or name "
-                "more `brokers`"
-            )
+def balance_text(facts: Facts) -> str:
+    """How near the balance comes, what is in the way, and what to do."""
+    measure, asked, reached = facts["measure"], facts["asked"], facts["reached"]
+    brokers = facts["brokers"] if isinstance(facts["brokers"], tuple) else ()
+    named = ", ".join(capped(brokers, str, limit=SHOWN))
+    nearest = "moves come" if facts["proved"] == "yes" else "a search that proves nothing came"
+    ways = []
+    for name, what in (("closed", "broker"), ("rules", "")):
+        found = facts.get(name, ())
+        ways += [f"{what} {one}".strip() for one in (found if isinstance(found, tuple) else ())]
+    in_the_way = f" In the way: {'; '.join(ways)}." if ways else ""
+    return (
+        f"balance: {facts['where']} asks that {measure} lie within {asked} of the brokers' shares, and {nearest} as "
+        f"near as {reached} (further than asked: brokers {named}).{in_the_way} Write `{measure}: {reached}`, or "
+        "change what is in the way"
+    )

@@ -36,11 +36,12 @@ def render_drift_json(report: DriftReport, *, unmanaged: bool = False) -> str:
         ],
         "unbalanced": [
             {
-                "kind": r.obstacle,
-                "brokers": list(r.brokers),
-                "needed": r.needed,
-                "available": r.available,
-                "message": balance_text(r),
+                "measure": r.imbalance.measure,
+                "where": str(r.where),
+                "asked": r.facts["asked"],
+                "reached": r.facts["reached"],
+                "brokers": list(r.imbalance.brokers),
+                "message": balance_text(r.facts),
             }
             for r in drift.unbalanced
         ],

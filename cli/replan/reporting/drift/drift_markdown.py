@@ -40,7 +40,7 @@ def render_drift_markdown(
         f"**{summary(report)}**" + (f" {tally}." if tally else ""),
         *(f"\n{escape(line)}" for line in [*electable(report), *acknowledged(report)]),
         *(f"\n**Warning:** {escape(line)}" for line in warnings(report)),
-        *(f"\n{escape(balance_text(reason))}." for reason in drift.unbalanced),
+        *(f"\n{escape(balance_text(reason.facts))}." for reason in drift.unbalanced),
         "",
     ]
     text = "\n".join(lines)

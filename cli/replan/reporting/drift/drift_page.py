@@ -70,7 +70,7 @@ def render_drift_page(report: DriftReport, *, unmanaged: bool = False) -> str:
         *([f"<p>By cause: {tally}.</p>"] if "," in tally else []),
         *(f"<p>{escape(line)}</p>" for line in [*electable(report), *acknowledged(report)]),
         *(f'<p class="bad">Warning: {escape(line)}</p>' for line in warnings(report)),
-        *(f"<p>{escape(balance_text(reason))}.</p>" for reason in drift.unbalanced),
+        *(f"<p>{escape(balance_text(reason.facts))}.</p>" for reason in drift.unbalanced),
         *_classes(report),
         *_list(
             "Throttles that are not as declared",

@@ -32,7 +32,7 @@ def render_drift(report: DriftReport, *, everything: bool = False, unmanaged: bo
     """Plain text; ends with a newline. The worst kind first, the summary last."""
     limit = None if everything else SHOWN
     lines = [line for title, rows in _groups(report) for line in _group(title, rows, limit)]
-    lines += [f"{_capital(balance_text(reason))}." for reason in report.drift.unbalanced]
+    lines += [f"{_capital(balance_text(reason.facts))}." for reason in report.drift.unbalanced]
     if unmanaged:
         names = [(topic, count(n, "partition")) for topic, n in report.unmanaged.items()]
         lines += _group("Topics that no entry names", names, limit)

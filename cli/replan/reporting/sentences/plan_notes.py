@@ -7,6 +7,7 @@ from replan.planning.elections.available import Unavailable
 from replan.planning.findings.health import BrokerDown
 from replan.planning.findings.returning import Comeback
 from replan.planning.plans.plan import Fact, Facts, PlanWarning, Refusal, RefusalRule, WarningKind
+from replan.planning.safety.placing_refusals import balance_text
 from replan.reporting.sentences.health_text import broker_down_text
 from replan.wording import count, left_out
 
@@ -292,6 +293,8 @@ def refusal_text(refusal: Refusal, *, own: bool = False) -> str:
 
 def warning_text(warning: PlanWarning) -> str:
     """One line, complete in itself."""
+    if warning.kind is WarningKind.BALANCE:
+        return balance_text(warning.facts)
     facts = dict(warning.facts)
     for noun in ("partition", "topic"):
         names, number = facts.get(f"{noun}s"), facts.get("count")

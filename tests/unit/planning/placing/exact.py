@@ -1,4 +1,5 @@
-"""The same problems as integer programs, for an exact solver: no line of the product but its nouns is used.
+"""The same problems as integer programs, for an exact solver: of the product only its nouns and
+the shares of the brokers are used.
 
 One binary variable for each partition and broker; the cost is bytes first, then copies. Each rack of the candidates is
 bound from below and above; or one binary variable for each rack says that it is used: of those there is one, or, where
@@ -14,6 +15,7 @@ import numpy as np
 
 from replan.model.columns import Matrix
 from replan.planning.placing.problem import NO_LIMIT, NO_RACK, Lie, PlacementProblem
+from replan.planning.placing.shares import shares
 
 COPIES = 10_000
 """What a byte costs where a copy costs 1: more than all copies of the small problems together."""
@@ -170,23 +172,26 @@ def cost_of(problem: PlacementProblem, lists: Matrix) -> Optimum:
     return Optimum(bytes_, copies)
 
 
-def balance_bounds(problem: PlacementProblem, lists: Matrix) -> list[tuple[int, int]]:
-    """The bounds of each broker: its share by weight, less and more the tolerance, to whole replicas outwards.
+def balance_bounds(
+    problem: PlacementProblem, lists: Matrix, tolerance: Fraction
+) -> list[tuple[int, int]]:
+    """The bounds of each broker: its share, less and more the tolerance, to whole replicas outwards.
 
-    `lists`: without balance; a closed broker needs no more than it has there.
+    `lists`: without balance; a broker that gets nothing new keeps what it has there.
     """
-    tolerance = problem.balance.replicas or Fraction(0)
     table = problem.brokers
-    among = [any(rule.candidates[i] for rule in problem.rules) for i in range(len(table.ids))]
-    weights = [int(w) if yes else 0 for w, yes in zip(table.weight, among, strict=True)]
-    total = int(problem.partitions.factor.sum())
+    position = {int(b): i for i, b in enumerate(table.ids)}
+    at = np.array([[position.get(int(b), -1) for b in row] for row in lists], dtype=np.int32)
+    ones = np.ones(len(lists), dtype=np.int64)
+    among = np.array([any(r.candidates[i] for r in problem.rules) for i in range(len(table.ids))])
+    both = [
+        shares(problem, np.arange(len(lists)), at, ones, takes)
+        for takes in (among, among & table.open)
+    ]
     bounds = []
-    for i, weight in enumerate(weights):
-        share = Fraction(total * weight, sum(weights))
-        low, high = share * (1 - tolerance), share * (1 + tolerance)
-        least = low.numerator // low.denominator
-        has = int((lists == table.ids[i]).sum())
-        bounds.append(
-            (least if table.open[i] else min(least, has), -(-high.numerator // high.denominator))
-        )
+    for i, of in enumerate(zip(*both, strict=True)):
+        low, high = min(of) * max(1 - tolerance, Fraction(0)), max(of) * (1 + tolerance)
+        least, most = low.numerator // low.denominator, -(-high.numerator // high.denominator)
+        has = int((at == i).sum())
+        bounds.append((least, most) if among[i] and table.open[i] else (has, has))
     return bounds
