@@ -7,9 +7,9 @@ from replan.errors import BadManifest
 from replan.wording import capped
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Where:
-    """A place in a manifest, printed as `file:line:column`."""
+    """A place in a manifest, printed as `file:line:column`; of two, the one that is read first is the smaller one."""
 
     file: str
     line: int

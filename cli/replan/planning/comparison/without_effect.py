@@ -19,7 +19,7 @@ from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
 def without_effect(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
     """All of it, by the place in the file."""
     for section, name, where in sorted(
-        _unmatched(placement, snapshot), key=lambda found: (found[2].file, found[2], found[1])
+        _unmatched(placement, snapshot), key=lambda found: (found[2], found[1])
     ):
         facts: Facts = {"where": str(where), "section": section, "name": name}
         yield PlanWarning(WarningKind.MATCHES_NOTHING, facts)

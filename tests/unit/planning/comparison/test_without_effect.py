@@ -68,3 +68,17 @@ def test_what_has_an_effect_is_not_named() -> None:
         balance=Balance(HERE, replicas=Fraction(2), weights=WEIGHTS, places={"weights": HERE}),
     )
     assert find_drift(asked, SEEN).without_effect == ()
+
+
+def test_of_many_entries_each_is_named_in_the_order_of_the_file() -> None:
+    entries = {
+        "zz*": TopicRule(Where(FILE, 10, 3), "zz*", replication_factor=2),
+        "yy*": TopicRule(Where(FILE, 9, 3), "yy*", replication_factor=2),
+    }
+    asked = placement(
+        rules=entries, requirements={"xx": Requirement(Where(FILE, 101, 3), replication_factor=2)}
+    )
+    expected = ["yy*", "zz*", "xx"]
+    assert [w.facts["name"] for w in find_drift(asked, SEEN).without_effect] == expected
+    found = make_plan(asked, SEEN).warnings
+    assert [w.facts["name"] for w in found if w.kind is WarningKind.MATCHES_NOTHING] == expected
